@@ -45,7 +45,7 @@ fn streamed(count: usize) -> (usize, Screen) {
 fn bytes_of_a_streamed_answer() {
     let (bytes, _) = streamed(3000);
     let per_byte = bytes as f64 / answer::text(3000).len() as f64;
-    holds("bytes per byte of the answer", per_byte, 1.88);
+    holds("bytes per byte of the answer", per_byte, 1.95);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn bytes_of_an_answer_in_one_event() {
     screen.frame();
     screen.delta(&text);
     let bytes = screen.frame();
-    holds("bytes of one screen of it", bytes as f64, 2150.0);
+    holds("bytes of one screen of it", bytes as f64, 2190.0);
 }
 
 /// The maximum bytes of a tick.
@@ -85,7 +85,9 @@ fn bytes_of_a_tick_in_every_state_of_the_status_line() {
         screen.advance(Duration::from_secs(seconds - at));
         at = seconds;
         let most = costliest_tick(&mut screen, 100);
-        holds(&format!("a tick from {seconds} s on"), most as f64, 19.0);
+        // After three seconds, the line names the step.
+        let budget = if seconds == 0 { 32.0 } else { 19.0 };
+        holds(&format!("a tick from {seconds} s on"), most as f64, budget);
         at += 12;
     }
     let mut screen = start();
@@ -189,7 +191,7 @@ fn bytes_of_ticks_keys_and_rows() {
     holds(
         "bytes of a scrolled row",
         bytes as f64 / f64::from(rows),
-        85.0,
+        88.0,
     );
     screen.press("pageup");
     holds("bytes of a page", screen.frame() as f64, 650.0);

@@ -12,7 +12,7 @@ use super::Markdown;
 use super::blocks::{Leaf, Scan, line_start};
 use super::render::{begins_block, open_paragraph, parse};
 use super::split::PART;
-use super::unit::{Body, Carry, Part, Text, Unit};
+use super::unit::{Body, Carry, Part, Text, Unit, prose};
 use osier_base::text;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span};
@@ -82,7 +82,7 @@ impl Markdown {
         let split = split_place(&text, opener.len())?;
         let above = &text[..split];
         self.parsed.set(self.parsed.get() + text.len() + split);
-        let (mut rows, context) = open_paragraph(above, open.block(self.width, &[]));
+        let (mut rows, context) = open_paragraph(above, open.block(prose(self.width), &[]));
         let mut carry = carry(&rows.pop()?);
         if above.ends_with([' ', '\n', '\t', '>']) {
             carry.spans.push(Span::new(" ", Token::Text));

@@ -10,6 +10,14 @@ use super::table_block::TableBlock;
 use osier_term::highlight::LineTokens;
 use osier_term::row::{Row, Span};
 
+/// Columns that text takes at most: longer lines are hard to read. Code and tables have no limit.
+const MEASURE: usize = 110;
+
+/// The columns of text in a document of this width.
+pub(super) fn prose(width: usize) -> usize {
+    width.min(MEASURE)
+}
+
 /// Destinations of reference links by normalised label. The first definition counts.
 pub(super) type Definitions = std::collections::HashMap<String, String>;
 
@@ -248,7 +256,7 @@ impl Unit {
         shown.parsed.set(shown.parsed.get() + source.len());
         let block = Block {
             linear: shown.linear,
-            ..self.block(width, &text.tokens)
+            ..self.block(prose(width), &text.tokens)
         };
         let resolver = Resolver::new(shown);
         let (mut rows, nested) = render(&source, block, &|label| resolver.find(label));

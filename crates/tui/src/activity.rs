@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use osier_agent::Event as AgentEvent;
 use osier_base::text;
+use osier_llm::Delta;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span, sentence};
 use osier_term::widgets::spinner;
@@ -16,6 +17,9 @@ pub(crate) const TOAST_TIME: Duration = Duration::from_secs(4);
 
 /// How long a toast stays even if a key is pressed.
 const READ_TIME: Duration = Duration::from_millis(1500);
+
+/// How long a step of a run takes before the line names it: short ones would only flicker.
+const STEP_TIME: Duration = Duration::from_secs(3);
 
 /// Columns of a time, to align the text after it.
 const TIME_COLUMNS: usize = 5;
@@ -50,6 +54,8 @@ pub(crate) struct Activity {
     linear: bool,
     toast: Option<Toast>,
     hint: Option<String>,
+    /// What the run waits for, and since when.
+    step: Option<(String, Instant)>,
 }
 
 #[derive(Debug, Clone)]
@@ -83,6 +89,7 @@ impl Activity {
     pub(crate) fn begin(&mut self, now: Instant) {
         self.work = Work::Working { since: now };
         self.hint = None;
+        self.step = None;
     }
 
     pub(crate) fn end(&mut self) {
@@ -132,6 +139,24 @@ impl Activity {
                 reason: status.message().to_owned(),
             };
         }
+    }
+
+    /// Follows what the run waits for.
+    pub(crate) fn follow(&mut self, event: &AgentEvent, now: Instant) {
+        let step = match event {
+            AgentEvent::TurnStart { .. } => "waiting for the model".to_owned(),
+            AgentEvent::MessageUpdate { delta, .. } => match delta {
+                Delta::ThinkingStart { .. } => "thinking".to_owned(),
+                Delta::TextStart { .. } => "writing".to_owned(),
+                Delta::ToolcallStart { name, .. } => format!("calling {}", text::single_line(name)),
+                _ => return,
+            },
+            AgentEvent::ToolExecutionStart { tool_name, .. } => {
+                format!("running {}", text::single_line(tool_name))
+            }
+            _ => return,
+        };
+        self.step = Some((step, now));
     }
 
     /// The call that failed is tried again.
@@ -295,7 +320,17 @@ impl Activity {
                     " Working · esc to interrupt · "
                 };
                 row.push(state, Token::Muted);
-                row.push(time(elapsed), Token::Working);
+                let mut time = time(elapsed);
+                let step = self.step.as_ref().filter(|(_, begun)| {
+                    !asks && (since + elapsed).saturating_duration_since(*begun) >= STEP_TIME
+                });
+                if step.is_some() {
+                    time = format!("{time:<TIME_COLUMNS$}");
+                }
+                row.push(time, Token::Working);
+                if let Some((step, _)) = step {
+                    row.push(format!(" {step}"), Token::Muted);
+                }
             }
             Work::Shell { .. } => {
                 row.push(" Running · esc to stop · ", Token::Muted);
@@ -372,5 +407,22 @@ mod tests {
         let text = |asks: bool| activity.row(now, 60, None, asks).text();
         assert_eq!(text(true), "· Waiting for you · esc to interrupt · 0s");
         assert_eq!(text(false), "· Working · esc to interrupt · 0s");
+    }
+
+    #[test]
+    fn a_long_step_is_named() {
+        let mut activity = Activity::new(true);
+        let now = Instant::now();
+        activity.begin(now);
+        activity.follow(&AgentEvent::TurnStart { turn: 1 }, now);
+        let text = |seconds| {
+            let at = now + Duration::from_secs(seconds);
+            activity.row(at, 80, None, false).text()
+        };
+        assert_eq!(text(2), "· Working · esc to interrupt · 2s");
+        assert_eq!(
+            text(65),
+            "· Working · esc to interrupt · 1:05  waiting for the model"
+        );
     }
 }

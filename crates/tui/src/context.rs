@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use crate::action::Action;
 use crate::command::Command;
 use crate::footer::tokens;
-use crate::layout::centred;
+use crate::layout::docked;
 use crate::overlays::Overlays;
 use crate::overlays::frame::{self, boxed};
 use osier_base::{clock, text};
@@ -28,6 +28,9 @@ pub(crate) fn on_event(event: &TreeEvent, overlays: &mut Overlays) {
 }
 
 /// Widest the overlay gets.
+/// Columns of names, and of the longest bar.
+const NAME: usize = 24;
+const BAR: usize = 30;
 const WIDTH: u16 = 84;
 
 /// The picture.
@@ -111,14 +114,26 @@ impl ContextView {
         let room = width.saturating_sub(used.width());
         used.push(text::truncate(&count, room).into_owned(), Token::Muted);
         rows.extend([used, self.bar(width), Row::default()]);
-        rows.extend(report.parts.iter().map(|part| part_row(*part, width)));
+        let largest = report.parts.iter().map(|part| part.tokens).max();
+        let part = |part: &WindowPart| part_row(*part, largest.unwrap_or_default(), width);
+        rows.extend(report.parts.iter().map(part));
         let free = report
             .window
             .saturating_sub(report.used)
             .saturating_sub(report.reserve);
-        rows.push(count_row("░", Token::Muted, "free", "", free, width));
-        let (name, reserve) = ("reserved for output", report.reserve);
-        rows.push(count_row("▒", Token::Border, name, "", reserve, width));
+        for (sign, token, name, count) in [
+            ("░", Token::Muted, "free", free),
+            ("▒", Token::Border, "reserved for output", report.reserve),
+        ] {
+            let line = Line {
+                sign,
+                token,
+                name,
+                count,
+                ..Line::default()
+            };
+            rows.push(count_row(&line, width));
+        }
         rows.push(Row::default());
         rows.extend(self.outlook(width));
         rows.extend(self.cache.rows(width));
@@ -129,7 +144,10 @@ impl ContextView {
         for (name, size) in &report.largest {
             let name = text::single_line(name.trim().lines().next().unwrap_or_default());
             let name = text::unticked(&name);
-            rows.push(count_row(" ", Token::Muted, &name, "", *size, width));
+            let mut row = Row::plain(format!("  {:>7}  ", tokens(*size)), Token::Text);
+            let room = width.saturating_sub(row.width());
+            row.push(text::truncate(&name, room).into_owned(), Token::Muted);
+            rows.push(row);
         }
         rows
     }
@@ -214,8 +232,16 @@ impl CacheFigures {
             rows.push(Row::plain(format!("   {line}"), Token::Muted));
             return rows;
         }
-        let row =
-            |name: &str, note: &str, count| count_row(" ", Token::Muted, name, note, count, width);
+        let row = |name: &str, note: &str, count| {
+            let line = Line {
+                sign: " ",
+                name,
+                count,
+                note,
+                ..Line::default()
+            };
+            count_row(&line, width)
+        };
         let gave = |rate: f64| format!("{:.0}% from cache", rate * 100.0);
         if let Some(rate) = self.last.hit_rate() {
             rows.push(row("last call", &gave(rate), self.last.context_tokens()));
@@ -248,37 +274,59 @@ fn kept(until: i64, now: i64) -> String {
     }
 }
 
-fn part_row(part: WindowPart, width: usize) -> Row {
-    let goes = match part.goes {
+/// A part of the window; its bar is as long as its share of the largest part.
+fn part_row(part: WindowPart, largest: u64, width: usize) -> Row {
+    let note = match part.goes {
         0 => String::new(),
         goes => format!("{} to compact", tokens(goes)),
     };
-    let name = format!("{} · {}", part.kind.name(), part.count);
-    let token = token(part.kind);
-    count_row("█", token, &name, &goes, part.tokens, width)
+    let cells = part.tokens as f64 / largest.max(1) as f64 * BAR as f64;
+    let line = Line {
+        sign: "█",
+        token: token(part.kind),
+        name: &format!("{} · {}", part.kind.name(), part.count),
+        count: part.tokens,
+        cells: (cells.round() as usize).max(usize::from(part.tokens > 0)),
+        note: &note,
+    };
+    count_row(&line, width)
 }
 
-/// A sign, a name, a note and a number at the right edge.
-fn count_row(sign: &str, token: Token, name: &str, note: &str, count: u64, width: usize) -> Row {
-    let count = format!("{:>7}", tokens(count));
-    let room = width.saturating_sub(text::width(&count) + text::width(note) + 5);
-    let name = text::truncate(name, room).into_owned();
-    let gap = room.saturating_sub(text::width(&name)) + 1;
-    let mut row = Row::plain(format!(" {sign} "), token);
-    row.push(name, Token::Text);
-    row.push(" ".repeat(gap), Token::Text);
-    row.push(note, Token::Muted);
-    row.push(" ", Token::Text);
-    row.push(count, Token::Text);
+/// A sign, a name, the number beside it, a bar of `cells`, and a note.
+fn count_row(line: &Line<'_>, width: usize) -> Row {
+    let name = text::truncate(line.name, NAME);
+    let gap = NAME - text::width(&name);
+    let mut row = Row::plain(format!(" {} ", line.sign), line.token);
+    row.push(format!("{name}{}", " ".repeat(gap)), Token::Text);
+    row.push(format!(" {:>7}", tokens(line.count)), Token::Text);
+    let bar = "▇".repeat(line.cells);
+    for (part, token) in [(bar.as_str(), line.token), (line.note, Token::Muted)] {
+        let room = width.saturating_sub(row.width() + 2);
+        let shown = text::truncate(part, room);
+        if !shown.is_empty() {
+            row.push(format!("  {shown}"), token);
+        }
+    }
     row
+}
+
+/// What a row shows.
+#[derive(Debug, Default)]
+struct Line<'a> {
+    sign: &'a str,
+    token: Token,
+    name: &'a str,
+    count: u64,
+    cells: usize,
+    note: &'a str,
 }
 
 impl Component<Command, Action> for ContextView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let inner = usize::from(centred(area, WIDTH, 1).width.saturating_sub(2));
+        let inner = usize::from(docked(area, WIDTH, 1).width.saturating_sub(2));
         let body = self.rows(inner);
         let height = u16::try_from(body.len() + 2).unwrap_or(u16::MAX);
-        let area = centred(area, WIDTH, height);
+        let area = docked(area, WIDTH, height);
         self.page = usize::from(area.height.saturating_sub(2));
         self.count = body.len();
         self.scroll(0);
@@ -373,19 +421,16 @@ mod tests {
             [
                 "",
                 " Cache",
-                "   last call                          98% from cache    1.0k",
-                "   session                            90% from cache    100k",
+                "   last call                   1.0k  98% from cache",
+                "   session                     100k  90% from cache",
             ]
         );
         cache.missed = 8_550;
-        assert_eq!(
-            shown(&cache)[4],
-            "   re-sent without cache                                8.5k"
-        );
+        assert_eq!(shown(&cache)[4], "   re-sent without cache       8.5k");
         cache.missed_cost = 0.029_498;
         assert_eq!(
             shown(&cache)[4],
-            "   re-sent without cache                 $0.029 more    8.5k"
+            "   re-sent without cache       8.5k  $0.029 more"
         );
     }
 }

@@ -70,33 +70,33 @@ pub(crate) fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
     }
 }
 
-/// With fewer columns next to a box, the box takes the full width: fragments of words at its sides are only noise.
-const MARGINS: u16 = 40;
+/// With fewer columns next to a box, the box takes the full width: fragments of words at its side are only noise.
+const MARGIN: u16 = 40;
 
-/// A box in the middle of `screen` for an overlay that wants this size.
-pub(crate) fn centred(screen: Rect, width: u16, height: u16) -> Rect {
-    let width = if width.saturating_add(MARGINS) >= screen.width {
+/// A box for an overlay that wants this size: in the place of the editor, above the footer.
+pub(crate) fn docked(screen: Rect, width: u16, height: u16) -> Rect {
+    let width = if width.saturating_add(MARGIN) >= screen.width {
         screen.width
     } else {
         width.max(1)
     };
     let height = height.min(screen.height.saturating_sub(2)).max(1);
     Rect {
-        x: screen.x + (screen.width - width) / 2,
-        y: screen.y + (screen.height - height) / 3,
+        x: screen.x,
+        y: screen.bottom().saturating_sub(height + 1).max(screen.y),
         width,
         height,
     }
 }
 
 /// A box over such a box: within its sides.
-pub(crate) fn centred_over(screen: Rect, width: u16, height: u16) -> Rect {
+pub(crate) fn docked_over(screen: Rect, width: u16, height: u16) -> Rect {
     const SIDE: u16 = 4;
     let width = width.min(screen.width.saturating_sub(2 * SIDE)).max(1);
     Rect {
         x: screen.x + (screen.width - width) / 2,
         width,
-        ..centred(screen, width, height)
+        ..docked(screen, width, height)
     }
 }
 

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Color;
 
+use osier_term::face::{Face, Token};
 use osier_term::frame::Links;
 use osier_term::row::Row;
 use osier_term::theme::Theme;
@@ -22,6 +23,18 @@ impl Surface<'_> {
         paint_rows(rows, area, self.buffer, self.links, |face| {
             self.theme.style(face)
         });
+    }
+
+    /// Makes what an overlay is in front of step back.
+    pub(crate) fn dim(&mut self, area: Rect) {
+        let style = self.theme.style(Face::from(Token::Backdrop));
+        for position in area.intersection(self.buffer.area).positions() {
+            if let Some(cell) = self.buffer.cell_mut(position) {
+                cell.fg = style.fg.unwrap_or_default();
+                cell.bg = style.bg.unwrap_or_default();
+                cell.modifier = style.add_modifier;
+            }
+        }
     }
 
     /// Gives cells that have no colours of their own those of the theme.

@@ -1,6 +1,8 @@
-//! The start page of an empty session: the current model, the first keys, and three things to try.
+//! The start page of an empty session: model, permission mode and directory, the first keys, three things to try, and
+//! the sessions to return to.
 
-use osier_protocol::{KeyState, ModelInfo, PermissionMode};
+use osier_base::{clock, text};
+use osier_protocol::{KeyState, ModelInfo, PermissionMode, SessionSummary};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
@@ -33,19 +35,42 @@ const TO_TRY: &[(&str, &str)] = &[
 /// Width of the left column of `TO_TRY`.
 const TRY: usize = 35;
 
-/// The page, for the model that is chosen: of a screen with few rows what matters most.
-pub(super) fn rows(
-    width: u16,
-    height: u16,
-    model: Option<&ModelInfo>,
-    permissions: PermissionMode,
-) -> Vec<Row> {
-    for with_prompts in [true, false] {
-        let page = page(width, model, permissions, with_prompts);
+/// Osier is the willow that baskets are woven of.
+const WEAVE: [&str; 3] = ["  ╲╱╲╱╲╱  ", "  ╱╲╱╲╱╲  ", "  ╲╱╲╱╲╱  "];
+
+/// What the page is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start<'a> {
+    /// The chosen model.
+    pub(super) model: Option<&'a ModelInfo>,
+    pub(super) permissions: PermissionMode,
+    /// The working directory, with `~` for the home.
+    pub(super) directory: &'a str,
+    /// The newest sessions of this directory.
+    pub(super) recent: &'a [SessionSummary],
+    /// With a picture; a screen that is read aloud has none.
+    pub(super) is_drawn: bool,
+}
+
+/// The page: of a screen with few rows what matters most.
+pub(super) fn rows(width: u16, height: u16, start: &Start<'_>) -> Vec<Row> {
+    let parts: [fn(&Start<'_>, u16) -> Vec<Row>; 4] = [head, keys, to_try, recent];
+    for count in (2..=parts.len()).rev() {
+        let shown = parts[..count].iter().map(|part| part(start, width));
+        let mut page = Vec::new();
+        for mut rows in shown.filter(|rows| !rows.is_empty()) {
+            page.push(Row::default());
+            page.append(&mut rows);
+        }
         if page.len() <= usize::from(height) {
             return page;
         }
     }
+    smallest(width, height, start.model)
+}
+
+/// The page on a screen with few rows.
+fn smallest(width: u16, height: u16, model: Option<&ModelInfo>) -> Vec<Row> {
     let indent = [Span::new("  ", Token::Muted)];
     let wrap = Wrap::new(usize::from(width)).hanging(&indent, &indent);
     let mut rows = Vec::new();
@@ -67,50 +92,97 @@ pub(super) fn rows(
     rows
 }
 
-/// All of it, or all but what to begin with.
-fn page(
-    width: u16,
-    model: Option<&ModelInfo>,
-    permissions: PermissionMode,
-    with_prompts: bool,
-) -> Vec<Row> {
+/// Name, model and directory, and whether the model can answer.
+fn head(start: &Start<'_>, width: u16) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    let title = vec![
-        Span::new("  osier ", bold),
+    let title = [
+        Span::new("osier ", bold),
         Span::new(env!("CARGO_PKG_VERSION"), Token::Muted),
     ];
-    let mut rows = vec![Row::default(), Row::new(title), Row::default()];
+    let name = |model: &ModelInfo| model.reference();
+    let room = usize::from(width).saturating_sub(text::width(WEAVE[0]));
+    let line = |text: &str| Span::new(text::truncate(text, room), Token::Muted);
+    let place = format!("{} · {}", start.directory, start.permissions.name());
+    let lines = [
+        title.to_vec(),
+        start
+            .model
+            .map(name)
+            .iter()
+            .map(|name| line(name))
+            .collect(),
+        vec![line(place.trim_start_matches(" · "))],
+    ];
+    let mut rows: Vec<Row> = Vec::new();
+    for (weave, spans) in WEAVE.into_iter().zip(lines) {
+        let weave = if start.is_drawn { weave } else { "  " };
+        let mut row = Row::plain(weave, Token::Success);
+        row.spans.extend(spans);
+        rows.push(row);
+    }
+    rows.push(Row::default());
     let indent = [Span::new("  ", Token::Muted)];
     let wrap = Wrap::new(usize::from(width)).hanging(&indent, &indent);
     let what =
         "Describe a task. The agent reads and edits files and runs commands in this directory.";
     wrap.text(what, Token::Muted, &mut rows);
-    if let Some(model) = model {
-        rows.push(Row::default());
+    if let Some(model) = start.model {
         let (text, token) = works(model);
         wrap.sentences(&text, token, &mut rows);
     }
-    let (name, meaning) = (permissions.name(), permissions.meaning());
+    let (name, meaning) = (start.permissions.name(), start.permissions.meaning());
     let text = format!("Permission mode {name}: {meaning}. alt+p changes it.");
     wrap.text(&text, Token::Muted, &mut rows);
-    rows.push(Row::default());
-    let columns = if width < 72 { 1 } else { 2 };
-    for entries in KEYS.chunks(columns) {
-        let mut line = String::from(" ");
-        for (key, meaning) in entries {
-            line = format!("{line} {key:<8} {meaning:<18} ");
+    rows
+}
+
+/// Columns of the lists.
+fn columns(width: u16) -> usize {
+    if width < 72 { 1 } else { 2 }
+}
+
+fn keys(_: &Start<'_>, width: u16) -> Vec<Row> {
+    let entries = KEYS.chunks(columns(width)).map(|entries| {
+        let mut row = Row::plain(" ", Token::Text);
+        for (place, (key, meaning)) in entries.iter().enumerate() {
+            row.push(format!(" {key:<8} "), Token::Text);
+            let pad = if place + 1 < entries.len() { 18 } else { 0 };
+            row.push(format!("{meaning:<pad$}"), Token::Muted);
+            if pad > 0 {
+                row.push(" ", Token::Muted);
+            }
         }
-        rows.push(Row::plain(line.trim_end().to_owned(), Token::Muted));
-    }
-    if !with_prompts {
-        return rows;
-    }
-    rows.push(Row::default());
-    for (prompt, meaning) in TO_TRY {
+        row
+    });
+    entries.collect()
+}
+
+fn to_try(_: &Start<'_>, width: u16) -> Vec<Row> {
+    let entries = TO_TRY.iter().map(|(prompt, meaning)| {
         let mut row = Row::plain(format!("  {prompt:<TRY$}"), Token::Text);
-        if columns == 2 {
+        if columns(width) == 2 {
             row.push(*meaning, Token::Muted);
         }
+        row
+    });
+    entries.collect()
+}
+
+/// The newest sessions, and how to return to them.
+fn recent(start: &Start<'_>, width: u16) -> Vec<Row> {
+    if start.recent.is_empty() {
+        return Vec::new();
+    }
+    let mut rows = vec![Row::plain("  Recent sessions: alt+s", Token::Muted)];
+    let now = clock::now_ms();
+    for session in start.recent {
+        let name = session.name.as_ref().or(session.first_prompt.as_ref());
+        let name = text::single_line(name.map_or("no prompt", String::as_str));
+        let age = clock::age(session.modified, now);
+        let room = usize::from(width).saturating_sub(text::width(&age) + 4);
+        let name = text::truncate(&name, room.min(60));
+        let mut row = Row::plain(format!("  {name}"), Token::Text);
+        row.push(format!("  {age}"), Token::Muted);
         rows.push(row);
     }
     rows
@@ -148,21 +220,53 @@ fn works(model: &ModelInfo) -> (String, Token) {
 mod tests {
     use super::*;
 
+    fn start(recent: &[SessionSummary]) -> Start<'_> {
+        Start {
+            model: None,
+            permissions: PermissionMode::Yolo,
+            directory: "~/slug",
+            recent,
+            is_drawn: true,
+        }
+    }
+
+    fn page(width: u16, height: u16, start: &Start<'_>) -> Vec<String> {
+        rows(width, height, start).iter().map(Row::text).collect()
+    }
+
     #[test]
-    fn the_page_names_the_permission_mode() {
-        let rows = rows(80, 40, None, PermissionMode::Yolo);
+    fn the_page_names_the_directory_and_the_permission_mode() {
+        let shown = page(80, 40, &start(&[]));
+        assert_eq!(shown[3], "  ╲╱╲╱╲╱  ~/slug · yolo");
         let expected = "  Permission mode yolo: run everything unless denied. alt+p changes it.";
-        assert!(rows.iter().any(|row| row.text() == expected));
+        assert!(shown.iter().any(|row| row == expected), "{shown:#?}");
+    }
+
+    #[test]
+    fn the_newest_sessions_end_the_page() {
+        let session = SessionSummary {
+            id: "s".to_owned(),
+            path: String::new(),
+            cwd: String::new(),
+            name: None,
+            first_prompt: Some("Fix the\nlast check".to_owned()),
+            modified: clock::now_ms(),
+            size: 1,
+        };
+        let shown = page(80, 40, &start(&[session]));
+        assert_eq!(
+            shown[shown.len() - 2..],
+            ["  Recent sessions: alt+s", "  Fix the⏎last check  just now"]
+        );
+        // They are the first to go where there is no room.
+        let less = page(80, 20, &start(&[]));
+        assert_eq!(less, shown[..shown.len() - 3]);
     }
 
     #[test]
     fn nothing_is_cut_on_a_small_screen() {
-        let text = |height| -> Vec<String> {
-            let rows = rows(40, height, None, PermissionMode::Ask);
-            rows.iter().map(Row::text).collect()
-        };
-        assert!(text(40).len() > 12);
-        let small = text(6);
+        assert!(page(40, 40, &start(&[])).len() > 12);
+        let small = page(40, 6, &start(&[]));
         assert!(small.len() <= 6, "{small:?}");
         assert_eq!(
             small.last().map(|row| row.trim_end().ends_with("exit")),

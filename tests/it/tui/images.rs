@@ -79,7 +79,7 @@ async fn image_has_its_rows_before_it_is_decoded() {
     screen.app.set_canvas(None);
     assert_eq!(grounds(&mut screen), []);
     let shown = screen.conversation();
-    assert!(shown.contains("● read a.png\n\nIt is a flag."), "{shown}");
+    assert!(shown.contains("● read a.png\n\n  It is a flag."), "{shown}");
 }
 
 #[tokio::test]

@@ -147,7 +147,10 @@ async fn new_messages_do_not_scroll_the_reader() {
     assert!(screen.screen().contains("go to end"));
     screen.press("ctrl+end");
     let shown = screen.conversation();
-    assert!(shown.ends_with("▌ go on\n\nBegun.\n\nDone now."), "{shown}");
+    assert!(
+        shown.ends_with("▌ go on\n\n  Begun.\n\n  Done now."),
+        "{shown}"
+    );
 }
 
 #[tokio::test]
@@ -180,7 +183,7 @@ async fn prompt_during_loading_is_sent_with_the_complete_context() {
     screen.send("and now?").settled().await;
     let conversation = screen.conversation();
     let (said, told) = conversation.rsplit_once("\n\n· ").unwrap();
-    assert!(said.ends_with("▌ and now?\n\nI know."), "{said}");
+    assert!(said.ends_with("▌ and now?\n\n  I know."), "{said}");
     assert!(
         told.starts_with("the context window is 619 % full"),
         "{told}"

@@ -60,7 +60,7 @@ async fn drag_copies_text_without_decoration() {
     let mut screen = answered(44, 30).await;
     insta::assert_snapshot!("answer_to_select", screen.styled());
     // The wrapped sentence is one line again.
-    screen.drag((2, 2), (30, 3));
+    screen.drag((4, 2), (30, 3));
     assert_eq!(
         screen.copied(),
         ["sentence that is long enough to be wrapped on a narrow screen."]
@@ -101,7 +101,7 @@ async fn repeated_clicks_select_word_and_line() {
 #[tokio::test]
 async fn a_click_on_a_link_opens_it() {
     let mut screen = answered(44, 30).await;
-    screen.click(5, 18);
+    screen.click(7, 18);
     assert_eq!(
         screen.effects,
         [Effect::Open("https://example.org/x".to_owned())]
@@ -117,10 +117,10 @@ async fn selection_at_the_edge_scrolls() {
         .await;
     screen.send("count").settled().await;
     screen.press("ctrl+home");
-    assert_eq!(screen.row(4), "line 3");
+    assert_eq!(screen.row(4), "  line 3");
     screen.mouse(mouse(MouseEventKind::Down(LEFT), 0, 4));
     let edge = screen.app.transcript.rows_shown() - 1;
-    screen.mouse(mouse(MouseEventKind::Drag(LEFT), 3, edge));
+    screen.mouse(mouse(MouseEventKind::Drag(LEFT), 5, edge));
     // One row per tick without mouse events.
     for _ in 0..5 {
         // Decoration would wait for another frame.
@@ -129,8 +129,8 @@ async fn selection_at_the_edge_scrolls() {
         assert_eq!((next.decoration, next.work), (None, Some(screen.now)));
         screen.app.tick(screen.now);
     }
-    screen.mouse(mouse(MouseEventKind::Drag(LEFT), 3, edge - 1));
-    screen.mouse(mouse(MouseEventKind::Up(LEFT), 3, edge - 1));
+    screen.mouse(mouse(MouseEventKind::Drag(LEFT), 5, edge - 1));
+    screen.mouse(mouse(MouseEventKind::Up(LEFT), 5, edge - 1));
     let copied = screen.copied().concat();
     let lines: Vec<&str> = copied.lines().collect();
     assert_eq!(lines[..3], ["line 3", "line 4", "line 5"]);
@@ -148,13 +148,13 @@ async fn answered_prompt_is_sticky() {
     screen.send("count to forty\nin lines").settled().await;
     assert_eq!(screen.row(0), "▌ count to forty⏎in lines");
     let rows = usize::from(screen.app.transcript.rows_shown());
-    assert_eq!(screen.row(rows - 1), "line 40");
+    assert_eq!(screen.row(rows - 1), "  line 40");
     screen.press("ctrl+home");
     assert_eq!(screen.row(0), "▌ count to forty");
     assert_eq!(screen.row(1), "▌ in lines");
     screen.press("shift+down shift+down shift+down");
     assert_eq!(screen.row(0), "▌ count to forty⏎in lines");
-    assert_eq!(screen.row(1), "line 2");
+    assert_eq!(screen.row(1), "  line 2");
 }
 
 #[tokio::test]

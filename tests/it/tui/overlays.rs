@@ -73,7 +73,10 @@ async fn favourites_are_first_and_cycled() {
     screen.press("ctrl+l");
     let listed = screen.screen();
     let place = |text: &str| listed.find(text).unwrap_or(usize::MAX);
-    assert!(place("★ acme/anvil-large") < place("mock/mock"), "{listed}");
+    assert!(
+        place("★ acme/anvil-large") < place("› mock/mock"),
+        "{listed}"
+    );
     screen.press("esc").press("ctrl+p");
     screen.shows("acme/anvil-small").await;
     screen.press("ctrl+p").shows("acme/anvil-large").await;
@@ -99,7 +102,7 @@ async fn model_switch_changes_the_footer_and_the_next_request() {
     screen.send("and now").settled().await;
     assert_eq!(
         screen.conversation(),
-        "▌ who are you\n\nI am the mock.\n\n· model switched from mock/mock to script/other.json\n\n▌ and now\n\nThe other model speaks."
+        "▌ who are you\n\n  I am the mock.\n\n· model switched from mock/mock to script/other.json\n\n▌ and now\n\n  The other model speaks."
     );
     assert_eq!(screen.provider.requests().len(), 1);
     screen.press("ctrl+l").type_text("mock/mock").press("enter");
@@ -234,7 +237,7 @@ async fn browse_mode_uses_single_keys_until_text_is_typed() {
     screen.press("]");
     assert!(screen.conversation().trim_start().starts_with("▌ second"));
     screen.press("g j");
-    assert!(screen.conversation().starts_with("▌ first\none\n"));
+    assert!(screen.conversation().starts_with("▌ first\n  one\n"));
     screen.press("G");
     assert_eq!(screen.conversation(), end);
     // Esc leaves browse mode, and so does a character without a binding, which is typed.

@@ -51,7 +51,7 @@ fn program_starts_without_terminal_replies() {
     program.shows("• a list");
     let screen = program.screen();
     assert!(
-        screen.starts_with("▌ hello\n\nThe first answer.\n\n• with\n• a list\n"),
+        screen.starts_with("▌ hello\n\n  The first answer.\n\n  • with\n  • a list\n"),
         "{screen}"
     );
     assert!(screen.trim_end().ends_with("script/s.json"), "{screen}");

@@ -561,7 +561,7 @@ async fn model_asks_one_question_and_reads_the_answer() {
 ● ask_user Which database should the service use?
   Which database should the service use? SQLite in memory
 
-Thanks.";
+  Thanks.";
     assert_eq!(screen.conversation(), conversation);
 }
 
@@ -588,6 +588,6 @@ Name the crate: (no answer)";
   Which checks should CI run? tests, benches
   Name the crate: (no answer)
 
-Thanks.";
+  Thanks.";
     assert_eq!(screen.conversation(), conversation);
 }

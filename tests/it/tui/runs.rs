@@ -91,7 +91,7 @@ async fn interrupt_returns_queued_messages_to_the_editor() {
     assert_eq!(screen.editor(), "later");
     assert_eq!(
         screen.conversation(),
-        "▌ start\n\nWorking on it.\n\n! interrupted"
+        "▌ start\n\n  Working on it.\n\n! interrupted"
     );
     assert!(!screen.screen().contains("Steering:"));
     screen.press("esc");
@@ -142,7 +142,7 @@ async fn successful_retry_replaces_the_partial_answer() {
     assert!(screen.conversation().contains("Half an ans"));
     gate.open();
     screen.settled().await;
-    assert_eq!(screen.conversation(), "▌ go\n\nA whole answer.");
+    assert_eq!(screen.conversation(), "▌ go\n\n  A whole answer.");
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn final_failure_shows_the_reason_and_can_be_retried() {
     screen.send("/retry").settled().await;
     assert_eq!(
         screen.conversation(),
-        "▌ go\n\n✗ the model is on fire\n\nBetter now."
+        "▌ go\n\n✗ the model is on fire\n\n  Better now."
     );
 }
 

@@ -17,7 +17,7 @@ async fn settings_are_listed_with_their_source_and_changed_in_place() {
     screen.send("/settings").type_text("mouse");
     let shown = screen.screen();
     for text in [
-        "› mouse",
+        "› screen   mouse",
         "false ",
         "settings.toml:3",
         "││ Enable the mouse: the wheel",
@@ -32,7 +32,11 @@ async fn settings_are_listed_with_their_source_and_changed_in_place() {
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text, SETTINGS.replace("mouse = false", "mouse = true"));
     // The list stays open with the new value.
-    assert!(screen.screen().contains("› mouse"), "{}", screen.screen());
+    assert!(
+        screen.screen().contains("› screen   mouse"),
+        "{}",
+        screen.screen()
+    );
     screen.press("ctrl+d");
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text, "# mine\ntheme = \"nord\"\n");

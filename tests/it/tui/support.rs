@@ -331,14 +331,14 @@ impl Screen {
         rows[..end].join("\n").trim_end().to_owned()
     }
 
-    /// The lines between the rule and the footer, without the prompt marker.
+    /// The lines between the rule and the footer, without the prompt marker; what a box covers, as it is stored.
     pub(super) fn editor(&mut self) -> String {
         let screen = self.screen();
         let rows: Vec<&str> = screen.lines().collect();
-        let rule = rows
-            .iter()
-            .rposition(|row| row.starts_with("──"))
-            .unwrap_or_else(|| panic!("no rule on the screen:\n{screen}"));
+        let rule = rows.iter().rposition(|row| row.starts_with("──"));
+        let Some(rule) = rule else {
+            return self.app.prompt.editor.text().to_owned();
+        };
         let rows = rows[rule + 1..rows.len() - 1].iter();
         let texts = rows.map(|row| row.trim_start_matches('❯').strip_prefix(' ').unwrap_or(row));
         let texts: Vec<&str> = texts

@@ -137,7 +137,7 @@ async fn search_results_collapse_to_their_first_lines() {
 
 ● ls . · 1 entry
 
-Found.";
+  Found.";
     assert_eq!(screen.conversation(), folded);
     screen.press("ctrl+o");
     assert!(screen.conversation().contains("  7:needle\n"));

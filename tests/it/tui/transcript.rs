@@ -37,14 +37,14 @@ async fn thinking_is_shown_while_streaming_and_collapses() {
     screen.press("ctrl+t").send("hi").shows("Thinking…").await;
     gate.open();
     screen.settled().await;
-    assert_eq!(screen.conversation(), "▌ hi\n\nThought\n\nDone.");
+    assert_eq!(screen.conversation(), "▌ hi\n\n  Thought\n\n  Done.");
     screen.press("ctrl+t");
-    assert_eq!(screen.conversation(), "▌ hi\n\nLet me see.\n\nDone.");
+    assert_eq!(screen.conversation(), "▌ hi\n\n  Let me see.\n\n  Done.");
     screen.press("ctrl+t");
-    assert_eq!(screen.conversation(), "▌ hi\n\nThought\n\nDone.");
+    assert_eq!(screen.conversation(), "▌ hi\n\n  Thought\n\n  Done.");
     // A click expands only the clicked block.
     click(&mut screen, 2);
-    assert_eq!(screen.conversation(), "▌ hi\n\nLet me see.\n\nDone.");
+    assert_eq!(screen.conversation(), "▌ hi\n\n  Let me see.\n\n  Done.");
 }
 
 fn mouse(kind: MouseEventKind, row: u16) -> MouseInput {
@@ -165,12 +165,12 @@ async fn interrupted_answer_keeps_its_text() {
     screen.press("esc").settled().await;
     assert_eq!(
         screen.conversation(),
-        "▌ go\n\nThe first half\n\n! interrupted"
+        "▌ go\n\n  The first half\n\n! interrupted"
     );
     screen.send("on").settled().await;
     assert_eq!(
         screen.conversation(),
-        "▌ go\n\nThe first half\n\n! interrupted\n\n▌ on\n\nAgain."
+        "▌ go\n\n  The first half\n\n! interrupted\n\n▌ on\n\n  Again."
     );
 }
 
@@ -185,7 +185,7 @@ async fn pasted_text_is_unchanged() {
     let shown = screen.conversation();
     assert_eq!(
         shown,
-        "▌  context *stays*\n▌ -# old\n▌ +1. new `x`\n▌\n▌  @@ -1 +1 @@\n\nok"
+        "▌  context *stays*\n▌ -# old\n▌ +1. new `x`\n▌\n▌  @@ -1 +1 @@\n\n  ok"
     );
 }
 
@@ -238,7 +238,7 @@ async fn paging_to_the_end_follows_the_stream() {
     screen.press("shift+down");
     assert_eq!(screen.conversation(), end);
     screen.press("ctrl+home");
-    assert!(screen.conversation().starts_with("▌ count\n\nline 1\n"));
+    assert!(screen.conversation().starts_with("▌ count\n\n  line 1\n"));
     for _ in 0..12 {
         screen.press("pagedown");
     }
@@ -322,14 +322,14 @@ async fn resize_lays_out_again() {
     let script = Script::always(text);
     let mut screen = Screen::new(100, 12).script(script).start().await;
     screen.send("go").settled().await;
-    assert_eq!(screen.conversation(), format!("▌ go\n\n{text}"));
+    assert_eq!(screen.conversation(), format!("▌ go\n\n  {text}"));
     screen.resize(44, 14);
     assert_eq!(
         screen.conversation(),
-        "▌ go\n\nA sentence that is long enough to be\nwrapped on a narrow screen but not on a\nwide one."
+        "▌ go\n\n  A sentence that is long enough to be\n  wrapped on a narrow screen but not on a\n  wide one."
     );
     screen.resize(100, 12);
-    assert_eq!(screen.conversation(), format!("▌ go\n\n{text}"));
+    assert_eq!(screen.conversation(), format!("▌ go\n\n  {text}"));
 }
 
 #[tokio::test]
@@ -416,6 +416,6 @@ async fn formulas_are_shown_as_symbols() {
     screen.send("hi").settled().await;
     assert_eq!(
         screen.conversation(),
-        "▌ hi\n\nWith x₁² ≤ ½ and α it costs $5 to $10.\n\nA =\n⎛ 1  0 ⎞\n⎝ 0  1 ⎠\n\nNot $\\mystery{x}$."
+        "▌ hi\n\n  With x₁² ≤ ½ and α it costs $5 to $10.\n\n  A =\n  ⎛ 1  0 ⎞\n  ⎝ 0  1 ⎠\n\n  Not $\\mystery{x}$."
     );
 }

@@ -228,8 +228,8 @@ async fn context_panel_shows_cache_use() {
             .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect::<Vec<_>>(),
         [
-            "last call 100% from cache 42k",
-            "session 50% from cache 163k",
+            "last call 42k 100% from cache",
+            "session 163k 50% from cache",
             "re-sent without cache 40k",
         ],
         "{shown}"

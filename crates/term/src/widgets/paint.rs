@@ -31,6 +31,8 @@ pub struct Painter<'a, S> {
     area: Rect,
     /// Number of painted lines.
     painted: u16,
+    /// Blank columns before each row.
+    indent: u16,
     buffer: &'a mut Buffer,
     links: &'a Links,
     style: S,
@@ -41,6 +43,7 @@ impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
         Self {
             area: area.intersection(buffer.area),
             painted: 0,
+            indent: 0,
             buffer,
             links,
             style,
@@ -52,13 +55,27 @@ impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
         usize::from(self.area.height - self.painted)
     }
 
+    /// Paints the rows that follow behind this many blank columns.
+    pub fn indent(&mut self, columns: u16) {
+        self.indent = columns.min(self.area.width);
+    }
+
     pub fn row(&mut self, row: &Row) {
         self.joined(row, &[]);
     }
 
     /// Paints a row followed by more spans; returns its area if it fits.
     pub fn joined(&mut self, row: &Row, more: &[Span]) -> Option<Rect> {
-        let line = self.next_line()?;
+        let mut line = self.next_line()?;
+        if self.indent > 0 {
+            let gutter = Rect {
+                width: self.indent,
+                ..line
+            };
+            blank(cells(gutter, self.buffer), None);
+            line.x += self.indent;
+            line.width -= self.indent;
+        }
         paint_row(row, more, line, self.buffer, self.links, &self.style);
         Some(line)
     }

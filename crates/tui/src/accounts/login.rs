@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 use crate::action::Action;
 use crate::command::Command;
 use crate::effect::Effect;
-use crate::layout::centred;
+use crate::layout::docked;
 use crate::overlays::frame::{self, boxed};
 use osier_base::text;
 use osier_protocol::{Event, LoginInput, Op, Typed};
@@ -128,12 +128,12 @@ pub(crate) fn address(url: &str, width: usize) -> Vec<Row> {
 
 impl Component<Command, Action> for Login {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let width = centred(area, WIDTH, 1).width;
+        let width = docked(area, WIDTH, 1).width;
         let inner = usize::from(width.saturating_sub(2));
         let content = self.rows(inner);
         let has_line = self.input != LoginInput::None;
         let height = content.len() + 2 + usize::from(has_line);
-        let area = centred(area, WIDTH, u16::try_from(height).unwrap_or(u16::MAX));
+        let area = docked(area, WIDTH, u16::try_from(height).unwrap_or(u16::MAX));
         let title = format!("Sign in to {}", self.label);
         let mut rows = vec![frame::top(&title, "", inner + 2)];
         for mut row in content {

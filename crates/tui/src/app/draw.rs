@@ -9,7 +9,7 @@ use super::{App, linear};
 use crate::keymap::hints;
 use crate::layout::{self, Areas};
 use crate::surface::Surface;
-use crate::{review, welcome};
+use crate::welcome;
 use osier_term::component::View;
 use osier_term::face::Token;
 use osier_term::frame::Links;
@@ -61,8 +61,14 @@ impl App {
         };
         if self.transcript.is_empty() {
             let Rect { width, height, .. } = areas.transcript;
-            let model = self.footer.model.as_ref();
-            let rows = welcome::rows(width, height, model, self.footer.permissions);
+            let start = welcome::Start {
+                model: self.footer.model.as_ref(),
+                permissions: self.footer.permissions,
+                directory: &self.footer.cwd,
+                recent: self.sessions.recent(),
+                is_drawn: !self.linear,
+            };
+            let rows = welcome::rows(width, height, &start);
             surface.paint(&rows, areas.transcript);
         } else {
             self.transcript
@@ -90,7 +96,8 @@ impl App {
         self.prompt
             .draw_attached(areas, &mut self.pictures, &mut surface);
         let is_quiet = self.activity.is_idle() && !self.activity.has_toast(now);
-        self.prompt.draw_completion(areas, is_quiet, &mut surface);
+        self.prompt
+            .draw_completion(areas, is_quiet, self.linear, &mut surface);
         if !self.pending_keys.is_empty() {
             let next = self
                 .keymap
@@ -100,6 +107,12 @@ impl App {
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
         } else {
+            if !self.linear {
+                surface.dim(Rect {
+                    height: screen.height - areas.footer.height,
+                    ..screen
+                });
+            }
             self.draw_overlays(buffer, links, now)
         }
     }
@@ -126,10 +139,8 @@ impl App {
             self.overlays.cursor().map(|cursor| cursor.position)
         };
         self.overlays.request_highlight(&mut self.highlighter);
-        // The review, and every layer of a linear screen, cover the status line: then the toast is on the last row.
-        if let Some(row) = self.activity.toast_row(now, screen.width)
-            && (self.linear || self.overlays.top() == Some(review::ID))
-        {
+        // Overlays cover the status line, so the toast is on the last row.
+        if let Some(row) = self.activity.toast_row(now, screen.width) {
             let line = Rect {
                 y: screen.bottom().saturating_sub(1),
                 height: screen.height.min(1),

@@ -59,6 +59,7 @@ impl App {
                 self.sessions
                     .set_failed(message, in_use.as_deref(), is_new_tab, outbox);
             }
+            Event::Sessions { sessions, .. } => self.sessions.set_recent(sessions, &self.session),
             Event::SessionRenamed { name } => {
                 self.session.name.clone_from(name);
                 self.footer.session_name.clone_from(name);
@@ -148,6 +149,7 @@ impl App {
         }
         self.sessions
             .show_failure(&mut self.transcript, &mut self.overlays);
+        sessions::Sessions::begin(session, &self.transcript, &mut self.outbox);
     }
 
     fn on_tree(&mut self, event: &TreeEvent, now: Instant) {
@@ -222,6 +224,7 @@ impl App {
 
     /// Applies an event of the agent; whether something visible changed outside of the conversation.
     fn on_agent(&mut self, event: &AgentEvent, now: Instant) -> bool {
+        self.activity.follow(event, now);
         let outbox = &mut self.outbox;
         match event {
             AgentEvent::AgentStart => self.activity.begin(now),

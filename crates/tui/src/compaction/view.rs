@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use crate::action::Action;
 use crate::command::Command;
 use crate::footer::tokens;
-use crate::layout::centred;
+use crate::layout::docked;
 use crate::overlays::frame;
 use crate::overlays::frame::boxed;
 use crate::prompt::editing::edit_area;
@@ -60,7 +60,7 @@ impl SummaryView {
 
 impl Component<Command, Action> for SummaryView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let area = centred(area, WIDTH, area.height * 9 / 10);
+        let area = docked(area, WIDTH, area.height * 9 / 10);
         let inner = usize::from(area.width.saturating_sub(2));
         let height = usize::from(area.height.saturating_sub(2)).max(1);
         let SummaryNumbers {

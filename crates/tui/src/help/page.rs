@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use crate::action::Action;
 use crate::command::{Command, commands, slash_commands};
 use crate::keymap::hints::merge_numbered;
-use crate::layout::centred;
+use crate::layout::docked;
 use crate::overlays::frame::{self, boxed};
 use crate::plugins;
 use osier_base::text;
@@ -202,11 +202,11 @@ impl Help {
 
 impl Component<Command, Action> for Help {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let inner = usize::from(centred(area, WIDTH, 1).width.saturating_sub(2));
+        let inner = usize::from(docked(area, WIDTH, 1).width.saturating_sub(2));
         let page = self.rows(inner);
         self.count = page.len();
         let height = u16::try_from(page.len() + 2).unwrap_or(u16::MAX);
-        let area = centred(area, WIDTH, height.min(area.height * 8 / 10));
+        let area = docked(area, WIDTH, height.min(area.height * 8 / 10));
         self.page = usize::from(area.height.saturating_sub(2));
         self.scroll(0);
         let shown = page.iter().skip(self.top).take(self.page);

@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 
 use crate::action::Action;
 use crate::command::Command;
-use crate::layout::centred;
+use crate::layout::docked;
 use crate::overlays::frame::{self, boxed};
 use crate::transcript::{Painted, tail_rows};
 use osier_agent::Output;
@@ -137,7 +137,7 @@ impl Jobs {
         }
         if !self.listed.is_empty() && rows.len() < height.saturating_sub(2) {
             let line = format!("├{}┤", "─".repeat(inner));
-            rows.push(Row::plain(line, Token::BorderActive));
+            rows.push(Row::plain(line, Token::Border));
             let left = height.saturating_sub(rows.len() + 1);
             rows.extend(
                 self.output_rows(inner, left)
@@ -253,7 +253,7 @@ impl Component<Command, Action> for Jobs {
         } else {
             area.height * 8 / 10
         };
-        let area = centred(area, 120, wanted.max(5));
+        let area = docked(area, 120, wanted.max(5));
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         let rows = self.rows(width, height, view);
         paint_rows(&rows, area, buffer, view.links, |face| {

@@ -8,7 +8,7 @@ use super::list::place;
 use crate::action::Action;
 use crate::command::Command;
 use crate::effect::{Effect, NewBinding};
-use crate::layout::centred_over;
+use crate::layout::docked_over;
 use crate::overlays::frame::{self, boxed};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::Token;
@@ -93,7 +93,7 @@ fn needs_protocol(key: KeyPress) -> bool {
 
 impl Component<Command, Action> for Capture {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let inner = usize::from(centred_over(area, 80, 1).width.saturating_sub(2));
+        let inner = usize::from(docked_over(area, 80, 1).width.saturating_sub(2));
         let mut remarks = Vec::new();
         for (text, token) in self.remarks(view.keymap) {
             let indent = [Span::new(" ", token)];
@@ -102,7 +102,7 @@ impl Component<Command, Action> for Capture {
                 .sentences(&text, token, &mut remarks);
         }
         let height = u16::try_from(remarks.len() + 3).unwrap_or(u16::MAX);
-        let area = centred_over(area, 80, height);
+        let area = docked_over(area, 80, height);
         let keys = if self.keys.is_empty() {
             Row::plain(" press the new keys", Token::Placeholder)
         } else {

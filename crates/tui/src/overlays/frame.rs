@@ -17,13 +17,13 @@ pub(crate) fn top(title: &str, remark: &str, width: usize) -> Row {
     let least = text::width(title).min(width / 2);
     let remark = text::truncate(&remark, width.saturating_sub(least + 7)).into_owned();
     let room = width.saturating_sub(text::width(&remark) + 7);
-    let mut row = Row::plain("╭─ ", Token::BorderActive);
+    let mut row = Row::plain("╭─ ", Token::Border);
     row.push(text::truncate(title, room).into_owned(), bold);
-    row.push(" ", Token::BorderActive);
+    row.push(" ", Token::Border);
     let line = width.saturating_sub(row.width() + text::width(&remark) + 2);
-    row.push("─".repeat(line), Token::BorderActive);
+    row.push("─".repeat(line), Token::Border);
     row.push(remark, Token::Muted);
-    row.push("─╮", Token::BorderActive);
+    row.push("─╮", Token::Border);
     row
 }
 
@@ -32,12 +32,12 @@ pub(crate) fn bottom(hints: &[String], token: Token, width: usize) -> Row {
     let inner = width.saturating_sub(2);
     let shown = fitting(hints, inner.saturating_sub(3));
     if shown.is_empty() {
-        return Row::plain(format!("╰{}╯", "─".repeat(inner)), Token::BorderActive);
+        return Row::plain(format!("╰{}╯", "─".repeat(inner)), Token::Border);
     }
     let line = inner.saturating_sub(text::width(&shown) + 3);
-    let mut row = Row::plain("╰─", Token::BorderActive);
+    let mut row = Row::plain("╰─", Token::Border);
     row.push(format!(" {shown} "), token);
-    row.push(format!("{}╯", "─".repeat(line)), Token::BorderActive);
+    row.push(format!("{}╯", "─".repeat(line)), Token::Border);
     row
 }
 
@@ -81,8 +81,8 @@ pub(crate) fn boxed(mut row: Row, inner: usize) -> Row {
     }
     let fill = row.fill.take().unwrap_or_default();
     row.push(" ".repeat(left), fill);
-    row.spans.insert(0, Span::new("│", Token::BorderActive));
-    row.push("│", Token::BorderActive);
+    row.spans.insert(0, Span::new("│", Token::Border));
+    row.push("│", Token::Border);
     row
 }
 

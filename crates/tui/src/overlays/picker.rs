@@ -10,7 +10,7 @@ use super::frame::{self, boxed};
 use super::preview_pane;
 use crate::action::Action;
 use crate::command::Command;
-use crate::layout::centred;
+use crate::layout::docked;
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::Token;
 use osier_term::input::KeyPress;
@@ -35,6 +35,9 @@ const ALWAYS: u16 = 20;
 
 /// Rows of the lowest picker.
 const LEAST: u16 = 5;
+
+/// Rows that a preview wants.
+const PREVIEWED: u16 = 16;
 
 /// Rows from which on the preview has room below the list.
 const PREVIEW_BELOW: u16 = 15;
@@ -284,12 +287,7 @@ impl Picker {
             let mut row = shown.get(place).cloned().unwrap_or_default();
             row.spans
                 .insert(0, Span::new(" ", row.fill.unwrap_or_default()));
-            let mut row = boxed(row, inner);
-            // Only the list has the keys.
-            for side in [0, row.spans.len() - 1] {
-                row.spans[side].face = Token::Border.into();
-            }
-            rows.push(row);
+            rows.push(boxed(row, inner));
         }
         rows.push(line("╰", "╯"));
         rows
@@ -333,10 +331,10 @@ impl Component<Command, Action> for Picker {
         let most = (area.height * 7 / 10).max(area.height.min(ALWAYS));
         let height = wanted.clamp(LEAST, most);
         let (width, height) = match self.preview {
-            Some(_) => (140, most),
+            Some(_) => (140, height.max(PREVIEWED).min(most)),
             None => (100, height),
         };
-        let area = centred(area, width, height);
+        let area = docked(area, width, height);
         let (area, preview) = match self.preview {
             Some(_) => preview_pane::divide_for(area, PREVIEW_BELOW, self.share()),
             None => (area, None),

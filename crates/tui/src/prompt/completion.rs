@@ -13,6 +13,7 @@ use crate::command::Command;
 use osier_base::path;
 use osier_context::slash_parts;
 use osier_protocol::{AddedCommand, ProjectSymbol};
+use osier_term::widgets::columns::Columns;
 use osier_term::widgets::select::{Item, Select};
 use osier_term::widgets::textarea::{Position, TextArea};
 
@@ -325,7 +326,7 @@ impl Completer {
             let items = items.collect();
             Offer {
                 completion,
-                list: Select::new(items),
+                list: Select::new(items).with_columns(Columns::SENTENCE),
             }
         });
     }

@@ -18,7 +18,7 @@ use osier_term::row::{Row, Span};
 /// The mark before the prompt.
 const PROMPT_MARK: &str = "❯ ";
 /// Rows of the list that completes.
-const COMPLETION_ROWS: u16 = 8;
+const COMPLETION_ROWS: u16 = 12;
 /// Cells of the picture above the editor.
 const PREVIEW: (u16, u16) = (28, 7);
 /// Rows that the conversation keeps next to it.
@@ -121,6 +121,7 @@ impl Prompt {
         &mut self,
         areas: Areas,
         covers_status: bool,
+        linear: bool,
         surface: &mut Surface<'_>,
     ) {
         let Some(list) = self.editor.completion() else {
@@ -137,12 +138,17 @@ impl Prompt {
             .unwrap_or(u16::MAX)
             .min(room)
             .min(COMPLETION_ROWS);
+        let rule = u16::from(height < room && !linear);
         let area = Rect {
-            y: bottom - height,
-            height,
+            y: bottom - height - rule,
+            height: height + rule,
             ..areas.rule
         };
-        let rows = list.rows(usize::from(area.width), usize::from(height));
+        let mut rows = list.rows(usize::from(area.width), usize::from(height));
+        if rule > 0 {
+            let count = format!("{}/{}", list.selected_index() + 1, list.len());
+            rows.insert(0, counted_rule(&count, usize::from(area.width)));
+        }
         surface.paint(&rows, area);
     }
 
@@ -193,4 +199,14 @@ impl Prompt {
         };
         surface.paint(&shown, area);
     }
+}
+
+/// `──────── 3/94 ──`
+fn counted_rule(count: &str, width: usize) -> Row {
+    let line = width.saturating_sub(text::width(count) + 4);
+    Row::new(vec![
+        Span::new(format!("{} ", "─".repeat(line)), Token::Border),
+        Span::new(count, Token::Muted),
+        Span::new(" ──", Token::Border),
+    ])
 }

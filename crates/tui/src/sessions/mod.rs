@@ -13,7 +13,9 @@ use crate::overlays::Overlays;
 use crate::transcript::Transcript;
 use osier_agent::Severity;
 use osier_base::{path, text};
-use osier_protocol::{Description, IndexEvent, IndexOp, Mark, Op, SessionContents, SessionInfo};
+use osier_protocol::{
+    Description, IndexEvent, IndexOp, Mark, Op, SessionContents, SessionInfo, SessionSummary,
+};
 use view::{Found, ID, SessionsView};
 
 /// A session that was requested and could not be opened.
@@ -23,7 +25,12 @@ pub(crate) struct Sessions {
     failure: Option<String>,
     /// The session that another osier has.
     in_use: Option<String>,
+    /// The newest sessions of this directory, for the start page.
+    recent: Vec<SessionSummary>,
 }
+
+/// Sessions on the start page.
+const RECENT: usize = 3;
 
 impl Sessions {
     /// The requested session is not open: a new one replaces it, which shows why. A new tab, in which nothing is open yet,
@@ -42,6 +49,23 @@ impl Sessions {
         self.failure = Some(message.to_owned()).filter(|_| in_use.is_none());
         self.in_use = in_use.map(str::to_owned);
         outbox.send(Op::NewSession);
+    }
+
+    /// Requests the newest sessions for the start page of a session without messages.
+    pub(crate) fn begin(session: &SessionInfo, transcript: &Transcript, outbox: &mut Outbox) {
+        if transcript.is_empty() && !session.id.is_empty() {
+            outbox.send(Op::ListSessions { all: false });
+        }
+    }
+
+    /// Takes the stored sessions of this directory, newest first, without the open one.
+    pub(crate) fn set_recent(&mut self, sessions: &[SessionSummary], open: &SessionInfo) {
+        let others = sessions.iter().filter(|session| session.id != open.id);
+        self.recent = others.take(RECENT).cloned().collect();
+    }
+
+    pub(crate) fn recent(&self) -> &[SessionSummary] {
+        &self.recent
     }
 
     /// Shows in the session that replaces it why the requested one is not open.

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use crate::action::Action;
 use crate::command::Command;
 use crate::effect::Effect;
-use crate::layout::centred_over;
+use crate::layout::docked_over;
 use crate::overlays::frame::{self, boxed};
 use crate::overlays::preview_pane;
 use osier_base::text;
@@ -70,7 +70,7 @@ impl ValueLine {
 
 impl Component<Command, Action> for ValueLine {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let area = centred_over(area, 80, 4);
+        let area = docked_over(area, 80, 4);
         let inner = usize::from(area.width.saturating_sub(2));
         let room = inner.saturating_sub(4);
         let shown = text::truncate_start(self.line.text(), room);

@@ -8,7 +8,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
 use crate::command::Command;
-use crate::layout::centred;
+use crate::layout::docked;
 use crate::overlays::frame::{self, boxed};
 use crate::transcript::{Painted, tail_rows};
 use osier_base::text;
@@ -213,7 +213,7 @@ impl Component<Command, Action> for Terminals {
         } else {
             area.height
         };
-        let area = centred(area, WIDTH, wanted);
+        let area = docked(area, WIDTH, wanted);
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         self.area = Rect {
             x: area.x.saturating_add(1),

@@ -19,6 +19,8 @@ use super::tool::ToolCell;
 
 /// Lines of a long prompt that are shown.
 const PROMPT_LINES: usize = 20;
+/// Columns before the text: for a mark and a space.
+const GUTTER: u16 = 2;
 /// Rows that a picture of a prompt may take.
 const PROMPT_ROWS: u16 = 16;
 
@@ -45,6 +47,8 @@ pub(crate) enum Body {
     Tool(Box<ToolCell>),
     Shell(Box<ShellCell>),
     Notice(Notice),
+    /// What the turn above took.
+    Turn(String),
     /// The lines of a plugin.
     Lines(Vec<Row>),
     Summary {
@@ -146,6 +150,7 @@ impl Cell {
             Body::Tool(tool) => tool.weight(),
             Body::Shell(shell) => shell.run.as_ref().map_or(0, |run| run.output.len()),
             Body::Notice(notice) => notice.text.len(),
+            Body::Turn(line) => line.len(),
             Body::Lines(rows) => {
                 let spans = rows.iter().flat_map(|row| &row.spans);
                 spans.map(|span| span.text.len()).sum()
@@ -205,18 +210,59 @@ impl Cell {
         matches!(self.body, Body::User(_))
     }
 
-    /// Rows at `width`.
+    /// Blank columns before its rows, so that texts begin where those behind a mark do.
+    pub(super) fn indent(&self, style: CellStyle) -> u16 {
+        match &self.body {
+            _ if style.linear => 0,
+            Body::Text(_)
+            | Body::Thinking { .. }
+            | Body::Summary { .. }
+            | Body::Lines(_)
+            | Body::Turn(_) => GUTTER,
+            Body::User(_) | Body::Tool(_) | Body::Shell(_) | Body::Notice(_) => 0,
+        }
+    }
+
+    /// Columns of its rows on a screen of this width.
+    fn inner(&self, width: u16, style: CellStyle) -> u16 {
+        width.saturating_sub(self.indent(style)).max(1)
+    }
+
+    /// The pieces of code of an answer: their rows and their text.
+    pub(super) fn code(
+        &mut self,
+        width: u16,
+        style: CellStyle,
+    ) -> Vec<(std::ops::Range<usize>, String)> {
+        let width = usize::from(self.inner(width, style));
+        match &mut self.body {
+            Body::Text(markdown) => markdown.code(width),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Shows the diagram in this row as its source, or again as a diagram; false when there is none.
+    pub(super) fn toggle_diagram(&mut self, width: u16, style: CellStyle, row: usize) -> bool {
+        let width = usize::from(self.inner(width, style));
+        match &mut self.body {
+            Body::Text(markdown) => markdown.toggle_diagram(width, row),
+            _ => false,
+        }
+    }
+
+    /// Rows on a screen of this width.
     pub(crate) fn height(&mut self, width: u16, style: CellStyle) -> usize {
+        let width = self.inner(width, style);
         let text = self
             .markdown(style)
             .map(|markdown| markdown.height(usize::from(width)));
         if text.is_some() && self.illustrations.is_empty() {
             return text.unwrap_or_default();
         }
-        text.unwrap_or_default() + self.rows(width, style).len()
+        text.unwrap_or_default() + self.own_rows(width, style).len()
     }
 
-    /// Shows the rows of `range` at `width`, one after the other.
+    /// Shows the rows of `range` on a screen of this width, one after the other, without the indent.
     pub(crate) fn each_row(
         &mut self,
         width: u16,
@@ -224,6 +270,7 @@ impl Cell {
         range: std::ops::Range<usize>,
         show: &mut dyn FnMut(&Row),
     ) {
+        let width = self.inner(width, style);
         let is_thinking = matches!(self.body, Body::Thinking { .. });
         let mut range = range;
         let has_more = !self.illustrations.is_empty();
@@ -245,7 +292,7 @@ impl Cell {
             }
             range = range.start.saturating_sub(text)..range.end - text;
         }
-        let all = self.rows(width, style);
+        let all = self.own_rows(width, style);
         let range = range.start.min(all.len())..range.end.min(all.len());
         all[range].iter().for_each(show);
     }
@@ -287,7 +334,8 @@ impl Cell {
         Some(markdown)
     }
 
-    fn rows(&mut self, width: u16, style: CellStyle) -> &[Row] {
+    /// The rows that are not those of a document.
+    fn own_rows(&mut self, width: u16, style: CellStyle) -> &[Row] {
         let stale = self
             .cache
             .as_ref()
@@ -320,6 +368,10 @@ impl Cell {
                 let expanded = self.expanded.unwrap_or(style.expand_tools);
                 shell.rows(width, expanded, style.linear)
             }
+            Body::Turn(line) => vec![Row::plain(
+                text::truncate(line, usize::from(width)).into_owned(),
+                Token::Muted,
+            )],
             Body::Notice(notice) => notice_rows(notice, width, style.linear),
             Body::Lines(lines) => {
                 let mut rows = Vec::with_capacity(lines.len());
@@ -446,12 +498,15 @@ fn named(message: &UserMessage) -> Cow<'_, str> {
 fn sticky_row(text: &str, width: u16) -> Row {
     let line = text::single_line(text::head_bytes(text.trim_start(), 4 * usize::from(width)));
     let room = usize::from(width).saturating_sub(2);
+    // The line separates it from what has scrolled below it.
+    let user = Face::from(Token::User).emphasised(Emphasis::UNDERLINE);
     let mut row = Row::new(vec![
-        Span::new("▌ ", Token::UserMarker),
-        Span::new(&*text::truncate(&line, room), Token::User),
+        Span::new("▌", Token::UserMarker),
+        Span::new(" ", user),
+        Span::new(&*text::truncate(&line, room), user),
     ]);
     row.decoration = 2;
-    row.fill = Some(Face::from(Token::User));
+    row.fill = Some(user);
     row
 }
 
@@ -508,7 +563,7 @@ mod tests {
             linear: false,
         };
         assert_eq!(cell.height(60, style), PROMPT_LINES + 1);
-        let last = cell.rows(60, style).last().map(Row::text);
+        let last = cell.own_rows(60, style).last().map(Row::text);
         assert_eq!(last.as_deref(), Some("▌ … 4980 lines below"));
         cell.expanded = Some(true);
         cell.changed();

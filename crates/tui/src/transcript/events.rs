@@ -392,6 +392,7 @@ impl Transcript {
         ) {
             self.near.add_ending(message);
         }
+        self.near.add_turn(message);
         let entry = open.and_then(|open| open.entry);
         for cell in &mut self.near.cells[start..] {
             cell.entry.clone_from(&entry);

@@ -19,6 +19,7 @@ mod shell;
 mod strip;
 mod task;
 mod tool;
+mod turn;
 mod unseen;
 mod view;
 

@@ -85,6 +85,7 @@ impl Transcript {
             Body::Tool(tool) => tool.output().into_owned(),
             Body::Shell(shell) => shell.output().to_owned(),
             Body::Notice(notice) => notice.text.clone(),
+            Body::Turn(line) => line.clone(),
             Body::Lines(rows) => rows.iter().map(Row::text).collect::<Vec<_>>().join("\n"),
         };
         Some(text.trim_end().to_owned())
@@ -156,11 +157,8 @@ impl Transcript {
 
     /// The pieces of code in a cell: their rows and their text.
     fn code_of(&mut self, cell: usize) -> Vec<(Range<usize>, String)> {
-        let width = usize::from(self.viewport.0);
-        match &mut self.strip_mut().cells[cell].body {
-            Body::Text(markdown) => markdown.code(width),
-            _ => Vec::new(),
-        }
+        let (width, style) = (self.viewport.0, self.style);
+        self.strip_mut().cells[cell].code(width, style)
     }
 
     /// Scrolls to the selected block: to all of it if it fits, else to its first rows.
@@ -194,14 +192,20 @@ impl Transcript {
     }
 }
 
-/// The row with a bar at its first column, or with what the cursor of a linear screen goes to.
-pub(super) fn with_bar(row: &Row, linear: bool) -> Row {
+/// The row with a bar in its indent, else at its first column, or with what the cursor of a linear screen goes to.
+pub(super) fn with_bar(row: &Row, linear: bool, indent: u16) -> Row {
     let bar = if linear {
         Face::from(Token::Selected)
     } else {
         Face::from(Token::Accent).emphasised(Emphasis::REVERSE)
     };
     let mut shown = row.clone();
+    if indent > 0 {
+        let rest = " ".repeat(usize::from(indent) - 1);
+        shown.spans.insert(0, Span::new(rest, Token::Text));
+        shown.spans.insert(0, Span::new(" ", bar));
+        return shown;
+    }
     match shown.spans.iter_mut().find(|span| !span.text.is_empty()) {
         None => shown.spans.push(Span::new(" ", bar)),
         Some(span) => {
@@ -224,14 +228,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bar_covers_the_first_column_alone() {
+    fn the_bar_is_in_the_indent_or_covers_the_first_column_alone() {
         let row = Row::new(vec![
             Span::new("漢字", Token::Text),
             Span::new("x", Token::Code),
         ]);
-        let shown = with_bar(&row, false);
+        assert_eq!(with_bar(&row, false, 2).text(), "  漢字x");
+        let shown = with_bar(&row, false, 0);
         let texts: Vec<&str> = shown.spans.iter().map(|span| &*span.text).collect();
         assert_eq!(texts, ["漢", "字", "x"]);
-        assert_eq!(with_bar(&Row::default(), false).text(), " ");
+        assert_eq!(with_bar(&Row::default(), false, 0).text(), " ");
     }
 }

@@ -15,6 +15,7 @@ pub(super) struct Place {
     pub(super) cell: usize,
     /// Counted without the gap above the cell.
     pub(super) row: usize,
+    /// Counted without the indent of the cell.
     pub(super) column: u16,
 }
 
@@ -245,7 +246,7 @@ impl Transcript {
         let mut end = 0;
         let span = row.spans.iter().find(|span| {
             end += text::width(&span.text);
-            usize::from(x) < end
+            usize::from(place.column) < end
         })?;
         Some(span.link.as_deref()?.to_owned())
     }
@@ -256,7 +257,7 @@ impl Transcript {
             Seen::Row { cell, row } => Some(Place {
                 cell,
                 row,
-                column: x,
+                column: x.saturating_sub(self.strip().cells[cell].indent(self.style)),
             }),
             Seen::Gap => None,
         }

@@ -9,6 +9,7 @@ use crate::styled_lines::stored_rows;
 use super::cell::{Body, Cell};
 use super::shell::ShellCell;
 use super::tool::ToolCell;
+use super::turn::Turn;
 use osier_agent::{AgentMessage, Notice, Severity};
 use osier_base::clock;
 use osier_llm::{AssistantBlock, AssistantMessage, StopReason};
@@ -30,6 +31,8 @@ pub(super) struct Strip {
     pub(super) last: Option<Arc<str>>,
     /// There are earlier messages that are not loaded.
     pub(super) earlier: bool,
+    /// The turn at the end.
+    pub(super) turn: Turn,
 }
 
 impl Strip {
@@ -109,6 +112,7 @@ impl Strip {
         };
         match message {
             AgentMessage::User(message) => {
+                self.turn = Turn::since(message.timestamp);
                 self.push(Body::User(message.clone()));
             }
             AgentMessage::Assistant(message) => {
@@ -116,6 +120,7 @@ impl Strip {
                     self.add_block(block);
                 }
                 self.add_ending(message);
+                self.add_turn(message);
             }
             AgentMessage::ToolResult(result) => {
                 // Live results have shown with their execution event.
@@ -197,6 +202,13 @@ impl Strip {
                 self.notice(Severity::Warning, "the model declined to answer");
             }
             _ => {}
+        }
+    }
+
+    /// The line below the last answer of a turn.
+    pub(super) fn add_turn(&mut self, answer: &AssistantMessage) {
+        if let Some(line) = self.turn.count(answer) {
+            self.push(Body::Turn(line));
         }
     }
 

@@ -159,11 +159,8 @@ impl Transcript {
 
     /// Shows a diagram as its source, or again as a diagram.
     pub(super) fn toggle_diagram(&mut self, cell: usize, row: usize) -> bool {
-        let width = usize::from(self.viewport.0);
-        match &mut self.strip_mut().cells[cell].body {
-            Body::Text(markdown) => markdown.toggle_diagram(width, row),
-            _ => false,
-        }
+        let (width, style) = (self.viewport.0, self.style);
+        self.strip_mut().cells[cell].toggle_diagram(width, style, row)
     }
 
     /// The content of screen row `y`.
@@ -229,6 +226,8 @@ impl Transcript {
             let range = place..place + painter.room();
             let cells = &mut self.strip_mut().cells;
             wanted.extend(cells[cell].ask_for_illustrations());
+            let indent = cells[cell].indent(style);
+            painter.indent(indent);
             cells[cell].each_row(width, style, range, &mut |row| {
                 let marked = needle.as_ref().and_then(|needle| with_marks(needle, row));
                 let mut shown = Cow::Borrowed(marked.as_ref().unwrap_or(row));
@@ -239,7 +238,8 @@ impl Transcript {
                     .as_ref()
                     .is_some_and(|(at, rows)| *at == cell && rows.contains(&place))
                 {
-                    shown = Cow::Owned(with_bar(&shown, style.linear));
+                    shown = Cow::Owned(with_bar(&shown, style.linear, indent));
+                    painter.indent(0);
                 }
                 match shown.image.as_deref() {
                     None => painter.row(&shown),
@@ -248,8 +248,10 @@ impl Transcript {
                         Err(picture) => missing.push((cell, picture)),
                     },
                 }
+                painter.indent(indent);
                 place += 1;
             });
+            painter.indent(0);
             skip = skip.saturating_sub(self.full_height(cell));
             cell += 1;
         }

@@ -115,7 +115,7 @@ fn program_works_inside_gnu_screen() {
     // How screen copies non-ASCII characters depends on its version.
     let rows: Vec<&str> = shown.lines().take(5).map(str::trim_end).collect();
     assert!(rows[0].ends_with("hello"), "{shown}");
-    assert_eq!(rows[2], "The first answer.", "{shown}");
+    assert_eq!(rows[2], "  The first answer.", "{shown}");
     assert!(rows[4].ends_with("with"), "{shown}");
     assert!(shown.trim_end().ends_with("script/s.json"), "{shown}");
     assert_eq!(shown.matches("hello").count(), 1, "{shown}");

@@ -44,6 +44,7 @@ fn kitty_image_is_sent_once_and_deleted_at_exit() {
     program.shows("▌ again");
     program.hides("esc to interrupt");
     assert_eq!(program.written().matches("a=T,U=1").count(), 1);
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
     let forget = format!("\x1b_Ga=d,d=I,q=2,i={number}\x1b\\");
@@ -74,6 +75,7 @@ fn images_can_be_disabled() {
         "\x1bP>|kitty(0.40.0)\x1b\\\x1b[?62;4c",
         "images = \"off\"\n",
     );
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
     let written = program.written();
@@ -99,6 +101,7 @@ fn answer_shows_local_images_and_loads_no_url() {
     program.shows("▣ gone: the file does not exist");
     program.shows("▣ out: it is outside the working directory");
     // The same after the session is reopened.
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
     let mut again = program.again(&["-c"]);
@@ -113,6 +116,7 @@ fn answer_shows_local_images_and_loads_no_url() {
 fn cell_size_is_derived_from_the_window_size() {
     let mut program = shows_picture(Program::new().cell(10, 20), "\x1b[?62;4c");
     program.writes("\x1bP0;1;0q\"1;1;90;20", 4);
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
 }
@@ -121,6 +125,7 @@ fn cell_size_is_derived_from_the_window_size() {
 fn kitty_protocol_without_placeholders_uses_half_blocks() {
     let mut program = with_picture("\x1bP>|kitty(0.26.5)\x1b\\\x1b[6;18;9t\x1b[?62;c", "");
     program.writes("48;2;255;0;0", 1);
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
     assert!(!program.written().contains("\x1b_G"));
@@ -140,12 +145,14 @@ fn tmux_passes_images_to_a_terminal_with_placeholders() {
     let mut program = shows_picture(in_tmux("1 kitty(0.41.1)"), answers);
     program.writes("\x1bPtmux;\x1b\x1b_Ga=T,U=1,q=2,f=100,i=", 1);
     program.shows("\u{10eeee}");
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
     // Without passthrough, and when only Sixel is available, osier uses half-blocks.
     for said in ["0 kitty(0.41.1)", "1 XTerm(379)"] {
         let mut program = shows_picture(in_tmux(said), answers);
         program.writes("48;5;196", 1);
+        program.hides("esc to interrupt");
         program.write("\x04");
         assert!(program.exit().success());
         let written = program.written();
@@ -162,6 +169,7 @@ fn terminal_name_determines_colours() {
     let setup = Program::new().terminal("xterm", &[]);
     let mut program = shows_picture(setup, answers);
     program.writes("48;5;196", 1);
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
 }

@@ -219,7 +219,7 @@ fn mosh_shows_the_screen() {
     program.hides("esc to interrupt");
     let screen = program.screen();
     assert!(
-        screen.starts_with("▌ hello\n\nThe first answer.\n\n• with\n• a list\n"),
+        screen.starts_with("▌ hello\n\n  The first answer.\n\n  • with\n  • a list\n"),
         "{screen}"
     );
     assert!(screen.trim_end().ends_with("script/s.json"), "{screen}");

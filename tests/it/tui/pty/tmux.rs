@@ -136,7 +136,7 @@ fn program_works_inside_tmux_and_resumes_after_a_stop() {
         screen.contains("• a list") && !screen.contains("esc to interrupt")
     });
     assert!(
-        shown.starts_with("▌ hello\n\nThe first answer.\n\n• with\n• a list\n"),
+        shown.starts_with("▌ hello\n\n  The first answer.\n\n  • with\n  • a list\n"),
         "{shown}"
     );
     assert!(shown.trim_end().ends_with("script/s.json"), "{shown}");

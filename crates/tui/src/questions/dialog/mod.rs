@@ -16,7 +16,7 @@ use crate::accounts::login::address;
 use crate::action::Action;
 use crate::command::Command;
 use crate::effect::Effect;
-use crate::layout::centred;
+use crate::layout::docked;
 use crate::overlays::frame::{self, boxed};
 use crate::overlays::preview_pane::written;
 use osier_base::path;
@@ -429,12 +429,12 @@ impl Component<Command, Action> for Dialog {
         if let (None, Some(Guard::Editor(time) | Guard::Ignore(time))) = (self.ready, self.guard) {
             self.ready = Some(view.now + time);
         }
-        let width = centred(area, WIDTH, 1).width;
+        let width = docked(area, WIDTH, 1).width;
         // An empty column on each side.
         let inner = usize::from(width.saturating_sub(4)).max(1);
         let title = self.title_rows(inner);
         let subject = self.lay_out_subject(inner);
-        let most = usize::from(centred(area, WIDTH, u16::MAX).height);
+        let most = usize::from(docked(area, WIDTH, u16::MAX).height);
         let mut body = match &mut self.body {
             Body::Choose(choose) => choose.rows(inner),
             Body::Write(write) => write.rows(inner, most / 3),
@@ -462,7 +462,7 @@ impl Component<Command, Action> for Dialog {
         let body_at = rows.len();
         rows.extend(body.rows.drain(first..first + shown));
         let height = u16::try_from(rows.len() + 1).unwrap_or(u16::MAX);
-        let area = centred(area, WIDTH, height);
+        let area = docked(area, WIDTH, height);
         let mut framed: Vec<Row> = vec![rows.remove(0)];
         framed.extend(rows.into_iter().map(|row| padded(row, inner)));
         framed.push(frame::bottom(&self.hints(view), Token::Muted, inner + 4));
@@ -572,10 +572,10 @@ impl Dialog {
         };
         let room = width.saturating_sub(8);
         let title = format!(" {} ", one_line(&about, room));
-        let mut row = Row::plain("╭─", Token::BorderActive);
+        let mut row = Row::plain("╭─", Token::Border);
         let line = width.saturating_sub(text::width(&title) + 3);
         row.push(title, Token::Warning);
-        row.push(format!("{}╮", "─".repeat(line)), Token::BorderActive);
+        row.push(format!("{}╮", "─".repeat(line)), Token::Border);
         row
     }
 }

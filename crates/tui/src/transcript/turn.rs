@@ -1,0 +1,86 @@
+//! What a turn took: the line below the last answer of a turn that was not short.
+
+use osier_base::{clock, text};
+use osier_llm::{AssistantMessage, StopReason};
+
+/// Milliseconds from which on a turn is worth a line.
+const LONG: i64 = 10_000;
+
+/// What happened since a prompt.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// When the prompt was sent, in milliseconds since the Unix epoch; `None` if it is not loaded.
+    since: Option<i64>,
+    tools: usize,
+    cost: f64,
+}
+
+impl Turn {
+    /// A turn that begins with a prompt of this time.
+    pub(super) fn since(time: i64) -> Self {
+        Self {
+            since: Some(time),
+            ..Self::default()
+        }
+    }
+
+    /// Counts an answer. The line, if the turn ends with it and was long: `model · 1m 04s · 3 tools · $0.012`.
+    pub(super) fn count(&mut self, answer: &AssistantMessage) -> Option<String> {
+        self.tools += answer.tool_calls().count();
+        self.cost += answer.usage.cost.total;
+        let end = answer.timestamp.saturating_add_unsigned(answer.duration_ms);
+        let took = end - self.since?;
+        if answer.stop_reason != StopReason::Stop || took < LONG {
+            return None;
+        }
+        let mut parts = vec![
+            text::single_line(&answer.model),
+            clock::human_duration(took.unsigned_abs()),
+        ];
+        if self.tools > 0 {
+            parts.push(text::counted(self.tools, "tool", "tools"));
+        }
+        if self.cost > 0.0 {
+            parts.push(format!("${:.3}", self.cost));
+        }
+        Some(parts.join(" · "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_llm::{AssistantBlock, ToolCall};
+
+    fn answer(timestamp: i64, calls: bool) -> AssistantMessage {
+        let call = AssistantBlock::ToolCall(ToolCall::default());
+        let mut answer = AssistantMessage {
+            model: "m-1".to_owned(),
+            timestamp,
+            duration_ms: 1500,
+            stop_reason: if calls {
+                StopReason::ToolUse
+            } else {
+                StopReason::Stop
+            },
+            content: if calls {
+                vec![call.clone(), call]
+            } else {
+                Vec::new()
+            },
+            ..AssistantMessage::default()
+        };
+        answer.usage.cost.total = 0.004;
+        answer
+    }
+
+    #[test]
+    fn a_long_turn_ends_with_what_it_took() {
+        let mut turn = Turn::since(1000);
+        assert_eq!(turn.count(&answer(2000, true)), None);
+        let line = turn.count(&answer(63_500, false));
+        assert_eq!(line.as_deref(), Some("m-1 · 1m 04s · 2 tools · $0.008"));
+        assert_eq!(Turn::since(1000).count(&answer(5000, false)), None);
+        assert_eq!(Turn::default().count(&answer(63_500, false)), None);
+    }
+}
