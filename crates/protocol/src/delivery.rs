@@ -90,7 +90,8 @@ impl Event {
                 CheckpointEvent::FilesPreview { .. } | CheckpointEvent::FileDiffs { .. } => {
                     Delivery::Answer
                 }
-                CheckpointEvent::FilesRestored { .. } => Delivery::Change,
+                CheckpointEvent::FilesRestored { .. }
+                | CheckpointEvent::FilesChangedOutside { .. } => Delivery::Change,
             },
             Self::Index(event) => match event {
                 IndexEvent::SessionsFound { .. }

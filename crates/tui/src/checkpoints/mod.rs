@@ -6,7 +6,7 @@ use crate::outbox::Outbox;
 use crate::overlays::Overlays;
 use crate::transcript::Transcript;
 use osier_agent::Severity;
-use osier_protocol::{ChangeKind, CheckpointEvent, FilesAt, Unrestored};
+use osier_protocol::{ChangeKind, CheckpointEvent, FilesAt, Unrestored, changed_outside};
 pub(crate) use picker::{compare, files};
 
 /// Unrestored files that have a notice each.
@@ -59,6 +59,10 @@ pub(crate) fn on_event(
                 let text = format!("{}: {}", first.path, first.reason);
                 outbox.toast(text, true);
             }
+        }
+        CheckpointEvent::FilesChangedOutside { paths, more } => {
+            let text = changed_outside(paths, *more);
+            transcript.notice(Severity::Info, &text);
         }
         CheckpointEvent::FileDiffs { .. } => {}
     }
