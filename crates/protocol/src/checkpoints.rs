@@ -35,6 +35,9 @@ osier_base::requests! {
             /// which part
             range: DiffRange,
         },
+        /// Count the lines that were added to and removed from each file since the session start.
+        #[request(Files, None => ChangedLines)]
+        CountChangedLines { request: u64 },
         /// Revert rejected parts of diffs. With `tell`, send the review to the model as a prompt.
         #[request(Files, Change => FilesRestored)]
         Review {
@@ -151,6 +154,29 @@ pub enum CheckpointEvent {
         known: bool,
         files: Vec<FileDiff>,
     },
+    /// Answer to `count_changed_lines`, sorted by path. `known` is false, and `files` is empty, when no state of the files is
+    /// recorded.
+    ChangedLines {
+        request: u64,
+        known: bool,
+        /// At most 1,000.
+        files: Vec<ChangedLines>,
+        /// The number of other changed files.
+        more: u64,
+    },
+}
+
+/// The number of changed lines of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedLines {
+    /// Relative to the working directory.
+    pub path: String,
+    pub kind: ChangeKind,
+    /// Both are 0 for files that are not text.
+    pub added: u64,
+    pub removed: u64,
 }
 
 /// Paths that one line about changed files names.

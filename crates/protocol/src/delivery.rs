@@ -87,9 +87,9 @@ impl Event {
             | Self::Workspace { .. } => Delivery::Retained,
             Self::Tree(event) => tree(event),
             Self::Checkpoint(event) => match event {
-                CheckpointEvent::FilesPreview { .. } | CheckpointEvent::FileDiffs { .. } => {
-                    Delivery::Answer
-                }
+                CheckpointEvent::FilesPreview { .. }
+                | CheckpointEvent::FileDiffs { .. }
+                | CheckpointEvent::ChangedLines { .. } => Delivery::Answer,
                 CheckpointEvent::FilesRestored { .. }
                 | CheckpointEvent::FilesChangedOutside { .. } => Delivery::Change,
             },

@@ -64,7 +64,7 @@ pub(crate) fn on_event(
             let text = changed_outside(paths, *more);
             transcript.notice(Severity::Info, &text);
         }
-        CheckpointEvent::FileDiffs { .. } => {}
+        CheckpointEvent::FileDiffs { .. } | CheckpointEvent::ChangedLines { .. } => {}
     }
 }
 
