@@ -49,6 +49,11 @@ pub enum Effect {
         name: String,
         value: Option<String>,
     },
+    /// Write a setting of the user that the app has applied.
+    SaveSetting {
+        name: String,
+        value: String,
+    },
     /// Write a binding to the user's keymap and apply it.
     Bind(NewBinding),
     /// List the themes. The app receives them in `pick_theme`.

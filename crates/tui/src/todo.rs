@@ -44,8 +44,19 @@ impl TodoView {
     }
 
     pub(crate) fn rows(&self, width: u16) -> Vec<Row> {
-        let width = usize::from(width).saturating_sub(4);
-        if self.is_collapsed() {
+        self.rows_up_to(usize::from(width), MOST + 1)
+    }
+
+    /// How many items are done, and how many there are; `None` without an open item.
+    pub(crate) fn progress(&self) -> Option<(usize, usize)> {
+        let list = &self.list;
+        (!list.is_done()).then(|| (list.done(), list.items.len()))
+    }
+
+    /// The list in at most `limit` rows, or its first row if it is collapsed.
+    pub(crate) fn rows_up_to(&self, width: usize, limit: usize) -> Vec<Row> {
+        let width = width.saturating_sub(4);
+        if self.is_collapsed() || limit < 3 {
             let summary = text::single_line(&self.list.summary());
             return vec![row(
                 "≡",
@@ -57,8 +68,8 @@ impl TodoView {
         }
         let items = &self.list.items;
         let current = self.list.current().unwrap_or_default();
-        let shown = if items.len() > MOST + 1 {
-            MOST
+        let shown = if items.len() > limit {
+            limit - 1
         } else {
             items.len()
         };

@@ -458,6 +458,10 @@ impl Screen {
                     osier_settings::write(&file, name, value.as_deref()).unwrap();
                     self.list_settings();
                 }
+                Effect::SaveSetting { name, value } => {
+                    let file = self.home().join("settings.toml");
+                    osier_settings::write(&file, name, Some(value)).unwrap();
+                }
                 Effect::Bind(binding) => {
                     self.looks.bind("default", binding).unwrap();
                     self.keymap("default");

@@ -27,6 +27,7 @@ const OF_THE_SCREEN: &[&str] = &[
     "show_thinking",
     "reduced_motion",
     "screen_reader",
+    "side_panel",
     "footer_left",
     "footer_right",
     "images",
@@ -73,6 +74,15 @@ impl Screen {
             self.reload_sessions();
         }
         self.list_settings();
+    }
+
+    /// Writes a setting that is applied already; reports only errors.
+    pub(super) fn save_setting(&mut self, name: &str, value: &str) {
+        let path = self.options.folders.settings();
+        match osier_settings::write(&path, name, Some(value)) {
+            Ok(()) => self.reload_appearance(),
+            Err(error) => self.tabs.front.app.toast(&error, true, Instant::now()),
+        }
     }
 
     /// Writes a binding into the user's keymap and takes it over at once.
