@@ -49,11 +49,8 @@ pub enum Effect {
         name: String,
         value: Option<String>,
     },
-    /// Write a setting of the user that the app has applied.
-    SaveSetting {
-        name: String,
-        value: String,
-    },
+    /// Save in the settings whether the side panel is shown.
+    SaveSidePanel(bool),
     /// Write a binding to the user's keymap and apply it.
     Bind(NewBinding),
     /// List the themes. The app receives them in `pick_theme`.

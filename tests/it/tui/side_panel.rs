@@ -107,7 +107,7 @@ async fn changed_files_jobs_and_to_dos_are_shown() {
     for (name, columns, rows) in [("side_panel", 140, 40), ("side_panel_wide", 200, 60)] {
         let mut screen = screen(columns, rows, busy()).start().await;
         screen.send("go").settled().await;
-        screen.shows("deleted -1").await.shows("term1").await;
+        screen.shows("deleted -1").await.shows("│ term1").await;
         reports(
             &mut screen,
             &[

@@ -458,9 +458,9 @@ impl Screen {
                     osier_settings::write(&file, name, value.as_deref()).unwrap();
                     self.list_settings();
                 }
-                Effect::SaveSetting { name, value } => {
+                Effect::SaveSidePanel(is_on) => {
                     let file = self.home().join("settings.toml");
-                    osier_settings::write(&file, name, Some(value)).unwrap();
+                    osier_settings::write(&file, "side_panel", Some(&is_on.to_string())).unwrap();
                 }
                 Effect::Bind(binding) => {
                     self.looks.bind("default", binding).unwrap();

@@ -76,12 +76,15 @@ impl Screen {
         self.list_settings();
     }
 
-    /// Writes a setting that is applied already; reports only errors.
-    pub(super) fn save_setting(&mut self, name: &str, value: &str) {
+    /// Saves that the side panel is shown or not, and applies it to all tabs. Reports only errors.
+    pub(super) fn save_side_panel(&mut self, is_on: bool) {
+        self.options.settings.side_panel = is_on;
+        for tab in self.tabs.tabs() {
+            tab.app.take_settings(&self.options.settings);
+        }
         let path = self.options.folders.settings();
-        match osier_settings::write(&path, name, Some(value)) {
-            Ok(()) => self.reload_appearance(),
-            Err(error) => self.tabs.front.app.toast(&error, true, Instant::now()),
+        if let Err(error) = osier_settings::write(&path, "side_panel", Some(&is_on.to_string())) {
+            self.tabs.front.app.toast(&error, true, Instant::now());
         }
     }
 

@@ -20,8 +20,6 @@ use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
 use osier_term::row::Row;
 use rows::Contents;
 
-/// The setting that shows it.
-const SETTING: &str = "side_panel";
 /// Columns of the narrowest screen that has room for it.
 const LEAST: u16 = 140;
 /// Its columns, with the rule at its left.
@@ -92,10 +90,7 @@ impl SidePanel {
     /// Shows or hides it, and saves that.
     pub(crate) fn toggle(&mut self, outbox: &mut Outbox) {
         self.is_on = !self.is_on;
-        outbox.effect(Effect::SaveSetting {
-            name: SETTING.to_owned(),
-            value: self.is_on.to_string(),
-        });
+        outbox.effect(Effect::SaveSidePanel(self.is_on));
         if self.is_on && self.screen < LEAST {
             let width = self.screen;
             let text = format!(

@@ -30,6 +30,11 @@ fn key_shows_the_panel_and_the_next_start_remembers_it() {
     program.hides("Changed files");
     program.resize(150, 30);
     program.shows("│ Changed files");
+    // A new tab shows it, too.
+    program.write("\x1bN");
+    program.until("an empty panel", |screen| {
+        screen.contains("│ none") && screen.contains("│ Changed files")
+    });
     program.write("\x04");
     assert!(program.exit().success());
     let mut again = program.again(&[]);
