@@ -13,7 +13,7 @@ use osier_base::terminal_output::StyledWrite;
 use osier_base::text::sanitize;
 use osier_base::visible::visible;
 use osier_llm::{Delta, StopReason};
-use osier_protocol::{Effect, Event, Op, final_text};
+use osier_protocol::{CheckpointEvent, Effect, Event, Op, changed_outside, final_text};
 use osier_session::SessionHandle;
 
 use super::prompt_request::PromptRequest;
@@ -138,6 +138,10 @@ async fn handle_events(
             Event::SessionFailed { message, .. } => {
                 write_notice(sinks.log, Severity::Error, &message, options);
                 return Ok(Some(RunOutcome::Stopped { message }));
+            }
+            Event::Checkpoint(CheckpointEvent::FilesChangedOutside { paths, more }) => {
+                let text = changed_outside(&paths, more);
+                write_notice(sinks.log, Severity::Info, &text, options);
             }
             Event::CallReviewed {
                 tool_name, review, ..

@@ -297,6 +297,39 @@ async fn changes_of_a_prompt_are_reported_as_diffs() {
     open.close().await;
 }
 
+#[tokio::test]
+async fn changed_lines_are_unknown_without_checkpoints() {
+    let place = TestProject::new();
+    let script = Script::new().turn(|turn| turn.text("ok"));
+    let mut open = place
+        .open_with(SessionChoice::New, script, |setup| {
+            setup.settings.checkpoints = false;
+        })
+        .await;
+    open.host
+        .send(Op::Checkpoint(CheckpointOp::CountChangedLines {
+            request: 7,
+        }));
+    let events = open
+        .until(|event| matches!(event, Event::Checkpoint(_)))
+        .await;
+    // No notice: clients ask often.
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::Notice { .. })),
+        "{events:#?}"
+    );
+    let unknown = CheckpointEvent::ChangedLines {
+        request: 7,
+        known: false,
+        files: Vec::new(),
+        more: 0,
+    };
+    assert_eq!(events.last(), Some(&Event::Checkpoint(unknown)));
+    open.close().await;
+}
+
 /// How files changed, and whether that is known.
 async fn diffs(open: &mut OpenSession, range: DiffRange) -> (bool, Vec<(FileChange, String)>) {
     let request = 1;

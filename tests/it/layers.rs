@@ -90,6 +90,7 @@ const SCREEN_LAYERS: &[&str] = &[
     "search",
     "sessions",
     "settings",
+    "side_panel",
     "skills",
     "stash",
     "tabs",

@@ -5,6 +5,7 @@
 use std::fs;
 
 use osier_llm::Script;
+use osier_protocol::{CheckpointEvent, Event};
 use osier_session::{SessionChoice, SessionSetup};
 use serde_json::{Value, json};
 
@@ -104,6 +105,50 @@ async fn files_changed_by_hand_are_named_once_for_each_change() {
     fs::write(file("a"), "three\n").unwrap();
     open.run("on").await;
     assert_eq!(reminders(&open), [told("- a\n- b"), told("- a")]);
+    open.close().await;
+}
+
+/// The paths of the events about files that were changed outside of osier, and how many more there are.
+fn changed_outside(events: &[Event]) -> Vec<(Vec<String>, u64)> {
+    let found = events.iter().filter_map(|event| match event {
+        Event::Checkpoint(CheckpointEvent::FilesChangedOutside { paths, more }) => {
+            Some((paths.clone(), *more))
+        }
+        _ => None,
+    });
+    found.collect()
+}
+
+#[tokio::test]
+async fn clients_get_an_event_with_the_reminder_about_changed_files() {
+    let place = TestProject::new();
+    let names: Vec<String> = (10..33).map(|number| format!("f{number}")).collect();
+    let read = names.iter().fold(Script::new(), |script, name| {
+        fs::write(place.work().join(name), "one\n").unwrap();
+        script.turn(|turn| turn.tool("read", json!({"file_path": name})))
+    });
+    let script = read.turn(|turn| turn.text("ok").repeat());
+    let mut open = place.open(SessionChoice::New, script).await;
+    assert_eq!(changed_outside(&open.run("go").await), []);
+
+    fs::write(place.work().join("f12"), "two\n").unwrap();
+    let events = open.run("on").await;
+    assert_eq!(changed_outside(&events), [(vec!["f12".to_owned()], 0)]);
+    // The event follows the prompt.
+    let prompt = events.iter().position(|event| {
+        matches!(event, Event::Agent(osier_agent::Event::MessageEnd { message, .. }) if matches!(**message, osier_agent::AgentMessage::User(_)))
+    });
+    let event = events
+        .iter()
+        .position(|event| matches!(event, Event::Checkpoint(_)));
+    assert!(prompt.unwrap() < event.unwrap(), "{events:#?}");
+
+    assert_eq!(changed_outside(&open.run("on").await), []);
+    for name in &names {
+        fs::write(place.work().join(name), "three\n").unwrap();
+    }
+    let events = open.run("on").await;
+    assert_eq!(changed_outside(&events), [(names[..20].to_vec(), 3)]);
     open.close().await;
 }
 

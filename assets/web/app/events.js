@@ -6,6 +6,8 @@ import { Tree } from "./tree.js";
 
 /** Most output of a running call to store, in characters. */
 const MAX_OUTPUT = 64 * 1024;
+/** Most paths that one notice names. */
+const NAMED_PATHS = 3;
 
 function phase(conversation, text) {
   conversation.phase = text;
@@ -252,6 +254,13 @@ export const handlers = {
     conversation.emit("presence");
   },
   files_restored: (conversation, restored) => conversation.emit("restored", restored),
+  files_changed_outside(conversation, { paths, more }) {
+    const others = paths.length - NAMED_PATHS + more;
+    const rest = others > 0 ? ` and ${others} more` : "";
+    const named = paths.slice(0, NAMED_PATHS).join(", ");
+    const text = `Changed outside of osier: ${named}${rest}. The model gets a reminder.`;
+    conversation.emit("notice", { severity: "info", text });
+  },
   mcp_servers(conversation, { servers }) {
     conversation.servers = servers;
     conversation.emit("servers");

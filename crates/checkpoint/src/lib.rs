@@ -26,6 +26,7 @@
 //! - [`Plan`] has the changes that restoring a state makes.
 //! - [`Applied`] and [`Interrupted`] are changes that were carried out, and that a kill interrupted.
 //! - [`prune`] removes states that no session needs.
+//! - [`LineCounts`] has the number of changed lines of each file.
 //! - [`working_tree`] compares the files with the checked-out commit.
 //!
 //! A *state* is a tree of content-addressed objects in the data directory, like git's, but separate: the project's
@@ -44,6 +45,7 @@ mod adopt;
 mod cache;
 mod hunk;
 mod journal;
+mod line_counts;
 mod lock_wait;
 mod objects;
 mod path_names;
@@ -64,6 +66,7 @@ mod tests;
 pub mod working_tree;
 
 pub use hunk::hunks;
+pub use line_counts::LineCounts;
 pub use lock_wait::LockWait;
 pub use osier_base::fault;
 pub use plan::Plan;

@@ -223,7 +223,11 @@ impl CheckpointStore {
         Ok(changes.into_iter().zip(diffs).collect())
     }
 
-    fn differences(&self, old: StateId, new: StateId) -> Result<Vec<Difference>, CheckpointError> {
+    pub(super) fn differences(
+        &self,
+        old: StateId,
+        new: StateId,
+    ) -> Result<Vec<Difference>, CheckpointError> {
         if old == new {
             return Ok(Vec::new());
         }
@@ -233,7 +237,7 @@ impl CheckpointStore {
     }
 
     /// The content of a path as text; `None` if it has none.
-    fn text(&self, content: Option<Content>) -> io::Result<Option<String>> {
+    pub(super) fn text(&self, content: Option<Content>) -> io::Result<Option<String>> {
         let (Content::File { content: hash, .. } | Content::Link { target: hash }) = (match content
         {
             None => return Ok(None),

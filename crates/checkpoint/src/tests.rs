@@ -9,7 +9,7 @@ use std::process::Command;
 use osier_testing::skip;
 use tempfile::TempDir;
 
-use super::{CheckpointStore, Plan, Restored, StateId};
+use super::{CheckpointStore, LineCounts, Plan, Restored, StateId};
 use osier_protocol::{ChangeKind, FileChange, Unrestored};
 
 struct Project {
@@ -433,4 +433,39 @@ fn states_are_compared_as_text() {
         .collect();
     let expected = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
     assert_eq!(diffs, [("a.txt", expected), ("b.bin", "")]);
+}
+
+#[test]
+fn changed_lines_are_counted_up_to_a_limit() {
+    let project = Project::new();
+    project.write("a.txt", "one\ntwo\n");
+    project.write("b.bin", "\0one");
+    project.write("c.txt", "one\n");
+    let before = project.capture();
+    project.write("a.txt", "one\n2\n3\n");
+    project.write("b.bin", "\0two");
+    project.remove("c.txt");
+    let after = project.capture();
+    let mut counts = LineCounts::default();
+    let mut count = |after, limit| {
+        let counted = counts.between(&project.store, (before, after), limit);
+        let (lines, more) = counted.unwrap();
+        let lines = lines.iter();
+        let lines = lines.map(|file| (file.path.clone(), file.added, file.removed));
+        (lines.collect::<Vec<_>>(), more)
+    };
+    let line = |path: &str, added, removed| (path.to_owned(), added, removed);
+    let (a, b, c) = (
+        line("a.txt", 2, 1),
+        line("b.bin", 0, 0),
+        line("c.txt", 0, 1),
+    );
+    let all = vec![a.clone(), b.clone(), c.clone()];
+    assert_eq!(count(after, 9), (all.clone(), 0));
+    // Known counts, and those of a file that has changed since.
+    assert_eq!(count(after, 9), (all, 0));
+    project.write("a.txt", "one\n");
+    let later = project.capture();
+    assert_eq!(count(later, 2), (vec![line("a.txt", 0, 1), b], 1));
+    assert_eq!(count(before, 9), (vec![], 0));
 }

@@ -1,5 +1,6 @@
 //! Requests and events about checkpoints of the working directory.
 
+use osier_base::{text, visible};
 use serde::{Deserialize, Serialize};
 
 osier_base::requests! {
@@ -34,6 +35,9 @@ osier_base::requests! {
             /// which part
             range: DiffRange,
         },
+        /// Count the lines that were added to and removed from each file since the session start.
+        #[request(Files, None => ChangedLines)]
+        CountChangedLines { request: u64 },
         /// Revert rejected parts of diffs. With `tell`, send the review to the model as a prompt.
         #[request(Files, Change => FilesRestored)]
         Review {
@@ -134,6 +138,14 @@ pub enum CheckpointEvent {
         /// Files that were not restored, with the reason.
         left: Vec<Unrestored>,
     },
+    /// The user or another program changed or removed files since the model last read or wrote them. Sent once per change,
+    /// when the next request to the model contains a reminder with these paths.
+    FilesChangedOutside {
+        /// At most 20. Relative to the working directory, if they are in it.
+        paths: Vec<String>,
+        /// The number of other paths.
+        more: u64,
+    },
     /// Answer to `read_file_diffs`, sorted by path. `known` is false, and `files` is empty, when no state
     /// of the files is recorded for an end of the range.
     FileDiffs {
@@ -142,6 +154,47 @@ pub enum CheckpointEvent {
         known: bool,
         files: Vec<FileDiff>,
     },
+    /// Answer to `count_changed_lines`, sorted by path. `known` is false, and `files` is empty, when no state of the files is
+    /// recorded.
+    ChangedLines {
+        request: u64,
+        known: bool,
+        /// At most 1,000.
+        files: Vec<ChangedLines>,
+        /// The number of other changed files.
+        more: u64,
+    },
+}
+
+/// The number of changed lines of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedLines {
+    /// Relative to the working directory.
+    pub path: String,
+    pub kind: ChangeKind,
+    /// Both are 0 for files that are not text.
+    pub added: u64,
+    pub removed: u64,
+}
+
+/// Paths that one line about changed files names.
+const NAMED: usize = 3;
+
+/// One line for the user about the files of `FilesChangedOutside`.
+pub fn changed_outside(paths: &[String], more: u64) -> String {
+    let (named, others) = paths.split_at(paths.len().min(NAMED));
+    let named: Vec<String> = named
+        .iter()
+        .map(|path| text::single_line(&visible::visible(path)))
+        .collect();
+    let more = match more + others.len() as u64 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = named.join(", ");
+    format!("changed outside of osier: {named}{more}; the model gets a reminder")
 }
 
 /// The diff of one file.
@@ -195,4 +248,25 @@ pub struct Unrestored {
     /// Relative to the working directory.
     pub path: String,
     pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_three_changed_files_and_counts_the_others() {
+        let paths =
+            |count: usize| -> Vec<String> { (0..count).map(|of| format!("f{of}")).collect() };
+        assert_eq!(
+            changed_outside(&paths(1), 0),
+            "changed outside of osier: f0; the model gets a reminder"
+        );
+        assert_eq!(
+            changed_outside(&paths(5), 2),
+            "changed outside of osier: f0, f1, f2 and 4 more; the model gets a reminder"
+        );
+        let hostile = ["a\nb\u{1b}[2J".to_owned()];
+        assert!(!changed_outside(&hostile, 0).contains(char::is_control));
+    }
 }

@@ -19,6 +19,19 @@ pub struct CodeServerInfo {
     /// The worst of it: errors and warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<CodeProblem>,
+    /// The files with errors or warnings, at most 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileDiagnostics>,
+}
+
+/// The errors and warnings of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct FileDiagnostics {
+    /// Absolute path.
+    pub file_path: String,
+    pub diagnostics: DiagnosticCounts,
 }
 
 /// An error or a warning in a file.

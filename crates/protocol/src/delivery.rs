@@ -87,10 +87,11 @@ impl Event {
             | Self::Workspace { .. } => Delivery::Retained,
             Self::Tree(event) => tree(event),
             Self::Checkpoint(event) => match event {
-                CheckpointEvent::FilesPreview { .. } | CheckpointEvent::FileDiffs { .. } => {
-                    Delivery::Answer
-                }
-                CheckpointEvent::FilesRestored { .. } => Delivery::Change,
+                CheckpointEvent::FilesPreview { .. }
+                | CheckpointEvent::FileDiffs { .. }
+                | CheckpointEvent::ChangedLines { .. } => Delivery::Answer,
+                CheckpointEvent::FilesRestored { .. }
+                | CheckpointEvent::FilesChangedOutside { .. } => Delivery::Change,
             },
             Self::Index(event) => match event {
                 IndexEvent::SessionsFound { .. }

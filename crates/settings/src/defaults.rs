@@ -28,6 +28,7 @@ impl Default for Settings {
             show_thinking: true,
             reduced_motion: false,
             screen_reader: false,
+            side_panel: false,
             images: Images::Auto,
             notifications: true,
             title: true,

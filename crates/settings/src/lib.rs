@@ -82,6 +82,8 @@ pub struct Settings {
     pub reduced_motion: bool,
     /// Whether the screen is laid out for screen readers.
     pub screen_reader: bool,
+    /// Whether wide screens show the side panel.
+    pub side_panel: bool,
     /// How images are shown.
     pub images: Images,
     pub notifications: bool,

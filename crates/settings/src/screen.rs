@@ -20,6 +20,21 @@ pub enum Images {
     Off,
 }
 
+impl Images {
+    /// The value with this name in a settings file.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "auto" => Self::Auto,
+            "kitty" => Self::Kitty,
+            "iterm" => Self::Iterm,
+            "sixel" => Self::Sixel,
+            "blocks" => Self::Blocks,
+            "off" => Self::Off,
+            _ => return None,
+        })
+    }
+}
+
 /// What stays in the scrollback on exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitOutput {

@@ -146,6 +146,12 @@ pub const SETTINGS: &[Setting] = &[
         "Screen reader mode: one column, words instead of symbols and lines, the cursor on the selection. Also `--screen-reader` and `OSIER_SCREEN_READER=1`.",
         |settings, value| value.as_bool().map(|value| settings.screen_reader = value),
     ),
+    flag(
+        "side_panel",
+        "false",
+        "Show the side panel on screens with 140 columns or more: changed files, jobs, terminals and the to-do list.",
+        |settings, value| value.as_bool().map(|value| settings.side_panel = value),
+    ),
     Setting {
         name: "images",
         default: "\"auto\"",
@@ -153,16 +159,7 @@ pub const SETTINGS: &[Setting] = &[
         form: Word(&["auto", "kitty", "iterm", "sixel", "blocks", "off"]),
         description: "How images are shown: detected from the terminal, with a fixed protocol, as coloured half-blocks, or not at all.",
         take: Plain(|settings, value| {
-            settings.images = match value.as_str()? {
-                "auto" => Images::Auto,
-                "kitty" => Images::Kitty,
-                "iterm" => Images::Iterm,
-                "sixel" => Images::Sixel,
-                "blocks" => Images::Blocks,
-                "off" => Images::Off,
-                _ => return None,
-            };
-            Some(())
+            Images::from_name(value.as_str()?).map(|images| settings.images = images)
         }),
     },
     flag(

@@ -62,6 +62,8 @@ pub(crate) enum Action {
     },
     /// Shows what changed in the files.
     ShowChanges(DiffRange),
+    /// Shows what changed in this file since the session start.
+    ShowChangesOf(String),
     /// Requests the shown changes again.
     ReloadChanges,
     /// Reverts rejected changes and sends the review to the model.

@@ -59,6 +59,7 @@ mod tests {
                 warnings: 2,
             },
             problems: Vec::new(),
+            files: Vec::new(),
         };
         assert_eq!(line(&server), "gopls in /w: ready, 1 error, 2 warnings");
         server.state = CodeServerState::Failed;

@@ -49,6 +49,8 @@ pub enum Effect {
         name: String,
         value: Option<String>,
     },
+    /// Save in the settings whether the side panel is shown.
+    SaveSidePanel(bool),
     /// Write a binding to the user's keymap and apply it.
     Bind(NewBinding),
     /// List the themes. The app receives them in `pick_theme`.

@@ -44,8 +44,20 @@ impl TodoView {
     }
 
     pub(crate) fn rows(&self, width: u16) -> Vec<Row> {
-        let width = usize::from(width).saturating_sub(4);
-        if self.is_collapsed() {
+        let rows = self.rows_up_to(usize::from(width).saturating_sub(2), MOST + 1);
+        rows.into_iter().map(indented).collect()
+    }
+
+    /// How many items are done, and how many there are; `None` without an open item.
+    pub(crate) fn progress(&self) -> Option<(usize, usize)> {
+        let list = &self.list;
+        (!list.is_done()).then(|| (list.done(), list.items.len()))
+    }
+
+    /// The list in at most `limit` rows, or its first row if it is collapsed.
+    pub(crate) fn rows_up_to(&self, width: usize, limit: usize) -> Vec<Row> {
+        let width = width.saturating_sub(2);
+        if self.is_collapsed() || limit < 3 {
             let summary = text::single_line(&self.list.summary());
             return vec![row(
                 "≡",
@@ -57,8 +69,8 @@ impl TodoView {
         }
         let items = &self.list.items;
         let current = self.list.current().unwrap_or_default();
-        let shown = if items.len() > MOST + 1 {
-            MOST
+        let shown = if items.len() > limit {
+            limit - 1
         } else {
             items.len()
         };
@@ -91,10 +103,17 @@ impl TodoView {
     }
 }
 
+fn indented(mut row: Row) -> Row {
+    if let Some(mark) = row.spans.first_mut() {
+        mark.text = format!("  {}", mark.text).into();
+    }
+    row
+}
+
 fn row(mark: &str, token: Token, words: &str, face: Face, width: usize) -> Row {
     let words = text::truncate(words, width);
     Row::new(vec![
-        Span::new(format!("  {mark} "), token),
+        Span::new(format!("{mark} "), token),
         Span::new(words.into_owned(), face),
     ])
 }

@@ -247,6 +247,11 @@ fn change_files(wire: &mut RpcProcess, home: &Home) {
     let range = json!({"range": {"over": "last_prompt"}});
     let diffs = wire.call("read_file_diffs", range);
     assert_eq!(diffs["files"][0]["path"], "made.txt");
+    let counted = wire.call("count_changed_lines", json!({}));
+    assert_eq!(
+        counted["files"],
+        json!([{"path": "made.txt", "kind": "create", "added": 1, "removed": 0}])
+    );
     let prompts = wire.call("get_fork_messages", json!({}));
     let last = prompts["messages"].as_array().unwrap().last().unwrap();
     let at = json!({"at": {"at": "entry", "entryId": last["entryId"]}});

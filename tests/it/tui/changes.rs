@@ -269,3 +269,19 @@ async fn working_tree_is_compared_with_head() {
         .await;
     assert_eq!(read("long.txt"), lines("LINE 3"));
 }
+
+#[tokio::test]
+async fn a_notice_names_files_that_were_changed_outside_of_osier() {
+    let read = json!({"file_path": "a.txt"});
+    let script = Script::new()
+        .turn(|turn| turn.tool("read", read))
+        .turn(|turn| turn.text("Read."))
+        .turn(|turn| turn.text("Noted."));
+    let builder = Screen::new(80, 20).file("a.txt", "one\n").script(script);
+    let mut screen = builder.start().await;
+    screen.send("read it").settled().await;
+    assert!(!screen.screen().contains("changed outside"));
+    std::fs::write(screen.work().join("a.txt"), "two\n").unwrap();
+    screen.send("go on").settled().await;
+    insta::assert_snapshot!("changed_outside", screen.conversation());
+}

@@ -33,6 +33,7 @@ mod runs;
 mod screen_reader;
 mod sessions;
 mod settings;
+mod side_panel;
 mod skills;
 mod terminals;
 mod tools;

@@ -12,6 +12,7 @@ mod mosh;
 mod program;
 mod repaint;
 mod safety_settings;
+mod side_panel;
 mod slow_terminal;
 mod stash;
 mod tabs;

@@ -458,6 +458,10 @@ impl Screen {
                     osier_settings::write(&file, name, value.as_deref()).unwrap();
                     self.list_settings();
                 }
+                Effect::SaveSidePanel(is_on) => {
+                    let file = self.home().join("settings.toml");
+                    osier_settings::write(&file, "side_panel", Some(&is_on.to_string())).unwrap();
+                }
                 Effect::Bind(binding) => {
                     self.looks.bind("default", binding).unwrap();
                     self.keymap("default");

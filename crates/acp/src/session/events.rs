@@ -10,8 +10,7 @@ use crate::updates::{chunk, commands};
 use osier_agent::{AgentMessage, CompactionOutcome, Output, RunOutcome, Severity, ToolUpdate};
 use osier_base::text;
 use osier_llm::{Delta, StopReason};
-use osier_protocol::Event;
-use osier_protocol::{TodoList, TodoState};
+use osier_protocol::{CheckpointEvent, Event, TodoList, TodoState, changed_outside};
 
 /// The maximum length in bytes of a title from a prompt.
 const TITLE_LIMIT: usize = 80;
@@ -57,6 +56,10 @@ impl Session {
                 tool_name, review, ..
             } => {
                 let text = format!("{tool_name}: {}", review.line());
+                self.send_notice(Severity::Info, &text).await;
+            }
+            Event::Checkpoint(CheckpointEvent::FilesChangedOutside { paths, more }) => {
+                let text = changed_outside(&paths, more);
                 self.send_notice(Severity::Info, &text).await;
             }
             Event::OpEnded {

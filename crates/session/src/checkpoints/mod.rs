@@ -7,19 +7,19 @@ mod working_tree;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::emitter::Emitter;
 use crate::setup::SessionSetup;
 pub(crate) use interrupted::finish_interrupted;
 use osier_agent::{Agent, Interceptor, Severity};
 use osier_checkpoint::{
-    Applied, Checkpoint, CheckpointError, CheckpointStore, Checkpointer, LockWait, Moment, Notify,
-    Plan, Restored, StateId, fault,
+    Applied, Checkpoint, CheckpointError, CheckpointStore, Checkpointer, LineCounts, LockWait,
+    Moment, Notify, Plan, Restored, StateId, fault,
 };
 use osier_protocol::{
-    CheckpointEvent, CheckpointOp, Comparison, DiffRange, Entry, Event, FileChanges, FileDiff,
-    FilesAt, Tag,
+    ChangedLines, CheckpointEvent, CheckpointOp, Comparison, DiffRange, Entry, Event, FileChanges,
+    FileDiff, FilesAt, Tag,
 };
 use osier_store::{EntryIndex, SessionStore};
 pub(crate) use pruning::Pruning;
@@ -32,7 +32,11 @@ pub(crate) struct SessionFiles {
     files: CheckpointStore,
     session: SessionStore,
     checkpointer: Arc<Checkpointer>,
+    line_counts: Arc<Mutex<LineCounts>>,
 }
+
+/// Files whose changed lines are counted.
+const COUNTED_FILES: usize = 1_000;
 
 /// The entries below which the states before and after a change are recorded; `None` means before every root.
 #[derive(Debug, Clone, Default)]
@@ -70,10 +74,16 @@ pub(crate) fn apply(
     let changes = match &op {
         CheckpointOp::RestoreFiles { .. } | CheckpointOp::UndoRestore => true,
         CheckpointOp::Review { pieces, .. } => pieces.iter().any(|piece| piece.rejected),
-        CheckpointOp::PreviewFiles { .. } | CheckpointOp::ReadFileDiffs { .. } => false,
+        CheckpointOp::PreviewFiles { .. }
+        | CheckpointOp::ReadFileDiffs { .. }
+        | CheckpointOp::CountChangedLines { .. } => false,
     };
     if changes && agent.state().is_streaming {
         return Err(FilesError::Busy);
+    }
+    if let (CheckpointOp::CountChangedLines { request }, None) = (&op, files) {
+        emitter.publish(changed_lines(*request, None));
+        return Ok(());
     }
     let files = files.cloned().ok_or(FilesError::NotRecorded)?;
     osier_base::task::spawn(files.serve(op, agent.clone(), emitter.clone()));
@@ -95,6 +105,7 @@ impl SessionFiles {
             files,
             session: session.clone(),
             checkpointer: Arc::new(checkpointer),
+            line_counts: Arc::default(),
         }
     }
 
@@ -133,6 +144,12 @@ impl SessionFiles {
             }
             CheckpointOp::Review { pieces, tell } => {
                 self.review(&emitter, pieces, tell, &agent).await;
+            }
+            CheckpointOp::CountChangedLines { request } => {
+                let looking = self.clone();
+                // Clients ask often. What is wrong with the files is reported when they are recorded.
+                let counted = background(move || looking.changed_lines()).await;
+                emitter.publish(changed_lines(request, counted.ok().flatten()));
             }
             CheckpointOp::ReadFileDiffs { request, range } => {
                 let looking = self.clone();
@@ -383,6 +400,21 @@ impl SessionFiles {
         }
     }
 
+    /// How many lines of each file changed since the session start; `None` when that is not recorded.
+    fn changed_lines(&self) -> Result<Option<(Vec<ChangedLines>, u64)>, CheckpointError> {
+        let first = self.session.index().checkpoint_at(None).and_then(parse);
+        let Some((_, first)) = first else {
+            return Ok(None);
+        };
+        let now = self.files.capture()?.id;
+        let mut counts = self
+            .line_counts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let counted = counts.between(&self.files, (first.state, now), COUNTED_FILES)?;
+        Ok(Some(counted))
+    }
+
     /// How files changed over a part of the session; `None` when that is not recorded.
     fn diffs(&self, range: &DiffRange) -> Result<Option<Vec<FileDiff>>, CheckpointError> {
         let index = self.session.index();
@@ -422,6 +454,17 @@ impl SessionFiles {
         });
         Ok(Some(files.collect()))
     }
+}
+
+fn changed_lines(request: u64, counted: Option<(Vec<ChangedLines>, u64)>) -> Event {
+    let known = counted.is_some();
+    let (files, more) = counted.unwrap_or_default();
+    Event::Checkpoint(CheckpointEvent::ChangedLines {
+        request,
+        known,
+        files,
+        more,
+    })
 }
 
 fn parse(entry: Entry) -> Option<(Entry, Checkpoint)> {

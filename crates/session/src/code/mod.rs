@@ -18,7 +18,9 @@ use osier_lsp::{
     Capability, Counts, Override, Server, ServerConfig, Servers, Slot, Status, configured, program,
 };
 use osier_permissions::trust::project_root;
-use osier_protocol::{CodeProblem, CodeServerInfo, CodeServerState, DiagnosticCounts, Event};
+use osier_protocol::{
+    CodeProblem, CodeServerInfo, CodeServerState, DiagnosticCounts, Event, FileDiagnostics,
+};
 use osier_sandbox::Confinement;
 use osier_settings::{LanguageServer, Settings};
 use osier_tools::Workspace;
@@ -37,6 +39,8 @@ pub(crate) use self::launch::Confined;
 const FILE_LIMIT: u64 = 2 * 1024 * 1024;
 /// Errors and warnings of a server that clients see.
 const PROBLEMS: usize = 50;
+/// Files whose errors and warnings a client gets.
+const FILES: usize = 1_000;
 /// Pause between two events with counts.
 const EVENT_PAUSE: Duration = Duration::from_millis(250);
 
@@ -526,8 +530,23 @@ fn info(used: &Used) -> CodeServerInfo {
             errors: errors as u64,
             warnings: warnings as u64,
         },
-        problems: server.map_or_else(Vec::new, |server| problems(&server)),
+        files: server.as_deref().map_or_else(Vec::new, files),
+        problems: server.as_deref().map_or_else(Vec::new, problems),
     }
+}
+
+/// The files with errors or warnings.
+fn files(server: &Server) -> Vec<FileDiagnostics> {
+    let all = server.all_diagnostics().into_iter();
+    let counted = all.map(|(path, found)| FileDiagnostics {
+        file_path: path.display().to_string(),
+        diagnostics: DiagnosticCounts {
+            errors: found.counts.errors as u64,
+            warnings: found.counts.warnings as u64,
+        },
+    });
+    let counted = counted.filter(|file| file.diagnostics != DiagnosticCounts::default());
+    counted.take(FILES).collect()
 }
 
 /// The worst errors and warnings of all files.

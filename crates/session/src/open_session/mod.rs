@@ -22,7 +22,7 @@ use crate::mcp::{self, is_server_tool};
 use crate::models::{ModelSession, Models};
 use crate::plan::PlanFiles;
 use crate::prompt::session_prompt;
-use crate::reminders::{Environment, Reminders};
+use crate::reminders::{self, Environment, Reminders};
 use crate::sampling::SessionSampler;
 use crate::secret_warnings::SecretWarnings;
 use crate::setup::{SessionChoice, SessionSetup};
@@ -238,7 +238,11 @@ impl OpenSession {
             }
             _ => None,
         };
-        stored.into_iter().chain([Event::Agent(event)])
+        let derived = reminders::event(&event);
+        stored
+            .into_iter()
+            .chain([Event::Agent(event)])
+            .chain(derived)
     }
 
     /// Takes the result of indexing a long session. Returns the events for what differs from the end of the file, and

@@ -1,4 +1,4 @@
-//! What the model is reminded of at the end of the conversation: where it works, files that somebody else changed, and a
+//! What the model is reminded of at the end of the conversation: where it works, files that others changed, and a
 //! to-do list that it forgot. Reminders are messages, so that the cached beginning of a request stays as it is.
 
 mod changed_files;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use osier_agent::{AgentAccess, AgentMessage, CustomMessage, Interceptor};
 use osier_base::{clock, text, visible};
+use osier_protocol::Event;
 use osier_tools::Workspace;
 use serde_json::Value;
 
@@ -55,6 +56,14 @@ impl Interceptor for Reminders {
             reminders.extend(stale_todo::reminder(&messages).filter(|_| has_todo()));
             reminders
         })
+    }
+}
+
+/// What the user learns of a message that was added to the conversation.
+pub(crate) fn event(event: &osier_agent::Event) -> Option<Event> {
+    match event {
+        osier_agent::Event::MessageEnd { message, .. } => changed_files::event(message),
+        _ => None,
     }
 }
 

@@ -72,6 +72,7 @@ impl App {
             }
             Action::Move { op, files } => self.tree.move_to(op, files, outbox),
             Action::ShowChanges(range) => self.changes.read(range, outbox),
+            Action::ShowChangesOf(path) => self.changes.read_file(path, outbox),
             Action::ReloadChanges => self.changes.reload(overlays, outbox),
             Action::SendReview(pieces) => {
                 Changes::send(pieces, self.activity.is_idle(), overlays, outbox);

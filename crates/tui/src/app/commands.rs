@@ -106,7 +106,10 @@ impl App {
                 self.permissions
                     .open(self.footer.permissions, overlays, outbox);
             }
-            Command::ToggleTodo => self.todo.toggle(),
+            Command::ToggleTodo => {
+                self.todo.toggle();
+                self.side_panel.forget_layout();
+            }
             Command::Jobs => jobs::open(overlays, outbox, now),
             Command::Terminals => terminals::open(overlays, outbox),
             _ => return None,
@@ -152,6 +155,7 @@ impl App {
             Command::Help => {
                 help::open(&self.keymap, added, self.plugins.keys(), &mut self.overlays);
             }
+            Command::SidePanel => self.side_panel.toggle(&mut self.outbox),
             Command::Guide => guide::open(&mut self.overlays),
             Command::ClearOrExit => self.clear_or_exit(now),
             Command::Exit if self.prompt.editor.is_empty() => self.quit(),

@@ -8,6 +8,7 @@ use ratatui::layout::{Position, Rect};
 use super::{App, linear};
 use crate::keymap::hints;
 use crate::layout::{self, Areas};
+use crate::side_panel::Shared;
 use crate::surface::Surface;
 use crate::welcome;
 use osier_term::component::View;
@@ -43,7 +44,7 @@ impl App {
 
     /// Paints the main screen and the overlays; returns where the cursor belongs.
     fn draw_all(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
-        let screen = buffer.area;
+        let (screen, has_panel) = self.side_panel.divide(buffer.area, !self.linear);
         let limit = layout::editor_limit(screen.height);
         let editor_rows = self.prompt.height(screen.width, limit);
         let mut areas = layout::divide(
@@ -53,7 +54,12 @@ impl App {
             self.questions.height(),
         );
         let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
-        let todo = layout::split_bottom(&mut areas.transcript, self.todo.lay_out(screen.height));
+        let mut todo_rows = self.todo.lay_out(screen.height);
+        if has_panel {
+            areas.footer.width = buffer.area.width;
+            todo_rows = 0;
+        }
+        let todo = layout::split_bottom(&mut areas.transcript, todo_rows);
         let mut surface = Surface {
             buffer,
             links,
@@ -93,6 +99,12 @@ impl App {
             .draw(areas.questions, &self.keymap, &mut surface);
         let cursor = self.prompt.draw_editor(areas, self.linear, &mut surface);
         surface.paint(&[self.footer.row(areas.footer.width)], areas.footer);
+        let shared = Shared {
+            todo: &self.todo,
+            servers: &self.footer.code_servers,
+            cwd: &self.session.cwd,
+        };
+        self.side_panel.draw(&shared, &mut surface);
         self.prompt
             .draw_attached(areas, &mut self.pictures, &mut surface);
         let is_quiet = self.activity.is_idle() && !self.activity.has_toast(now);

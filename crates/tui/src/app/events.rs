@@ -24,6 +24,7 @@ impl App {
         let changed = self.transcript.apply(event);
         self.outbox.redraw(changed);
         self.transcript.report_missed(&mut self.outbox);
+        self.side_panel.on_event(event);
         match event {
             Event::Agent(event) => {
                 let changed = self.on_agent(event, now);

@@ -21,6 +21,7 @@ impl App {
         self.transcript.set_linear(linear);
         self.activity.set_linear(linear);
         self.footer.linear = linear;
+        self.side_panel.set_on(settings.side_panel);
         self.footer.left.clone_from(&settings.footer_left);
         self.footer.right.clone_from(&settings.footer_right);
         self.theme.mark_selected(linear);

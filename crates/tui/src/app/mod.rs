@@ -45,6 +45,7 @@ use crate::review::Changes;
 use crate::search::Search;
 use crate::sessions::Sessions;
 use crate::settings::SettingsEditor;
+use crate::side_panel::SidePanel;
 use crate::stash::Stash;
 use crate::tabs::{self, TabControl, TabSummaries, TabSummary};
 use crate::todo::TodoView;
@@ -83,6 +84,7 @@ pub struct App {
     servers: Servers,
     sessions: Sessions,
     settings: SettingsEditor,
+    side_panel: SidePanel,
     stash: Stash,
     todo: TodoView,
     tools: Tools,
@@ -151,6 +153,7 @@ impl App {
             servers: Servers::default(),
             sessions: Sessions::default(),
             settings: SettingsEditor::default(),
+            side_panel: SidePanel::default(),
             stash: Stash::default(),
             todo: TodoView::default(),
             tools: Tools::default(),
@@ -195,6 +198,7 @@ impl App {
         ops.extend(self.transcript.take_ops());
         ops.extend(tree::take_ops(&mut self.overlays));
         ops.extend(sessions::take_ops(&mut self.overlays));
+        ops.extend(self.side_panel.take_op());
         ops
     }
 
@@ -362,6 +366,7 @@ impl App {
             app.pointer = Pointer::default();
         }
         from.transcript.forget_layout();
+        from.side_panel.leave();
         self.outbox.redraw(true);
     }
 
@@ -386,6 +391,9 @@ impl App {
     fn on_mouse(&mut self, mouse: MouseInput, now: Instant) -> bool {
         if !self.overlays.is_empty() {
             return mouse::scroll_overlay(mouse.kind, &mut self.overlays, &mut self.outbox, now);
+        }
+        if self.side_panel.on_mouse(mouse, &mut self.outbox) {
+            return true;
         }
         let target = MouseTarget {
             transcript: &mut self.transcript,

@@ -6,7 +6,7 @@ use crate::outbox::Outbox;
 use crate::overlays::Overlays;
 use crate::transcript::Transcript;
 use osier_agent::Severity;
-use osier_protocol::{ChangeKind, CheckpointEvent, FilesAt, Unrestored};
+use osier_protocol::{ChangeKind, CheckpointEvent, FilesAt, Unrestored, changed_outside};
 pub(crate) use picker::{compare, files};
 
 /// Unrestored files that have a notice each.
@@ -60,7 +60,11 @@ pub(crate) fn on_event(
                 outbox.toast(text, true);
             }
         }
-        CheckpointEvent::FileDiffs { .. } => {}
+        CheckpointEvent::FilesChangedOutside { paths, more } => {
+            let text = changed_outside(paths, *more);
+            transcript.notice(Severity::Info, &text);
+        }
+        CheckpointEvent::FileDiffs { .. } | CheckpointEvent::ChangedLines { .. } => {}
     }
 }
 

@@ -258,6 +258,8 @@ commands! {
     Application {
         Palette "palette" "Show the command palette"
             .feature().key_only();
+        SidePanel "side_panel" "Toggle the side panel: changed files, jobs, to-dos"
+            .feature().slash("panel");
         Help "help" "Show keyboard shortcuts and commands"
             .feature().slash("help").slash_aliases(&["keys"])
             .queries(&["h", "help"]);

@@ -18,6 +18,8 @@ use view::{DiffView, Problems, title};
 pub(crate) struct Changes {
     request: u64,
     range: Option<DiffRange>,
+    /// The file to select in the requested changes.
+    path: Option<String>,
     /// The review of each range whose view is closed.
     reviews: Vec<(DiffRange, Review)>,
 }
@@ -26,11 +28,18 @@ impl Changes {
     /// Requests the changes of a range.
     pub(crate) fn read(&mut self, range: DiffRange, outbox: &mut Outbox) {
         self.request += 1;
+        self.path = None;
         self.range = Some(range.clone());
         outbox.send(Op::Checkpoint(CheckpointOp::ReadFileDiffs {
             request: self.request,
             range,
         }));
+    }
+
+    /// Requests the changes of the session, to show those of a file.
+    pub(crate) fn read_file(&mut self, path: String, outbox: &mut Outbox) {
+        self.read(DiffRange::Session, outbox);
+        self.path = Some(path);
     }
 
     /// Requests the changes again when they are shown: the files have changed.
@@ -71,6 +80,9 @@ impl Changes {
                 let has_branch = footer.branch.is_some();
                 if let Some(review) = shown.show(review, has_branch, overlays, outbox) {
                     self.reviews.push((range.clone(), review));
+                }
+                if let (Some(path), Some(view)) = (self.path.take(), diff_view(overlays)) {
+                    view.select_file(&path);
                 }
             }
             _ => {}

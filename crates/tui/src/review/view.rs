@@ -171,6 +171,14 @@ impl DiffView {
         Some((&file.change.path, piece))
     }
 
+    /// Selects the file with this path, if it is one of them.
+    pub(super) fn select_file(&mut self, path: &str) {
+        let mut files = self.files.iter();
+        if let Some(file) = files.position(|file| file.change.path == path) {
+            self.select(file);
+        }
+    }
+
     fn select(&mut self, file: usize) {
         if file < self.files.len() && file != self.selected {
             self.selected = file;

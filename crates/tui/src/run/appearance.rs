@@ -27,6 +27,7 @@ const OF_THE_SCREEN: &[&str] = &[
     "show_thinking",
     "reduced_motion",
     "screen_reader",
+    "side_panel",
     "footer_left",
     "footer_right",
     "images",
@@ -73,6 +74,18 @@ impl Screen {
             self.reload_sessions();
         }
         self.list_settings();
+    }
+
+    /// Saves that the side panel is shown or not, and applies it to all tabs. Reports only errors.
+    pub(super) fn save_side_panel(&mut self, is_on: bool) {
+        self.options.settings.side_panel = is_on;
+        for tab in self.tabs.tabs() {
+            tab.app.take_settings(&self.options.settings);
+        }
+        let path = self.options.folders.settings();
+        if let Err(error) = osier_settings::write(&path, "side_panel", Some(&is_on.to_string())) {
+            self.tabs.front.app.toast(&error, true, Instant::now());
+        }
     }
 
     /// Writes a binding into the user's keymap and takes it over at once.

@@ -119,6 +119,7 @@ impl Screen {
         if !self.has_files() {
             app.prompt.editor.set_elsewhere();
         }
+        app.take_settings(settings);
         app
     }
 

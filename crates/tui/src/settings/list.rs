@@ -48,6 +48,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "title",
             "footer_left",
             "footer_right",
+            "side_panel",
         ],
     ),
     (
