@@ -282,7 +282,7 @@ fn draw(screen: &Screen) -> String {
         );
     }
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" xml:space=\"preserve\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
          height=\"{height:.0}\">\n<style>text{{font:13.3px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,\
          monospace;white-space:pre}}"
     );

@@ -64,4 +64,7 @@ pub struct SearchHit {
     pub entry_id: String,
     /// The first match with the text around it, not sanitized.
     pub excerpt: String,
+    /// How often the message contains the text.
+    #[serde(default)]
+    pub count: usize,
 }

@@ -75,18 +75,30 @@ impl Needle {
     /// A hit, if the visible text of the entry matches.
     fn hit(&self, entry: Entry) -> Option<SearchHit> {
         let entry_id = entry.id.clone();
-        let mut excerpt = None;
-        visible_texts(&into_message(entry)?, &mut |text| {
+        let (mut excerpt, mut count) = (None, 0);
+        let message = into_message(entry)?;
+        visible_texts(&message, &mut |text| {
+            let found = self.find_all(text);
+            count += found.len();
             if excerpt.is_none()
-                && let Some(found) = self.find(text)
+                && let Some(found) = found.first()
             {
                 let start = text.floor_char_boundary(found.start.saturating_sub(BEFORE));
                 let end = text.ceil_char_boundary(found.end + AFTER);
                 excerpt = Some(text[start..end].to_owned());
             }
         });
-        let excerpt = excerpt?;
-        Some(SearchHit { entry_id, excerpt })
+        if let AgentMessage::ToolResult(message) = &message {
+            // Details repeat what the content says.
+            let blocks = message.result.content.iter();
+            let texts = blocks.filter_map(ContentBlock::as_text);
+            count = texts.map(|text| self.find_all(text).len()).sum();
+        }
+        Some(SearchHit {
+            entry_id,
+            excerpt: excerpt?,
+            count: count.max(1),
+        })
     }
 }
 

@@ -227,11 +227,10 @@ async fn search_expands_collapsed_output() {
     let stored = stored(&Shape::work(400));
     let mut screen = screen(&stored, Script::new()).await;
     screen.press("ctrl+f").type_text("parser::case_102::");
-    screen
-        .shows("1/1")
-        .await
-        .shows("test parser::case_102::")
-        .await;
+    screen.shows("1/62").await.shows("… 59 lines above").await;
+    // The first of them are in the rows that were hidden.
+    screen.press("up up up up up");
+    screen.shows("6/62").await.hides("lines above").await;
     assert!(
         rows(&mut screen)[4..10]
             .iter()

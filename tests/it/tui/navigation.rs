@@ -228,3 +228,34 @@ async fn jump_to_calls_errors_and_edits() {
     screen.press("e");
     assert!(screen.screen().contains("no error below"));
 }
+
+#[tokio::test]
+async fn search_counts_and_walks_each_match_of_a_message() {
+    let line = |number: usize| match number {
+        3 | 30 => format!("line {number} has a needle  "),
+        10 => "line 10 has a needle and a needle  ".to_owned(),
+        _ => format!("line {number}  "),
+    };
+    let lines: Vec<String> = (1..=40).map(line).collect();
+    let mut screen = Screen::new(44, 14)
+        .script(Script::always(&lines.join("\n")))
+        .start()
+        .await;
+    screen.send("count").settled().await;
+    screen.press("ctrl+f").type_text("needle");
+    screen.shows("1/4").await.shows("line 30 has").await;
+    for (place, shown) in [
+        ("2/4", "line 10"),
+        ("3/4", "line 10"),
+        ("4/4", "line 3 has"),
+    ] {
+        screen.press("up").shows(place).await.shows(shown).await;
+    }
+    screen.press("up").shows("4/4").await;
+    screen
+        .press("down")
+        .shows("3/4")
+        .await
+        .shows("line 10")
+        .await;
+}

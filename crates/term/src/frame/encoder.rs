@@ -24,8 +24,6 @@ const MAX_REPRINT: usize = 8;
 #[derive(Debug, Clone)]
 pub(crate) struct Encoder {
     features: Features,
-    /// Columns of the row that is written.
-    columns: usize,
     position: Option<CursorPosition>,
     rendition: Rendition,
     visible: Option<bool>,
@@ -38,7 +36,6 @@ impl Encoder {
     pub(crate) fn new(features: Features) -> Self {
         Self {
             features,
-            columns: 0,
             position: None,
             rendition: Rendition::default(),
             visible: None,
@@ -151,7 +148,6 @@ impl Encoder {
         links: &Links,
         out: &mut Vec<u8>,
     ) {
-        self.columns = next.len();
         let mut changed = std::mem::take(&mut self.changed);
         glyph::changed_columns(previous, next, &mut changed);
         // Printing over an image replaces it everywhere; erasing it does not in xterm.
@@ -372,16 +368,7 @@ impl Encoder {
             self.position = Some(CursorPosition { column: None, row });
             self.move_to(column, row, out);
         }
-        // A terminal that draws it wider must not continue it in the next row.
-        let widest = glyph::uncertain_columns(symbol, width);
-        let may_wrap = widest.is_some_and(|widest| usize::from(column) + widest > self.columns);
-        if may_wrap {
-            out.extend_from_slice(b"\x1b[?7l");
-        }
         out.extend_from_slice(symbol.as_bytes());
-        if may_wrap {
-            out.extend_from_slice(b"\x1b[?7h");
-        }
     }
 
     /// Repeats the printed glyph as often as the row does; returns the column after the last. Only
@@ -501,14 +488,6 @@ mod tests {
         ] {
             assert_eq!(encode(features, &previous, &next), expected);
         }
-    }
-
-    #[test]
-    fn a_glyph_that_may_be_wider_does_not_continue_in_the_next_row() {
-        let at = |column| row(10, &[(column, "👍🏽", Style::new())]);
-        let written = |column| encode(Features::default(), &row(10, &[]), &at(column));
-        assert_eq!(written(6), "^[7G  ^[7G👍🏽");
-        assert_eq!(written(8), "^[9G  ^[9G^[?7l👍🏽^[?7h");
     }
 
     #[test]

@@ -14,10 +14,10 @@ use osier_store::Needle;
 pub(crate) struct Search {
     query: String,
     request: u64,
-    /// Entries, the newest first.
-    hits: Vec<String>,
-    /// The hit that is on the screen.
-    at: usize,
+    /// Entries with the number of matches in each, the newest first.
+    hits: Vec<(String, usize)>,
+    /// The hit that is on the screen, and which of its matches, counted from its end.
+    at: (usize, usize),
     done: bool,
     /// There are more hits than the host reports.
     cut: bool,
@@ -74,8 +74,9 @@ impl Search {
             return;
         }
         let first = self.hits.is_empty();
+        let found = hits.iter();
         self.hits
-            .extend(hits.iter().map(|hit| hit.entry_id.clone()));
+            .extend(found.map(|hit| (hit.entry_id.clone(), hit.count.max(1))));
         self.done |= done;
         self.cut |= cut;
         if first && !hits.is_empty() {
@@ -86,18 +87,21 @@ impl Search {
         }
     }
 
-    /// Goes to the next older or newer hit.
+    /// Goes to the next older or newer match.
     pub(crate) fn step(
         &mut self,
         older: bool,
         transcript: &mut Transcript,
         overlays: &mut Overlays,
     ) {
-        let last = self.hits.len().saturating_sub(1);
-        self.at = if older {
-            (self.at + 1).min(last)
-        } else {
-            self.at.saturating_sub(1)
+        let count = |hit: usize| self.hits.get(hit).map(|(_, count)| *count);
+        let (hit, nth) = self.at;
+        self.at = match older {
+            true if nth + 1 < count(hit).unwrap_or_default() => (hit, nth + 1),
+            true if count(hit + 1).is_some() => (hit + 1, 0),
+            false if nth > 0 => (hit, nth - 1),
+            false if hit > 0 => (hit - 1, count(hit - 1).unwrap_or(1) - 1),
+            _ => self.at,
         };
         self.show_hit(transcript);
         self.show(overlays);
@@ -124,8 +128,8 @@ impl Search {
     }
 
     fn show_hit(&self, transcript: &mut Transcript) {
-        if let Some(entry) = self.hits.get(self.at) {
-            transcript.go_entry(entry);
+        if let Some((entry, _)) = self.hits.get(self.at.0) {
+            transcript.go_match(entry, self.at.1);
         }
     }
 
@@ -136,12 +140,15 @@ impl Search {
     /// The status in the search line.
     fn status(&self) -> String {
         let more = if self.cut { "+" } else { "" };
-        match (self.hits.len(), self.done) {
+        let counts = |hits: &[(String, usize)]| -> usize { hits.iter().map(|hit| hit.1).sum() };
+        let newer = self.hits.get(..self.at.0).unwrap_or_default();
+        let place = counts(newer) + self.at.1 + 1;
+        match (counts(&self.hits), self.done) {
             _ if self.query.is_empty() => "enter, ↑ older · ↓ newer · esc close".to_owned(),
             (0, false) => "searching…".to_owned(),
             (0, true) => "not found".to_owned(),
-            (count, true) => format!("{}/{count}{more}", self.at + 1),
-            (count, false) => format!("{}/{count}…", self.at + 1),
+            (count, true) => format!("{place}/{count}{more}"),
+            (count, false) => format!("{place}/{count}…"),
         }
     }
 }

@@ -17,38 +17,46 @@ impl Transcript {
         self.needle = needle;
     }
 
-    /// Scrolls to the message stored as `entry_id`, at once if it is loaded.
-    pub fn go_entry(&mut self, entry_id: &str) {
+    /// Scrolls to a match in the message stored as `entry_id`, at once if it is loaded. `nth` counts from its end.
+    pub fn go_match(&mut self, entry_id: &str, nth: usize) {
         if self.strip().cells_of(entry_id).is_none() && self.near.cells_of(entry_id).is_some() {
             self.leave_away();
         }
         let entry: Arc<str> = entry_id.into();
         if self.strip().cells_of(entry_id).is_some() {
-            self.show(&entry);
+            self.show(&entry, nth);
             return;
         }
         let entry_id = entry_id.to_owned();
-        self.ask(Purpose::Show { entry }, PageAt::Around { entry_id });
+        self.ask(Purpose::Show { entry, nth }, PageAt::Around { entry_id });
     }
 
-    /// Puts the first match in a message that is here at a third of the screen.
-    pub(super) fn show(&mut self, entry: &str) {
+    /// Puts a match in a message that is here at a third of the screen. `nth` counts from the end of the message; where
+    /// fewer are shown, the first match.
+    pub(super) fn show(&mut self, entry: &str, nth: usize) {
         let Some(cells) = self.strip().cells_of(entry) else {
             return;
         };
-        let found = cells
-            .clone()
-            .find_map(|cell| Some((cell, self.matching_row(cell)?)));
-        let (cell, row) = found.unwrap_or((cells.start, 0));
+        let start = cells.start;
+        let found: Vec<(usize, usize)> = cells
+            .flat_map(|cell| {
+                let rows = self.matching_rows(cell, nth).into_iter();
+                rows.map(move |row| (cell, row))
+            })
+            .collect();
+        let place = found.len().saturating_sub(nth + 1);
+        let (cell, row) = found.get(place).copied().unwrap_or((start, 0));
         let row = row + self.strip().gap(cell);
         let above = usize::from(self.viewport.1) / 3;
         self.position = self.moved_up((cell, row), above);
         self.scroll(0);
     }
 
-    /// The first row of a cell with a match; unfolds it when that is what it takes.
-    fn matching_row(&mut self, cell: usize) -> Option<usize> {
-        let needle = self.needle.clone()?;
+    /// The row of each match in a cell; unfolds it when that is what it takes to show more than `nth`.
+    fn matching_rows(&mut self, cell: usize, nth: usize) -> Vec<usize> {
+        let Some(needle) = self.needle.clone() else {
+            return Vec::new();
+        };
         let ((width, _), style) = (self.viewport, self.style);
         let cell = &mut self.strip_mut().cells[cell];
         let folds = matches!(
@@ -62,20 +70,19 @@ impl Transcript {
                 cell.changed();
             }
             let height = cell.height(width, style);
-            let (mut place, mut row) = (0, None);
+            let (mut place, mut rows) = (0, Vec::new());
             cell.each_row(width, style, 0..height, &mut |shown| {
-                if row.is_none() && needle.find(&shown.text()).is_some() {
-                    row = Some(place);
-                }
+                let count = needle.find_all(&shown.text()).len();
+                rows.extend(std::iter::repeat_n(place, count));
                 place += 1;
             });
-            if row.is_some() || !folds {
-                return row;
+            if rows.len() > nth || !folds || expanded == Some(true) && !rows.is_empty() {
+                return rows;
             }
         }
         cell.expanded = collapsed;
         cell.changed();
-        None
+        Vec::new()
     }
 }
 

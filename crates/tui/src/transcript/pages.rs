@@ -29,8 +29,8 @@ pub(super) enum Purpose {
     Start,
     /// Its first landmark in that direction goes to the top of the screen.
     Landmark { landmark: Landmark, down: bool },
-    /// Scrolls to this entry.
-    Show { entry: Arc<str> },
+    /// Scrolls to a match in this entry, counted from its end.
+    Show { entry: Arc<str>, nth: usize },
 }
 
 /// A pending request for a page.
@@ -121,9 +121,9 @@ impl Transcript {
                 let found = cells.iter().position(|cell| is_landmark(cell, landmark));
                 self.show_landmark(found.unwrap_or(0), landmark);
             }
-            Purpose::Show { entry } => {
+            Purpose::Show { entry, nth } => {
                 self.jump(&came);
-                self.show(&entry);
+                self.show(&entry, nth);
             }
         }
         self.trim();

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::cell::Body;
+use super::view::Seen;
 use super::{Position, Transcript};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
@@ -16,12 +17,13 @@ pub(super) struct Pick {
 }
 
 impl Transcript {
-    /// Picks the next block above or below; the first time, the first that begins on the screen. False when
-    /// there is none.
+    /// Picks the next block above or below; the first time, the last on the screen or the first that begins there. False
+    /// when there is none.
     pub fn pick_next(&mut self, down: bool) -> bool {
         let next = match self.pick {
             Some(pick) => self.step(pick, down),
-            None => self.first_seen(),
+            None if down => self.first_seen(),
+            None => self.last_seen(),
         };
         let Some(next) = next else {
             return false;
@@ -136,6 +138,16 @@ impl Transcript {
                 Some(Pick { cell, code })
             }
         }
+    }
+
+    fn last_seen(&mut self) -> Option<Pick> {
+        let bottom = self.viewport.1;
+        let seen = (0..bottom).rev().find_map(|y| match self.seen_at(y)? {
+            Seen::Row { cell, .. } => Some(cell),
+            Seen::Gap => None,
+        });
+        let code = self.code_of(seen?).len().checked_sub(1);
+        Some(Pick { cell: seen?, code })
     }
 
     fn first_seen(&mut self) -> Option<Pick> {

@@ -132,7 +132,7 @@ impl Glass for Tmux {
 fn script() -> String {
     let section = |section: usize| {
         format!(
-            "## Part {section} 漢字\n\nProse with **strong words**, `code`, 漢字仮名交じり文 at the margin, emoji 👩‍🔬 🇩🇪 👍🏽, and \
+            "## Part {section} 漢字\n\nProse with **strong words**, `code`, 漢字仮名交じり文 at a margin, emoji 👩‍🔬 🇩🇪 👍🏽, and \
              combining marks e\u{301}a\u{308} that go on for more than one row.\n\n- item one\n- 二番目の項目 which is long \
              enough to be wrapped at the margin of the screen 漢字\n  1. nested\n\n> quoted\n> 引用 lines\n\n| name | 値 |\n|---|--:|\n\
              | a | 漢字 |\n| b 👍 | {section} |\n\n```rust\nlet wide = \"漢字漢字\"; // {section}\n```\n\n"
