@@ -13,7 +13,9 @@ use crate::{
 };
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
-use osier_protocol::{BudgetState, ConnectionState, Event, SessionInfo, StoredMessage, TreeEvent};
+use osier_protocol::{
+    BudgetState, ConnectionState, Event, Op, SessionInfo, StoredMessage, TreeEvent,
+};
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -102,6 +104,9 @@ impl App {
             }
             Event::Terminals { terminals } => {
                 self.footer.terminals = terminals::running(terminals);
+                for terminal in self.transcript.take_restored_terminals(terminals) {
+                    outbox.send(Op::ShowTerminal { terminal });
+                }
                 terminals::on_event(event, overlays, outbox);
             }
             Event::TerminalScreen { .. } => terminals::on_event(event, overlays, outbox),
