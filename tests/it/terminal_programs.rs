@@ -154,10 +154,7 @@ fn as_casey(folder: &Path, command: &str) -> Option<String> {
             .status()
             .is_ok_and(|ended| ended.success());
     if !may_mount {
-        skip::unsupported(
-            "mount",
-            "a private list of users needs root and `unshare`",
-        );
+        skip::unsupported("mount", "a private list of users needs root and `unshare`");
         return None;
     }
     let mut script = "set -e\n".to_owned();

@@ -99,6 +99,11 @@ impl Emulator {
         std::mem::take(&mut self.0.callbacks_mut().answers)
     }
 
+    /// The column of the cursor, which is past the last one after a complete row.
+    pub(super) fn column(&self) -> u16 {
+        self.0.screen().cursor_position().1
+    }
+
     /// Whether only a part of the screen scrolls. Nothing may be in the middle of a sequence.
     pub(super) fn has_margins(&mut self) -> bool {
         let (row, _) = self.0.screen().cursor_position();

@@ -164,6 +164,48 @@ pub(super) fn skippable(run: &[u8], size: PtySize, retained: usize) -> Option<Sk
     })
 }
 
+/// Where the last ASCII characters of `run` begin that are one line without other characters.
+pub(super) fn line_start(run: &[u8]) -> Option<usize> {
+    let Some(before) = run.iter().rposition(|byte| !is_printable(*byte)) else {
+        return Some(0);
+    };
+    match &run[before..] {
+        [ESC, b'\\', ..] => Some(before + 2),
+        sequence @ [ESC, ..] => Some(before + harmless_sequence(sequence)?),
+        _ => Some(before + 1),
+    }
+}
+
+/// The same as [`skippable`] for a `line` of ASCII characters without an end, which begins in this `column`.
+pub(super) fn skippable_in_line(
+    line: &[u8],
+    column: u16,
+    size: PtySize,
+    retained: usize,
+) -> Option<Skip> {
+    let (column, columns) = (usize::from(column), usize::from(size.columns));
+    let most = line.len().checked_sub(retained * columns)?;
+    // The skipped part ends with a row.
+    let length = most.checked_sub((column + most) % columns)?;
+    if length < WORTH.max(columns) {
+        return None;
+    }
+    Some(Skip {
+        bytes: 0..length,
+        rows: ((column + length) / columns - 1) as u64,
+        restore: [b"\r", &line[length - columns..length]].concat(),
+    })
+}
+
+fn is_printable(byte: u8) -> bool {
+    (0x20..0x7f).contains(&byte)
+}
+
+fn is_plain(text: &[u8]) -> bool {
+    text.iter()
+        .fold(true, |plain, byte| plain & is_printable(*byte))
+}
+
 /// Counts the rows of lines as the emulator does.
 struct Rows {
     columns: usize,
@@ -190,10 +232,7 @@ impl Rows {
     /// Adds a line without its line feed. `None` if its rows cannot be counted.
     fn add_line(&mut self, line: &[u8]) -> Option<()> {
         let text = line.strip_suffix(b"\r").unwrap_or(line);
-        let is_plain = text
-            .iter()
-            .fold(true, |plain, byte| plain & (0x20..0x7f).contains(byte));
-        if is_plain {
+        if is_plain(text) {
             if let Some(last) = text.last() {
                 let wraps = (self.column + text.len() - 1) / self.columns;
                 self.count += wraps as u64;

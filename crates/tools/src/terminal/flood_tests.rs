@@ -111,6 +111,7 @@ const OTHER: [&str; 24] = [
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         Just(SIMPLE[1].to_owned()),
+        "[ -~]{100}",
         proptest::sample::select(&SIMPLE[..]).prop_map(str::to_owned),
         "[ -~]{0,30}\r\n",
     ]
@@ -151,6 +152,22 @@ fn floods_are_skipped() {
                     &[4095]
                 ),
                 "{line}"
+            );
+        }
+    }
+    for before in [
+        "",
+        "\r\n",
+        "five ",
+        "twelve chars",
+        "日本語日本語",
+        "\x1b[5;9H",
+    ] {
+        let line = before.to_owned() + &"one long line, ".repeat(6000);
+        for after in ["\r\nend", "\x1b[2Aup"] {
+            assert!(
+                check((line.clone() + after).as_bytes(), &[4095]),
+                "{before}"
             );
         }
     }

@@ -9,7 +9,9 @@ use osier_protocol::TerminalScreen;
 use regex::Regex;
 
 use super::emulator::{ANSWERS, Emulator, NewRows, SCROLLBACK};
-use super::flood::{ParserState, runs, skippable, without_sequences};
+use super::flood::{
+    ParserState, line_start, runs, skippable, skippable_in_line, without_sequences,
+};
 use super::secrets::Secrets;
 
 /// Pending output from which some may be skipped.
@@ -169,10 +171,20 @@ impl TerminalOutput {
         }
         let pending = std::mem::take(&mut self.pending);
         let mut done = 0;
-        for run in runs(&pending, self.parser) {
+        for mut run in runs(&pending, self.parser) {
             let size = self.size();
             let retained = SCROLLBACK + 2 * usize::from(size.rows);
-            let Some(skip) = skippable(&pending[run.clone()], size, retained) else {
+            let text = &pending[run.clone()];
+            let mut skip = skippable(text, size, retained);
+            if skip.is_none()
+                && let Some(start) = self.long_line(text)
+            {
+                run.start += start;
+                self.process(&pending[done..run.start]);
+                done = run.start;
+                skip = skippable_in_line(&text[start..], self.emulator.column(), size, retained);
+            }
+            let Some(skip) = skip else {
                 continue;
             };
             let (start, end) = (run.start + skip.bytes.start, run.start + skip.bytes.end);
@@ -190,6 +202,12 @@ impl TerminalOutput {
             }
         }
         self.pending = pending[done..].to_vec();
+    }
+
+    /// Where a long line without an end begins. Searches need its rows.
+    fn long_line(&self, text: &[u8]) -> Option<usize> {
+        let start = line_start(text).filter(|start| text.len() - start >= FLOOD)?;
+        self.active_searches().is_empty().then_some(start)
     }
 
     fn process(&mut self, output: &[u8]) {

@@ -1,5 +1,6 @@
 //! One terminal session: a task owns the program and shows its output on the emulated screen.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{fmt, io};
@@ -23,9 +24,9 @@ use super::{TerminalChange, TerminalObserver};
 const TYPED: usize = 256;
 /// Bytes per read.
 const CHUNK: usize = 128 * 1024;
-/// Time between two screens for clients.
+/// Time between two screens for clients. What the program answers to a key is sent immediately.
 const FRAME: Duration = Duration::from_millis(33);
-/// Screens after a pause that are sent immediately: a key is shown at once.
+/// Screens after a pause that are sent immediately.
 const IMMEDIATE: u32 = 4;
 /// The share of time that screens of a flood may take is one in this number.
 const FLOOD_SHARE: u32 = 12;
@@ -60,6 +61,8 @@ pub(crate) struct TerminalSession {
     observer: Option<TerminalObserver>,
     /// What the user types, in order.
     typed: mpsc::Sender<Vec<u8>>,
+    /// Whether the user typed since the last output.
+    has_typed: Arc<AtomicBool>,
     _typist: AbortOnDropHandle<()>,
     _task: AbortOnDropHandle<()>,
 }
@@ -98,6 +101,7 @@ impl TerminalSession {
         });
         let cancel = CancellationToken::new();
         let pty = child.pty();
+        let has_typed = Arc::new(AtomicBool::new(false));
         let driver = Driver {
             id: id.clone(),
             child,
@@ -111,6 +115,7 @@ impl TerminalSession {
             next_at: Instant::now(),
             fresh: 0,
             read_at: None,
+            has_typed: Arc::clone(&has_typed),
         };
         let task = osier_base::task::spawn(driver.run(cancel.clone()));
         let (typed, mut waiting) = mpsc::channel::<Vec<u8>>(TYPED);
@@ -126,6 +131,7 @@ impl TerminalSession {
         });
         Self {
             typed,
+            has_typed,
             _typist: AbortOnDropHandle::new(typist),
             id,
             command: command.to_owned(),
@@ -277,6 +283,7 @@ impl TerminalSession {
         if self.ended().is_some() {
             return Err("the program has ended".to_owned());
         }
+        self.has_typed.store(true, Ordering::Relaxed);
         let sent = self.typed.try_send(bytes);
         sent.map_err(|_| "the program does not read its input".to_owned())
     }
@@ -321,6 +328,7 @@ struct Driver {
     fresh: usize,
     /// When a flood is read again.
     read_at: Option<Instant>,
+    has_typed: Arc<AtomicBool>,
 }
 
 impl Driver {
@@ -368,8 +376,9 @@ impl Driver {
         }
         self.progress
             .send_modify(|progress| progress.last_output = Instant::now());
+        let is_echo = self.has_typed.swap(false, Ordering::Relaxed) && self.fresh <= FLOOD;
         let due = self.next_at.checked_sub(FRAME * (IMMEDIATE - 1));
-        match due.filter(|due| *due > Instant::now()) {
+        match due.filter(|due| !is_echo && *due > Instant::now()) {
             None => self.publish().await,
             due => self.due = due,
         }
@@ -411,7 +420,8 @@ impl Driver {
             let pause = pause.clamp(FRAME, FLOOD_FRAME);
             self.next_at = now + pause + FRAME * (IMMEDIATE - 1);
         } else {
-            self.next_at = self.next_at.max(now) + FRAME;
+            let next_at = self.next_at.max(now) + FRAME;
+            self.next_at = next_at.min(now + FRAME * IMMEDIATE);
         }
         if self.observer.is_none() {
             return;
