@@ -13,9 +13,7 @@ use crate::{
 };
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
-use osier_protocol::{
-    BudgetState, ConnectionState, Event, Op, SessionInfo, StoredMessage, TreeEvent,
-};
+use osier_protocol::{BudgetState, ConnectionState, Event, SessionInfo, StoredMessage, TreeEvent};
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -104,9 +102,7 @@ impl App {
             }
             Event::Terminals { terminals } => {
                 self.footer.terminals = terminals::running(terminals);
-                for terminal in self.transcript.take_restored_terminals(terminals) {
-                    outbox.send(Op::ShowTerminal { terminal });
-                }
+                terminals::show(self.transcript.take_restored_terminals(terminals), outbox);
                 terminals::on_event(event, overlays, outbox);
             }
             Event::TerminalScreen { .. } => terminals::on_event(event, overlays, outbox),
