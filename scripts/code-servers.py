@@ -75,7 +75,9 @@ def run(osier, case, command, is_on):
         turns += [[{"wait": 3000}, {"text": "done"}]]
         script = Path(folder, "script.json")
         script.write_text(json.dumps({"turns": [{"steps": steps} for steps in turns]}))
-        environment = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "XDG_DATA_HOME": str(home / "data")}
+        # The toolchains of rustup are in the home directory of the user.
+        rust = {"RUSTUP_HOME": str(Path.home() / ".rustup"), "CARGO_HOME": str(Path.home() / ".cargo")}
+        environment = {**rust, **os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "XDG_DATA_HOME": str(home / "data")}
         arguments = [osier, "--json", "--trust", "--permissions", "yolo", "--model", f"script/{script}", "go"]
         process = subprocess.Popen(arguments, cwd=work, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         times, reports, sizes, started, first = [], [], [], None, None
