@@ -3,9 +3,10 @@
 
     scripts/code-servers.py OSIER FOLDER
 
-FOLDER has the packages of npm (`typescript-language-server`, `typescript`, `pyright`, `bash-language-server`); `clangd`
-and `/usr/bin/rust-analyzer` are used if they are installed. A scripted model writes a wrong file, waits until the server
-has read the project, and then repeats wrong and right changes.
+FOLDER has the packages of npm (`typescript-language-server`, `typescript`, `pyright`, `bash-language-server`). The others
+are `clangd`, `/usr/bin/rust-analyzer`, and `shellcheck`, which `bash-language-server` needs for its diagnostics. A scripted
+model writes a wrong file, waits until the server has read the project, and then repeats wrong and right changes. "First
+diagnostics" is the time from the start of the server to the first error that it reports.
 """
 
 import json
@@ -27,6 +28,8 @@ CASES = [
     ("rust-analyzer", "/usr/bin/rust-analyzer", [], {
         "Cargo.toml": '[package]\nname = "main"\nversion = "0.1.0"\nedition = "2021"\n',
     }, "src/main.rs", "fn main() {{\n    let n: i32 = {value};\n    println!(\"{{n}}\");\n}}\n", ("1", '"a"')),
+    ("bash-language-server", "node_modules/.bin/bash-language-server", ["start"], {}, "main.sh",
+     "#!/bin/bash\necho {value}\n", ("1", "(")),
 ]
 
 
@@ -72,10 +75,12 @@ def run(osier, case, command, is_on):
         turns += [[{"wait": 3000}, {"text": "done"}]]
         script = Path(folder, "script.json")
         script.write_text(json.dumps({"turns": [{"steps": steps} for steps in turns]}))
-        environment = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "XDG_DATA_HOME": str(home / "data")}
+        # The toolchains of rustup are in the home directory of the user.
+        rust = {"RUSTUP_HOME": str(Path.home() / ".rustup"), "CARGO_HOME": str(Path.home() / ".cargo")}
+        environment = {**rust, **os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "XDG_DATA_HOME": str(home / "data")}
         arguments = [osier, "--json", "--trust", "--permissions", "yolo", "--model", f"script/{script}", "go"]
         process = subprocess.Popen(arguments, cwd=work, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        times, reports, sizes = [], [], []
+        times, reports, sizes, started, first = [], [], [], None, None
         def sample():
             while process.poll() is None:
                 try:
@@ -87,28 +92,32 @@ def run(osier, case, command, is_on):
         threading.Thread(target=sample, daemon=True).start()
         for line in process.stdout:
             event = json.loads(line)
+            if event.get("type") == "code_servers" and event["servers"]:
+                started = started or time.monotonic()
+                if first is None and any(server["diagnostics"]["errors"] for server in event["servers"]):
+                    first = time.monotonic() - started
             if event.get("type") == "tool_execution_end":
                 result = event["result"]
                 times.append(result.get("durationMs", 0))
                 reports.append("language servers report" in json.dumps(result))
         process.wait()
         own, servers = (max(size[part] for size in sizes) for part in (0, 1))
-        return times, reports, own, servers
+        return times, reports, own, servers, first
 
 
 def main():
     osier, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
-    print("| server | first change | later changes: median, worst | reported | memory of osier | of the server |")
-    print("|---|---|---|---|---|---|")
+    print("| server | first diagnostics | first change | later changes: median, worst | reported | memory of osier | of the server |")
+    print("|---|---|---|---|---|---|---|")
     for case in CASES:
         program = case[1] if "/" not in case[1] or case[1].startswith("/") else os.path.join(folder, case[1])
         command = [program, *case[2]]
-        off, _, plain, _ = run(osier, case, command, False)
-        times, reports, own, servers = run(osier, case, command, True)
+        off, _, plain, _, _ = run(osier, case, command, False)
+        times, reports, own, servers, first = run(osier, case, command, True)
         later = times[2:]
         wrong = sum(reports[2:])
         print(
-            f"| {case[0]} | {times[0]} ms | {statistics.median(later):.0f}, {max(later)} ms "
+            f"| {case[0]} | {'none' if first is None else f'{first:.1f} s'} | {times[0]} ms | {statistics.median(later):.0f}, {max(later)} ms "
             f"(without: {statistics.median(off[2:]):.0f} ms) | {wrong} of {(CHANGES + 1) // 2} "
             f"| {own:.1f} MB (without: {plain:.1f} MB) | {servers:.0f} MB |",
             flush=True,

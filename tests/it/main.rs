@@ -75,6 +75,7 @@ mod session_budget;
 mod sessions;
 mod subagents;
 mod support;
+mod terminal_programs;
 mod terminal_sessions;
 mod tls;
 mod tool_sources;

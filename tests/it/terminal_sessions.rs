@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use crate::support::cli::{Home, ProgramOutput};
 use crate::support::session::{OpenSession, TestProject};
 
-fn start(command: &str) -> Value {
+pub(crate) fn start(command: &str) -> Value {
     json!({"steps": [{"tool": "bash", "arguments": {"command": command, "terminal": true}}]})
 }
 
-fn uses(arguments: &Value) -> Value {
+pub(crate) fn uses(arguments: &Value) -> Value {
     json!({"steps": [{"tool": "terminal", "arguments": arguments}]})
 }
 
-fn sees(part: &str, answer: &str) -> Value {
+pub(crate) fn sees(part: &str, answer: &str) -> Value {
     json!({"when": {"toolResult": part}, "steps": [{"text": answer}]})
 }
 
@@ -155,7 +155,7 @@ fn terminals_end_with_the_program_also_after_sigkill() {
 }
 
 /// A model that makes these calls, one per answer.
-fn calls(calls: &[(&str, Value)]) -> Script {
+pub(crate) fn calls(calls: &[(&str, Value)]) -> Script {
     let script = calls
         .iter()
         .fold(Script::new(), |script, (name, arguments)| {
@@ -238,7 +238,7 @@ async fn line_for_a_shell_is_checked_like_a_command() {
     open.close().await;
 }
 
-fn terminals(event: &Event) -> Option<&Vec<TerminalInfo>> {
+pub(crate) fn terminals(event: &Event) -> Option<&Vec<TerminalInfo>> {
     match event {
         Event::Terminals { terminals } => Some(terminals),
         _ => None,

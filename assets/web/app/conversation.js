@@ -124,6 +124,7 @@ export class Conversation extends EventTarget {
       this.emit("presence");
       const open = await this.ask("list_questions");
       (open.questions ?? []).forEach((question) => this.#openQuestion(fromQuestion(question)));
+      await this.#showTerminals();
       await this.readTree();
     } catch (error) {
       if (this.#buffer === buffer) this.#buffer = null;
@@ -157,6 +158,7 @@ export class Conversation extends EventTarget {
   setMessages(messages, atStart) {
     this.items = [];
     this.calls = new Map();
+    this.terminals = new Map();
     this.atStart = atStart;
     for (const message of messages) this.add(message, { entryId: message.entryId });
     if (!this.running) for (const call of this.calls.values()) if (!call.result) call.state = "ended";
@@ -191,6 +193,18 @@ export class Conversation extends EventTarget {
     const call = this.calls.get(id) ?? { name, arguments: null, output: "" };
     const good = !result.isError && (result.status?.type ?? "success") === "success";
     this.calls.set(id, Object.assign(call, { result, state: good ? "good" : "bad" }));
+    if (result.details?.running && result.details.id) this.terminals.set(result.details.id, id);
+  }
+
+  /** Shows the screens of the terminals that run. */
+  async #showTerminals() {
+    if (this.terminals.size === 0) return;
+    const { terminals } = await this.ask("list_terminals");
+    for (const { id, running } of terminals) {
+      if (!running || !this.terminals.has(id)) continue;
+      const show = (screen) => handlers.terminal_screen(this, screen);
+      await this.ask("show_terminal", { terminal: id }).then(show, () => {});
+    }
   }
 
   /** Whether a tool call waits for the user's permission. */

@@ -148,7 +148,6 @@ export const handlers = {
   },
   tool_execution_end(conversation, { callId, toolName, result }) {
     conversation.setResult(callId, toolName, result);
-    if (result?.details?.running && result.details.id) conversation.terminals.set(result.details.id, callId);
     conversation.emit("call", { id: callId });
     phase(conversation, "Thinking");
   },

@@ -11,5 +11,6 @@ pub(crate) mod peers;
 pub(crate) mod session;
 #[path = "../../../benches/support/session_fixture.rs"]
 pub(crate) mod session_fixture;
+pub(crate) mod sshd;
 pub(crate) mod stalled_proxy;
 pub(crate) mod web_server;

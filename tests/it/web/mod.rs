@@ -87,6 +87,11 @@ fn mcp_servers_ask_and_are_disabled() {
 }
 
 #[test]
+fn terminals_are_live_also_after_a_reload() {
+    run_script("terminals");
+}
+
+#[test]
 fn plan_is_edited_and_approved() {
     run_script("plan");
 }

@@ -88,16 +88,26 @@ pub struct Pty {
 }
 
 impl Pty {
+    /// Reads all that there is, as far as it fits.
     async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             self.output.readable().await?;
-            match self.output.try_read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Linux reports so that nothing has the terminal open any more.
-                Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
-                    return Ok(0);
+            let mut length = 0;
+            while length < buffer.len() {
+                match self.output.try_read(&mut buffer[length..]) {
+                    // The system returns at most 4 KiB at once.
+                    Ok(more) if more > 0 => length += more,
+                    _ if length > 0 => break,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    // Linux reports so that nothing has the terminal open any more.
+                    Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+                        return Ok(0);
+                    }
+                    read => return read,
                 }
-                read => return read,
+            }
+            if length > 0 {
+                return Ok(length);
             }
         }
     }

@@ -10,9 +10,9 @@ use osier_base::process::PtySize;
 use osier_protocol::TerminalScreen;
 
 /// Rows above the screen that are retained.
-const SCROLLBACK: usize = 1000;
+pub(super) const SCROLLBACK: usize = 1000;
 /// Bytes of answers to the queries of one chunk of output.
-const ANSWERS: usize = 256;
+pub(super) const ANSWERS: usize = 256;
 
 /// The smallest and the largest size.
 const SMALLEST: PtySize = PtySize {
@@ -99,6 +99,36 @@ impl Emulator {
         std::mem::take(&mut self.0.callbacks_mut().answers)
     }
 
+    /// The column of the cursor, which is past the last one after a complete row.
+    pub(super) fn column(&self) -> u16 {
+        self.0.screen().cursor_position().1
+    }
+
+    /// Whether only a part of the screen scrolls. Nothing may be in the middle of a sequence.
+    pub(super) fn has_margins(&mut self) -> bool {
+        let (row, _) = self.0.screen().cursor_position();
+        let last = self.size().rows - 1;
+        let mut reached = |sequence: &str| {
+            self.0.process(sequence.as_bytes());
+            self.0.screen().cursor_position().0
+        };
+        // Moving down ends at the bottom of the part that has the cursor. Each part has at least two rows.
+        let has_bottom = (1..=last + 1)
+            .step_by(2)
+            .any(|row| reached(&format!("\x1b[{row}d\x1b[999B")) < last);
+        let has_top = reached(&format!("\x1b[{}d\x1b[999A", last + 1)) > 0;
+        reached(&format!("\x1b[{}d", row + 1));
+        has_bottom || has_top
+    }
+
+    /// Acts as if lines of so many `rows` had been shown and had left the screen and the rows above it.
+    pub(super) fn skip(&mut self, rows: u64, restore: &[u8]) {
+        self.0.process(restore);
+        if !self.is_full_screen() {
+            self.0.callbacks_mut().lost += rows;
+        }
+    }
+
     pub(super) fn resize(&mut self, size: PtySize) {
         let (rows, columns) = nonzero(size);
         self.0.set_size(rows, columns);
@@ -125,6 +155,12 @@ impl Emulator {
     /// Whether a program uses the complete screen, as editors do.
     pub(super) fn is_full_screen(&self) -> bool {
         self.0.screen().alternate_screen()
+    }
+
+    /// Everything that the screen shows and how input is sent.
+    #[cfg(test)]
+    pub(super) fn formatted(&self) -> String {
+        self.0.screen().state_formatted()
     }
 
     /// The rows of the screen, without empty ones at its end.

@@ -3,7 +3,12 @@
 //! the session at the latest.
 
 mod emulator;
+mod flood;
+#[cfg(test)]
+mod flood_tests;
 mod keys;
+mod output;
+mod secrets;
 mod session;
 mod tool;
 mod typed;

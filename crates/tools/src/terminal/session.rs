@@ -1,5 +1,6 @@
 //! One terminal session: a task owns the program and shows its output on the emulated screen.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{fmt, io};
@@ -7,35 +8,40 @@ use std::{fmt, io};
 use osier_base::clock::now_ms;
 use osier_base::process::{Exit, Pty, PtySize, TerminalChild, signal_name};
 use osier_protocol::{TerminalInfo, TerminalScreen};
+use regex::Regex;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::emulator::{Emulator, NewRows, limited};
+use super::emulator::{NewRows, limited};
 use super::keys;
+use super::output::{PENDING, Search, TerminalOutput};
 use super::typed::{Line, Typed};
 use super::{TerminalChange, TerminalObserver};
 
 /// Keys that wait for a program that does not read.
 const TYPED: usize = 256;
 /// Bytes per read.
-const CHUNK: usize = 16 * 1024;
-/// Time between two screens for clients. The first one after a pause is sent immediately.
+const CHUNK: usize = 128 * 1024;
+/// Time between two screens for clients. What the program answers to a key is sent immediately.
 const FRAME: Duration = Duration::from_millis(33);
+/// Screens after a pause that are sent immediately.
+const IMMEDIATE: u32 = 4;
+/// The share of time that screens of a flood may take is one in this number.
+const FLOOD_SHARE: u32 = 12;
+/// Time between two screens of a flood at most.
+const FLOOD_FRAME: Duration = Duration::from_millis(250);
+/// More output than this since the last screen is a flood: it is processed when a screen is sent.
+const FLOOD: usize = 16 * 1024;
+/// Pause between two reads of a flood, so that they are large.
+const FLOOD_PAUSE: Duration = Duration::from_millis(1);
 /// Time after output until the terminal is looked at again.
 const CHECK: Duration = Duration::from_millis(100);
 /// How long a program may leave its input unread.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long it may leave answers to its queries unread.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
-/// Lines without echo that are removed from what the model reads.
-const SECRETS: usize = 16;
-/// The shortest one: shorter text occurs everywhere.
-const SECRET_LENGTH: usize = 4;
-/// Replaces one.
-const HIDDEN: &str = "[hidden input]";
-
 /// A program on a terminal. Dropping the last handle ends it.
 pub(crate) struct TerminalSession {
     pub(super) id: String,
@@ -44,19 +50,19 @@ pub(crate) struct TerminalSession {
     pub(super) is_read_only: bool,
     started_at: i64,
     pty: Arc<Pty>,
-    emulator: Arc<Mutex<Emulator>>,
+    output: Arc<Mutex<TerminalOutput>>,
     progress: watch::Receiver<Progress>,
     cancel: CancellationToken,
     /// The next row for the model.
     given: Mutex<u64>,
     line: Mutex<Line>,
-    /// What the user typed while it was not shown.
-    secrets: Mutex<Secrets>,
     /// One writer at a time.
     writing: Arc<AsyncMutex<()>>,
     observer: Option<TerminalObserver>,
     /// What the user types, in order.
     typed: mpsc::Sender<Vec<u8>>,
+    /// Whether the user typed since the last output.
+    has_typed: Arc<AtomicBool>,
     _typist: AbortOnDropHandle<()>,
     _task: AbortOnDropHandle<()>,
 }
@@ -68,12 +74,6 @@ impl fmt::Debug for TerminalSession {
             .field("id", &self.id)
             .finish_non_exhaustive()
     }
-}
-
-#[derive(Default)]
-struct Secrets {
-    begun: String,
-    complete: Vec<String>,
 }
 
 /// The state that the task publishes.
@@ -94,24 +94,28 @@ impl TerminalSession {
         is_read_only: bool,
         observer: Option<TerminalObserver>,
     ) -> Self {
-        let emulator = Arc::new(Mutex::new(Emulator::new(size)));
+        let output = Arc::new(Mutex::new(TerminalOutput::new(size)));
         let (sender, progress) = watch::channel(Progress {
             last_output: Instant::now(),
             ended: None,
         });
         let cancel = CancellationToken::new();
         let pty = child.pty();
+        let has_typed = Arc::new(AtomicBool::new(false));
         let driver = Driver {
             id: id.clone(),
             child,
             pty: Arc::clone(&pty),
-            emulator: Arc::clone(&emulator),
+            output: Arc::clone(&output),
             progress: sender,
             observer: observer.clone(),
             was_hidden: false,
             check_at: None,
             due: None,
             next_at: Instant::now(),
+            fresh: 0,
+            read_at: None,
+            has_typed: Arc::clone(&has_typed),
         };
         let task = osier_base::task::spawn(driver.run(cancel.clone()));
         let (typed, mut waiting) = mpsc::channel::<Vec<u8>>(TYPED);
@@ -127,26 +131,26 @@ impl TerminalSession {
         });
         Self {
             typed,
+            has_typed,
             _typist: AbortOnDropHandle::new(typist),
             id,
             command: command.to_owned(),
             is_read_only,
             started_at: now_ms(),
             pty,
-            emulator,
+            output,
             progress,
             cancel,
             given: Mutex::default(),
             line: Mutex::default(),
-            secrets: Mutex::default(),
             writing,
             observer,
             _task: AbortOnDropHandle::new(task),
         }
     }
 
-    fn emulator(&self) -> MutexGuard<'_, Emulator> {
-        lock(&self.emulator)
+    fn output(&self) -> MutexGuard<'_, TerminalOutput> {
+        lock(&self.output)
     }
 
     pub(super) fn ended(&self) -> Option<Exit> {
@@ -178,59 +182,51 @@ impl TerminalSession {
     }
 
     pub(super) fn size(&self) -> PtySize {
-        self.emulator().size()
+        self.output().size()
     }
 
     pub(super) fn screen(&self) -> TerminalScreen {
-        self.emulator().screen()
+        self.output().screen()
     }
 
     /// The rows of the screen, for the model.
     pub(super) fn rows(&self) -> Vec<String> {
-        self.without_secrets(self.emulator().rows())
+        self.output().rows()
     }
 
     /// The rows that the model has not read, at most the last `most`; with `take` they are read now.
     pub(super) fn new_rows(&self, most: usize, take: bool) -> NewRows {
         let mut given = lock(&self.given);
-        let new = self.emulator().new_rows(*given, most);
+        let new = self.output().new_rows(*given, most);
         if take {
             *given = new.next;
         }
-        NewRows {
-            rows: self.without_secrets(new.rows),
-            ..new
-        }
+        new
     }
 
     /// The rows from number `from` on.
     pub(super) fn rows_from(&self, from: u64, most: usize) -> NewRows {
-        let new = self.emulator().new_rows(from, most);
-        NewRows {
-            rows: self.without_secrets(new.rows),
-            ..new
-        }
+        self.output().new_rows(from, most)
     }
 
     pub(super) fn is_full_screen(&self) -> bool {
-        self.emulator().is_full_screen()
+        self.output().emulator().is_full_screen()
     }
 
-    fn without_secrets(&self, mut rows: Vec<String>) -> Vec<String> {
-        let secrets = lock(&self.secrets);
-        for secret in &secrets.complete {
-            for row in &mut rows {
-                if row.contains(secret.as_str()) {
-                    *row = row.replace(secret.as_str(), HIDDEN);
-                }
-            }
-        }
-        rows
+    /// Searches every line from now on.
+    pub(super) fn search(&self, regex: Regex) -> Arc<Search> {
+        self.output().search(regex)
+    }
+
+    /// The line that `search` has found.
+    pub(super) fn found(&self, search: &Search) -> Option<String> {
+        self.output().emulator();
+        search.found()
     }
 
     pub(super) fn resize(&self, size: PtySize) -> io::Result<()> {
         let size = limited(size);
-        self.emulator().resize(size);
+        self.output().emulator().resize(size);
         self.pty.resize(size)?;
         if let Some(observer) = &self.observer {
             observer(TerminalChange::Screen(
@@ -256,7 +252,7 @@ impl TerminalSession {
 
     /// Types what the model writes. Fails for an unknown key.
     pub(super) async fn type_input(&self, text: &str, keys: &[String]) -> Result<(), String> {
-        let application = self.emulator().has_application_cursor();
+        let application = self.output().emulator().has_application_cursor();
         let mut bytes = text.replace("\r\n", "\r").replace('\n', "\r").into_bytes();
         for key in keys {
             let sequence = keys::bytes(key, application);
@@ -274,9 +270,9 @@ impl TerminalSession {
     pub(super) fn type_unseen(&self, bytes: &[u8], is_paste: bool) -> Result<(), String> {
         lock(&self.line).add_unseen(bytes);
         if self.is_hidden() {
-            lock(&self.secrets).add(bytes);
+            self.output().secrets.add(bytes);
         }
-        let marks = is_paste && self.emulator().marks_paste();
+        let marks = is_paste && self.output().emulator().marks_paste();
         if marks {
             return self.send([b"\x1b[200~", bytes, b"\x1b[201~"].concat());
         }
@@ -287,6 +283,7 @@ impl TerminalSession {
         if self.ended().is_some() {
             return Err("the program has ended".to_owned());
         }
+        self.has_typed.store(true, Ordering::Relaxed);
         let sent = self.typed.try_send(bytes);
         sent.map_err(|_| "the program does not read its input".to_owned())
     }
@@ -312,36 +309,12 @@ impl TerminalSession {
     }
 }
 
-impl Secrets {
-    fn add(&mut self, bytes: &[u8]) {
-        for character in String::from_utf8_lossy(bytes).chars() {
-            match character {
-                '\r' | '\n' => {
-                    let secret = std::mem::take(&mut self.begun);
-                    if secret.chars().count() >= SECRET_LENGTH {
-                        if self.complete.len() == SECRETS {
-                            self.complete.remove(0);
-                        }
-                        self.complete.push(secret);
-                    }
-                }
-                '\x7f' | '\x08' => {
-                    self.begun.pop();
-                }
-                '\x03' | '\x15' => self.begun.clear(),
-                character if self.begun.len() < 1024 => self.begun.push(character),
-                _ => {}
-            }
-        }
-    }
-}
-
 /// The task of a terminal.
 struct Driver {
     id: String,
     child: TerminalChild,
     pty: Arc<Pty>,
-    emulator: Arc<Mutex<Emulator>>,
+    output: Arc<Mutex<TerminalOutput>>,
     progress: watch::Sender<Progress>,
     observer: Option<TerminalObserver>,
     was_hidden: bool,
@@ -349,64 +322,114 @@ struct Driver {
     check_at: Option<Instant>,
     /// When the next screen is sent.
     due: Option<Instant>,
-    /// Nothing is sent before this time.
+    /// When the next screen would be sent if there were one every [`FRAME`].
     next_at: Instant,
+    /// Bytes since the last screen.
+    fresh: usize,
+    /// When a flood is read again.
+    read_at: Option<Instant>,
+    has_typed: Arc<AtomicBool>,
 }
 
 impl Driver {
     async fn run(mut self, cancel: CancellationToken) {
         let mut buffer = vec![0; CHUNK];
         loop {
-            let (due, check_at) = (self.due, self.check_at);
+            let (due, check_at, read_at) = (self.due, self.check_at, self.read_at);
+            let at = |time: Option<Instant>| sleep_until(time.unwrap_or_else(Instant::now));
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => {
                     self.child.stop().await;
                     break;
                 }
-                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.publish(),
-                () = sleep_until(check_at.unwrap_or_else(Instant::now)), if check_at.is_some() => {
+                () = at(due), if due.is_some() => self.publish().await,
+                () = at(check_at), if check_at.is_some() => {
                     self.check_at = None;
                     self.check_hidden();
                 }
-                length = self.child.read(&mut buffer) => match length {
+                () = at(read_at), if read_at.is_some() => self.read_at = None,
+                length = self.child.read(&mut buffer), if read_at.is_none() => match length {
                     Ok(0) | Err(_) => break,
                     Ok(length) => self.show(&buffer[..length]).await,
                 },
             }
         }
-        self.publish();
+        self.publish().await;
         let ended = self.child.exit().unwrap_or_default();
         self.progress
             .send_modify(|progress| progress.ended = Some(ended));
         self.change(TerminalChange::List);
     }
 
-    async fn show(&mut self, output: &[u8]) {
-        let answers = lock(&self.emulator).process(output);
-        if !answers.is_empty() {
-            let _ = timeout(ANSWER_TIMEOUT, self.pty.write_all(&answers)).await;
+    async fn show(&mut self, bytes: &[u8]) {
+        self.fresh += bytes.len();
+        lock(&self.output).add(bytes);
+        if self.fresh <= FLOOD {
+            lock(&self.output).emulator();
+            self.answer().await;
+        } else {
+            self.read_at = Some(Instant::now() + FLOOD_PAUSE);
+            if lock(&self.output).pending() > PENDING {
+                self.process(TerminalOutput::compact).await;
+            }
         }
         self.progress
             .send_modify(|progress| progress.last_output = Instant::now());
-        if Instant::now() >= self.next_at {
-            self.publish();
-        } else {
-            self.due = Some(self.next_at);
+        let is_echo = self.has_typed.swap(false, Ordering::Relaxed) && self.fresh <= FLOOD;
+        let due = self.next_at.checked_sub(FRAME * (IMMEDIATE - 1));
+        match due.filter(|due| !is_echo && *due > Instant::now()) {
+            None => self.publish().await,
+            due => self.due = due,
         }
         // A flood leaves time for other tasks.
         tokio::task::yield_now().await;
     }
 
-    fn publish(&mut self) {
+    /// Answers the queries of the program.
+    async fn answer(&self) {
+        let answers = lock(&self.output).take_answers();
+        if !answers.is_empty() {
+            let _ = timeout(ANSWER_TIMEOUT, self.pty.write_all(&answers)).await;
+        }
+    }
+
+    /// Processes output, on another thread if there is much.
+    async fn process<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut TerminalOutput) -> T + Send + 'static,
+    ) -> Option<T> {
+        if lock(&self.output).pending() <= FLOOD {
+            return Some(work(&mut lock(&self.output)));
+        }
+        let output = Arc::clone(&self.output);
+        let work = osier_base::task::spawn_blocking(move || work(&mut lock(&output)));
+        work.await.ok()
+    }
+
+    async fn publish(&mut self) {
         self.due = None;
+        let started = Instant::now();
+        let is_flood = self.fresh > FLOOD;
+        self.fresh = 0;
+        let screen = self.process(TerminalOutput::screen).await;
+        self.answer().await;
+        let now = Instant::now();
+        if is_flood {
+            let pause = (now - started) * FLOOD_SHARE;
+            let pause = pause.clamp(FRAME, FLOOD_FRAME);
+            self.next_at = now + pause + FRAME * (IMMEDIATE - 1);
+        } else {
+            let next_at = self.next_at.max(now) + FRAME;
+            self.next_at = next_at.min(now + FRAME * IMMEDIATE);
+        }
         if self.observer.is_none() {
             return;
         }
-        self.next_at = Instant::now() + FRAME;
-        let screen = lock(&self.emulator).screen();
-        self.change(TerminalChange::Screen(self.id.clone(), Box::new(screen)));
-        self.check_at = Some(Instant::now() + CHECK);
+        if let Some(screen) = screen {
+            self.change(TerminalChange::Screen(self.id.clone(), Box::new(screen)));
+        }
+        self.check_at = Some(now + CHECK);
         self.check_hidden();
     }
 

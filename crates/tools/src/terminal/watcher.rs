@@ -7,6 +7,7 @@ use osier_base::text::{head_bytes, single_line};
 use regex::Regex;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::output::Search;
 use super::{TerminalChange, TerminalObserver, TerminalSession};
 use crate::Workspace;
 use crate::jobs::Job;
@@ -14,8 +15,6 @@ use crate::shell::describe;
 
 /// Watchers of a session.
 const MAX_WATCHERS: usize = 16;
-/// Rows that are searched at once.
-const ROWS: usize = 1000;
 /// Bytes of a line in a message.
 const LINE: usize = 500;
 /// Time between two searches.
@@ -37,9 +36,12 @@ impl Workspace {
             return Err("too many watchers are active".to_owned());
         }
         let watcher = Watcher { regex, observer };
-        let task = match self.jobs.find(id) {
-            Some(job) => osier_base::task::spawn(watcher.watch_job(job)),
-            None => osier_base::task::spawn(watcher.watch_terminal(self.known_terminal(id)?)),
+        let task = if let Some(job) = self.jobs.find(id) {
+            osier_base::task::spawn(watcher.watch_job(job))
+        } else {
+            let terminal = self.known_terminal(id)?;
+            let search = terminal.search(watcher.regex.clone());
+            osier_base::task::spawn(watcher.watch_terminal(terminal, search))
         };
         watchers.push(AbortOnDropHandle::new(task));
         Ok(())
@@ -52,14 +54,12 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn watch_terminal(self, terminal: Arc<TerminalSession>) {
+    async fn watch_terminal(self, terminal: Arc<TerminalSession>, search: Arc<Search>) {
         let mut progress = terminal.progress();
-        let mut at = terminal.rows_from(0, 1).next;
         loop {
             let ended = progress.borrow_and_update().ended;
-            let new = terminal.rows_from(at, ROWS);
-            at = new.next;
-            if self.report(&terminal.id, new.rows.iter().map(String::as_str)) {
+            let found = terminal.found(&search);
+            if self.report(&terminal.id, found.iter().map(String::as_str)) {
                 return;
             }
             if let Some(exit) = ended {

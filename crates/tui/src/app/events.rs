@@ -104,6 +104,7 @@ impl App {
             }
             Event::Terminals { terminals } => {
                 self.footer.terminals = terminals::running(terminals);
+                terminals::show(self.transcript.take_restored_terminals(terminals), outbox);
                 terminals::on_event(event, overlays, outbox);
             }
             Event::TerminalScreen { .. } => terminals::on_event(event, overlays, outbox),

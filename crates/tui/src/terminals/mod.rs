@@ -14,6 +14,13 @@ pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
     outbox.send(Op::ListTerminals);
 }
 
+/// Requests the screens of these terminals.
+pub(crate) fn show(terminals: Vec<String>, outbox: &mut Outbox) {
+    for terminal in terminals {
+        outbox.send(Op::ShowTerminal { terminal });
+    }
+}
+
 /// How many of the terminals run.
 pub(crate) fn running(terminals: &[TerminalInfo]) -> usize {
     terminals.iter().filter(|terminal| terminal.running).count()

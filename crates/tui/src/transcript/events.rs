@@ -11,7 +11,7 @@ use super::{OpenMessage, Position, Started, Transcript};
 use osier_agent::{AgentMessage, Severity, ToolResultMessage};
 use osier_llm::{AssistantMessage, Delta, StopReason};
 use osier_markdown::Markdown;
-use osier_protocol::{Event, ModelInfo, StoredMessage, TreeEvent};
+use osier_protocol::{Event, ModelInfo, StoredMessage, TerminalInfo, TreeEvent};
 use serde_json::Value;
 
 /// The number of recent cells that are searched for the call of a new result.
@@ -225,6 +225,12 @@ impl Transcript {
         self.asked = None;
         self.shells.clear();
         self.terminals.clear();
+        for message in messages {
+            if let AgentMessage::ToolResult(result) = &*message.message {
+                self.link_terminal(&result.result.tool_call_id, result);
+            }
+        }
+        self.restored_terminals = self.terminals.keys().cloned().collect();
         self.open = None;
         self.started = None;
         self.below = None;
@@ -474,6 +480,14 @@ impl Transcript {
             self.change_terminal(id, |cell| cell.screen = None);
             self.terminals.insert(id.to_owned(), call_id.to_owned());
         }
+    }
+
+    /// The terminals of a conversation that was opened whose screens are not known yet, once they are known to run.
+    pub(crate) fn take_restored_terminals(&mut self, terminals: &[TerminalInfo]) -> Vec<String> {
+        let runs = |id: &String| terminals.iter().any(|one| one.running && one.id == *id);
+        self.restored_terminals
+            .extract_if(.., |id| runs(id))
+            .collect()
     }
 
     fn change_terminal(&mut self, id: &str, change: impl FnOnce(&mut ToolCell)) -> bool {

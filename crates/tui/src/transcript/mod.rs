@@ -81,6 +81,8 @@ pub struct Transcript {
     shells: HashMap<String, usize>,
     /// The newest call about each terminal that runs: the terminal's id, and the call's.
     terminals: HashMap<String, String>,
+    /// Terminals of calls that were read from the session file.
+    restored_terminals: Vec<String>,
     /// What arrived below the visible part.
     below: Option<Below>,
     /// Image files that became visible.
@@ -136,6 +138,7 @@ impl Transcript {
             started: None,
             shells: HashMap::new(),
             terminals: HashMap::new(),
+            restored_terminals: Vec::new(),
             below: None,
             wanted: Vec::new(),
             opened: false,

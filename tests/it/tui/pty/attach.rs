@@ -1,19 +1,17 @@
 //! `osier attach`: a local interface for an agent in a server, through a socket and through ssh.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-use osier_testing::skip;
-use tempfile::TempDir;
 
 use super::program::{Program, Setup};
 use super::{ANSWER, STUCK};
 use crate::support::certificate::certified;
 use crate::support::cli::{Home, Running};
 use crate::support::connection::TestConnection;
+use crate::support::sshd::Sshd;
 
 /// Runs a command that waits until the test creates the file `go`.
 const WAITS: &str = r#"{"turns": [
@@ -107,6 +105,77 @@ fn detached_session_continues_and_is_attached_again() {
     again.write("\x1b");
     again.hides("esc to interrupt");
     assert_eq!(background.processes().len(), 1);
+}
+
+#[test]
+fn terminal_and_job_survive_a_detached_client_and_end_with_the_server() {
+    let unique = format!("terminal-{}", std::process::id());
+    let terminal = format!("echo up; cat; echo {unique}");
+    let script = serde_json::json!({"turns": [
+        {"steps": [{"tool": "bash", "arguments": {"command": terminal, "terminal": true}}]},
+        {"steps": [{"tool": "bash", "arguments": {
+            "command": format!("until [ -e go ]; do sleep 0.02; done; echo {unique}; exec sleep 600"),
+            "background": true,
+        }}]},
+        {"repeat": true, "steps": [{"text": "Both run."}]},
+    ]});
+    let runs = || {
+        processes(|folder| {
+            command_line(folder)
+                .iter()
+                .any(|word| word.contains(&unique))
+        })
+    };
+    let mut program = attach(&script.to_string()).size(100, 30).start();
+    let background = Background::of(&program);
+    program.shows("on serve.sock");
+    program.write("start\r");
+    program.shows("Both run.");
+    program.hides("esc to interrupt");
+    program.write("/terminal\r");
+    program.shows("│up");
+    program.write("\r");
+    program.shows("ctrl+] leave");
+    program.write("first line\r");
+    program.until("the line and its echo", |screen| {
+        screen.matches("│first line").count() == 2
+    });
+    program.write("\x1d");
+    program.hides("ctrl+] leave");
+    program.write("\x1b");
+    program.hides("esc close");
+    program.write("\x04");
+    assert!(program.exit().success());
+    program.shows("The session stays open on the server;");
+
+    let mut again = program.again(&["attach"]);
+    again.shows("Both run.");
+    // The cell shows the screen as it is now, not as the call of the model ended.
+    again.shows("first line");
+    again.write("/terminal\r");
+    again.shows("│first line");
+    again.write("\r");
+    again.shows("ctrl+] leave");
+    again.write("second line\r");
+    again.until("the line and its echo", |screen| {
+        screen.matches("│second line").count() == 2
+    });
+    again.write("\x1d");
+    again.hides("ctrl+] leave");
+    again.write("\x1b");
+    again.hides("esc close");
+    again.write("\x1bj");
+    again.shows("Jobs");
+    fs::write(again.work().join("go"), "").unwrap();
+    again.shows(&unique);
+    assert!(!runs().is_empty());
+    assert_eq!(background.processes().len(), 1);
+    drop(background);
+    let deadline = Instant::now() + Duration::from_mins(2);
+    while !runs().is_empty() {
+        assert!(Instant::now() < deadline, "a program outlives the server");
+        std::thread::yield_now();
+    }
 }
 
 #[test]
@@ -322,89 +391,17 @@ fn typing_and_reading_work_without_a_connection() {
     assert_eq!(screen.matches("▌ and again").count(), 1, "{screen}");
 }
 
-/// A Debian sshd with its own keys.
-struct Sshd {
-    place: TempDir,
-    port: u16,
-    server: Child,
-}
-
-impl Drop for Sshd {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+/// Closes every connection to the server.
+fn cut(sshd: &Sshd) -> usize {
+    let config = sshd.client_config().display().to_string();
+    let lines = processes(|folder| {
+        let words = command_line(folder);
+        words.first().is_some_and(|word| word.ends_with("ssh")) && words.contains(&config)
+    });
+    for line in &lines {
+        kill(line);
     }
-}
-
-impl Sshd {
-    /// `None`, reported as a skip, if it cannot run.
-    fn start() -> Option<Self> {
-        let program = Path::new("/usr/sbin/sshd");
-        if !program.is_file() {
-            skip::missing("sshd", "apt install openssh-server");
-            return None;
-        }
-        if !skip::has(&["ssh", "ssh-keygen"], "apt install openssh-client") {
-            return None;
-        }
-        if !rustix::process::geteuid().is_root() {
-            skip::unsupported("sshd", "the server must run as root");
-            return None;
-        }
-        fs::create_dir_all("/run/sshd").unwrap();
-        let place = tempfile::tempdir().unwrap();
-        let path = |name: &str| place.path().join(name).display().to_string();
-        for key in ["host", "user"] {
-            let made = Command::new("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-f", &path(key)])
-                .status();
-            assert!(made.unwrap().success());
-        }
-        let port = {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.local_addr().unwrap().port()
-        };
-        let config = format!(
-            "ListenAddress 127.0.0.1:{port}\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\n\
-             PermitRootLogin yes\nPasswordAuthentication no\nUsePAM no\nPidFile none\n",
-            path("host"),
-            path("user.pub"),
-        );
-        fs::write(path("sshd_config"), config).unwrap();
-        let client = format!(
-            "Host *\n  IdentityFile {}\n  UserKnownHostsFile /dev/null\n  StrictHostKeyChecking no\n  LogLevel ERROR\n",
-            path("user"),
-        );
-        fs::write(path("ssh_config"), client).unwrap();
-        let server = Command::new(program)
-            .args(["-D", "-e", "-f", &path("sshd_config")])
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        Some(Self {
-            place,
-            port,
-            server,
-        })
-    }
-
-    /// The ssh command of the client.
-    fn command(&self) -> String {
-        format!("ssh -F {}", self.place.path().join("ssh_config").display())
-    }
-
-    /// Closes every connection.
-    fn cut(&self) -> usize {
-        let config = self.place.path().join("ssh_config").display().to_string();
-        let lines = processes(|folder| {
-            let words = command_line(folder);
-            words.first().is_some_and(|word| word.ends_with("ssh")) && words.contains(&config)
-        });
-        for line in &lines {
-            kill(line);
-        }
-        lines.len()
-    }
+    lines.len()
 }
 
 #[test]
@@ -432,7 +429,7 @@ fn lost_connection_is_restored_without_losing_events() {
         assert!(Instant::now() < deadline, "the command does not begin");
         std::thread::yield_now();
     }
-    assert_eq!(sshd.cut(), 1);
+    assert_eq!(cut(&sshd), 1);
     // The agent continues without clients.
     fs::write(program.work().join("go"), "").unwrap();
     program.shows("The command has ended.");
