@@ -1,5 +1,8 @@
 //! Well-known programs that need a terminal: ssh, sudo, su, gdb, npm and htop.
 
+#![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
+
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -177,11 +180,15 @@ fn as_casey(folder: &Path, command: &str) -> Option<String> {
         fs::write(&path, before + &lines).unwrap();
         if system.exists() {
             osier_base::private::restrict(&path).unwrap();
-            script += &format!("mount --bind '{}' {}\n", path.display(), system.display());
+            let (path, system) = (path.display(), system.display());
+            let _ = writeln!(script, "mount --bind '{path}' {system}");
         }
     }
-    script += &format!(
-        "chmod 644 /etc/passwd\ncd /\nexec setpriv --reuid 4321 --regid 4321 --clear-groups {command}\n"
+    // The copy of the list of users must be readable by the user.
+    script += "chmod 644 /etc/passwd\ncd /\n";
+    let _ = writeln!(
+        script,
+        "exec setpriv --reuid 4321 --regid 4321 --clear-groups {command}"
     );
     let path = folder.join("as-casey.sh");
     fs::write(&path, script).unwrap();

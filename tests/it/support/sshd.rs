@@ -1,5 +1,7 @@
 //! The server of OpenSSH on the loopback interface.
 
+#![expect(clippy::disallowed_methods, reason = "the test runs a server")]
+
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
