@@ -37,10 +37,10 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'type=/diff' 'key=\r' 'wait=since the session' "draw=$out/diff-$end" 'key=\e' 'gone=since the session' \
         'type=/undo' 'key=\r' 'gone=of any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
         'type=/tree' 'key=\r' 'wait=Tree' 'wait=filter' "draw=$out/tree-$end" \
-        'key=d' 'wait=compare with' 'key=\e[A' 'key=\e[A' 'key=d' 'wait=Compare branches' "draw=$out/compare-$end" 'key=\e' 'key=\e' 'gone=Tree' \
+        'key=d' 'wait=compare with' 'key=\e[A' 'key=\e[A' 'key=\e[A' 'key=d' 'wait=Compare branches' "draw=$out/compare-$end" 'key=\e' 'key=\e' 'gone=Tree' \
         'type=Watch the folder' 'key=\r' 'wait=in the background.' 'gone=Working' \
         'key=\ej' 'wait=watching' "draw=$out/jobs-$end" 'key=\e' 'gone=Jobs' \
-        'key=\ep' 'wait=auto' 'key=\ep' 'wait=ask' 'type=Say it in the README' 'key=\r' 'wait=to answer' 'key=\ea' 'wait=once' \
+        'key=\ep' 'wait=auto' 'key=\ep' 'wait=ask' 'type=Say it in the README' 'key=\r' 'wait=once' 'key=\ea' \
         "draw=$out/question-$end" 'key=\r' 'wait=another way' 'gone=Working' \
         'key=^L' 'wait=script' "draw=$out/models-$end" 'key=\e' 'gone=Models' \
         'key=\ex' 'wait=Commands' "draw=$out/palette-$end" 'key=\e' 'gone=Commands' \
@@ -67,7 +67,8 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'type=How does the chat look on a phone?' 'key=\r' 'wait=▣ The chat' 'gone=Working' \
         "draw=$out/picture-$end" \
         'key=\eN' 'wait=is ready' 'type=Watch the folder' 'key=\r' 'wait=in the background.' 'gone=Working' \
-        'key=\ep' 'wait=auto' 'key=\ep' 'wait=ask' 'type=Tidy up' 'key=\r' 'wait=to answer' "draw=$out/questions-$end" \
+        'key=\ep' 'wait=auto' 'key=\ep' 'wait=ask' 'type=Tidy up' 'key=\r' 'wait=once' 'key=\ea' \
+        'key=\e' 'wait=to answer' "draw=$out/questions-$end" \
         'key=\eN' 'wait=is ready' 'type=What is the plan?' 'key=\r' 'wait=still op' \
         'type=Then say it in the README' 'key=\r' 'type=And commit what is there' 'key=\e\r' 'wait=Queued:' \
         "draw=$out/queue-$end" 'key=\e0' 'wait=Tabs' "draw=$out/open-$end" 'key=\e' 'gone=Tabs' \

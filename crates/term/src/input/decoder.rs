@@ -207,14 +207,22 @@ impl Decoder {
                 match decoded {
                     SequenceEvent::Event(InputEvent::Key(key)) => self.emit(Some(key), events),
                     SequenceEvent::Event(event) => {
+                        self.separate_escape(events);
                         events.push(event);
                         self.ground();
                     }
                     SequenceEvent::PasteStart => {
+                        self.separate_escape(events);
                         self.ground();
                         self.state = State::Paste;
                     }
-                    SequenceEvent::Nothing => self.ground(),
+                    SequenceEvent::Nothing => {
+                        // No key has a private sequence.
+                        if matches!(self.buffer.first(), Some(b'<'..=b'?')) {
+                            self.separate_escape(events);
+                        }
+                        self.ground();
+                    }
                 }
             }
             _ => self.abandon(byte, events),
@@ -260,6 +268,7 @@ impl Decoder {
     fn end_string(&mut self, introducer: u8, events: &mut Vec<InputEvent>) {
         let body = String::from_utf8_lossy(&self.buffer);
         let reply: Option<TerminalReply> = string_reply(introducer, &body);
+        self.separate_escape(events);
         events.extend(reply.map(InputEvent::Reply));
         self.ground();
     }
@@ -300,10 +309,15 @@ impl Decoder {
         events.extend(std::iter::repeat_n(escape, count));
     }
 
-    fn alt_key(&mut self, char: char, events: &mut Vec<InputEvent>) {
+    /// The escape before a sequence that is no key was a key of its own: a reply of the terminal can follow it directly.
+    fn separate_escape(&self, events: &mut Vec<InputEvent>) {
         if self.alt {
             events.push(InputEvent::Key(KeyPress::plain(KeyCode::Esc)));
         }
+    }
+
+    fn alt_key(&mut self, char: char, events: &mut Vec<InputEvent>) {
+        self.separate_escape(events);
         events.push(InputEvent::Key(KeyPress::alt(char)));
         self.ground();
     }

@@ -10,7 +10,7 @@ use crate::keymap::hints;
 use crate::layout::{self, Areas};
 use crate::side_panel::Shared;
 use crate::surface::Surface;
-use crate::welcome;
+use crate::{search, welcome};
 use osier_term::component::View;
 use osier_term::face::Token;
 use osier_term::frame::Links;
@@ -119,11 +119,9 @@ impl App {
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
         } else {
-            if !self.linear {
-                surface.dim(Rect {
-                    height: screen.height - areas.footer.height,
-                    ..screen
-                });
+            // What a search finds is in the conversation.
+            if !self.linear && self.overlays.top() != Some(search::ID) {
+                step_back(screen, areas, &mut surface);
             }
             self.draw_overlays(buffer, links, now)
         }
@@ -197,6 +195,26 @@ impl App {
                 .unwrap_or(typing),
         )
     }
+}
+
+/// Makes room for an overlay: it has the place of the editor, also where it is narrower.
+fn step_back(screen: Rect, areas: Areas, surface: &mut Surface<'_>) {
+    let (y, end) = (areas.status.y, areas.footer.y);
+    let height = end - y;
+    surface.paint(
+        &[],
+        Rect {
+            y,
+            height,
+            ..screen
+        },
+    );
+    let (y, height) = (screen.y, end - screen.y);
+    surface.dim(Rect {
+        y,
+        height,
+        ..areas.footer
+    });
 }
 
 fn draw_too_small(screen: Rect, surface: &mut Surface<'_>) {

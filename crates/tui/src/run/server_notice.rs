@@ -10,7 +10,7 @@ pub(crate) struct ServerState {
     pub(crate) connection: Option<(ConnectionState, String)>,
     /// The session was joined at least once.
     pub(crate) has_joined: bool,
-    /// A run or a command is active.
+    /// A run, a command, a background job or a terminal is active.
     pub(crate) is_running: bool,
 }
 

@@ -171,6 +171,12 @@ impl Tabs {
         tabs.any(|tab| tab.state() == state)
     }
 
+    /// Whether some session has a background job or a terminal that runs.
+    fn has_programs(&self) -> bool {
+        let mut tabs = std::iter::once(&self.front).chain(&self.others);
+        tabs.any(|tab| tab.app.footer.jobs + tab.app.footer.terminals > 0)
+    }
+
     /// What every session is, the one in front first.
     pub(crate) fn sessions(&self) -> Vec<SessionInfo> {
         let tabs = std::iter::once(&self.front).chain(&self.others);
@@ -183,7 +189,9 @@ impl Tabs {
         ServerState {
             connection: app.footer.connection.clone(),
             has_joined: !app.session.id.is_empty(),
-            is_running: self.has(TabState::Working) || self.has(TabState::Waiting),
+            is_running: self.has(TabState::Working)
+                || self.has(TabState::Waiting)
+                || self.has_programs(),
         }
     }
 

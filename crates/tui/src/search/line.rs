@@ -14,7 +14,7 @@ use osier_term::row::Row;
 use osier_term::widgets::line_input::LineInput;
 use osier_term::widgets::paint::paint_rows;
 
-pub(super) const ID: &str = "search";
+pub(crate) const ID: &str = "search";
 
 const MARK: &str = "find: ";
 

@@ -5,7 +5,8 @@ mod line;
 use crate::outbox::Outbox;
 use crate::overlays::Overlays;
 use crate::transcript::Transcript;
-use line::{ID, SearchLine};
+pub(crate) use line::ID;
+use line::SearchLine;
 use osier_protocol::{Event, Op};
 use osier_store::Needle;
 

@@ -146,7 +146,7 @@ fn terminal_and_job_survive_a_detached_client_and_end_with_the_server() {
     program.hides("esc close");
     program.write("\x04");
     assert!(program.exit().success());
-    program.shows("The session stays open on the server;");
+    program.shows("The session continues on the server.");
 
     let mut again = program.again(&["attach"]);
     again.shows("Both run.");

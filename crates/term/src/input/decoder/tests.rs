@@ -93,6 +93,24 @@ fn all_encodings_of_a_key_decode_to_the_same_key() {
 }
 
 #[test]
+fn the_escape_key_before_a_reply_of_the_terminal_is_kept() {
+    for reply in [
+        "\x1b[?62;22c",
+        "\x1b[>41;354;0c",
+        "\x1b[?1u",
+        "\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\",
+        "\x1bP>|x\x1b\\",
+        "\x1b[<0;3;4M",
+        "\x1b[I",
+        "\x1b[200~text\x1b[201~",
+    ] {
+        let both = format!("\x1b{reply}");
+        let escape = InputEvent::Key(KeyPress::plain(KeyCode::Esc));
+        assert_eq!(decode(both.as_bytes()).first(), Some(&escape), "{reply:?}");
+    }
+}
+
+#[test]
 fn releases_and_unknown_sequences_are_ignored() {
     for bytes in [
         "\x1b[97;1:3u",
