@@ -345,7 +345,10 @@ async fn last_session_name_applies() {
         open.until(|event| *event == Event::SessionRenamed { name: name.clone() })
             .await;
     }
-    open.host.send(Op::ListSessions { all: false });
+    open.host.send(Op::ListSessions {
+        all: false,
+        limit: None,
+    });
     let events = open
         .until(|event| matches!(event, Event::Sessions { .. }))
         .await;

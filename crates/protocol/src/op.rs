@@ -34,6 +34,9 @@ osier_base::requests! {
         ListSessions {
             /// of every directory, not only this one
             all: bool,
+            /// at most so many
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            limit: Option<u64>,
         },
         /// Return a page of messages of the current branch: consecutive ones, oldest first.
         #[request(Tree, None => TranscriptPage)]

@@ -24,7 +24,7 @@ use osier_protocol::{KeyState, PermissionMode, SessionSummary};
 use osier_rpc::PROTOCOL;
 use osier_session::SessionSetup;
 use osier_session::models::Models;
-use osier_store::{SessionDirectory, SessionError};
+use osier_store::{Scope, SessionDirectory, SessionError};
 
 /// The largest accepted body of a sign-in, in bytes.
 const LOGIN_LIMIT: usize = 4 * 1024;
@@ -216,8 +216,9 @@ pub(super) async fn list(
     let mut open = server.registry.list();
     sort::by_key(&mut open, |session| std::cmp::Reverse(session.modified));
     let data = server.registry.template().folders.data.clone();
-    let reading =
-        osier_base::task::spawn_blocking(move || SessionDirectory::new(&data).newest(MAX_STORED));
+    let reading = osier_base::task::spawn_blocking(move || {
+        SessionDirectory::new(&data).newest(Scope::All, MAX_STORED)
+    });
     let stored = reading.await.unwrap_or_else(|_| Ok(Vec::new()));
     let unreadable = |error: SessionError| ApiError::new(ErrorCode::Unavailable, error.to_string());
     let stored = stored.map_err(unreadable)?.into_iter();

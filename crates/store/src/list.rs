@@ -39,14 +39,19 @@ impl SessionDirectory {
     }
 
     /// The `limit` sessions whose files were written last. Reads only those.
-    pub fn newest(&self, limit: usize) -> Result<Vec<SessionSummary>, SessionError> {
+    pub fn newest(
+        &self,
+        scope: Scope<'_>,
+        limit: usize,
+    ) -> Result<Vec<SessionSummary>, SessionError> {
         let mut files: Vec<_> = self
-            .files(Scope::All)?
+            .files(scope)?
             .into_iter()
             .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
             .collect();
         sort::by(&mut files, |one, other| other.cmp(one));
         let sessions = files.iter().filter_map(|(_, path)| summarize(path).ok());
+        let sessions = sessions.filter(|session| is_in(session, scope));
         Ok(sessions.take(limit).collect())
     }
 

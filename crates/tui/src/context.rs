@@ -299,7 +299,8 @@ fn count_row(line: &Line<'_>, width: usize) -> Row {
     let mut row = Row::plain(format!(" {} ", line.sign), line.token);
     row.push(format!("{name}{}", " ".repeat(gap)), Token::Text);
     row.push(format!(" {:>7}", tokens(line.count)), Token::Text);
-    let bar = "▇".repeat(line.cells);
+    let room = width.saturating_sub(row.width() + 2);
+    let bar = "▇".repeat(line.cells.min(room));
     for (part, token) in [(bar.as_str(), line.token), (line.note, Token::Muted)] {
         let room = width.saturating_sub(row.width() + 2);
         let shown = text::truncate(part, room);

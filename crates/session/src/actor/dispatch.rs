@@ -267,8 +267,8 @@ impl Actor {
                 self.open(choice, Source::Clear).await;
             }
             Op::ResumeSession { target, opening } => self.resume(target, opening).await,
-            Op::ListSessions { all } => {
-                IndexHandle::list(all, &self.setup, &self.emitter);
+            Op::ListSessions { all, limit } => {
+                IndexHandle::list((all, limit), &self.setup, &self.emitter);
             }
             Op::ReadTranscript { request, page } => match &self.session {
                 Some(session) => {

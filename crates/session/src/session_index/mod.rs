@@ -147,10 +147,10 @@ impl IndexHandle {
     }
 
     /// Publishes the stored sessions of the working directory, or of `all` directories.
-    pub(crate) fn list(all: bool, setup: &SessionSetup, emitter: &Emitter) {
+    pub(crate) fn list((all, limit): (bool, Option<u64>), setup: &SessionSetup, emitter: &Emitter) {
         let (data, cwd) = (setup.folders.data.clone(), setup.cwd.clone());
         let emitter = emitter.clone();
-        osier_base::task::spawn_blocking(move || match list(&data, &cwd, all) {
+        osier_base::task::spawn_blocking(move || match list(&data, &cwd, all, limit) {
             Ok(sessions) => emitter.post(Event::Sessions { all, sessions }),
             Err(error) => emitter.post_notice(Severity::Error, error.to_string()),
         });
@@ -400,10 +400,18 @@ fn describe_open(
 }
 
 /// The stored sessions of `cwd`, or of every directory, newest first. Blocks.
-fn list(data: &Path, cwd: &Path, all: bool) -> Result<Vec<SessionSummary>, SessionError> {
+fn list(
+    data: &Path,
+    cwd: &Path,
+    all: bool,
+    limit: Option<u64>,
+) -> Result<Vec<SessionSummary>, SessionError> {
     let directory = SessionDirectory::new(data);
     let scope = if all { Scope::All } else { Scope::Project(cwd) };
-    let summaries = directory.list(scope)?;
+    let summaries = match limit {
+        Some(limit) => directory.newest(scope, usize::try_from(limit).unwrap_or(usize::MAX))?,
+        None => directory.list(scope)?,
+    };
     let summaries = summaries.into_iter().map(|summary| SessionSummary {
         id: summary.id,
         path: summary.path.to_string_lossy().into_owned(),

@@ -148,7 +148,7 @@ async fn unreadable_directory_is_an_error() {
             assert!(error.to_string().contains(at.to_str().unwrap()), "{error}");
             let is_root = at == root;
             assert_eq!(data.sessions.list(Scope::All).is_err(), is_root);
-            assert_eq!(data.sessions.newest(1).is_err(), is_root);
+            assert_eq!(data.sessions.newest(Scope::All, 1).is_err(), is_root);
             let found = data.sessions.find("0199").unwrap_err();
             assert_eq!(!matches!(found, SessionError::NotFound { .. }), is_root);
             std::fs::remove_file(&at).unwrap();

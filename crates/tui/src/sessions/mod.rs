@@ -54,7 +54,9 @@ impl Sessions {
     /// Requests the newest sessions for the start page of a session without messages.
     pub(crate) fn begin(session: &SessionInfo, transcript: &Transcript, outbox: &mut Outbox) {
         if transcript.is_empty() && !session.id.is_empty() {
-            outbox.send(Op::ListSessions { all: false });
+            // The open one may be one of them.
+            let limit = Some(RECENT as u64 + 1);
+            outbox.send(Op::ListSessions { all: false, limit });
         }
     }
 
