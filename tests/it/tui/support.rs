@@ -337,7 +337,7 @@ impl Screen {
         let rows: Vec<&str> = screen.lines().collect();
         let rule = rows.iter().rposition(|row| row.starts_with("──"));
         let Some(rule) = rule else {
-            return self.app.prompt.editor.text().to_owned();
+            return self.app.prompt.editor.text();
         };
         let rows = rows[rule + 1..rows.len() - 1].iter();
         let texts = rows.map(|row| row.trim_start_matches('❯').strip_prefix(' ').unwrap_or(row));
