@@ -17,10 +17,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - A [`scan`] of every source file finds the names that it uses and what it seems to define, fast enough for 100,000 files.
-//! - [`rank`] computes from them how important the files are.
-//! - [`outline`] reads the files that are shown, with their tree-sitter [`grammar`] where the program has one.
-//! - [`storage`] stores the index; [`update`] reads only what has changed.
+//! - A `scan` of every source file finds the names that it uses and what it seems to define, fast enough for 100,000 files.
+//! - `rank` computes from them how important the files are.
+//! - `outline` reads the files that are shown, with their tree-sitter `grammar` where the program has one.
+//! - `storage` stores the index; `update` reads only what has changed.
 //!
 //! Nothing is read or allocated before a map is used. The crate does not depend on models, sessions or screens.
 
