@@ -63,6 +63,7 @@ const ACTIONS: &[&str] = &[
     "session_7",
     "session_8",
     "session_9",
+    "side_panel",
     "stash",
     "stash_list",
     "take_over",
