@@ -3,6 +3,7 @@
 //! While the model works, it changes several times a second, also over slow connections. To send few bytes, spinner and
 //! clock share a face, so that a change needs no colour codes, and nothing moves when a number gets another digit.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use osier_agent::Event as AgentEvent;
@@ -320,17 +321,14 @@ impl Activity {
                     " Working · esc to interrupt · "
                 };
                 row.push(state, Token::Muted);
-                let mut time = time(elapsed);
                 let step = self.step.as_ref().filter(|(_, begun)| {
                     !asks && (since + elapsed).saturating_duration_since(*begun) >= STEP_TIME
                 });
-                if step.is_some() {
-                    time = format!("{time:<TIME_COLUMNS$}");
-                }
+                let time = match step {
+                    Some((step, _)) => timed(elapsed, step),
+                    None => time(elapsed),
+                };
                 row.push(time, Token::Working);
-                if let Some((step, _)) = step {
-                    row.push(format!(" {step}"), Token::Muted);
-                }
             }
             Work::Shell { .. } => {
                 row.push(" Running · esc to stop · ", Token::Muted);
@@ -358,14 +356,33 @@ impl Activity {
     }
 }
 
-/// `9s`, `4:05`, `2h07`: at most five columns, of which a tick changes few.
 fn time(elapsed: Duration) -> String {
+    let mut text = String::with_capacity(TIME_COLUMNS);
+    write_time(&mut text, elapsed);
+    text
+}
+
+/// `9s`, `4:05`, `2h07`: at most five columns, of which a tick changes few.
+fn write_time(text: &mut String, elapsed: Duration) {
     let seconds = elapsed.as_secs();
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
-        _ => format!("{}h{:02}", seconds / 3600, seconds / 60 % 60),
+    let written = match seconds {
+        0..60 => write!(text, "{seconds}s"),
+        60..3600 => write!(text, "{}:{:02}", seconds / 60, seconds % 60),
+        _ => write!(text, "{}h{:02}", seconds / 3600, seconds / 60 % 60),
+    };
+    // Writing to a string cannot fail.
+    let _ = written;
+}
+
+/// A time and the step that it has reached. One allocation: it is written with every tick.
+fn timed(elapsed: Duration, step: &str) -> String {
+    let mut text = String::with_capacity(TIME_COLUMNS + 1 + step.len());
+    write_time(&mut text, elapsed);
+    while text.len() <= TIME_COLUMNS {
+        text.push(' ');
     }
+    text.push_str(step);
+    text
 }
 
 /// Cuts a row at `width`.
