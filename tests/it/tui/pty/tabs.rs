@@ -90,7 +90,7 @@ fn new_session_opens_a_tab_during_a_run() {
     program.write("\x7f/new\r");
     program.shows("Ask, or type");
     program.hides("Just an answer.");
-    assert!(!program.screen().contains("1/"));
+    assert!(!program.screen().contains("tab 1/"));
     program.write("wait for it\r");
     program.shows("esc to interrupt");
     program.write("/new\r");
