@@ -340,7 +340,7 @@ impl Worker {
         let terminal = self.terminal()?;
         let is_refused = |screen: &str| screen.contains("nothing to compact");
         if !terminal.until(PATIENCE, |screen| {
-            screen.contains("ctrl+s") || is_refused(screen)
+            screen.contains("enter save") || is_refused(screen)
         }) {
             return Err("no summary is shown".to_owned());
         }
@@ -351,7 +351,7 @@ impl Worker {
             }
             return self.clear();
         }
-        terminal.write("\x13");
+        terminal.write("\r");
         // A prompt waits until the summary is stored; a `/fan` would be refused.
         self.prompt("text")
     }
