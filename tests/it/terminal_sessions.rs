@@ -307,3 +307,53 @@ async fn watcher_wakes_the_agent() {
     );
     open.close().await;
 }
+
+#[test]
+fn waiting_sees_lines_that_are_longer_than_the_screen() {
+    let home = Home::new();
+    let command = "read _; printf '%070d tests FAILED_HERE_NOW end\\n' 0; exec cat";
+    let turns = json!([
+        start(command),
+        uses(&json!({"id": "term1", "text": "\n", "wait": "FAILED_HERE_NOW", "timeout": 60})),
+        sees(
+            "0 tests FAILED_HERE_NOW end\n[term1 80x24]",
+            "Two lines would be no match."
+        ),
+    ]);
+    let ended = home.scripted(&turns).args(["-p", "go"]).run();
+    let expected = ProgramOutput::new(0, "Two lines would be no match.\n", "");
+    assert_eq!(ended, expected);
+}
+
+#[tokio::test]
+async fn a_password_in_a_long_line_is_hidden() {
+    let project = TestProject::new();
+    let script = calls(&[
+        ("terminal", json!({"id": "term1"})),
+        ("terminal", json!({"id": "term1", "screen": true})),
+    ]);
+    let mut open = project.open(SessionChoice::New, script).await;
+    let command = "read -s -p 'Password: ' word; echo; printf '%070d %s\\n' 0 \"$word\"; exec cat";
+    open.host.send(Op::StartTerminal {
+        command: command.to_owned(),
+    });
+    open.until(|event| terminals(event).is_some_and(|all| all.iter().any(|one| one.hidden_input)))
+        .await;
+    open.host.send(Op::TypeInTerminal {
+        terminal: "term1".to_owned(),
+        text: "wrong\x17Ee5longsecretvalue99\r".to_owned(),
+        paste: false,
+    });
+    open.until(|event| match event {
+        Event::TerminalScreen { screen, .. } => screen.output.text.ends_with("\ncretvalue99"),
+        _ => false,
+    })
+    .await;
+    let seen = format!("{:?}", open.run("go").await);
+    assert!(!seen.contains("Ee5"), "{seen}");
+    let told = open.last_request().join("\n");
+    assert_eq!(told.matches("0 [hidden input]").count(), 2, "{told}");
+    let stored = std::fs::read_to_string(open.path()).unwrap();
+    assert!(!stored.contains("Ee5") && !stored.contains("value99"));
+    open.close().await;
+}

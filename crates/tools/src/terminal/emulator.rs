@@ -79,8 +79,9 @@ impl vt100::Callbacks for Side {
 pub(super) struct NewRows {
     /// Rows before them that are no longer there.
     pub lost: u64,
+    /// Lines, however many rows they have.
     pub rows: Vec<String>,
-    /// Where the next rows begin: the row of the cursor, which can still change.
+    /// Where the next rows begin: the line of the cursor, which can still change.
     pub next: u64,
 }
 
@@ -163,17 +164,72 @@ impl Emulator {
         self.0.screen().state_formatted()
     }
 
-    /// The rows of the screen, without empty ones at its end.
-    pub(super) fn rows(&self) -> Vec<String> {
-        let screen = self.0.screen();
-        let (_, columns) = screen.size();
-        let mut rows: Vec<String> = screen
-            .rows(0, columns.get())
-            .map(|row| row.trim_end().to_owned())
-            .collect();
-        let shown = rows.iter().rposition(|row| !row.is_empty());
-        rows.truncate(shown.map_or(0, |last| last + 1));
-        rows
+    /// The lines of the screen with their rows, without empty ones at its end, and how many rows of the first one are
+    /// above the screen.
+    pub(super) fn screen_lines(&mut self) -> (Vec<Vec<String>>, usize) {
+        let (lost, above) = self.above();
+        let top = lost + above;
+        let first = self.line_start(top);
+        let last = top + u64::from(self.size().rows) - 1;
+        (self.lines(first, last), (top - first) as usize)
+    }
+
+    /// Rows that are no longer there, and those above the screen. A program that uses the complete screen has none.
+    fn above(&self) -> (u64, u64) {
+        if self.is_full_screen() {
+            return (0, 0);
+        }
+        let above = self.0.screen().scrollback_len() as u64;
+        (self.0.callbacks().lost, above)
+    }
+
+    /// The rows from number `first` to number `last` by line, without empty lines at the end.
+    fn lines(&mut self, first: u64, last: u64) -> Vec<Vec<String>> {
+        let mut lines: Vec<Vec<String>> = Vec::new();
+        let mut continues = false;
+        let mut at = first;
+        while at <= last {
+            let skip = self.show_row(at);
+            let screen = self.0.screen();
+            let (rows, columns) = screen.size();
+            let left = (last + 1 - at).min(u64::from(rows.get() - skip));
+            let shown = screen.rows(0, columns.get()).enumerate();
+            for (row, text) in shown.skip(usize::from(skip)).take(left as usize) {
+                match lines.last_mut().filter(|_| continues) {
+                    Some(line) => line.push(text),
+                    None => lines.push(vec![text]),
+                }
+                continues = screen.row_wrapped(row as u16);
+            }
+            at += left;
+        }
+        self.0.screen_mut().set_scrollback(0);
+        let is_blank = |line: &Vec<String>| line.iter().all(|row| row.trim_end().is_empty());
+        let shown = lines.iter().rposition(|line| !is_blank(line));
+        lines.truncate(shown.map_or(0, |last| last + 1));
+        lines
+    }
+
+    /// Has the view begin with a row, or with the screen; returns the place of the row in it.
+    fn show_row(&mut self, row: u64) -> u16 {
+        let (lost, above) = self.above();
+        let back = (lost + above).saturating_sub(row);
+        self.0.screen_mut().set_scrollback(back as usize);
+        (row + back - lost - above) as u16
+    }
+
+    /// The row in which the line of a row begins, as far as it is there.
+    fn line_start(&mut self, mut row: u64) -> u64 {
+        let (lost, _) = self.above();
+        while row > lost {
+            let above = self.show_row(row - 1);
+            if !self.0.screen().row_wrapped(above) {
+                break;
+            }
+            row -= 1;
+        }
+        self.0.screen_mut().set_scrollback(0);
+        row
     }
 
     /// The number of the row of the cursor, counted from the first output.
@@ -183,43 +239,25 @@ impl Emulator {
         above + u64::from(screen.cursor_position().0)
     }
 
-    /// The rows from number `from` on, at most the last `most`. A program that uses the complete screen, and one that
-    /// cleared it, has only the rows of the screen.
+    /// The lines from row number `from` on, of at most about the last `most` rows. A program that uses the complete
+    /// screen, and one that cleared it, has only the lines of the screen.
     pub(super) fn new_rows(&mut self, from: u64, most: usize) -> NewRows {
-        let next = self.cursor_row();
-        if self.is_full_screen() || from > next {
-            let rows = self.rows();
+        let last = self.cursor_row();
+        if self.is_full_screen() || from > last {
+            let (lines, _) = self.screen_lines();
             return NewRows {
                 lost: 0,
-                rows,
-                next,
+                rows: joined(&lines),
+                next: last,
             };
         }
-        let lost = self.0.callbacks().lost;
-        let height = u64::from(self.size().rows);
-        let (_, columns) = self.0.screen().size();
-        let above = self.0.screen().scrollback_len() as u64;
-        let first = from.max(lost).max((next + 1).saturating_sub(most as u64));
-        let mut rows = Vec::new();
-        let mut at = first;
-        while at <= next {
-            // The view begins at row `at`, or with the screen.
-            let back = (lost + above).saturating_sub(at);
-            self.0.screen_mut().set_scrollback(back as usize);
-            let skip = at - (lost + above - back);
-            let view = self.0.screen().rows(0, columns.get());
-            let left = (next + 1 - at).min(height - skip);
-            let shown = view.skip(skip as usize).take(left as usize);
-            rows.extend(shown.map(|row| row.trim_end().to_owned()));
-            at += left;
-        }
-        self.0.screen_mut().set_scrollback(0);
-        let shown = rows.iter().rposition(|row| !row.is_empty());
-        rows.truncate(shown.map_or(0, |last| last + 1));
+        let (lost, _) = self.above();
+        let first = from.max(lost).max((last + 1).saturating_sub(most as u64));
+        let first = self.line_start(first);
         NewRows {
-            lost: first - from,
-            rows,
-            next,
+            lost: first.saturating_sub(from),
+            rows: joined(&self.lines(first, last)),
+            next: self.line_start(last),
         }
     }
 
@@ -284,6 +322,12 @@ impl Emulator {
     }
 }
 
+/// Lines, however many rows they have.
+pub(super) fn joined(lines: &[Vec<String>]) -> Vec<String> {
+    let text = lines.iter().map(|rows| rows.concat());
+    text.map(|line| line.trim_end().to_owned()).collect()
+}
+
 impl std::fmt::Debug for Emulator {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Emulator")
@@ -318,7 +362,7 @@ fn hue(colour: vt100::Color) -> Option<Hue> {
     }
 }
 
-/// `rows` for a model, at most the last `bytes`.
+/// `rows` for a model, at most the last `bytes`: of a longer last line its end.
 pub(super) fn to_text(lost: u64, rows: &[String], bytes: usize) -> String {
     let mut start = rows.len();
     let mut size = 0;
@@ -327,9 +371,15 @@ pub(super) fn to_text(lost: u64, rows: &[String], bytes: usize) -> String {
         size += rows[start].len() + 1;
     }
     let mut text = String::new();
-    let omitted = lost + start as u64;
+    let is_cut = size == 0 && start > 0;
+    let omitted = lost + start as u64 - u64::from(is_cut);
     if omitted > 0 {
         let _ = writeln!(text, "[{omitted} earlier lines omitted]");
+    }
+    if is_cut {
+        let line = &rows[start - 1];
+        let from = line.ceil_char_boundary(line.len().saturating_sub(bytes));
+        let _ = write!(text, "[start of the line omitted] {}", &line[from..]);
     }
     text.push_str(&rows[start..].join("\n"));
     text
@@ -343,6 +393,10 @@ mod tests {
         rows: 4,
         columns: 20,
     };
+
+    fn rows(emulator: &mut Emulator) -> Vec<String> {
+        joined(&emulator.screen_lines().0)
+    }
 
     fn shown(output: &str) -> Emulator {
         let mut emulator = Emulator::new(SIZE);
@@ -361,9 +415,39 @@ mod tests {
         assert_eq!(second.rows, ["> x", "3", "4", "5", "6", "7", ">"]);
         let few = emulator.new_rows(first.next, 3);
         assert_eq!((few.lost, few.rows.len()), (4, 3));
-        assert_eq!(emulator.rows(), ["5", "6", "7", ">"]);
+        assert_eq!(rows(&mut emulator), ["5", "6", "7", ">"]);
         emulator.process(b"\x1b[2J\x1b[Hnew");
         assert_eq!(emulator.new_rows(second.next + 9, 100).rows, ["new"]);
+    }
+
+    #[test]
+    fn a_line_of_several_rows_is_one() {
+        let mut emulator =
+            shown("a line of more than twenty columns\r\n> the last line is long, too");
+        let first = emulator.new_rows(0, 100);
+        assert_eq!(
+            (first.rows, first.next),
+            (
+                vec![
+                    "a line of more than twenty columns".to_owned(),
+                    "> the last line is long, too".to_owned()
+                ],
+                2
+            )
+        );
+        emulator.process(b", and longer\r\n1\r\n2\r\n3\r\n");
+        assert_eq!(
+            emulator.new_rows(first.next, 5).rows,
+            ["> the last line is long, too, and longer", "1", "2", "3"]
+        );
+        // It begins above the screen.
+        let mut cut = shown("a line of more than twenty columns\r\n1\r\n2\r\n");
+        let cut = rows(&mut cut);
+        assert_eq!(cut[0], "a line of more than twenty columns");
+        assert_eq!(
+            to_text(0, &cut[..1], 8),
+            "[start of the line omitted]  columns"
+        );
     }
 
     #[test]
@@ -389,7 +473,7 @@ mod tests {
             b"\x1b]0;title\x07\x1b]52;c;aGk=\x07\x1b]52;c;?\x07\x1bP$qm\x1b\\\x1b[21t\x1b[8;50;50tab\x1b[6n\x1b[c\x1b[>c",
         );
         assert_eq!(answers, b"\x1b[1;3R\x1b[?1;2c\x1b[>0;0;0c");
-        assert_eq!(emulator.rows(), ["ab"]);
+        assert_eq!(rows(&mut emulator), ["ab"]);
         assert_eq!(emulator.size(), SIZE);
         assert!(emulator.process(&b"\x1b[6n".repeat(10_000)).len() <= ANSWERS);
     }

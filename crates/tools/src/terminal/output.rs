@@ -8,7 +8,7 @@ use osier_base::process::PtySize;
 use osier_protocol::TerminalScreen;
 use regex::Regex;
 
-use super::emulator::{ANSWERS, Emulator, NewRows, SCROLLBACK};
+use super::emulator::{ANSWERS, Emulator, NewRows, SCROLLBACK, joined};
 use super::flood::{
     ParserState, line_start, runs, skippable, skippable_in_line, without_sequences,
 };
@@ -120,13 +120,25 @@ impl TerminalOutput {
         self.emulator().screen()
     }
 
-    /// The rows of the screen, for the model.
+    /// The rows of the screen, for the model. A line with a secret is one row.
     pub(super) fn rows(&mut self) -> Vec<String> {
-        let rows = self.emulator().rows();
-        self.secrets.hide(rows)
+        let (lines, mut above) = self.emulator().screen_lines();
+        let shown = joined(&lines);
+        let hidden = self.secrets.hide(shown.clone());
+        let mut all = Vec::new();
+        for (rows, (shown, hidden)) in lines.iter().zip(shown.iter().zip(hidden)) {
+            let above = std::mem::take(&mut above);
+            if *shown == hidden {
+                let rows = rows.iter().skip(above);
+                all.extend(rows.map(|row| row.trim_end().to_owned()));
+            } else {
+                all.push(hidden);
+            }
+        }
+        all
     }
 
-    /// The rows from number `from` on, for the model.
+    /// The lines from row number `from` on, for the model.
     pub(super) fn new_rows(&mut self, from: u64, most: usize) -> NewRows {
         let new = self.emulator().new_rows(from, most);
         NewRows {
@@ -265,5 +277,43 @@ impl TerminalOutput {
 impl std::fmt::Debug for TerminalOutput {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("TerminalOutput")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output() -> TerminalOutput {
+        TerminalOutput::new(PtySize {
+            rows: 4,
+            columns: 12,
+        })
+    }
+
+    #[test]
+    fn secrets_are_hidden_across_rows() {
+        let mut output = output();
+        output.secrets.add(b"longsecretvalue\r");
+        output.add(b"it is longsecretvalue, yes\r\n");
+        output.add(b"a line of two rows\r\n");
+        let screen = ["it is [hidden input], yes", "a line of tw", "o rows"];
+        assert_eq!(output.rows(), screen[..]);
+        let lines = ["it is [hidden input], yes", "a line of two rows"];
+        assert_eq!(output.new_rows(0, 100).rows, lines[..]);
+        // The rest follows later.
+        output.add(b"again longsec");
+        assert_eq!(output.rows().last().unwrap(), "again [hidden input]");
+        output.add(b"retvalue");
+        assert_eq!(output.rows().last().unwrap(), "again [hidden input]");
+    }
+
+    #[test]
+    fn searches_find_text_across_rows() {
+        let mut output = output();
+        let search = output.search(Regex::new("FAILED_HERE$").unwrap());
+        output.add(b"3 tests FAILED_HERE\r\nnext\r\n");
+        output.emulator();
+        assert_eq!(search.found().as_deref(), Some("3 tests FAILED_HERE"));
     }
 }
