@@ -34,12 +34,13 @@ impl Table {
             alignments: &self.alignments,
             header,
             columns: columns.as_deref(),
+            ruled: columns.as_ref().is_some_and(|columns| needs.ruled(columns)),
             prefix,
             width,
         };
-        let mut tall = grid.header(body.is_empty(), out);
+        grid.header(body.is_empty(), out);
         for (index, row) in body.iter().enumerate() {
-            tall = grid.row(index, row, tall, out);
+            grid.row(index, row, out);
         }
         grid.end(out);
     }
@@ -63,6 +64,8 @@ pub(super) struct Needs {
     natural: Vec<usize>,
     /// No word is broken.
     least: Vec<usize>,
+    /// A row has several lines.
+    tall: bool,
 }
 
 impl Needs {
@@ -70,10 +73,12 @@ impl Needs {
         Self {
             natural: vec![1; columns],
             least: vec![1; columns],
+            tall: false,
         }
     }
 
     pub(super) fn add(&mut self, row: &[Cell]) {
+        self.tall |= lines(row) > 1;
         let needs = self.natural.iter_mut().zip(&mut self.least);
         for (cell, (natural, least)) in row.iter().zip(needs) {
             for line in cell {
@@ -88,6 +93,11 @@ impl Needs {
     pub(super) fn fit(&self, columns: &[usize]) -> bool {
         let mut needs = self.natural.iter().zip(columns);
         needs.all(|(natural, width)| natural <= width)
+    }
+
+    /// Whether rules separate the rows: all of them, if one has several lines.
+    pub(super) fn ruled(&self, columns: &[usize]) -> bool {
+        self.tall || !self.fit(columns)
     }
 
     /// Widths of the columns, or `None` when the table cannot be drawn in `room` columns.
@@ -114,44 +124,41 @@ pub(super) struct Grid<'a> {
     pub(super) alignments: &'a [Alignment],
     pub(super) header: &'a [Cell],
     pub(super) columns: Option<&'a [usize]>,
+    /// A rule is between all rows of the body.
+    pub(super) ruled: bool,
     pub(super) prefix: &'a [Span],
     pub(super) width: usize,
 }
 
 impl Grid<'_> {
-    /// Appends the header, `alone` if there is no other row; true if it has more than one line.
-    pub(super) fn header(&self, alone: bool, out: &mut Vec<Row>) -> bool {
+    /// Appends the header, `alone` if there is no other row.
+    pub(super) fn header(&self, alone: bool, out: &mut Vec<Row>) {
         let start = out.len();
-        let tall = if let Some(columns) = self.columns {
+        if let Some(columns) = self.columns {
             out.push(rule(columns, ["┌", "┬", "┐"]));
-            self.boxed(self.header, columns, true, out)
+            self.boxed(self.header, columns, true, out);
         } else {
             let cells = self.header.iter().filter(|_| alone);
             cells.for_each(|cell| self.line(&joined(cell), out));
-            false
-        };
+        }
         self.prefixed(start, out);
-        tall
     }
 
-    /// Appends a row of the body and what parts it from the row above, which was `tall`.
-    pub(super) fn row(&self, index: usize, row: &[Cell], tall: bool, out: &mut Vec<Row>) -> bool {
+    /// Appends a row of the body and what separates it from the row above.
+    pub(super) fn row(&self, index: usize, row: &[Cell], out: &mut Vec<Row>) {
         let start = out.len();
-        let is_tall = if let Some(columns) = self.columns {
-            // A rule separates rows of several lines.
-            if index == 0 || tall || lines(row) > 1 {
+        if let Some(columns) = self.columns {
+            if index == 0 || self.ruled {
                 out.push(rule(columns, ["├", "┼", "┤"]));
             }
-            self.boxed(row, columns, false, out)
+            self.boxed(row, columns, false, out);
         } else {
             if index > 0 {
                 out.push(Row::default());
             }
             self.listed(row, out);
-            false
-        };
+        }
         self.prefixed(start, out);
-        is_tall
     }
 
     /// Appends what is below the last row.
@@ -171,8 +178,8 @@ impl Grid<'_> {
         }
     }
 
-    /// Appends a row of cells; true if it has more than one line.
-    fn boxed(&self, row: &[Cell], columns: &[usize], header: bool, out: &mut Vec<Row>) -> bool {
+    /// Appends a row of cells.
+    fn boxed(&self, row: &[Cell], columns: &[usize], header: bool, out: &mut Vec<Row>) {
         let cells: Vec<Vec<Row>> = columns
             .iter()
             .enumerate()
@@ -202,7 +209,6 @@ impl Grid<'_> {
             shown.push(" │", Token::TableBorder);
             out.push(shown);
         }
-        height > 1
     }
 
     /// `header: value` lines.

@@ -39,10 +39,11 @@ pub(super) struct TableBlock {
     header: Vec<Cell>,
     needs: Needs,
     columns: Option<Vec<usize>>,
+    ruled: bool,
     /// The layout of each row of the body.
     marks: Vec<Mark>,
-    /// Rows of the header, and whether it is tall.
-    top: (usize, bool),
+    /// Rows of the header.
+    top: usize,
     /// Rows of the body that have a position.
     placed: usize,
     cached: BTreeMap<usize, Vec<Row>>,
@@ -53,8 +54,6 @@ pub(super) struct TableBlock {
 struct Mark {
     /// Lines that it takes when nothing wraps.
     lines: u16,
-    /// It takes more than one line.
-    tall: bool,
     /// Where its screen rows end, counted from below the header.
     end: u32,
 }
@@ -75,8 +74,9 @@ impl TableBlock {
             header: Vec::new(),
             needs: Needs::default(),
             columns: None,
+            ruled: false,
             marks: Vec::new(),
-            top: (0, false),
+            top: 0,
             placed: 0,
             cached: BTreeMap::new(),
         }
@@ -102,7 +102,7 @@ impl TableBlock {
         }
         self.measure(shown);
         self.place(shown);
-        self.top.0 + self.body_end(self.placed) + self.bottom()
+        self.top + self.body_end(self.placed) + self.bottom()
     }
 
     fn bottom(&self) -> usize {
@@ -128,6 +128,7 @@ impl TableBlock {
         self.header = table.rows.into_iter().next().unwrap_or_default();
         self.needs.add(&self.header);
         self.columns = self.fitting(shown);
+        self.ruled = false;
         self.lay_again();
     }
 
@@ -144,8 +145,8 @@ impl TableBlock {
         self.placed = 0;
         self.cached.clear();
         let mut rows = Vec::new();
-        let tall = self.grid().header(self.lines.is_empty(), &mut rows);
-        self.top = (rows.len(), tall);
+        self.grid().header(self.lines.is_empty(), &mut rows);
+        self.top = rows.len();
     }
 
     /// Measures new rows, and updates the columns if they change.
@@ -158,7 +159,6 @@ impl TableBlock {
                 self.needs.add(&row);
                 self.marks.push(Mark {
                     lines: lines(&row).min(usize::from(u16::MAX)) as u16,
-                    tall: false,
                     end: 0,
                 });
             }
@@ -169,8 +169,13 @@ impl TableBlock {
         let columns = self.fitting(shown);
         // Without a box the header is drawn only while there is no other row.
         let is_first = self.columns.is_none() && known == 0 && !self.marks.is_empty();
-        if adapts && columns != self.columns || is_first {
+        let ruled = columns
+            .as_ref()
+            .is_some_and(|columns| self.needs.ruled(columns));
+        let changes = columns != self.columns || ruled != self.ruled;
+        if adapts && changes || is_first {
             self.columns = columns;
+            self.ruled = ruled;
             self.lay_again();
         }
     }
@@ -181,17 +186,11 @@ impl TableBlock {
             .columns
             .as_ref()
             .is_some_and(|columns| self.needs.fit(columns));
-        let mut tall = self
-            .placed
-            .checked_sub(1)
-            .map_or(self.top.1, |last| self.marks[last].tall);
         let mut end = self.body_end(self.placed);
         while fits && self.placed < self.marks.len() {
             let mark = &mut self.marks[self.placed];
-            let ruled = self.placed == 0 || tall || mark.lines > 1;
+            let ruled = self.placed == 0 || self.ruled;
             end += usize::from(ruled) + usize::from(mark.lines);
-            tall = mark.lines > 1;
-            mark.tall = tall;
             mark.end = end as u32;
             self.placed += 1;
         }
@@ -201,11 +200,9 @@ impl TableBlock {
             let cells = self.parse(first..self.marks.len().min(first + BATCH), shown);
             for row in cells {
                 rows.clear();
-                tall = self.grid().row(self.placed, &row, tall, &mut rows);
+                self.grid().row(self.placed, &row, &mut rows);
                 end += rows.len();
-                let mark = &mut self.marks[self.placed];
-                mark.tall = tall;
-                mark.end = end as u32;
+                self.marks[self.placed].end = end as u32;
                 self.placed += 1;
             }
         }
@@ -215,12 +212,12 @@ impl TableBlock {
     pub(super) fn rows(&mut self, range: Range<usize>, shown: &Shown<'_>, out: &mut Vec<Row>) {
         let start = out.len();
         let mut skip = range.start;
-        if range.start < self.top.0 {
+        if range.start < self.top {
             self.grid().header(self.lines.is_empty(), out);
         } else {
-            skip -= self.top.0;
+            skip -= self.top;
         }
-        let below = |row: usize| row.saturating_sub(self.top.0);
+        let below = |row: usize| row.saturating_sub(self.top);
         let first = self
             .marks
             .partition_point(|mark| mark.end as usize <= below(range.start));
@@ -228,7 +225,7 @@ impl TableBlock {
             .marks
             .partition_point(|mark| (mark.end as usize) < below(range.end));
         let last = (behind + 1).min(self.marks.len());
-        if range.start >= self.top.0 {
+        if range.start >= self.top {
             skip -= self.body_end(first);
         }
         self.cache(first..last.max(first), shown);
@@ -254,11 +251,8 @@ impl TableBlock {
             let missing = index..behind.unwrap_or(wanted.end).min(index + BATCH);
             let cells = self.parse(missing.clone(), shown);
             for (index, row) in missing.clone().zip(cells) {
-                let tall = index
-                    .checked_sub(1)
-                    .map_or(self.top.1, |above| self.marks[above].tall);
                 let mut rows = Vec::new();
-                self.grid().row(index, &row, tall, &mut rows);
+                self.grid().row(index, &row, &mut rows);
                 self.cached.insert(index, rows);
             }
             index = missing.end;
@@ -270,6 +264,7 @@ impl TableBlock {
             alignments: &self.alignments,
             header: &self.header,
             columns: self.columns.as_deref(),
+            ruled: self.ruled,
             prefix: &self.prefix,
             width: self.width,
         }

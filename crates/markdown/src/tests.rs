@@ -129,6 +129,32 @@ fn code_keeps_its_spaces_and_names_its_language() {
 }
 
 #[test]
+fn rules_are_between_all_rows_of_a_table_or_none() {
+    let none = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n";
+    assert_snapshot!(shown(none, 20), @r"
+    ┌───┬───┐
+    │ a │ b │
+    ├───┼───┤
+    │ 1 │ 2 │
+    │ 3 │ 4 │
+    └───┴───┘
+    ");
+    let all = format!("{none}| 5 | x<br>y |\n");
+    assert_snapshot!(shown(&all, 20), @r"
+    ┌───┬───┐
+    │ a │ b │
+    ├───┼───┤
+    │ 1 │ 2 │
+    ├───┼───┤
+    │ 3 │ 4 │
+    ├───┼───┤
+    │ 5 │ x │
+    │   │ y │
+    └───┴───┘
+    ");
+}
+
+#[test]
 fn tables_are_drawn_wrapped_or_listed() {
     let source = "| Name | Value | Note |\n|:--|--:|:-:|\n| a | 10 | some longer words |\n| 漢字 | 2 | x<br>y |\n";
     assert_snapshot!(shown(source, 60), @r"

@@ -14,6 +14,8 @@ pub enum Tag {
     ToolResult,
     /// A message of another role.
     Message,
+    /// A message for the model that the user does not see.
+    Reminder,
     ModelChange,
     ThinkingLevelChange,
     Compaction,
@@ -37,6 +39,7 @@ impl Tag {
                 AgentMessage::User(_) => Self::User,
                 AgentMessage::Assistant(_) => Self::Assistant,
                 AgentMessage::ToolResult(_) => Self::ToolResult,
+                AgentMessage::Custom(message) if !message.display => Self::Reminder,
                 _ => Self::Message,
             },
             EntryKind::ModelChange { .. } => Self::ModelChange,
@@ -54,7 +57,7 @@ impl Tag {
         }
     }
 
-    /// Whether a transcript shows the entry.
+    /// Whether the entry is a part of the conversation.
     pub fn is_shown(self) -> bool {
         self.is_message() || matches!(self, Self::Compaction | Self::BranchSummary)
     }
@@ -62,7 +65,7 @@ impl Tag {
     pub fn is_message(self) -> bool {
         matches!(
             self,
-            Self::User | Self::Assistant | Self::ToolResult | Self::Message
+            Self::User | Self::Assistant | Self::ToolResult | Self::Message | Self::Reminder
         )
     }
 

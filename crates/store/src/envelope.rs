@@ -32,7 +32,6 @@ const ROLES: &[(&[u8], Tag)] = &[
     (b"branchSummary", Tag::Message),
     (b"compactionSummary", Tag::Message),
     (b"notice", Tag::Message),
-    (b"custom", Tag::Message),
 ];
 
 /// The first fields of a line.
@@ -50,6 +49,8 @@ pub(super) const AFTER_ID: &[u8] = b"\",\"parentId\":";
 pub(super) const ID: usize = 8;
 /// Maximum bytes of a timestamp that osier writes.
 const TIMESTAMP: usize = 40;
+/// Maximum bytes of the kind of a custom message; a longer one is parsed completely.
+const KIND: usize = 80;
 
 impl Envelope {
     /// Parses the start of a complete line; `None` if osier did not write it.
@@ -68,8 +69,12 @@ impl Envelope {
         let (_, rest) = word(rest.strip_prefix(b",\"timestamp\":\"")?, TIMESTAMP)?;
         let (name, rest) = word(rest.strip_prefix(b",\"type\":\"")?, TIMESTAMP)?;
         let tag = if name == b"message" {
-            let (role, _) = word(rest.strip_prefix(b",\"message\":{\"role\":\"")?, TIMESTAMP)?;
-            find(ROLES, role)?
+            let (role, rest) = word(rest.strip_prefix(b",\"message\":{\"role\":\"")?, TIMESTAMP)?;
+            if role == b"custom" {
+                custom(rest)?
+            } else {
+                find(ROLES, role)?
+            }
         } else {
             find(TYPES, name)?
         };
@@ -82,6 +87,16 @@ pub(super) fn begins(bytes: &[u8]) -> bool {
     bytes.len() > START.len() + ID + AFTER_ID.len()
         && bytes.starts_with(START)
         && bytes[START.len() + ID..].starts_with(AFTER_ID)
+}
+
+/// The tag of a custom message: whether the user sees it.
+fn custom(rest: &[u8]) -> Option<Tag> {
+    let (_, rest) = word(rest.strip_prefix(b",\"kind\":\"")?, KIND)?;
+    match rest.strip_prefix(b",\"display\":")? {
+        [b't', ..] => Some(Tag::Message),
+        [b'f', ..] => Some(Tag::Reminder),
+        _ => None,
+    }
 }
 
 fn id(bytes: &[u8]) -> Option<(Key, &[u8])> {
@@ -107,7 +122,9 @@ fn find(table: &[(&[u8], Tag)], name: &[u8]) -> Option<Tag> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use osier_agent::{AgentMessage, Notice, Severity, ShellRun, ToolResultMessage, UserMessage};
+    use osier_agent::{
+        AgentMessage, CustomMessage, Notice, Severity, ShellRun, ToolResultMessage, UserMessage,
+    };
     use osier_llm::AssistantMessage;
     use osier_protocol::{Entry, EntryKind};
 
@@ -118,6 +135,16 @@ mod tests {
             timestamp: "2026-01-01T00:00:00.000Z".into(),
             kind,
         }
+    }
+
+    fn custom_message(display: bool) -> EntryKind {
+        EntryKind::message(AgentMessage::Custom(CustomMessage {
+            kind: "date".into(),
+            display,
+            text: "It is late.".into(),
+            details: serde_json::Value::Null,
+            timestamp: 1,
+        }))
     }
 
     #[test]
@@ -132,6 +159,8 @@ mod tests {
                 text: String::new(),
                 timestamp: 0,
             })),
+            custom_message(true),
+            custom_message(false),
             EntryKind::SessionInfo { name: None },
             EntryKind::Leaf { target_id: None },
             EntryKind::Hide {

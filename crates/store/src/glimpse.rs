@@ -219,7 +219,7 @@ impl EntryIndex {
 }
 
 fn sought(tag: Tag) -> bool {
-    tag.is_shown()
+    tag.is_shown() && tag != Tag::Reminder
 }
 
 #[cfg(test)]

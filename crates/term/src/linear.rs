@@ -19,7 +19,6 @@ pub const OVERLAY_COLUMNS: u16 = 80;
 
 /// Meaningful symbols and their ASCII replacements.
 const SYMBOLS: &[(&str, &str)] = &[
-    ("·", ","),
     ("•", "-"),
     ("◦", "-"),
     ("▪", "-"),
@@ -75,6 +74,7 @@ pub fn strip(buffer: &mut Buffer, area: Rect) -> Option<Position> {
     for y in screen.top()..screen.bottom() {
         replace_tree_lines(buffer, y);
         replace_table_lines(buffer, y);
+        replace_dots(buffer, y);
     }
     for position in screen.positions() {
         let cell = &mut buffer[position];
@@ -154,7 +154,28 @@ fn replace_table_lines(buffer: &mut Buffer, y: u16) {
         .map(|bars| bars[1])
         .collect();
     for x in between {
-        buffer[(x, y)].set_symbol(",");
+        set_comma(buffer, x, y);
+    }
+}
+
+/// Replaces the dots between parts of a row with commas.
+fn replace_dots(buffer: &mut Buffer, y: u16) {
+    for x in buffer.area.left()..buffer.area.right() {
+        if buffer[(x, y)].symbol() == "·" {
+            set_comma(buffer, x, y);
+        }
+    }
+}
+
+/// Replaces a separator with a comma, directly behind the text to its left. Without text to its left, nothing is said.
+fn set_comma(buffer: &mut Buffer, separator: u16, y: u16) {
+    buffer[(separator, y)].set_symbol(" ");
+    let text = (buffer.area.left()..separator).rfind(|x| buffer[(*x, y)].symbol() != " ");
+    let Some(text) = text else { return };
+    let symbol = buffer[(text, y)].symbol();
+    let behind = text + grapheme_width(symbol).max(1) as u16;
+    if ascii_replacement(symbol) != Some(" ") && behind <= separator {
+        buffer[(behind, y)].set_symbol(",");
     }
 }
 
@@ -229,6 +250,8 @@ mod tests {
             "│ │ in │ box │ │",
             "│ a quote │",
             "- | a",
+            "gpt · 3 of 9 · low",
+            "· a notice ·  11:30",
         ]);
         let area = buffer.area;
         strip(&mut buffer, area);
@@ -242,13 +265,15 @@ mod tests {
             "1:  src",
             "    2:  main.rs",
             "",
-            "  a   , b",
+            "  a,    b",
             "",
             "  1",
             "",
-            "    in , box",
+            "    in,  box",
             "  a quote",
             "- | a",
+            "gpt,  3 of 9,  low",
+            "  a notice,   11:30",
         ];
         assert_eq!(lines(&buffer), expected);
     }

@@ -130,7 +130,7 @@ async fn search_results_collapse_to_their_first_lines() {
   2:needle
   3:needle
   4:needle
-  … 3 lines below
+  … 3 lines below · ctrl+o to show
 
 ● find *.rs · 1 path
   a.rs

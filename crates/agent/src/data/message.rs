@@ -151,10 +151,10 @@ pub enum Severity {
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
     pub kind: String,
-    pub text: String,
-    /// Whether the transcript shows it.
+    /// Whether the user sees it. Stored before the text, so that the start of the line tells it.
     #[serde(default)]
     pub display: bool,
+    pub text: String,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub details: Value,
     #[serde(default)]

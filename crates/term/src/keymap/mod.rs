@@ -213,6 +213,18 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
             .collect()
     }
 
+    /// The first single key of an action in a context.
+    pub fn key_for(&self, context: &str, action: C) -> Option<KeyPress> {
+        let mut bindings = self
+            .bindings
+            .iter()
+            .filter(|binding| *binding.context == *context && binding.action == action);
+        bindings.find_map(|binding| match binding.keys[..] {
+            [key] => Some(key),
+            _ => None,
+        })
+    }
+
     /// Every binding as (context, keys, action), for help and the palette.
     pub fn all(&self) -> impl Iterator<Item = (&str, String, C)> {
         self.bindings.iter().map(|binding| {

@@ -116,6 +116,11 @@ pub struct NextChange {
     pub work: Option<Instant>,
 }
 
+/// The key that the transcript names where it leaves rows out.
+fn expand_key(keymap: &Keymap<Command>) -> Option<KeyPress> {
+    keymap.key_for("global", Command::ToggleTools)
+}
+
 impl App {
     pub fn new(options: AppOptions) -> Self {
         let mut prompt = Prompt::default();
@@ -128,8 +133,10 @@ impl App {
         };
         let mut outbox = Outbox::default();
         outbox.redraw(true);
+        let mut transcript = Transcript::new(options.show_thinking);
+        transcript.set_expand_key(expand_key(&options.keymap));
         Self {
-            transcript: Transcript::new(options.show_thinking),
+            transcript,
             prompt,
             footer,
             theme: Box::new(options.theme),
@@ -273,6 +280,7 @@ impl App {
     pub fn set_keymap(&mut self, keymap: Keymap<Command>) {
         self.keymap = keymap;
         self.prompt.editor.set_modes(self.keymap.modes());
+        self.transcript.set_expand_key(expand_key(&self.keymap));
         self.plugins
             .bind_keys(&mut self.keymap, &mut self.transcript);
         keymap::refresh(&self.keymap, self.plugins.keys(), &mut self.overlays);

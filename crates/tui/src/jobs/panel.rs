@@ -176,7 +176,7 @@ impl Jobs {
             Painted::from(&self.output),
             width,
             &indent,
-            room.saturating_sub(1).max(1),
+            room.saturating_sub(1).max(1).into(),
         );
         let whole = rows.len() < room && skipped;
         if whole

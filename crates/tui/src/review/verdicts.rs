@@ -29,6 +29,37 @@ pub(super) enum Verdict {
     Rejected,
 }
 
+/// How far the review of a file is, in changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct FileReview {
+    accepted: usize,
+    rejected: usize,
+    /// Comments without a verdict.
+    commented: usize,
+    all: usize,
+}
+
+impl FileReview {
+    /// What the list of files shows; words where it is read aloud.
+    pub(super) fn sign(self, linear: bool) -> (String, Token) {
+        let reviewed = self.accepted + self.rejected + self.commented;
+        if reviewed == 0 {
+            return (String::new(), Token::Muted);
+        }
+        let word = |sign: &str, word: &str| if linear { word } else { sign }.to_owned();
+        if reviewed < self.all {
+            let suffix = if linear { " reviewed" } else { "" };
+            let of = if linear { " of " } else { "/" };
+            return (format!("{reviewed}{of}{}{suffix}", self.all), Token::Muted);
+        }
+        match (self.rejected, self.commented) {
+            (0, 0) => (word("✓", "accepted"), Token::Success),
+            (0, _) => (word("✎", "commented"), Token::Accent),
+            _ => (word("✗", "rejected"), Token::Error),
+        }
+    }
+}
+
 /// The review in progress.
 #[derive(Debug, Default)]
 pub(super) struct Review {
@@ -41,6 +72,24 @@ pub(super) struct Review {
 impl Review {
     pub(super) fn of(&self, path: &str, piece: &str) -> Option<&HunkReview> {
         self.said.get(&(path.to_owned(), piece.to_owned()))
+    }
+
+    /// How far the review of a file with this diff is.
+    pub(super) fn of_file(&self, path: &str, diff: &str) -> FileReview {
+        let mut file = FileReview::default();
+        let from = (path.to_owned(), String::new());
+        let said = self.said.range(from..);
+        for (_, said) in said.take_while(|((other, _), _)| other == path) {
+            if file.all == 0 {
+                file.all = hunks(diff).len();
+            }
+            match said.verdict {
+                Some(Verdict::Accepted) => file.accepted += 1,
+                Some(Verdict::Rejected) => file.rejected += 1,
+                None => file.commented += usize::from(!said.comment.is_empty()),
+            }
+        }
+        file
     }
 
     /// Sets the verdict of a change, or clears it when it is set already; true when the cursor moves on.
@@ -201,4 +250,41 @@ pub(super) fn keys(keymap: &Keymap<Command>, width: usize) -> String {
         shown.remove(shown.len() - 2);
     }
     line(&shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIFF: &str = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n@@ -9 +9 @@\n-c\n+d\n";
+
+    #[test]
+    fn a_file_has_the_state_of_its_review() {
+        let pieces: Vec<String> = hunks(DIFF).into_iter().map(str::to_owned).collect();
+        let mut review = Review::default();
+        let signs = |review: &Review| {
+            let file = review.of_file("x", DIFF);
+            (file.sign(false).0, file.sign(true).0)
+        };
+        let mut seen = vec![signs(&review)];
+        for (command, piece) in [
+            (Command::AcceptHunk, 0),
+            (Command::AcceptHunk, 1),
+            (Command::RejectHunk, 1),
+        ] {
+            review.set_verdict(command, "x".to_owned(), pieces[piece].clone());
+            seen.push(signs(&review));
+        }
+        let texts = |sign: &str, word: &str| (sign.to_owned(), word.to_owned());
+        assert_eq!(
+            seen,
+            [
+                texts("", ""),
+                texts("1/2", "1 of 2 reviewed"),
+                texts("✓", "accepted"),
+                texts("✗", "rejected"),
+            ]
+        );
+        assert_eq!(review.of_file("y", DIFF), FileReview::default());
+    }
 }

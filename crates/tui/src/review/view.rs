@@ -2,6 +2,7 @@
 //! screen, else one above the other. Each change can be accepted, rejected and commented on (`review`).
 
 mod problems;
+mod rows;
 mod texts;
 
 use ratatui::buffer::Buffer;
@@ -10,15 +11,15 @@ use ratatui::layout::{Position, Rect};
 pub(super) use self::problems::Problems;
 pub(super) use self::texts::title;
 use self::texts::{first_line, unshown};
-use super::verdicts::{Review, keys, mark};
+use super::verdicts::{Review, keys};
 use crate::action::Action;
 use crate::command::Command;
 use crate::effect::Effect;
 use osier_base::text;
 use osier_checkpoint::hunks;
-use osier_protocol::{ChangeKind, CheckpointOp, DiffRange, FileDiff, Op};
+use osier_protocol::{CheckpointOp, DiffRange, FileDiff, Op};
 use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
+use osier_term::face::Token;
 use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::input::KeyPress;
 use osier_term::row::Row;
@@ -284,113 +285,6 @@ impl DiffView {
         if again {
             self.show_hunk();
         }
-    }
-
-    /// The two columns before the rows: the selected change and the review of each change.
-    fn gutter(&self) -> Vec<Row> {
-        let rows = self.top..self.count().min(self.top + self.page);
-        let starts = self.starts();
-        let file = self.files.get(self.selected);
-        let pieces = file.map(|file| hunks(&file.diff)).unwrap_or_default();
-        rows.map(|row| {
-            let place = starts
-                .partition_point(|start| *start <= row)
-                .saturating_sub(1);
-            let is_current = place == self.hunk && !pieces.is_empty();
-            let mut shown = Row::plain(if is_current { "▎" } else { " " }, Token::Accent);
-            if is_current && self.linear {
-                shown = Row::plain(" ", Token::Selected);
-            }
-            // A row of dots is before every change but the first.
-            let named = starts
-                .get(place)
-                .map(|start| start + usize::from(place > 0));
-            let said = file.zip(pieces.get(place));
-            let said = said.and_then(|(file, piece)| self.review.of(&file.change.path, piece));
-            let (sign, token) = said.map_or((" ", Token::Text), mark);
-            let sign = if named == Some(row) { sign } else { " " };
-            shown.push(sign, token);
-            shown
-        })
-        .collect()
-    }
-
-    /// The list of files for `width`; the part that holds the selected one.
-    fn list(&self, width: usize, height: usize) -> Vec<Row> {
-        let first = self.selected.saturating_sub(height.saturating_sub(1) / 2);
-        let first = first.min(self.files.len().saturating_sub(height));
-        let files = self.files.iter().enumerate().skip(first).take(height);
-        files.map(|(place, _)| self.line(place, width)).collect()
-    }
-
-    fn line(&self, place: usize, width: usize) -> Row {
-        let (file, (added, removed)) = (&self.files[place], self.counts[place]);
-        let mark = match file.change.kind {
-            ChangeKind::Create => "+",
-            ChangeKind::Modify if file.from.is_some() => "r",
-            ChangeKind::Modify => "~",
-            ChangeKind::Mode => "x",
-            ChangeKind::Remove => "-",
-        };
-        let numbers = match (added, removed) {
-            (0, 0) => String::new(),
-            (added, removed) => format!(" +{added} -{removed}"),
-        };
-        let room = width.saturating_sub(text::width(&numbers) + 4);
-        let path = match &file.from {
-            Some(from) => text::single_line(&format!("{from} → {}", file.change.path)),
-            None => text::single_line(&file.change.path),
-        };
-        let path = text::truncate_start(&path, room).into_owned();
-        let token = if place == self.selected && !self.linear {
-            Token::Selected
-        } else {
-            Token::Text
-        };
-        let mut row = Row::plain(format!(" {mark} "), token);
-        let gap = room.saturating_sub(text::width(&path));
-        row.push(path, token);
-        row.push(" ".repeat(gap), token);
-        let numbers_token = if place == self.selected {
-            token
-        } else {
-            Token::Muted
-        };
-        row.push(format!("{numbers} "), numbers_token);
-        row
-    }
-
-    /// The selected file, where the list has no room.
-    fn named(&self, width: usize) -> Row {
-        let place = match self.files.len() {
-            0 => {
-                let text = format!("  no changes {}", title(&self.range));
-                return Row::plain(text, Token::Muted);
-            }
-            1 => String::new(),
-            count => format!(" {}/{count} ", self.selected + 1),
-        };
-        let room = width.saturating_sub(text::width(&place));
-        let mut row = self.line(self.selected, room);
-        row.push(place, Token::Muted);
-        row
-    }
-
-    fn head(&self, width: usize) -> Row {
-        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-        let (added, removed) = self.counts.iter().fold((0, 0), |(added, removed), count| {
-            (added + count.0, removed + count.1)
-        });
-        let files = crate::checkpoints::files(self.files.len());
-        let text = format!(
-            " {files} changed {}  +{added} -{removed} {}",
-            title(&self.range),
-            self.review.summary()
-        );
-        let mut head = Row::plain(text::truncate(&text, width).into_owned(), bold);
-        let line = width.saturating_sub(head.width());
-        head.push("─".repeat(line), Token::Border);
-        head
     }
 }
 

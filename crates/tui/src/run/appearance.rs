@@ -11,29 +11,13 @@ use super::screen::Screen;
 use crate::action::Action;
 use crate::command::Command;
 use crate::effect::NewBinding;
+use crate::settings::OF_THE_SCREEN;
 use osier_base::path;
 use osier_base::problem::Problem;
 use osier_base::watch::Watcher;
 use osier_protocol::Op;
 use osier_settings::Settings;
 use osier_term::keymap::describe_all;
-
-/// Settings that only the screen uses.
-const OF_THE_SCREEN: &[&str] = &[
-    "theme",
-    "keymap",
-    "mouse",
-    "exit_output",
-    "show_thinking",
-    "reduced_motion",
-    "screen_reader",
-    "side_panel",
-    "footer_left",
-    "footer_right",
-    "images",
-    "notifications",
-    "title",
-];
 
 /// Settings are read up to this many seconds before the interface starts.
 const BEFORE_START: u64 = 2;

@@ -1,6 +1,7 @@
 //! Every setting with its value. Enter switches to the next value or opens a line to type one; the preview describes
 //! it and names the file that sets it.
 
+use super::OF_THE_SCREEN;
 use crate::action::Action;
 use crate::effect::Effect;
 use crate::overlays::picker::Picker;
@@ -33,24 +34,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "refresh_models",
         ],
     ),
-    (
-        "screen",
-        &[
-            "theme",
-            "keymap",
-            "mouse",
-            "exit_output",
-            "show_thinking",
-            "reduced_motion",
-            "screen_reader",
-            "images",
-            "notifications",
-            "title",
-            "footer_left",
-            "footer_right",
-            "side_panel",
-        ],
-    ),
+    ("screen", OF_THE_SCREEN),
     (
         "safety",
         &[

@@ -84,8 +84,13 @@ impl Contents<'_> {
         let (added, removed) = self.files.iter().fold((0, 0), |(added, removed), file| {
             (added + file.added, removed + file.removed)
         });
+        let mut sums = counts(added, removed);
+        if self.more > 0 {
+            // The sums of the listed files.
+            sums.push(Span::new("…", Token::Muted));
+        }
         Section {
-            title: (titled("Changed files", counts(added, removed), width), None),
+            title: (titled("Changed files", sums, width), None),
             rows,
             more: self.more,
         }

@@ -153,7 +153,7 @@ impl Terminals {
         }
         let columns = u16::try_from(inner).unwrap_or(u16::MAX);
         let screen = Painted::from(&self.screen.output);
-        let shown = tail_rows(screen, columns, &[], room.max(1));
+        let shown = tail_rows(screen, columns, &[], room.max(1).into());
         let cut = shown.len().saturating_sub(room);
         rows.extend(shown.into_iter().skip(cut).map(|row| boxed(row, inner)));
         while rows.len() + 1 < height {

@@ -10,10 +10,12 @@ use osier_markdown::Markdown;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::images;
+use osier_term::input::KeyPress;
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
 
 use super::illustration::Illustration;
+use super::output::Fold;
 use super::shell::ShellCell;
 use super::tool::ToolCell;
 
@@ -31,8 +33,20 @@ pub(crate) struct CellStyle {
     pub expand_tools: bool,
     /// Pixels of a cell, where pictures are shown.
     pub cell: Option<(u16, u16)>,
+    /// The key that expands tool calls.
+    pub expand_key: Option<KeyPress>,
     /// The speaker is written out, and nothing is drawn.
     pub linear: bool,
+}
+
+impl CellStyle {
+    /// The first or last `rows` of an output.
+    pub(super) fn fold(self, rows: usize) -> Fold {
+        Fold {
+            rows,
+            key: self.expand_key,
+        }
+    }
 }
 
 /// The content of a cell.
@@ -366,7 +380,7 @@ impl Cell {
             }
             Body::Shell(shell) => {
                 let expanded = self.expanded.unwrap_or(style.expand_tools);
-                shell.rows(width, expanded, style.linear)
+                shell.rows(width, expanded, style)
             }
             Body::Turn(line) => vec![Row::plain(
                 text::truncate(line, usize::from(width)).into_owned(),
@@ -560,6 +574,7 @@ mod tests {
             show_thinking: false,
             expand_tools: false,
             cell: None,
+            expand_key: None,
             linear: false,
         };
         assert_eq!(cell.height(60, style), PROMPT_LINES + 1);

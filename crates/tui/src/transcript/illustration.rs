@@ -170,6 +170,7 @@ mod tests {
             show_thinking: true,
             expand_tools: false,
             cell: Some((9, 18)),
+            expand_key: None,
             linear: false,
         };
         let mut found = Illustration::of("![the plan](plan.png)");

@@ -35,6 +35,7 @@ use unseen::Below;
 use osier_protocol::Op;
 use osier_store::Needle;
 use osier_term::images::PlacedStrip;
+use osier_term::input::KeyPress;
 
 pub(crate) use cell::{Body, CellStyle};
 pub(crate) use output::{Painted, tail_rows};
@@ -131,6 +132,7 @@ impl Transcript {
                 show_thinking,
                 expand_tools: false,
                 cell: None,
+                expand_key: None,
                 linear: false,
             },
             viewport: (80, 24),
@@ -232,6 +234,11 @@ impl Transcript {
             any |= cell.set_illustration(path, read);
         }
         any
+    }
+
+    /// Names the key that expands tool calls where one is collapsed.
+    pub fn set_expand_key(&mut self, key: Option<KeyPress>) {
+        self.style.expand_key = key;
     }
 
     /// Lays everything out to be read aloud.

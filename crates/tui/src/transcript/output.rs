@@ -7,8 +7,36 @@ use osier_agent::{Output, ToolResultMessage};
 use osier_base::ansi::Run;
 use osier_base::{ansi, text};
 use osier_term::face::{Face, Token};
+use osier_term::input::KeyPress;
+use osier_term::keymap::describe;
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
+
+/// How much of an output is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fold {
+    pub rows: usize,
+    /// The key that shows the rest.
+    pub key: Option<KeyPress>,
+}
+
+impl Fold {
+    /// The row that counts what is not shown.
+    fn row(self, count: usize, noun: [&str; 2], side: &str) -> Row {
+        let [one, many] = noun;
+        let mut line = format!("  … {} {side}", text::counted(count, one, many));
+        if let Some(key) = self.key {
+            line.extend([" · ", &describe(key), " to show"]);
+        }
+        Row::plain(line, Token::Muted)
+    }
+}
+
+impl From<usize> for Fold {
+    fn from(rows: usize) -> Self {
+        Self { rows, key: None }
+    }
+}
 
 /// Lines more than the limit that are shown instead of being counted.
 const SLACK: usize = 2;
@@ -130,15 +158,10 @@ fn expanded(piece: &str, column: &mut usize) -> String {
     shown
 }
 
-/// The first `limit` rows of `output`, with a line that counts the rest below.
-pub(super) fn head_rows(
-    output: Painted<'_>,
-    width: u16,
-    indent: &[Span],
-    limit: usize,
-) -> Vec<Row> {
+/// The first rows of `output`, with a line that counts the rest below.
+pub(super) fn head_rows(output: Painted<'_>, width: u16, indent: &[Span], fold: Fold) -> Vec<Row> {
     let output = output.trimmed();
-    let limit = with_slack(output, limit);
+    let limit = with_slack(output, fold.rows);
     // Only the first lines are laid out: the output may be long.
     let end = output
         .text
@@ -151,14 +174,8 @@ pub(super) fn head_rows(
     rows.truncate(limit);
     match (hidden_lines, cut) {
         (0, 0) => {}
-        (0, cut) => rows.push(Row::plain(
-            format!("  … {} below", text::counted(cut, "row", "rows")),
-            Token::Muted,
-        )),
-        (lines, _) => rows.push(Row::plain(
-            format!("  … {} below", text::counted(lines, "line", "lines")),
-            Token::Muted,
-        )),
+        (0, cut) => rows.push(fold.row(cut, ["row", "rows"], "below")),
+        (lines, _) => rows.push(fold.row(lines, ["line", "lines"], "below")),
     }
     rows
 }
@@ -191,18 +208,13 @@ fn lines_in(part: &str) -> usize {
     count
 }
 
-/// The last `limit` rows of `output`, with a line that counts the rest above.
-pub(crate) fn tail_rows(
-    output: Painted<'_>,
-    width: u16,
-    indent: &[Span],
-    limit: usize,
-) -> Vec<Row> {
+/// The last rows of `output`, with a line that counts the rest above.
+pub(crate) fn tail_rows(output: Painted<'_>, width: u16, indent: &[Span], fold: Fold) -> Vec<Row> {
     let output = output.trimmed();
     if output.text.is_empty() {
         return Vec::new();
     }
-    let limit = with_slack(output, limit);
+    let limit = with_slack(output, fold.rows);
     // Only the last lines are laid out: the output may be long.
     let start = output
         .text
@@ -215,14 +227,8 @@ pub(crate) fn tail_rows(
     let mut shown = Vec::with_capacity(limit + 1);
     match (hidden_lines, cut) {
         (0, 0) => {}
-        (0, cut) => shown.push(Row::plain(
-            format!("  … {} above", text::counted(cut, "row", "rows")),
-            Token::Muted,
-        )),
-        (lines, _) => shown.push(Row::plain(
-            format!("  … {} above", text::counted(lines, "line", "lines")),
-            Token::Muted,
-        )),
+        (0, cut) => shown.push(fold.row(cut, ["row", "rows"], "above")),
+        (lines, _) => shown.push(fold.row(lines, ["line", "lines"], "above")),
     }
     shown.extend(rows.into_iter().skip(cut));
     shown
@@ -236,8 +242,8 @@ mod tests {
     #[test]
     fn output_that_is_hardly_longer_than_the_limit_is_shown() {
         for rows in [
-            tail_rows("1\n2\n3\n4\n".into(), 20, &[], 2),
-            head_rows("1\n2\n3\n4\n".into(), 20, &[], 2),
+            tail_rows("1\n2\n3\n4\n".into(), 20, &[], 2.into()),
+            head_rows("1\n2\n3\n4\n".into(), 20, &[], 2.into()),
         ] {
             let shown: Vec<String> = rows.iter().map(Row::text).collect();
             assert_eq!(shown, ["1", "2", "3", "4"]);
@@ -250,10 +256,13 @@ mod tests {
             "1\n2\n3\n4\n5\n".into(),
             20,
             &[Span::new("  ", Token::ToolOutput)],
-            2,
+            Fold {
+                rows: 2,
+                key: Some(KeyPress::ctrl('o')),
+            },
         );
         let shown: Vec<String> = rows.iter().map(Row::text).collect();
-        assert_eq!(shown, ["  1", "  2", "  … 3 lines below"]);
+        assert_eq!(shown, ["  1", "  2", "  … 3 lines below · ctrl+o to show"]);
     }
 
     #[test]
@@ -262,17 +271,20 @@ mod tests {
             "1\n2\n3\n4\n5\n".into(),
             20,
             &[Span::new("  ", Token::ToolOutput)],
-            2,
+            Fold {
+                rows: 2,
+                key: Some(KeyPress::ctrl('o')),
+            },
         );
         let shown: Vec<String> = rows.iter().map(Row::text).collect();
-        assert_eq!(shown, ["  … 3 lines above", "  4", "  5"]);
+        assert_eq!(shown, ["  … 3 lines above · ctrl+o to show", "  4", "  5"]);
     }
 
     #[test]
     fn lines_that_a_result_leaves_out_are_counted() {
         let output =
             "1\n2\n[… 99994 lines, 588 bytes omitted; the complete output is in /t …]\n3\n4\n";
-        let rows = tail_rows(output.into(), 20, &[], 2);
+        let rows = tail_rows(output.into(), 20, &[], 2.into());
         assert_eq!(rows[0].text(), "  … 99996 lines above");
     }
 

@@ -6,6 +6,7 @@ use osier_base::clock;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
 
+use super::cell::CellStyle;
 use super::cell::plain;
 use super::output::{Painted, tail_rows};
 
@@ -66,8 +67,8 @@ impl ShellCell {
         run.is_some_and(|run| run.exit_code != Some(0))
     }
 
-    pub(crate) fn rows(&self, width: u16, expanded: bool, linear: bool) -> Vec<Row> {
-        let mark = match (linear, self.exclude_from_context) {
+    pub(crate) fn rows(&self, width: u16, expanded: bool, style: CellStyle) -> Vec<Row> {
+        let mark = match (style.linear, self.exclude_from_context) {
             (false, true) => "!! ",
             (false, false) => "! ",
             (true, true) => "You ran, hidden from the model: ",
@@ -88,7 +89,7 @@ impl ShellCell {
         if expanded {
             rows.extend(output.trimmed().rows(width, &indent));
         } else {
-            rows.extend(tail_rows(output, width, &indent, FOLDED_ROWS));
+            rows.extend(tail_rows(output, width, &indent, style.fold(FOLDED_ROWS)));
         }
         if let Some(ending) = self.run.as_ref().and_then(ending) {
             rows.push(Row::plain(format!("  {ending}"), Token::Muted));

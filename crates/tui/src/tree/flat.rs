@@ -52,9 +52,10 @@ impl Filter {
     }
 
     fn shows(self, tag: Tag, is_labelled: bool) -> bool {
+        let is_seen = tag.is_shown() && tag != Tag::Reminder;
         match self {
-            Self::Default => tag.is_shown(),
-            Self::NoTools => tag.is_shown() && tag != Tag::ToolResult,
+            Self::Default => is_seen,
+            Self::NoTools => is_seen && tag != Tag::ToolResult,
             Self::UserOnly => tag == Tag::User,
             Self::Labelled => is_labelled,
             Self::All => tag != Tag::Leaf,
@@ -391,6 +392,12 @@ mod tests {
             format!("{lines}{head}{}{folded}", row.number)
         });
         rows.collect()
+    }
+
+    #[test]
+    fn reminders_for_the_model_are_shown_with_everything_only() {
+        let shown = Filter::ALL.map(|filter| filter.shows(Tag::Reminder, false));
+        assert_eq!(shown, [false, false, false, false, true]);
     }
 
     #[test]

@@ -215,7 +215,12 @@ impl ToolCell {
             Phase::Running => {
                 rows.extend(task::rows(&self.nested, width, expanded));
                 let live = Painted::from(&self.live);
-                rows.extend(tail_rows(live, body_width, &indent, FOLDED_ROWS));
+                rows.extend(tail_rows(
+                    live,
+                    body_width,
+                    &indent,
+                    style.fold(FOLDED_ROWS),
+                ));
                 if !self.status.is_empty() {
                     let status = format!("  {}", self.status);
                     let status = text::truncate(&status, usize::from(width));
@@ -228,11 +233,18 @@ impl ToolCell {
                 }
                 match &self.screen {
                     Some(screen) => {
-                        let limit = if expanded { usize::MAX } else { SCREEN_ROWS };
+                        let rows_shown = if expanded { usize::MAX } else { SCREEN_ROWS };
                         let screen = Painted::from(screen);
-                        rows.extend(tail_rows(screen, body_width, &indent, limit));
+                        rows.extend(tail_rows(
+                            screen,
+                            body_width,
+                            &indent,
+                            style.fold(rows_shown),
+                        ));
                     }
-                    None => self.result_rows(view, result, body_width, expanded, &mut rows),
+                    None => {
+                        self.result_rows(view, result, body_width, (expanded, style), &mut rows)
+                    }
                 }
                 let height = if expanded {
                     EXPANDED_PICTURE_ROWS

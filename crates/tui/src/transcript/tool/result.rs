@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::view::{Collapsed, ToolView};
 use super::{FOLDED_ROWS, ToolCell, result_text};
+use crate::transcript::cell::CellStyle;
 use crate::transcript::output::{Painted, head_rows, tail_rows};
 use osier_agent::ToolResultMessage;
 use osier_base::text;
@@ -57,7 +58,7 @@ impl ToolCell {
         view: Option<&ToolView>,
         result: &ToolResultMessage,
         width: u16,
-        expanded: bool,
+        (expanded, style): (bool, CellStyle),
         rows: &mut Vec<Row>,
     ) {
         let indent = [Span::new("  ", Token::ToolOutput)];
@@ -90,9 +91,9 @@ impl ToolCell {
         if expanded {
             rows.extend(output.head(EXPANDED_LIMIT).rows(width, &indent));
         } else if collapsed == Collapsed::Start {
-            rows.extend(head_rows(output, width, &indent, FOLDED_ROWS));
+            rows.extend(head_rows(output, width, &indent, style.fold(FOLDED_ROWS)));
         } else {
-            rows.extend(tail_rows(output, width, &indent, FOLDED_ROWS));
+            rows.extend(tail_rows(output, width, &indent, style.fold(FOLDED_ROWS)));
         }
     }
 }
