@@ -170,8 +170,8 @@ pub(super) fn head_rows(output: Painted<'_>, width: u16, indent: &[Span], fold: 
         .map_or(output.text.len(), |(newline, _)| newline);
     let mut rows = output.part(0..end, width, indent);
     let hidden_lines = output.text[end..].matches('\n').count();
-    let cut = rows.len().saturating_sub(limit);
-    rows.truncate(limit);
+    let cut = cut(rows.len(), limit, hidden_lines);
+    rows.truncate(rows.len() - cut);
     match (hidden_lines, cut) {
         (0, 0) => {}
         (0, cut) => rows.push(fold.row(cut, ["row", "rows"], "below")),
@@ -191,6 +191,16 @@ fn with_slack(output: Painted<'_>, limit: usize) -> usize {
         all.max(limit)
     } else {
         limit
+    }
+}
+
+/// Rows that are left out of the rows of the shown lines.
+fn cut(rows: usize, limit: usize, hidden_lines: usize) -> usize {
+    let cut = rows.saturating_sub(limit);
+    if hidden_lines == 0 && cut <= SLACK {
+        0
+    } else {
+        cut
     }
 }
 
@@ -223,7 +233,7 @@ pub(crate) fn tail_rows(output: Painted<'_>, width: u16, indent: &[Span], fold: 
         .map_or(0, |(newline, _)| newline + 1);
     let hidden_lines = lines_in(&output.text[..start]);
     let rows = output.part(start..output.text.len(), width, indent);
-    let cut = rows.len().saturating_sub(limit);
+    let cut = cut(rows.len(), limit, hidden_lines);
     let mut shown = Vec::with_capacity(limit + 1);
     match (hidden_lines, cut) {
         (0, 0) => {}
@@ -244,6 +254,9 @@ mod tests {
         for rows in [
             tail_rows("1\n2\n3\n4\n".into(), 20, &[], 2.into()),
             head_rows("1\n2\n3\n4\n".into(), 20, &[], 2.into()),
+            // Two lines of two rows each.
+            tail_rows("12\n34\n".into(), 1, &[], 2.into()),
+            head_rows("12\n34\n".into(), 1, &[], 2.into()),
         ] {
             let shown: Vec<String> = rows.iter().map(Row::text).collect();
             assert_eq!(shown, ["1", "2", "3", "4"]);
