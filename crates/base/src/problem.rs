@@ -66,21 +66,26 @@ impl fmt::Display for Problem {
 
 /// The name in `known` that is most similar to `name`, if it is likely to be a typing error.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|candidate| (edit_distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| {
-            let longest = candidate.len().max(name.len());
-            distance * 3 <= longest + 1
-        })
-        .min_by_key(|(distance, _)| *distance)
+    let lower = |name: &str| -> Vec<char> { name.to_lowercase().chars().collect() };
+    let written = lower(name);
+    let find = |candidate: &'a str| {
+        let is_near =
+            |distance: usize| distance * 3 <= candidate.len().max(name.len()).saturating_add(1);
+        let known = lower(candidate);
+        // Each character more or less is a difference: most names are never compared.
+        if !is_near(written.len().abs_diff(known.len())) {
+            return None;
+        }
+        let distance = edit_distance(&written, &known);
+        is_near(distance).then_some((distance, candidate))
+    };
+    let near = known.into_iter().filter_map(find);
+    near.min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
 
 /// Number of inserted, removed, replaced and exchanged characters.
-fn edit_distance(left: &str, right: &str) -> usize {
-    let left: Vec<char> = left.to_lowercase().chars().collect();
-    let right: Vec<char> = right.to_lowercase().chars().collect();
+fn edit_distance(left: &[char], right: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut costs: Vec<usize> = (0..=right.len()).collect();
     for (row, from) in left.iter().enumerate() {

@@ -44,8 +44,8 @@ const STEMS: [&str; 30] = [
 
 /// What an unknown setting is likely to be.
 pub(super) enum Meant {
-    /// A setting with this name, or none.
-    Plain(Option<&'static Setting>),
+    /// No safety setting.
+    Plain,
     /// A safety setting: this one, or an unknown one.
     Safety(Option<&'static Setting>),
 }
@@ -65,7 +65,13 @@ pub(super) fn meant(name: &str, value: Option<&DeValue<'_>>) -> Meant {
     if let Some(name) = value.and_then(setting_of_value) {
         return Meant::Safety(find(name));
     }
-    Meant::Plain(nearest(name, SETTINGS.iter().map(|setting| setting.name)).and_then(find))
+    Meant::Plain
+}
+
+/// The setting with the name most like `name`.
+pub(super) fn most_like(name: &str) -> Option<&'static Setting> {
+    let known = nearest(name, SETTINGS.iter().map(|setting| setting.name))?;
+    SETTINGS.iter().find(|setting| setting.name == known)
 }
 
 /// The safety setting that a value belongs to: a mode, a rule, or a table that contains safety settings.
@@ -99,7 +105,7 @@ fn setting_of_value(value: &DeValue<'_>) -> Option<&'static str> {
                 Some(setting) => setting.is_safety().then_some(setting.name),
                 None => match meant(name, Some(value.get_ref())) {
                     Meant::Safety(setting) => Some(setting.map_or("", |setting| setting.name)),
-                    Meant::Plain(_) => None,
+                    Meant::Plain => None,
                 },
             }
         }),

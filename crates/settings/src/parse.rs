@@ -11,7 +11,7 @@ use osier_base::sort;
 use osier_base::text::head_bytes;
 use osier_permissions::Rule;
 
-use super::misspelt::{Meant, meant};
+use super::misspelt::{Meant, meant, most_like};
 use super::{SETTINGS, Setting, Settings, Take};
 
 /// Maximum length of a value in a message.
@@ -144,15 +144,8 @@ impl Parsed {
     /// There is no setting with this name.
     fn unknown(&mut self, name: &str, value: &DeValue<'_>, text: &str, offset: usize, path: &Path) {
         let meant = meant(name, Some(value));
-        let hint = match meant {
-            Meant::Plain(Some(known)) => format!("did you mean `{}`?", known.name),
-            Meant::Safety(Some(known)) => {
-                format!("did you mean `{}` ({})?", known.name, known.accepts)
-            }
-            _ => "list the settings with `osier config schema`".to_owned(),
-        };
         let is_fault = match meant {
-            Meant::Plain(_) => false,
+            Meant::Plain => false,
             Meant::Safety(setting) => {
                 self.forget(setting);
                 true
@@ -166,6 +159,15 @@ impl Parsed {
         if reported.len() >= REPORTED {
             return;
         }
+        let hint = match meant {
+            Meant::Safety(Some(known)) => {
+                format!("did you mean `{}` ({})?", known.name, known.accepts)
+            }
+            Meant::Plain if let Some(known) = most_like(name) => {
+                format!("did you mean `{}`?", known.name)
+            }
+            _ => "list the settings with `osier config schema`".to_owned(),
+        };
         let name = head_bytes(name, SHOWN);
         let problem = Problem::of_file(path, format!("unknown setting `{name}`"), hint);
         let problem = problem.at(text, offset);

@@ -62,6 +62,12 @@ pub(crate) fn divide(screen: Rect, editor: u16, queue: u16, questions: u16) -> A
 /// Takes `rows` from the bottom of `area`, at most a third of it.
 pub(crate) fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height / 3);
+    take_bottom(area, rows)
+}
+
+/// Takes the last `rows` of an area.
+pub(crate) fn take_bottom(area: &mut Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
     area.height -= rows;
     Rect {
         y: area.y + area.height,

@@ -32,6 +32,8 @@ const TO_TRY: &[(&str, &str)] = &[
     ("/theme, /keymap, /settings", "customize osier"),
 ];
 
+/// Rows of a page that is worth showing.
+pub(super) const LEAST: u16 = 10;
 /// Width of the left column of `TO_TRY`.
 const TRY: usize = 35;
 

@@ -65,8 +65,19 @@ impl App {
             links,
             theme: &self.theme,
         };
-        if self.transcript.is_empty() {
-            let Rect { width, height, .. } = areas.transcript;
+        let mut page = areas.transcript;
+        let notices = self.transcript.notice_rows(page.width);
+        // An empty session has the start page, above what osier reports.
+        let conversation = match notices {
+            Some(0) => 0,
+            Some(rows) if rows + welcome::LEAST < page.height => rows,
+            _ => page.height,
+        };
+        let conversation = layout::take_bottom(&mut page, conversation);
+        if page.height > 0 {
+            // A row separates it from the notices.
+            page.height -= u16::from(conversation.height > 0);
+            let Rect { width, height, .. } = page;
             let start = welcome::Start {
                 model: self.footer.model.as_ref(),
                 permissions: self.footer.permissions,
@@ -75,10 +86,11 @@ impl App {
                 is_drawn: !self.linear,
             };
             let rows = welcome::rows(width, height, &start);
-            surface.paint(&rows, areas.transcript);
-        } else {
+            surface.paint(&rows, page);
+        }
+        if conversation.height > 0 {
             self.transcript
-                .render(areas.transcript, &mut surface, &mut self.pictures);
+                .render(conversation, &mut surface, &mut self.pictures);
             self.transcript.request_highlight(&mut self.highlighter);
         }
         if widgets.height > 0 {

@@ -41,12 +41,16 @@ pub(crate) fn bottom(hints: &[String], token: Token, width: usize) -> Row {
     row
 }
 
-/// The hints that fit, none of them cut.
+/// The hints that fit, none of them cut. There is always room for how to leave.
 pub(crate) fn fitting(hints: &[String], width: usize) -> String {
+    const GAP: &str = " · ";
+    let leave = hints.iter().rposition(|hint| hint.starts_with("esc "));
+    let reserved = leave.map_or(0, |leave| text::width(&hints[leave]) + text::width(GAP));
     let mut line = String::new();
-    for hint in hints {
-        let gap = if line.is_empty() { "" } else { " · " };
-        if text::width(&line) + text::width(gap) + text::width(hint) > width {
+    for (place, hint) in hints.iter().enumerate() {
+        let gap = if line.is_empty() { "" } else { GAP };
+        let reserved = if leave > Some(place) { reserved } else { 0 };
+        if text::width(&line) + text::width(gap) + text::width(hint) + reserved > width {
             continue;
         }
         line.push_str(gap);
@@ -99,6 +103,7 @@ mod tests {
             "╰─ enter open · ctrl+d delete it now · esc close ──────╯"
         );
         assert_eq!(shown(34), "╰─ enter open · esc close ───────╯");
+        assert_eq!(shown(20), "╰─ esc close ──────╯");
         assert_eq!(shown(10), "╰────────╯");
         assert_eq!(top("Models", "1/9", 24).text(), "╭─ Models ─────── 1/9 ─╮");
         assert_eq!(

@@ -41,6 +41,9 @@ pub(crate) use cell::{Body, CellStyle};
 pub(crate) use output::{Painted, tail_rows};
 pub(crate) use selection::Unit;
 
+/// Notices up to which a session still has its start page.
+const START_NOTICES: usize = 8;
+
 /// The position of the viewport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
@@ -151,6 +154,17 @@ impl Transcript {
 
     pub fn is_empty(&self) -> bool {
         self.near.cells.is_empty()
+    }
+
+    /// The rows of the notices of a session that has nothing else; `None` if it has, or if they are many.
+    pub fn notice_rows(&mut self, width: u16) -> Option<u16> {
+        let (style, cells) = (self.style, &mut self.near.cells);
+        let is_notice = |cell: &cell::Cell| matches!(cell.body, Body::Notice(_));
+        if cells.len() > START_NOTICES || self.away.is_some() || !cells.iter().all(is_notice) {
+            return None;
+        }
+        let rows: usize = cells.iter_mut().map(|cell| cell.height(width, style)).sum();
+        Some((rows + cells.len().saturating_sub(1)) as u16)
     }
 
     /// The cells that are read: the position is in them.
