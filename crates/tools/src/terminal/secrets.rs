@@ -126,7 +126,9 @@ mod tests {
 
     fn hidden(typed: &[&[u8]], line: &str) -> String {
         let mut secrets = Secrets::default();
-        typed.iter().for_each(|bytes| secrets.add(bytes));
+        for bytes in typed {
+            secrets.add(bytes);
+        }
         secrets.hide(vec![line.to_owned()]).concat()
     }
 
