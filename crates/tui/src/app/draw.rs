@@ -10,12 +10,27 @@ use crate::keymap::hints;
 use crate::layout::{self, Areas};
 use crate::side_panel::Shared;
 use crate::surface::Surface;
+use crate::transcript::Transcript;
 use crate::{search, welcome};
 use osier_term::component::View;
 use osier_term::face::Token;
 use osier_term::frame::Links;
 use osier_term::keymap::describe;
 use osier_term::wrap::Wrap;
+
+/// Divides the place of the conversation: an empty session has the start page, above what osier reports.
+fn start_page(transcript: &mut Transcript, mut area: Rect) -> (Rect, Rect) {
+    let rows = match transcript.notice_rows(area.width) {
+        Some(0) => 0,
+        Some(rows) if rows + welcome::LEAST < area.height => rows,
+        _ => area.height,
+    };
+    let conversation = layout::take_bottom(&mut area, rows);
+    // A row separates them.
+    let gap = u16::from(rows > 0).min(area.height);
+    area.height -= gap;
+    (area, conversation)
+}
 
 impl App {
     /// Paints everything into `buffer`; returns where the cursor belongs.
@@ -60,12 +75,27 @@ impl App {
             todo_rows = 0;
         }
         let todo = layout::split_bottom(&mut areas.transcript, todo_rows);
-        self.draw_conversation(areas.transcript, buffer, links);
         let mut surface = Surface {
             buffer,
             links,
             theme: &self.theme,
         };
+        let (page, conversation) = start_page(&mut self.transcript, areas.transcript);
+        if page.height > 0 {
+            let start = welcome::Start {
+                model: self.footer.model.as_ref(),
+                permissions: self.footer.permissions,
+                directory: &self.footer.cwd,
+                recent: self.sessions.recent(),
+                is_drawn: !self.linear,
+            };
+            surface.paint(&welcome::rows(page.width, page.height, &start), page);
+        }
+        if conversation.height > 0 {
+            self.transcript
+                .render(conversation, &mut surface, &mut self.pictures);
+            self.transcript.request_highlight(&mut self.highlighter);
+        }
         if widgets.height > 0 {
             surface.paint(&self.plugins.widget_rows(), widgets);
         }
@@ -109,41 +139,6 @@ impl App {
                 step_back(screen, areas, &mut surface);
             }
             self.draw_overlays(buffer, links, now)
-        }
-    }
-
-    /// Paints the conversation. An empty session has the start page, above what osier reports.
-    fn draw_conversation(&mut self, mut page: Rect, buffer: &mut Buffer, links: &Links) {
-        let mut surface = Surface {
-            buffer,
-            links,
-            theme: &self.theme,
-        };
-        let notices = self.transcript.notice_rows(page.width);
-        let conversation = match notices {
-            Some(0) => 0,
-            Some(rows) if rows + welcome::LEAST < page.height => rows,
-            _ => page.height,
-        };
-        let conversation = layout::take_bottom(&mut page, conversation);
-        if page.height > 0 {
-            // A row separates it from the notices.
-            page.height -= u16::from(conversation.height > 0);
-            let Rect { width, height, .. } = page;
-            let start = welcome::Start {
-                model: self.footer.model.as_ref(),
-                permissions: self.footer.permissions,
-                directory: &self.footer.cwd,
-                recent: self.sessions.recent(),
-                is_drawn: !self.linear,
-            };
-            let rows = welcome::rows(width, height, &start);
-            surface.paint(&rows, page);
-        }
-        if conversation.height > 0 {
-            self.transcript
-                .render(conversation, &mut surface, &mut self.pictures);
-            self.transcript.request_highlight(&mut self.highlighter);
         }
     }
 
