@@ -1,5 +1,6 @@
 // A dialog that compares answers in columns; on a phone, one below the other.
 
+import { counts, diff as diffView } from "./diff.js";
 import { el } from "./dom.js";
 import { dollars, duration, plural, tokens } from "./format.js";
 import { show } from "./markdown.js";
@@ -54,7 +55,7 @@ export class ColumnDialog {
 
   /**
    * Shows the column `key`: `{title, state, text, live, error, facts, files, actions}`, where `files` are
-   * `[path, {added, removed}]` and `actions` as above. Unchanged parts are not rendered again.
+   * `[path, {added, removed, diff}]` and `actions` as above. Unchanged parts are not rendered again.
    */
   column(key, { title, state, text, live, error, facts, files = [], actions = [] }) {
     const column = this.#columns.get(key) ?? this.#make(key, title);
@@ -71,18 +72,15 @@ export class ColumnDialog {
     column.error.textContent = error ?? "";
     column.error.hidden = !error;
     column.facts.textContent = facts.filter(Boolean).join(" · ");
-    column.files.replaceChildren(
-      ...files.slice(0, MAX_FILES).map(([path, { added, removed }]) =>
-        el(
-          "li",
-          {},
-          el("span", { class: "path", title: path }, path),
-          el("span", { class: "plus" }, `+${added}`),
-          el("span", { class: "minus" }, `−${removed}`),
-        ),
-      ),
-      ...(files.length > MAX_FILES ? [el("li", { class: "hint" }, `and ${files.length - MAX_FILES} more`)] : []),
-    );
+    // Other files would close the diffs that are open.
+    if (!sameFiles(column.shown, files)) {
+      column.shown = files;
+      const more = files.length - MAX_FILES;
+      column.files.replaceChildren(
+        ...files.slice(0, MAX_FILES).map(([path, changes]) => el("li", {}, changedFile(path, changes))),
+        ...(more > 0 ? [el("li", { class: "hint" }, `and ${more} more`)] : []),
+      );
+    }
     column.files.hidden = files.length === 0;
     column.actions.replaceChildren(
       ...actions.map(({ label, name, kind = "plain", press }) =>
@@ -123,6 +121,58 @@ export class ColumnDialog {
     this.grid.append(column.node);
     return column;
   }
+}
+
+function sameFiles(old, files) {
+  return (
+    old?.length === files.length &&
+    files.every(([path, { added, removed, diff }], place) => {
+      const [oldPath, before] = old[place];
+      return path === oldPath && added === before.added && removed === before.removed && diff === before.diff;
+    })
+  );
+}
+
+/** A file with its diff, which is made when it is opened. */
+function changedFile(path, { added, removed, diff }) {
+  const body = el("div", { class: "change-body" });
+  const node = el(
+    "details",
+    { class: "change" },
+    el(
+      "summary",
+      {},
+      el("span", { class: "turn", "aria-hidden": "true" }, "▸"),
+      el("span", { class: "path", title: path }, path),
+      el("span", { class: "plus" }, `+${added}`),
+      el("span", { class: "minus" }, `−${removed}`),
+    ),
+    body,
+  );
+  node.addEventListener("toggle", () => body.replaceChildren(...changes(path, { added, removed, diff })), { once: true });
+  return node;
+}
+
+/** The diff of a file, and what it lacks: the server limits its size. */
+function changes(path, { added, removed, diff }) {
+  const note = (text) => el("p", { class: "hint" }, text);
+  if (!/^@@ /m.test(diff)) return [note("Binary, or too large to show.")];
+  const shown = counts(diff);
+  const isComplete = shown.added >= added && shown.removed >= removed && endsWithHunk(diff);
+  // The last line may be cut.
+  const view = diffView(isComplete ? diff : diff.slice(0, diff.lastIndexOf("\n") + 1), path);
+  // Landmarks need different names, and both columns can have this file.
+  view.setAttribute("role", "group");
+  return [view, !isComplete && note("Too large to show completely.")].filter(Boolean);
+}
+
+/** Whether the last hunk of a diff has all lines that its header names. */
+function endsWithHunk(diff) {
+  const lines = diff.replace(/\n$/, "").split("\n");
+  const start = lines.findLastIndex((line) => line.startsWith("@@ "));
+  const header = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(lines[start]);
+  const count = (sign) => lines.slice(start + 1).filter((line) => line[0] === sign || line[0] === " ").length;
+  return Boolean(header) && count("-") >= Number(header[1] ?? 1) && count("+") >= Number(header[2] ?? 1);
 }
 
 /** Duration, counts and cost of a column. */

@@ -8,6 +8,12 @@ const INITIAL_LINES = 400;
 /** Longest line that is coloured, in characters. */
 const LONG_LINE = 2_000;
 
+/** Whether line `at` is part of a file header. A changed line can begin like one, such as a removed SQL comment. */
+function isHeader(lines, at) {
+  const start = lines[at].startsWith("+++ ") ? at - 1 : at;
+  return ["--- ", "+++ ", "@@ "].every((begin, place) => lines[start + place]?.startsWith(begin));
+}
+
 /** Rows of a patch: `{kind, number, text, mark}`; `mark` is the changed range of the text. */
 export function rows(patch) {
   const rows = [];
@@ -19,8 +25,9 @@ export function rows(patch) {
     removed = [];
     added.length = 0;
   };
-  for (const line of patch.replace(/\n$/, "").split("\n")) {
-    if (line.startsWith("--- ") || line.startsWith("+++ ")) continue;
+  const lines = patch.replace(/\n$/, "").split("\n");
+  for (const [at, line] of lines.entries()) {
+    if (isHeader(lines, at)) continue;
     const [sign, text] = [line[0], line.slice(1)];
     if (sign !== "+" && sign !== "-") settle();
     if (sign === "@") {
@@ -61,9 +68,9 @@ function markChange(old, now) {
 
 /** Added and removed lines. */
 export function counts(patch) {
-  const count = (sign, head) =>
-    patch.split("\n").filter((line) => line.startsWith(sign) && !line.startsWith(head)).length;
-  return { added: count("+", "+++ "), removed: count("-", "--- ") };
+  const lines = patch.split("\n");
+  const count = (sign) => lines.filter((line, at) => line.startsWith(sign) && !isHeader(lines, at)).length;
+  return { added: count("+"), removed: count("-") };
 }
 
 const SIGNS = { add: "+", del: "−", same: "" };

@@ -1,17 +1,35 @@
 // Comparisons: the last prompt on several models, applying one of them; two branches of a session.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DESKTOP, PHONE, faults, models, picture, play, say, settled, work } from "./support.mjs";
 
 const PLAN = "## A plan\n\n1. Read the file\n2. Change it\n\n```js\nconst plan = true;\n```";
+
+/** Makes a binary file and one whose diff is too large, and removes a line that begins like a header of a diff. */
+const OTHER_FILES = "printf '\\377\\0' > data.bin; seq 1 20000 > numbers.txt; sed -i 1d query.sql";
+
+/** Opens the diff of a file and returns its text. */
+async function diffOf(lane, name) {
+  const file = lane.locator(".change", { hasText: name });
+  await file.locator("summary").click();
+  const body = file.locator(".change-body");
+  await body.locator(".diff, .hint").first().waitFor();
+  return {
+    removed: await body.locator(".del .text").allInnerTexts(),
+    added: (await body.locator(".add .text").allInnerTexts()).slice(0, 3),
+    hints: await body.locator(".hint").allInnerTexts(),
+  };
+}
 
 /** The answers of the models: `quick` sends text, `careful` writes a file, `broken` fails. */
 function answers(model, messages) {
   const last = messages.at(-1);
   if (model === "broken") return { status: 400, error: "this model is out of order" };
   if (model === "quick") return { text: PLAN };
+  const results = messages.slice(messages.findLastIndex(({ role }) => role === "user")).filter(({ role }) => role === "tool");
+  if (results.length === 1) return { tool: "bash", arguments: { command: OTHER_FILES } };
   if (last.role === "tool") return { text: "I have **written** it down." };
   return { tool: "write", arguments: { file_path: "plan.md", content: "one\ntwo\n" } };
 }
@@ -22,7 +40,9 @@ await play(async (stage, serve) => {
     ["phone", PHONE, "dark"],
     ["desktop", DESKTOP, "light"],
   ]) {
-    rmSync(join(work, "plan.md"), { force: true });
+    for (const made of ["plan.md", "data.bin", "numbers.txt"]) rmSync(join(work, made), { force: true });
+    mkdirSync(work, { recursive: true });
+    writeFileSync(join(work, "query.sql"), "-- old\nselect 1;\n");
     const server = await serve(null, { model: "here/quick", permissions: "yolo" });
     const page = await stage.enter(server, size, { colorScheme, reducedMotion: "reduce" });
     await say(page, `make a plan, on a ${name}`);
@@ -52,6 +72,9 @@ await play(async (stage, serve) => {
     assert.equal(await lane("broken").getByRole("button").count(), 0);
     assert.equal(await lane("quick").locator("ol li").count(), 2, "answers are laid out");
     assert.match(await lane("careful").innerText(), /plan\.md[\s\S]*\+2/);
+    assert.deepEqual(await diffOf(lane("careful"), "plan.md"), { removed: [], added: ["one", "two"], hints: [] });
+    assert.deepEqual(await diffOf(lane("careful"), "data.bin"), { removed: [], added: [], hints: ["Binary, or too large to show."] });
+    assert.deepEqual(await diffOf(lane("careful"), "query.sql"), { removed: ["-- old"], added: [], hints: [] });
     assert.equal(existsSync(join(work, "plan.md")), false, "each works in a copy of the files");
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-compared`);
@@ -74,6 +97,14 @@ await play(async (stage, serve) => {
     await page.locator(".user").getByRole("button", { name: "More actions" }).click();
     await page.getByRole("menuitem", { name: "Compare branches" }).click();
     await board.getByRole("article", { name: /current/ }).getByText("written").waitFor();
+    const current = board.getByRole("article", { name: /current/ });
+    assert.deepEqual(await diffOf(current, "plan.md"), { removed: [], added: ["one", "two"], hints: [] });
+    assert.deepEqual(await diffOf(current, "numbers.txt"), {
+      removed: [],
+      added: ["1", "2", "3"],
+      hints: ["Too large to show completely."],
+    });
+    assert.deepEqual(await diffOf(current, "data.bin"), { removed: [], added: [], hints: ["Binary, or too large to show."] });
     while ((await board.getByRole("article").getByText("A plan").count()) === 0)
       await board.getByRole("button", { name: /^Compare with branch/ }).click();
     assert.deepEqual(await faults(page), []);
