@@ -8,7 +8,7 @@ import { DESKTOP, PHONE, faults, models, picture, play, say, settled, work } fro
 const PLAN = "## A plan\n\n1. Read the file\n2. Change it\n\n```js\nconst plan = true;\n```";
 
 /** Makes a binary file and one whose diff is too large, and removes a line that begins like a header of a diff. */
-const OTHER_FILES = "printf '\\377\\0' > data.bin; seq 1 20000 > numbers.txt; sed -i 1d query.sql";
+const OTHER_FILES = "printf 'a\\0' > data.bin; seq 1 20000 > numbers.txt; sed -i 1d query.sql";
 
 /** Opens the diff of a file and returns its text. */
 async function diffOf(lane, name) {

@@ -83,7 +83,10 @@ fn diff(path: &Path, old: Option<String>, new: Option<String>) -> FileChanges {
 fn text(path: &Path) -> Option<String> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Some(String::new()),
-        Ok(file) if file.len() <= DIFF_BYTES => regular_file::read_text(path, DIFF_BYTES).ok(),
+        Ok(file) if file.len() <= DIFF_BYTES => {
+            let text = regular_file::read_text(path, DIFF_BYTES).ok();
+            text.filter(|text| !text.contains('\0'))
+        }
         _ => None,
     }
 }
