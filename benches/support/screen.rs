@@ -40,16 +40,22 @@ pub(crate) struct Screen {
 impl Screen {
     /// Draws an empty session.
     pub(crate) fn start() -> Self {
+        let kind = TerminalKind::detect(|_| None);
+        Self::start_in(&Settings::default().theme, &kind)
+    }
+
+    /// Draws an empty session in this theme on this terminal.
+    pub(crate) fn start_in(theme: &str, kind: &TerminalKind) -> Self {
         let home = tempfile::tempdir().unwrap();
         let folders = Folders::under(home.path());
         let settings = Settings::default();
-        let looks = Appearance::new(&folders, &TerminalKind::detect(|_| None));
+        let looks = Appearance::new(&folders, kind);
         let features = Features {
             synchronized: true,
             ..Features::default()
         };
         let app = App::new(AppOptions {
-            theme: looks.theme(&settings.theme).0,
+            theme: looks.theme(theme).0,
             keymap: looks.keymap(&settings.keymap).0,
             // Code stays plain, because another thread highlights it.
             highlighter: Highlighter::new(|_| {}),

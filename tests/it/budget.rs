@@ -10,6 +10,8 @@ mod screen;
 use std::time::Duration;
 
 use osier_term::frame::Features;
+use osier_term::terminal::TerminalKind;
+use osier_term::theme::ColourDepth;
 
 use screen::Screen;
 
@@ -197,4 +199,23 @@ fn bytes_of_ticks_keys_and_rows() {
     holds("bytes of a page", screen.frame() as f64, 650.0);
     screen.writer.repaint();
     holds("bytes of a full repaint", screen.frame() as f64, 2600.0);
+}
+
+#[test]
+fn bytes_of_typing_on_the_panel() {
+    let mut kind = TerminalKind::detect(|_| None);
+    kind.depth = ColourDepth::True;
+    let mut screen = Screen::start_in("dark", &kind);
+    screen.press("a");
+    screen.frame();
+    screen.press("b");
+    holds("bytes of a typed key", screen.frame() as f64, 1.0);
+    screen.begin_answer();
+    screen.frame();
+    screen.press("c");
+    screen.frame();
+    screen.advance_to_next_change();
+    holds("bytes of a tick after a key", screen.frame() as f64, 48.0);
+    screen.press("d");
+    holds("bytes of a key after a tick", screen.frame() as f64, 35.0);
 }

@@ -203,10 +203,9 @@ export class Composer {
   async #submit(followUp) {
     const text = this.field.value.trim();
     const images = this.#images.map(({ data }) => ({ data }));
-    if ((!text && images.length === 0) || this.form.ariaBusy === "true") return;
+    if (!text && images.length === 0) return;
     this.voice?.stop();
     const [pictures, editing] = [this.#images, this.#editing];
-    this.form.ariaBusy = "true";
     this.clear();
     try {
       await this.send({ text, images, editing, followUp });
@@ -218,8 +217,6 @@ export class Composer {
       this.insert(text);
       if (editing) this.edit(editing);
       showError(error);
-    } finally {
-      this.form.ariaBusy = "false";
     }
   }
 

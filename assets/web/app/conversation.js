@@ -45,6 +45,8 @@ export class Conversation extends EventTarget {
   ready = false;
   #buffer = null;
   #keys = 0;
+  /** Settles when the last prompt is answered. */
+  #sent = Promise.resolve();
 
   constructor(connection, id) {
     super();
@@ -71,14 +73,33 @@ export class Conversation extends EventTarget {
     return this.connection.command(this.id, { type, ...parameters });
   }
 
-  /** Sends a prompt. If it cannot be stored, `unstored` follows. */
-  prompt(parameters) {
+  /**
+   * Sends a prompt after the earlier ones; instead of the prompt `edited`, on a new branch. If it cannot be stored,
+   * `unstored` follows.
+   */
+  prompt(parameters, { edited, followUp }) {
     this.unconfirmed.push(parameters.message);
     this.emit("pending");
-    return this.ask("prompt", parameters).catch((error) => {
+    const sent = this.#sent.then(async () => {
+      if (edited) await this.ask("move_to", { entryId: edited });
+      // Whether the agent runs is known when the prompt before is answered.
+      const streamingBehavior = this.running ? (followUp ? "followUp" : "steer") : undefined;
+      return this.ask("prompt", { ...parameters, streamingBehavior });
+    });
+    this.#sent = sent.catch(() => {});
+    return sent.catch((error) => {
       this.confirmPrompt(parameters.message);
       throw error;
     });
+  }
+
+  /** Reads the MCP servers. An event that arrives meanwhile is newer than the response. */
+  async readServers() {
+    const before = this.servers;
+    const { servers } = await this.ask("list_mcp_servers");
+    if (this.servers !== before) return;
+    this.servers = servers;
+    this.emit("servers");
   }
 
   /** A prompt is in the conversation. If its text was changed on the way, it is the oldest. */

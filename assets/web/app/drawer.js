@@ -196,14 +196,11 @@ export class Drawer {
     const act = (name, action) => conversation.ask("mcp_server", { name, action }).catch(showError);
     const list = new ServerList(act);
     const node = section("MCP servers", "", list.node);
-    const show = (this.#updates.servers = () => {
+    this.#updates.servers = () => {
       list.show(conversation.servers);
       node.hidden = conversation.servers.length === 0;
-    });
-    conversation.ask("list_mcp_servers").then(
-      ({ servers }) => ((conversation.servers = servers), show()),
-      () => {},
-    );
+    };
+    conversation.readServers().catch(() => {});
     return node;
   }
 

@@ -252,18 +252,16 @@ class Page {
         severity: "warning",
         action: { label: "Take control", press: () => this.presence.takeOver() },
       });
-    if (editing) {
-      if (conversation.running) throw new Error("Stop the agent first, then send it again.");
-      await conversation.ask("move_to", { entryId: editing.entryId });
-    }
-    if (text.startsWith("!") && images.length === 0)
+    if (editing && conversation.running) throw new Error("Stop the agent first, then send it again.");
+    if (text.startsWith("!") && images.length === 0) {
+      if (editing) await conversation.ask("move_to", { entryId: editing.entryId });
       return conversation.ask("bash", {
         command: text.replace(/^!+/, "").trim(),
         excludeFromContext: text.startsWith("!!"),
       });
+    }
     const attachments = editing?.message.attachments ?? [];
-    const streamingBehavior = conversation.running ? (followUp ? "followUp" : "steer") : undefined;
-    await conversation.prompt({ message: text, images, attachments, streamingBehavior });
+    await conversation.prompt({ message: text, images, attachments }, { edited: editing?.entryId, followUp });
   }
 
   /** The card of a failed run. */

@@ -43,7 +43,7 @@ export class Suggestions {
     });
     field.setAttribute("aria-autocomplete", "list");
     field.setAttribute("aria-controls", "suggestions");
-    field.addEventListener("blur", () => setTimeout(() => this.close(), 150));
+    field.addEventListener("blur", () => setTimeout(() => document.activeElement !== field && this.close(), 150));
   }
 
   /** The text has changed. */

@@ -26,6 +26,7 @@ impl Default for Settings {
             mouse: true,
             exit_output: ExitOutput::Answer,
             show_thinking: true,
+            turn_summary: true,
             reduced_motion: false,
             screen_reader: false,
             side_panel: false,

@@ -79,6 +79,8 @@ pub struct Settings {
     /// What stays in the scrollback on exit.
     pub exit_output: ExitOutput,
     pub show_thinking: bool,
+    /// Whether a line below each turn says what it took.
+    pub turn_summary: bool,
     pub reduced_motion: bool,
     /// Whether the screen is laid out for screen readers.
     pub screen_reader: bool,

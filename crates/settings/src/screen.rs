@@ -43,6 +43,17 @@ pub enum ExitOutput {
     Transcript,
 }
 
+impl ExitOutput {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "nothing" => Some(Self::Nothing),
+            "answer" => Some(Self::Answer),
+            "transcript" => Some(Self::Transcript),
+            _ => None,
+        }
+    }
+}
+
 /// A part of the footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FooterPart {

@@ -119,13 +119,7 @@ pub const SETTINGS: &[Setting] = &[
         form: Word(&["nothing", "answer", "transcript"]),
         description: "What stays in the terminal after exit.",
         take: Plain(|settings, value| {
-            settings.exit_output = match value.as_str()? {
-                "nothing" => ExitOutput::Nothing,
-                "answer" => ExitOutput::Answer,
-                "transcript" => ExitOutput::Transcript,
-                _ => return None,
-            };
-            Some(())
+            ExitOutput::from_name(value.as_str()?).map(|output| settings.exit_output = output)
         }),
     },
     flag(
@@ -133,6 +127,12 @@ pub const SETTINGS: &[Setting] = &[
         "true",
         "Whether thinking is expanded at first.",
         |settings, value| value.as_bool().map(|value| settings.show_thinking = value),
+    ),
+    flag(
+        "turn_summary",
+        "true",
+        "Show the model, the duration, the tools and the cost below each turn.",
+        |settings, value| value.as_bool().map(|value| settings.turn_summary = value),
     ),
     flag(
         "reduced_motion",

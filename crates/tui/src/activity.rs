@@ -265,12 +265,16 @@ impl Activity {
             } else {
                 Token::Success
             };
-            let separator = if row.spans.is_empty() { "" } else { "  " };
-            row.push(separator, token);
+            if !self.linear || !row.spans.is_empty() {
+                row.push("  ", token);
+            }
             let line = text::single_line(&toast.text);
             row.spans.extend(sentence(&line, token));
         }
         if let Some(hint) = self.hint.as_ref().filter(|_| row.spans.is_empty()) {
+            if !self.linear {
+                row.push("  ", Token::Muted);
+            }
             row.push(hint.clone(), Token::Muted);
         }
         let width = usize::from(width);

@@ -362,7 +362,7 @@ impl Footer {
                 PermissionMode::Yolo => Token::Footer,
                 _ => Token::Warning,
             };
-            Span::new(self.chip(), Face::from(token).on(Token::User))
+            Span::new(self.chip(), Face::from(token).on(Token::Chip))
         };
         if self.read_only {
             return vec![

@@ -59,6 +59,20 @@ pub(crate) fn divide(screen: Rect, editor: u16, queue: u16, questions: u16) -> A
     }
 }
 
+/// The place of the footer's text: where the text of the editor begins, and not up to the edge of the panel.
+pub(crate) fn footer_text(footer: Rect, linear: bool) -> Rect {
+    const START: u16 = 2;
+    const END: u16 = 1;
+    if linear {
+        return footer;
+    }
+    Rect {
+        x: footer.x + START,
+        width: footer.width.saturating_sub(START + END),
+        ..footer
+    }
+}
+
 /// Takes `rows` from the bottom of `area`, at most a third of it.
 pub(crate) fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height / 3);

@@ -37,6 +37,26 @@ impl Surface<'_> {
         }
     }
 
+    /// The background of a token, where the theme and the terminal have one.
+    pub(crate) fn background(&self, token: Token) -> Option<Color> {
+        let background = self.theme.style(Face::from(token)).bg?;
+        (background != Color::Reset).then_some(background)
+    }
+
+    /// Gives cells of an area without a background the one of a token.
+    pub(crate) fn paint_background(&mut self, area: Rect, token: Token) {
+        let Some(background) = self.background(token) else {
+            return;
+        };
+        for position in area.intersection(self.buffer.area).positions() {
+            if let Some(cell) = self.buffer.cell_mut(position)
+                && cell.bg == Color::Reset
+            {
+                cell.bg = background;
+            }
+        }
+    }
+
     /// Gives cells that have no colours of their own those of the theme.
     pub(crate) fn paint_ground(&mut self) {
         let base = self.theme.base();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use osier_llm::TurnStatus;
 use osier_llm::scripted::{Gate, Script};
 use osier_protocol::Event;
+use osier_settings::Settings;
 use osier_term::input::InputEvent;
 use osier_tui::Effect;
 use serde_json::json;
@@ -169,7 +170,7 @@ async fn final_failure_shows_the_reason_and_can_be_retried() {
 async fn toast_disappears() {
     let mut screen = Screen::new(60, 12).start().await;
     screen.press("ctrl+x");
-    assert_eq!(screen.row(8), "no answer to copy yet");
+    assert_eq!(screen.row(8), "  no answer to copy yet");
     let gone = screen.app.next_change(screen.now).decoration.unwrap();
     screen.now = gone;
     assert_eq!(screen.row(8), "");
@@ -253,4 +254,45 @@ async fn partial_answer_stays_while_a_retry_waits_and_after_its_interrupt() {
     assert!(shown.contains("The first half"), "{shown}");
     assert!(shown.contains("interrupted"), "{shown}");
     assert!(!shown.contains("partial answer: "), "{shown}");
+}
+
+/// The rows of turn summaries, without the duration.
+fn summaries(screen: &mut Screen) -> Vec<String> {
+    let shown = screen.conversation();
+    let rows = shown.lines().filter(|row| row.contains(" · "));
+    let parts = rows.map(|row| row.split(" · ").collect::<Vec<&str>>());
+    let parts = parts.map(|mut parts| {
+        assert!(parts[1].ends_with('s'), "{parts:?} has a duration");
+        parts.remove(1);
+        parts.join(" · ")
+    });
+    parts.collect()
+}
+
+#[tokio::test]
+async fn each_turn_ends_with_its_model_duration_and_tools() {
+    let script = Script::new()
+        .turn(|turn| {
+            turn.tool("bash", json!({"command": "echo one"}))
+                .tool("bash", json!({"command": "echo two"}))
+        })
+        .turn(|turn| turn.text("Both ran."))
+        .turn(|turn| turn.text("Nothing to run."));
+    let mut screen = Screen::new(60, 24)
+        .script(script)
+        .settings(|settings| settings.turn_summary = true)
+        .start()
+        .await;
+    screen.send("run").settled().await;
+    screen.send("again").settled().await;
+    assert_eq!(summaries(&mut screen), ["  mock · 2 tools", "  mock"]);
+    let hidden = Settings {
+        turn_summary: false,
+        ..Settings::default()
+    };
+    screen.app.take_settings(&hidden);
+    assert_eq!(
+        screen.conversation(),
+        "▌ run\n\n● bash echo one\n  one\n\n● bash echo two\n  two\n\n  Both ran.\n\n▌ again\n\n  Nothing to run."
+    );
 }

@@ -208,6 +208,11 @@ impl Builder {
     }
 }
 
+/// The row of the screen with the start of the editor's text; `None` while something covers it.
+fn first_editor_row(rows: &[&str]) -> Option<usize> {
+    rows.iter().rposition(|row| row.starts_with('❯'))
+}
+
 impl Screen {
     #[expect(
         clippy::new_ret_no_self,
@@ -221,7 +226,11 @@ impl Screen {
             size: (columns, rows),
             script: Script::default(),
             place,
-            settings: Settings::default(),
+            settings: Settings {
+                // Durations differ from run to run.
+                turn_summary: false,
+                ..Settings::default()
+            },
             environment: BTreeMap::new(),
             depth: ColourDepth::True,
             session: SessionChoice::New,
@@ -326,8 +335,8 @@ impl Screen {
     pub(super) fn conversation(&mut self) -> String {
         let screen = self.screen();
         let rows: Vec<&str> = screen.lines().collect();
-        let rule = rows.iter().rposition(|row| row.starts_with("──"));
-        let end = rule.unwrap_or(rows.len()).saturating_sub(1);
+        let editor = first_editor_row(&rows);
+        let end = editor.map_or(rows.len(), |editor| editor - 1) - 1;
         rows[..end].join("\n").trim_end().to_owned()
     }
 
@@ -335,11 +344,10 @@ impl Screen {
     pub(super) fn editor(&mut self) -> String {
         let screen = self.screen();
         let rows: Vec<&str> = screen.lines().collect();
-        let rule = rows.iter().rposition(|row| row.starts_with("──"));
-        let Some(rule) = rule else {
+        let Some(first) = first_editor_row(&rows) else {
             return self.app.prompt.editor.text();
         };
-        let rows = rows[rule + 1..rows.len() - 1].iter();
+        let rows = rows[first..rows.len() - 1].iter();
         let texts = rows.map(|row| row.trim_start_matches('❯').strip_prefix(' ').unwrap_or(row));
         let texts: Vec<&str> = texts
             .map(|row| row.strip_prefix(' ').unwrap_or(row))
@@ -348,7 +356,8 @@ impl Screen {
     }
 
     pub(super) fn footer(&mut self) -> String {
-        self.row(usize::from(self.size.1) - 1)
+        let row = self.row(usize::from(self.size.1) - 1);
+        row.trim_start().to_owned()
     }
 
     /// The screen with the style of every cell: a letter for each style, a dot for the default style.

@@ -113,6 +113,21 @@ await play(async (stage, serve) => {
   await say(page, "!echo by hand");
   await page.locator(".tool .output", { hasText: "by hand" }).waitFor();
 
+  // Messages that are sent at once: none is lost, and they keep their order.
+  await page.evaluate(() => {
+    const field = document.querySelector("#prompt");
+    for (const text of ["/name Sent at once", "the first of two", "the second of two"]) {
+      field.value = text;
+      field.dispatchEvent(new Event("input"));
+      field.form.requestSubmit();
+    }
+  });
+  await page.locator("#title", { hasText: "Sent at once" }).waitFor();
+  await page.locator(".prompt-text", { hasText: "the second of two" }).waitFor();
+  await settled(page);
+  const prompts = await page.locator(".prompt-text").allInnerTexts();
+  assert.deepEqual(prompts.slice(-2), ["the first of two", "the second of two"]);
+
   // Light and dark; the choice is stored.
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await ground();
@@ -136,5 +151,5 @@ await play(async (stage, serve) => {
   await page.getByRole("button", { name: "New session" }).click();
   await page.locator(".start").waitFor();
   await page.locator("#side .session-open", { hasText: "My <i>session</i>" }).click();
-  await page.locator(".answer", { hasText: "Seen." }).waitFor();
+  await page.locator(".answer", { hasText: "Seen." }).first().waitFor();
 });

@@ -6,12 +6,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::{App, linear};
+use crate::footer::Footer;
 use crate::keymap::hints;
 use crate::layout::{self, Areas};
 use crate::side_panel::Shared;
 use crate::surface::Surface;
 use crate::transcript::Transcript;
-use crate::{search, welcome};
+use crate::{prompt, search, welcome};
 use osier_term::component::View;
 use osier_term::face::Token;
 use osier_term::frame::Links;
@@ -113,7 +114,7 @@ impl App {
         self.questions
             .draw(areas.questions, &self.keymap, &mut surface);
         let cursor = self.prompt.draw_editor(areas, self.linear, &mut surface);
-        surface.paint(&[self.footer.row(areas.footer.width)], areas.footer);
+        draw_footer(&self.footer, areas, &mut surface);
         let shared = Shared {
             todo: &self.todo,
             servers: &self.footer.code_servers,
@@ -209,6 +210,18 @@ impl App {
             seen.filter(|_| self.prompt.editor.is_choosing())
                 .unwrap_or(typing),
         )
+    }
+}
+
+/// Draws the footer, and the panel that it shares with the editor.
+fn draw_footer(footer: &Footer, areas: Areas, surface: &mut Surface<'_>) {
+    let text = layout::footer_text(areas.footer, footer.linear);
+    surface.paint(&[footer.row(text.width)], text);
+    if footer.linear {
+        return;
+    }
+    for area in [areas.rule, areas.editor, areas.footer] {
+        surface.paint_background(area, prompt::PANEL);
     }
 }
 

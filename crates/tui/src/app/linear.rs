@@ -19,6 +19,7 @@ impl App {
         let linear = settings.screen_reader;
         self.linear = linear;
         self.transcript.set_linear(linear);
+        self.transcript.show_turn_summaries(settings.turn_summary);
         self.activity.set_linear(linear);
         self.footer.linear = linear;
         self.side_panel.set_on(settings.side_panel);

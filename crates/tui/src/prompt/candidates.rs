@@ -11,7 +11,7 @@ use crate::command::{find_slash, slash_commands};
 use osier_base::text;
 use osier_protocol::{AddedCommand, ProjectSymbol};
 
-/// Candidates shown at most.
+/// Files and symbols shown at most.
 pub(super) const CANDIDATE_LIMIT: usize = 20;
 /// Of them, for symbols if there are so many.
 const SYMBOLS: usize = 8;
@@ -94,7 +94,9 @@ pub(super) fn commands(
                 [slash.name].into_iter().chain(aliases)
             });
             let names = names.chain(added.iter().map(|command| command.name.as_str()));
-            let candidates = ranked(query, names, |name| command_candidate(name, added));
+            let candidates = ranked(query, names, usize::MAX, |name| {
+                command_candidate(name, added)
+            });
             (0..query.len() + 1, candidates)
         }
         Word::Argument {
@@ -110,10 +112,12 @@ pub(super) fn commands(
                     known.values.iter().map(String::as_str).collect()
                 }
             };
-            let candidates = ranked(argument, values.into_iter(), |value| Candidate {
-                text: value.to_owned(),
-                label: value.to_owned(),
-                detail: String::new(),
+            let candidates = ranked(argument, values.into_iter(), usize::MAX, |value| {
+                Candidate {
+                    text: value.to_owned(),
+                    label: value.to_owned(),
+                    detail: String::new(),
+                }
             });
             (*start..start + argument.len(), candidates)
         }
@@ -155,7 +159,8 @@ pub(super) fn files(
     let Word::File { query, start } = word else {
         return None;
     };
-    let mut candidates = ranked(query, others.iter().map(String::as_str), file_candidate);
+    let others = others.iter().map(String::as_str);
+    let mut candidates = ranked(query, others, CANDIDATE_LIMIT, file_candidate);
     candidates.extend(found.iter().map(|path| file_candidate(path)));
     candidates.truncate(CANDIDATE_LIMIT - symbols.len().min(SYMBOLS));
     candidates.extend(symbols.iter().map(|symbol| symbol_candidate(symbol)));
@@ -244,14 +249,15 @@ pub(super) fn common_prefix(candidates: &[Candidate]) -> &str {
     prefix
 }
 
-/// The best fuzzy matches, best first; without a query the first ones as they come.
+/// The best fuzzy matches, best first; without a query the first ones as they come. At most `limit`.
 fn ranked<'a>(
     query: &str,
     names: impl Iterator<Item = &'a str>,
+    limit: usize,
     candidate: impl Fn(&'a str) -> Candidate,
 ) -> Vec<Candidate> {
     if query.is_empty() {
-        return names.take(CANDIDATE_LIMIT).map(candidate).collect();
+        return names.take(limit).map(candidate).collect();
     }
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
     let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
@@ -271,7 +277,7 @@ fn ranked<'a>(
     });
     scored
         .into_iter()
-        .take(CANDIDATE_LIMIT)
+        .take(limit)
         .map(|(_, _, name)| candidate(name))
         .collect()
 }

@@ -15,6 +15,8 @@ use osier_term::images::{ImageStore, RowState};
 use osier_term::keymap::Keymap;
 use osier_term::row::{Row, Span};
 
+/// The background of the editor and the footer.
+pub(crate) const PANEL: Token = Token::User;
 /// The mark before the prompt.
 const PROMPT_MARK: &str = "❯ ";
 /// Rows of the list that completes.
@@ -48,7 +50,7 @@ impl Prompt {
         surface.paint(&rows, areas.queue);
     }
 
-    /// Draws the rule and the text; returns where the cursor belongs. A linear screen has a word for the rule.
+    /// Draws the text and the row above it; returns where the cursor belongs.
     pub(crate) fn draw_editor(
         &mut self,
         areas: Areas,
@@ -65,22 +67,12 @@ impl Prompt {
         self.area = area;
         let (rows, cursor) = self.editor.rows(area.width, area.height);
         surface.paint(&rows, area);
-        let (border, mark) = if is_shell {
-            (Token::Warning, Token::Warning)
+        let mark = if is_shell {
+            Token::Warning
         } else {
-            (Token::Border, Token::Accent)
+            Token::Accent
         };
-        let (above, below) = self.editor.hidden_rows();
-        let mut rule = "─".repeat(usize::from(areas.rule.width));
-        if linear {
-            "Message:".clone_into(&mut rule);
-        }
-        if above + below > 0 {
-            let note = format!("── {above} rows above, {below} below ");
-            let rest = usize::from(areas.rule.width).saturating_sub(text::width(&note));
-            rule = format!("{note}{}", "─".repeat(rest));
-        }
-        let rule = self.with_mode(Row::plain(rule, border), border, areas.rule.width);
+        let rule = self.rule(areas.rule.width, linear, surface);
         surface.paint(&[rule], areas.rule);
         let mark_area = Rect {
             width: mark_width,
@@ -94,19 +86,33 @@ impl Prompt {
         }
     }
 
-    /// The rule above the editor with its mode at the right.
-    fn with_mode(&self, rule: Row, border: Token, width: u16) -> Row {
-        let Some(label) = self.editor.modal().label() else {
-            return rule;
+    /// The row above the text: how many rows are hidden, and the editing mode at the right. Without colours for the
+    /// panel, it is a rule; on a linear screen, a word.
+    fn rule(&self, width: u16, linear: bool, surface: &Surface<'_>) -> Row {
+        let has_panel = surface.background(PANEL).is_some();
+        let (line, face) = match (has_panel && !linear, self.editor.is_shell()) {
+            (true, _) => (" ", Token::Muted),
+            (false, true) => ("─", Token::Warning),
+            (false, false) => ("─", Token::Border),
         };
-        let label = format!(" {label} ");
-        let room = usize::from(width).saturating_sub(text::width(&label) + 2);
-        let line = text::take_width(&rule.text(), room).to_owned();
-        Row::new(vec![
-            Span::new(line, border),
-            Span::new(label, Token::Accent),
-            Span::new("──", border),
-        ])
+        let (above, below) = self.editor.hidden_rows();
+        let start = match (above + below, linear) {
+            (0, true) => "Message:".to_owned(),
+            (0, false) => String::new(),
+            _ => format!("{line}{line} {above} rows above, {below} below "),
+        };
+        let label = self.editor.modal().label();
+        let label = label.map_or_else(String::new, |label| format!(" {label} "));
+        let end = if label.is_empty() || linear { 0 } else { 2 };
+        let room = usize::from(width).saturating_sub(text::width(&label) + end);
+        let start = text::take_width(&start, room);
+        let rest = if linear { 0 } else { room - text::width(start) };
+        let mut row = Row::plain(format!("{start}{}", line.repeat(rest)), face);
+        if !label.is_empty() {
+            row.push(label, Token::Accent);
+            row.push(line.repeat(end), face);
+        }
+        row
     }
 
     /// The cell of the text at a cell of the screen; none outside of the editor.

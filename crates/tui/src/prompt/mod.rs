@@ -25,6 +25,7 @@ use crate::overlays::Overlays;
 use crate::transcript::Transcript;
 use attachments::{Attachments, dropped_pictures};
 use completion::Missing;
+pub(crate) use draw::PANEL;
 pub(crate) use editor::Editor;
 use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
 use osier_base::parts::Parts;

@@ -15,6 +15,7 @@ pub(crate) const OF_THE_SCREEN: &[&str] = &[
     "mouse",
     "exit_output",
     "show_thinking",
+    "turn_summary",
     "reduced_motion",
     "screen_reader",
     "side_panel",

@@ -30,6 +30,8 @@ const PROMPT_ROWS: u16 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CellStyle {
     pub show_thinking: bool,
+    /// Lines below the turns.
+    pub turn_summaries: bool,
     pub expand_tools: bool,
     /// Pixels of a cell, where pictures are shown.
     pub cell: Option<(u16, u16)>,
@@ -382,10 +384,11 @@ impl Cell {
                 let expanded = self.expanded.unwrap_or(style.expand_tools);
                 shell.rows(width, expanded, style)
             }
-            Body::Turn(line) => vec![Row::plain(
-                text::truncate(line, usize::from(width)).into_owned(),
-                Token::Muted,
-            )],
+            Body::Turn(_) if !style.turn_summaries => Vec::new(),
+            Body::Turn(line) => {
+                let line = text::truncate(line, usize::from(width)).into_owned();
+                vec![Row::default(), Row::plain(line, Token::Muted)]
+            }
             Body::Notice(notice) => notice_rows(notice, width, style.linear),
             Body::Lines(lines) => {
                 let mut rows = Vec::with_capacity(lines.len());
@@ -572,6 +575,7 @@ mod tests {
         let mut cell = Cell::new(Body::User(UserMessage::new(text, 0)));
         let style = CellStyle {
             show_thinking: false,
+            turn_summaries: true,
             expand_tools: false,
             cell: None,
             expand_key: None,

@@ -168,6 +168,7 @@ mod tests {
     fn an_image_that_cannot_be_shown_has_a_reason() {
         let style = CellStyle {
             show_thinking: true,
+            turn_summaries: true,
             expand_tools: false,
             cell: Some((9, 18)),
             expand_key: None,

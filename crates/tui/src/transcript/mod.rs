@@ -133,6 +133,7 @@ impl Transcript {
             position: Position::Follow,
             style: CellStyle {
                 show_thinking,
+                turn_summaries: true,
                 expand_tools: false,
                 cell: None,
                 expand_key: None,
@@ -290,6 +291,10 @@ impl Transcript {
     pub fn toggle_thinking(&mut self) {
         self.style.show_thinking = !self.style.show_thinking;
         self.clear_overrides();
+    }
+
+    pub fn show_turn_summaries(&mut self, show: bool) {
+        self.style.turn_summaries = show;
     }
 
     pub fn show_thinking(&mut self, show: bool) {

@@ -222,9 +222,14 @@ impl Strip {
         }
     }
 
-    /// Whether there are messages before the cell, loaded or not: then a blank row separates it from them.
+    /// Whether there are messages before the cell, loaded or not: then a blank row separates it from them. The line
+    /// below a turn has a row of its own for that, because it can be hidden.
     pub(super) fn gap(&self, cell: usize) -> usize {
-        usize::from(cell > 0 || self.earlier)
+        let is_turn = matches!(
+            self.cells.get(cell).map(|cell| &cell.body),
+            Some(Body::Turn(_))
+        );
+        usize::from((cell > 0 || self.earlier) && !is_turn)
     }
 
     /// The cells of the message stored as `entry`, or of the calls it is the result of.

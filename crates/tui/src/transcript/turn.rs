@@ -1,10 +1,7 @@
-//! What a turn took: the line below the last answer of a turn that was not short.
+//! What a turn took: the line below its last answer.
 
 use osier_base::{clock, text};
 use osier_llm::{AssistantMessage, StopReason};
-
-/// Milliseconds from which on a turn is worth a line.
-const LONG: i64 = 10_000;
 
 /// What happened since a prompt.
 #[derive(Debug, Default)]
@@ -24,18 +21,18 @@ impl Turn {
         }
     }
 
-    /// Counts an answer. The line, if the turn ends with it and was long: `model · 1m 04s · 3 tools · $0.012`.
+    /// Counts an answer. The line, if the turn ends with it: `model · 1m 04s · 3 tools · $0.012`.
     pub(super) fn count(&mut self, answer: &AssistantMessage) -> Option<String> {
         self.tools += answer.tool_calls().count();
         self.cost += answer.usage.cost.total;
         let end = answer.timestamp.saturating_add_unsigned(answer.duration_ms);
         let took = end - self.since?;
-        if answer.stop_reason != StopReason::Stop || took < LONG {
+        if answer.stop_reason != StopReason::Stop {
             return None;
         }
         let mut parts = vec![
             text::single_line(&answer.model),
-            clock::human_duration(took.unsigned_abs()),
+            clock::human_duration(took.max(0).unsigned_abs()),
         ];
         if self.tools > 0 {
             parts.push(text::counted(self.tools, "tool", "tools"));
@@ -75,12 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_turn_ends_with_what_it_took() {
+    fn a_turn_ends_with_what_it_took() {
         let mut turn = Turn::since(1000);
         assert_eq!(turn.count(&answer(2000, true)), None);
         let line = turn.count(&answer(63_500, false));
         assert_eq!(line.as_deref(), Some("m-1 · 1m 04s · 2 tools · $0.008"));
-        assert_eq!(Turn::since(1000).count(&answer(5000, false)), None);
+        let short = Turn::since(1000).count(&answer(5000, false));
+        assert_eq!(short.as_deref(), Some("m-1 · 5.5s · $0.004"));
         assert_eq!(Turn::default().count(&answer(63_500, false)), None);
     }
 }

@@ -209,7 +209,8 @@ impl Program {
         }
         // Model servers, the date and the system of this machine do not matter.
         let path = place.path().join("home/settings.toml");
-        let settings = "discover_local_models = false\ndescribe_environment = false\n";
+        let settings = "discover_local_models = false\ndescribe_environment = false\n\
+             turn_summary = false\n";
         fs::write(path, settings).unwrap();
         Setup {
             place,

@@ -145,20 +145,15 @@ fn script() -> String {
     format!(r#"{{"turns": [{{"repeat": true, "steps": [{step}]}}]}}"#)
 }
 
-/// Resizes and waits for the complete frame: the rule above the editor, or the lower side of a box, and the last row are
-/// as wide as the screen. The last row of a frame is written last.
+/// Resizes and waits for the complete frame: the last row, which is written last, is as wide as the screen. A column of
+/// the panel follows its text.
 fn resized(glass: &mut dyn Glass, (columns, rows): (u16, u16)) {
     glass.resize(columns, rows);
-    let rule = "─".repeat(columns.into());
     glass.until(&format!("{columns} columns"), &|screen| {
         let last = screen.lines().rfind(|line| !line.is_empty());
-        let is_wide = |line: &str| {
-            line == rule || line.starts_with('╰') && line.chars().count() == usize::from(columns)
-        };
-        screen.lines().any(is_wide)
-            && last.is_some_and(|line| {
-                line.ends_with(MODEL) && line.chars().count() == usize::from(columns)
-            })
+        last.is_some_and(|line| {
+            line.ends_with(MODEL) && line.chars().count() + 1 == usize::from(columns)
+        })
     });
 }
 
