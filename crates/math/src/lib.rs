@@ -29,7 +29,7 @@ const MAX_DEPTH: usize = 24;
 /// assert_eq!(osier_math::lines("5 and 10"), None);
 /// ```
 pub fn lines(latex: &str) -> Option<Vec<String>> {
-    if latex.len() > MAX_BYTES || !is_math(latex) {
+    if latex.len() > MAX_BYTES || !is_formula(latex) {
         return None;
     }
     let mut reader = Reader {
@@ -52,7 +52,7 @@ pub fn lines(latex: &str) -> Option<Vec<String>> {
 }
 
 /// Whether text between dollars is a formula. Prices and names of variables are not.
-fn is_math(latex: &str) -> bool {
+pub fn is_formula(latex: &str) -> bool {
     let latex = latex.trim();
     let single = latex.chars().count() == 1 && latex.chars().all(char::is_alphabetic);
     single || latex.contains(['\\', '^', '_', '=', '<', '>', '+', '*']) || {
@@ -61,12 +61,18 @@ fn is_math(latex: &str) -> bool {
     }
 }
 
-/// Replaces `\(…\)` and `\[…\]` by `$$…$$` outside of code. The length stays the same.
+/// Replaces `\(…\)` and `\[…\]` by `$$…$$` outside of code, if [`lines`] can convert the formula. The length stays the
+/// same.
 ///
 /// ```
 /// assert_eq!(osier_math::with_dollars(r"so \(x\) is"), "so $$x$$ is");
 /// ```
 pub fn with_dollars(source: &str) -> Cow<'_, str> {
+    with_dollars_if(source, |latex| lines(latex).is_some())
+}
+
+/// Like [`with_dollars`], for the formulas that `accepts` takes.
+pub fn with_dollars_if(source: &str, accepts: impl Fn(&str) -> bool) -> Cow<'_, str> {
     if !source.contains("\\(") && !source.contains("\\[") {
         return Cow::Borrowed(source);
     }
@@ -77,7 +83,7 @@ pub fn with_dollars(source: &str) -> Cow<'_, str> {
         rest = &rest[at..];
         let taken = if rest.starts_with('`') {
             code_span(rest)
-        } else if let Some(length) = formula(rest) {
+        } else if let Some(length) = formula(rest, &accepts) {
             out.push_str("$$");
             out.push_str(&rest[2..length - 2]);
             out.push_str("$$");
@@ -113,7 +119,7 @@ fn code_span(text: &str) -> usize {
 }
 
 /// Bytes of the formula that begins the text with `\(` or `\[` and ends in the same paragraph.
-fn formula(text: &str) -> Option<usize> {
+fn formula(text: &str, accepts: impl Fn(&str) -> bool) -> Option<usize> {
     let end = match text.as_bytes().get(1)? {
         b'(' => "\\)",
         b'[' => "\\]",
@@ -121,9 +127,8 @@ fn formula(text: &str) -> Option<usize> {
     };
     let length = text[2..].find(end)? + 4;
     let inner = &text[2..length - 2];
-    let is_formula =
-        !inner.contains(['`', '$']) && !inner.contains("\n\n") && lines(inner).is_some();
-    is_formula.then_some(length)
+    let is_one = !inner.contains(['`', '$']) && !inner.contains("\n\n") && accepts(inner);
+    is_one.then_some(length)
 }
 
 /// Where reading stops.

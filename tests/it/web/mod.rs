@@ -72,6 +72,11 @@ fn answers_are_compared_side_by_side() {
 }
 
 #[test]
+fn formulas_are_shown_as_math() {
+    run_script("math");
+}
+
+#[test]
 fn files_are_restored() {
     run_script("files");
 }

@@ -8,6 +8,7 @@
 mod article;
 mod code;
 mod escape;
+mod math;
 mod outline;
 pub(super) mod prose;
 pub(super) mod theme;

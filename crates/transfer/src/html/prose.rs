@@ -2,6 +2,7 @@
 //! external images become links because the page makes no network requests.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use pulldown_cmark::{
     Alignment, BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag,
@@ -10,6 +11,7 @@ use pulldown_cmark::{
 
 use super::code;
 use super::escape::{address, clean, escape, escape_clean};
+use super::math;
 use super::theme::Highlighter;
 
 /// Longer texts are shown as they are.
@@ -20,6 +22,7 @@ pub const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_FOOTNOTES)
     .union(Options::ENABLE_STRIKETHROUGH)
     .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_MATH)
     .union(Options::ENABLE_GFM);
 
 /// `source` as blocks. `scope` separates footnotes of different messages.
@@ -31,9 +34,11 @@ pub fn render(highlighter: &mut dyn Highlighter, source: &str, scope: &str) -> S
             escape_clean(&source)
         );
     }
+    let with_dollars = osier_math::with_dollars_if(&source, |latex| !latex.trim().is_empty());
     let mut page = Page {
         highlighter,
         scope,
+        source: &source,
         html: String::with_capacity(source.len() * 2),
         code: None,
         picture: None,
@@ -42,8 +47,8 @@ pub fn render(highlighter: &mut dyn Highlighter, source: &str, scope: &str) -> S
         column: 0,
         in_head: false,
     };
-    for event in Parser::new_ext(&source, OPTIONS) {
-        page.event(event);
+    for (event, range) in Parser::new_ext(&with_dollars, OPTIONS).into_offset_iter() {
+        page.event(event, range);
     }
     page.html
 }
@@ -51,6 +56,8 @@ pub fn render(highlighter: &mut dyn Highlighter, source: &str, scope: &str) -> S
 struct Page<'a> {
     highlighter: &'a mut dyn Highlighter,
     scope: &'a str,
+    /// The text as the model wrote it. The parsed one has the same length.
+    source: &'a str,
     html: String,
     /// Language and text of the current code block.
     code: Option<(String, String)>,
@@ -64,12 +71,14 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn event(&mut self, event: Event<'_>) {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
+            Event::Text(text) if self.code.is_some() => self.code_text(&text, range),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
-            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+            Event::InlineMath(latex) | Event::DisplayMath(latex) => self.math(&latex, range),
+            Event::Code(text) => {
                 if let Some((_, description)) = &mut self.picture {
                     description.push_str(&text);
                 } else {
@@ -97,10 +106,47 @@ impl Page<'_> {
         }
     }
 
-    fn text(&mut self, text: &str) {
+    /// Text in a code block, where `\(` has not been replaced.
+    fn code_text(&mut self, text: &str, range: Range<usize>) {
+        let original = self
+            .source
+            .get(range)
+            .filter(|part| part.len() == text.len());
         if let Some((_, code)) = &mut self.code {
-            code.push_str(text);
-        } else if let Some((_, description)) = &mut self.picture {
+            code.push_str(original.unwrap_or(text));
+        }
+    }
+
+    /// A formula; as it was written if it is none or cannot be shown.
+    fn math(&mut self, latex: &str, range: Range<usize>) {
+        let after = self.source[range.end..].chars().next();
+        let written = &self.source[range];
+        // `$HOME_X:$PATH_Y`, `$1-$2`
+        let is_formula = written.starts_with('\\')
+            || osier_math::is_formula(latex) && !after.is_some_and(char::is_alphanumeric);
+        if !is_formula || self.picture.is_some() {
+            return self.text(written);
+        }
+        self.formula(
+            latex,
+            written.starts_with("$$") || written.starts_with("\\["),
+        );
+    }
+
+    fn formula(&mut self, latex: &str, is_block: bool) {
+        match math::mathml(latex, is_block) {
+            Some(mathml) if is_block => {
+                let _ = write!(self.html, "<span class=formula tabindex=0>{mathml}</span>");
+            }
+            Some(mathml) => self.html.push_str(&mathml),
+            None => {
+                let _ = write!(self.html, "<code>{}</code>", escape_clean(latex));
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some((_, description)) = &mut self.picture {
             description.push_str(text);
         } else {
             self.html.push_str(&escape_clean(text));
@@ -147,12 +193,14 @@ impl Page<'_> {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::CodeBlock => {
-                if let Some((language, code)) = self.code.take() {
-                    self.html
-                        .push_str(&code::block(self.highlighter, &language, &code));
+            TagEnd::CodeBlock => match self.code.take() {
+                Some((language, latex)) if language == "math" => self.formula(&latex, true),
+                Some((language, code)) => {
+                    let block = code::block(self.highlighter, &language, &code);
+                    self.html.push_str(&block);
                 }
-            }
+                None => {}
+            },
             TagEnd::Image => self.end_picture(),
             TagEnd::Link => {
                 let leads = self.links.pop().unwrap_or(false);
@@ -294,6 +342,50 @@ mod tests {
              <tr><td>1</td><td class=right>2</td></tr></tbody></table></div>\
              <div class=code><span class=lang>rust</span><pre tabindex=0><code>let x = &quot;&lt;&quot;;</code></pre></div>"
         );
+    }
+
+    #[test]
+    fn formulas_are_shown_as_math_and_prices_as_text() {
+        let x = "<math><semantics><msup><mi>x</mi><mn>2</mn></msup><annotation encoding=\"application/x-tex\">\
+                 x^2</annotation></semantics></math>";
+        let block = format!(
+            "<span class=formula tabindex=0>{}</span>",
+            x.replace("<math>", "<math display=\"block\">")
+        );
+        for (source, expected) in [
+            ("so $x^2$ is", format!("<p>so {x} is</p>")),
+            (r"so \(x^2\) is", format!("<p>so {x} is</p>")),
+            ("$$x^2$$", format!("<p>{block}</p>")),
+            (r"\[x^2\]", format!("<p>{block}</p>")),
+            ("```math\nx^2\n```", block.replace("x^2<", "x^2\n<")),
+            (
+                r"`\(x\)` \\(x\\)",
+                r"<p><code>\(x\)</code> \(x\)</p>".to_owned(),
+            ),
+            (
+                "$\\href{x}{y}$",
+                r"<p><code>\href{x}{y}</code></p>".to_owned(),
+            ),
+        ] {
+            assert_eq!(html(source), expected, "{source}");
+        }
+        for text in [
+            "it costs $5 and $10",
+            "US$ 3 or US$ 4",
+            "a $1-$2 range",
+            "$HOME and $PATH",
+            "$HOME/bin:$PATH",
+            "$MY_HOME:$MY_PATH",
+            "an unclosed $$x^2",
+        ] {
+            assert_eq!(html(text), format!("<p>{text}</p>"));
+        }
+    }
+
+    #[test]
+    fn code_is_shown_as_it_was_written() {
+        let html = html("~~~\n\\(x\\)\n~~~\n\n    \\[y\\]\n");
+        assert!(html.contains(r"\(x\)") && html.contains(r"\[y\]"), "{html}");
     }
 
     #[test]
