@@ -20,23 +20,37 @@ const COUNTED = {
 /** The groups that the user opened, by their first call. */
 const opened = new Set();
 
-/** Groups the calls below `root`. Nodes of a group stay where they are, so that nothing is rendered again. */
-export function groupTools(root, conversation) {
-  root.querySelectorAll(".tool-group").forEach((node) => node.remove());
-  root.querySelectorAll(".grouped").forEach((node) => node.classList.remove("grouped"));
+/**
+ * Groups the calls below `root`. Nodes of a group stay where they are, so that nothing is rendered again. With `known`, the
+ * messages from this one on are grouped already, except that its calls can belong to the row before them.
+ */
+export function groupTools(root, conversation, known = null) {
   let row = [];
   const end = () => {
     const tools = row.filter((node) => node.classList.contains("tool"));
     if (tools.length >= FEWEST) addGroup(row, tools, conversation);
     row = [];
   };
-  for (const node of root.querySelectorAll(".message.user, .message.aside, .blocks > *")) {
-    const call = node.dataset.call && conversation.calls.get(node.dataset.call);
-    const fits = call ? Object.hasOwn(COUNTED, call.name) && call.result : node.classList.contains("thinking");
-    if (fits) row.push(node);
-    else end();
+  let isKnown = false;
+  for (const message of root.children) {
+    isKnown ||= message === known;
+    if (isKnown && row.length === 0) return;
+    for (const node of partsOf(message)) {
+      node.classList.remove("grouped");
+      const call = node.dataset.call && conversation.calls.get(node.dataset.call);
+      const fits = call ? Object.hasOwn(COUNTED, call.name) && call.result : node.classList.contains("thinking");
+      if (fits) row.push(node);
+      else end();
+    }
   }
   end();
+}
+
+/** What continues or ends a row of calls, without earlier groups. */
+function partsOf(message) {
+  message.querySelectorAll(".tool-group").forEach((node) => node.remove());
+  const blocks = message.querySelectorAll(".blocks > *");
+  return message.matches(".message.user, .message.aside") ? [message, ...blocks] : blocks;
 }
 
 function addGroup(row, tools, conversation) {

@@ -79,26 +79,41 @@ export class Transcript {
   }
 
   #reset(earlier = false) {
-    const { scroller } = this;
-    const fromEnd = scroller.scrollHeight - scroller.scrollTop;
-    const previous = this.#views;
-    if (!earlier) {
-      this.#tools = new Map();
-      this.#hasScrolledUp = false;
-    }
+    if (earlier) return this.#addEarlier();
+    this.#tools = new Map();
+    this.#hasScrolledUp = false;
     this.#views = new Map();
-    const nodes = this.conversation.items.map((item) => {
-      const view = (earlier && previous.get(item.key)) || new MessageView(item, this);
-      this.#views.set(item.key, view);
-      return view.node;
-    });
-    if (!this.conversation.atStart) nodes.unshift(this.#earlier());
+    const nodes = this.#nodes(this.conversation.items);
     if (nodes.length === 0 && this.conversation.ready) nodes.push(start(this.conversation));
     this.root.replaceChildren(...nodes);
     groupTools(this.root, this.conversation);
     this.#mark();
-    if (earlier) scroller.scrollTop = scroller.scrollHeight - fromEnd;
-    else this.toEnd();
+    this.toEnd();
+  }
+
+  /** Shows the earlier messages that were loaded. The nodes of the others stay where they are. */
+  #addEarlier() {
+    const { scroller, root } = this;
+    const fromEnd = scroller.scrollHeight - scroller.scrollTop;
+    const { items } = this.conversation;
+    const known = items.findIndex(({ key }) => this.#views.has(key));
+    root.querySelector(":scope > .earlier")?.remove();
+    const first = root.firstElementChild;
+    root.prepend(...this.#nodes(known < 0 ? items : items.slice(0, known)));
+    groupTools(root, this.conversation, first);
+    this.#mark();
+    scroller.scrollTop = scroller.scrollHeight - fromEnd;
+  }
+
+  /** New nodes of messages at the start of the view. */
+  #nodes(items) {
+    const nodes = items.map((item) => {
+      const view = new MessageView(item, this);
+      this.#views.set(item.key, view);
+      return view.node;
+    });
+    if (!this.conversation.atStart) nodes.unshift(this.#earlier());
+    return nodes;
   }
 
   #earlier() {

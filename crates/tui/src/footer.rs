@@ -362,7 +362,7 @@ impl Footer {
                 PermissionMode::Yolo => Token::Footer,
                 _ => Token::Warning,
             };
-            Span::new(self.chip(), Face::from(token).on(Token::Chip))
+            Span::new(self.chip(), Face::from(token).on(Token::CodeBlock))
         };
         if self.read_only {
             return vec![

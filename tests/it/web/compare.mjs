@@ -104,6 +104,8 @@ await play(async (stage, serve) => {
       added: ["1", "2", "3"],
       hints: ["Too large to show completely."],
     });
+    const numbers = current.locator(".change", { hasText: "numbers.txt" });
+    assert.equal(await numbers.locator(".plus").first().innerText(), "+20000", "lines that are not shown are counted");
     assert.deepEqual(await diffOf(current, "data.bin"), { removed: [], added: [], hints: ["Binary, or too large to show."] });
     while ((await board.getByRole("article").getByText("A plan").count()) === 0)
       await board.getByRole("button", { name: /^Compare with branch/ }).click();

@@ -123,6 +123,7 @@ await play(async (stage, serve) => {
     }
   });
   await page.locator("#title", { hasText: "Sent at once" }).waitFor();
+  await page.locator("#side .session-name", { hasText: "Sent at once" }).waitFor();
   await page.locator(".prompt-text", { hasText: "the second of two" }).waitFor();
   await settled(page);
   const prompts = await page.locator(".prompt-text").allInnerTexts();

@@ -392,10 +392,18 @@ impl SessionFiles {
             let end = facts.leaf.as_deref().map(Some).and_then(recorded);
             let end = end.filter(|(entry, _)| Some(&entry.id) != shared.as_ref());
             let Some((_, end)) = end else { continue };
-            if let Ok(diffs) = self.files.diffs(begin.1.state, end.state) {
+            let states = (begin.1.state, end.state);
+            if let Ok(diffs) = self.files.diffs(states.0, states.1) {
                 let files = diffs.into_iter();
                 let files = files.map(|(change, diff)| (change.path, FileChanges::new(&diff)));
                 facts.files = files.collect();
+            }
+            // Long diffs are cut, their lines are counted.
+            let counted = LineCounts::default().between(&self.files, states, COUNTED_FILES);
+            for lines in counted.map_or_else(|_| Vec::new(), |(lines, _)| lines) {
+                if let Some(changes) = facts.files.get_mut(&lines.path) {
+                    (changes.added, changes.removed) = (lines.added, lines.removed);
+                }
             }
         }
     }
