@@ -9,11 +9,12 @@
 //! is never partial. [`with_dollars`] prepares a Markdown text whose formulas are in `\(…\)` and `\[…\]`. The crate
 //! does not know Markdown or the screen.
 
+mod delimiters;
 mod symbols;
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
+pub use self::delimiters::{with_dollars, with_dollars_if};
 use self::symbols::{ACCENTS, DOUBLE_STRUCK, FUNCTIONS, SCRIPT, SUBSCRIPT, SUPERSCRIPT, SYMBOLS};
 
 /// Bytes of the longest formula that is converted.
@@ -59,76 +60,6 @@ pub fn is_formula(latex: &str) -> bool {
         // `f(x)`, `x - 1`, `n!`, `a, b`
         latex.chars().any(char::is_alphabetic) && latex.contains(['(', '-', '!', '|', ','])
     }
-}
-
-/// Replaces `\(…\)` and `\[…\]` by `$$…$$` outside of code, if [`lines`] can convert the formula. The length stays the
-/// same.
-///
-/// ```
-/// assert_eq!(osier_math::with_dollars(r"so \(x\) is"), "so $$x$$ is");
-/// ```
-pub fn with_dollars(source: &str) -> Cow<'_, str> {
-    with_dollars_if(source, |latex| lines(latex).is_some())
-}
-
-/// Like [`with_dollars`], for the formulas that `accepts` takes.
-pub fn with_dollars_if(source: &str, accepts: impl Fn(&str) -> bool) -> Cow<'_, str> {
-    if !source.contains("\\(") && !source.contains("\\[") {
-        return Cow::Borrowed(source);
-    }
-    let mut out = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some(at) = rest.find(['\\', '`']) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let taken = if rest.starts_with('`') {
-            code_span(rest)
-        } else if let Some(length) = formula(rest, &accepts) {
-            out.push_str("$$");
-            out.push_str(&rest[2..length - 2]);
-            out.push_str("$$");
-            rest = &rest[length..];
-            continue;
-        } else {
-            // A backslash and the character that it escapes.
-            1 + rest[1..].chars().next().map_or(0, char::len_utf8)
-        };
-        out.push_str(&rest[..taken]);
-        rest = &rest[taken..];
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
-}
-
-/// Bytes of the code span that begins the text, or of its backticks if it has no end.
-fn code_span(text: &str) -> usize {
-    let ticks = text.bytes().take_while(|byte| *byte == b'`').count();
-    let mut at = ticks;
-    while let Some(found) = text[at..].find('`') {
-        let start = at + found;
-        let run = text[start..]
-            .bytes()
-            .take_while(|byte| *byte == b'`')
-            .count();
-        at = start + run;
-        if run == ticks {
-            return at;
-        }
-    }
-    ticks
-}
-
-/// Bytes of the formula that begins the text with `\(` or `\[` and ends in the same paragraph.
-fn formula(text: &str, accepts: impl Fn(&str) -> bool) -> Option<usize> {
-    let end = match text.as_bytes().get(1)? {
-        b'(' => "\\)",
-        b'[' => "\\]",
-        _ => return None,
-    };
-    let length = text[2..].find(end)? + 4;
-    let inner = &text[2..length - 2];
-    let is_one = !inner.contains(['`', '$']) && !inner.contains("\n\n") && accepts(inner);
-    is_one.then_some(length)
 }
 
 /// Where reading stops.

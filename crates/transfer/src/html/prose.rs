@@ -39,6 +39,7 @@ pub fn render(highlighter: &mut dyn Highlighter, source: &str, scope: &str) -> S
         highlighter,
         scope,
         source: &source,
+        parsed: &with_dollars,
         html: String::with_capacity(source.len() * 2),
         code: None,
         picture: None,
@@ -56,8 +57,10 @@ pub fn render(highlighter: &mut dyn Highlighter, source: &str, scope: &str) -> S
 struct Page<'a> {
     highlighter: &'a mut dyn Highlighter,
     scope: &'a str,
-    /// The text as the model wrote it. The parsed one has the same length.
+    /// The text as the model wrote it.
     source: &'a str,
+    /// The text with `$$` for `\(` and `\[`, which has the same length.
+    parsed: &'a str,
     html: String,
     /// Language and text of the current code block.
     code: Option<(String, String)>,
@@ -75,8 +78,12 @@ impl Page<'_> {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) if self.code.is_some() => self.code_text(&text, range),
-            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                // In code, tables and markup, `\(` begins no formula, although it has been replaced.
+                let is_verbatim = self.parsed.get(range.clone()) == Some(&*text);
+                let written = self.source.get(range).filter(|_| is_verbatim);
+                self.text(written.unwrap_or(&text));
+            }
             Event::InlineMath(latex) | Event::DisplayMath(latex) => self.math(&latex, range),
             Event::Code(text) => {
                 if let Some((_, description)) = &mut self.picture {
@@ -103,17 +110,6 @@ impl Page<'_> {
                     "<sup><a href=\"#f-{scope}-{name}\">[{name}]</a></sup>"
                 );
             }
-        }
-    }
-
-    /// Text in a code block, where `\(` has not been replaced.
-    fn code_text(&mut self, text: &str, range: Range<usize>) {
-        let original = self
-            .source
-            .get(range)
-            .filter(|part| part.len() == text.len());
-        if let Some((_, code)) = &mut self.code {
-            code.push_str(original.unwrap_or(text));
         }
     }
 
@@ -146,7 +142,9 @@ impl Page<'_> {
     }
 
     fn text(&mut self, text: &str) {
-        if let Some((_, description)) = &mut self.picture {
+        if let Some((_, code)) = &mut self.code {
+            code.push_str(text);
+        } else if let Some((_, description)) = &mut self.picture {
             description.push_str(text);
         } else {
             self.html.push_str(&escape_clean(text));
@@ -386,6 +384,23 @@ mod tests {
     fn code_is_shown_as_it_was_written() {
         let html = html("~~~\n\\(x\\)\n~~~\n\n    \\[y\\]\n");
         assert!(html.contains(r"\(x\)") && html.contains(r"\[y\]"), "{html}");
+    }
+
+    #[test]
+    fn parentheses_that_begin_no_formula_are_shown_as_they_were_written() {
+        let target = html(r"[a](https://a.example/b_\(c\))");
+        assert!(
+            target.contains("href=\"https://a.example/b_(c)\""),
+            "{target}"
+        );
+        for source in [
+            r"<div>\(x\)</div>",
+            "\\[\na\n- b\n\\]",
+            "|a|b|\n|-|-|\n|\\(x|y\\)|",
+        ] {
+            let html = html(source);
+            assert!(!html.contains("$$") && html.contains('\\'), "{html}");
+        }
     }
 
     #[test]
