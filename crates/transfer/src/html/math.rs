@@ -1,6 +1,7 @@
 //! LaTeX math as MathML Core, which browsers show without a font or a script.
 
 use std::fmt::Write as _;
+use std::panic::{self, AssertUnwindSafe};
 
 use math_core::{LatexToMathML, MathCoreConfig, MathDisplay};
 
@@ -39,7 +40,9 @@ pub(super) fn mathml(latex: &str, is_block: bool) -> Option<String> {
         MathDisplay::Inline
     };
     let converter = LatexToMathML::new(config).ok()?;
-    let converted = converter.convert_with_local_state(latex, display).ok()?;
+    // A panic would end the thread that renders for all clients.
+    let convert = || converter.convert_with_local_state(latex, display);
+    let converted = panic::catch_unwind(AssertUnwindSafe(convert)).ok()?.ok()?;
     allowed(&converted.mathml)
 }
 
@@ -157,6 +160,22 @@ mod tests {
             }) {
                 assert!(ELEMENTS.contains(&name), "{latex}: {mathml}");
             }
+        }
+    }
+
+    /// With debug assertions, the converter panics.
+    #[test]
+    fn invalid_formulas_end_no_thread() {
+        for latex in [
+            r"\mathop\big\|",
+            r"\begin{cases}<\over\end{cases}",
+            r"\operatorname{</math><img src=x onerror=y>}",
+        ] {
+            let shown = mathml(latex, true);
+            assert!(
+                shown.is_none_or(|mathml| !mathml.contains("<img")),
+                "{latex}"
+            );
         }
     }
 
