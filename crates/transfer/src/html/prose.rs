@@ -34,7 +34,7 @@ pub fn render(highlighter: &mut dyn Highlighter, source: &str, scope: &str) -> S
             escape_clean(&source)
         );
     }
-    let with_dollars = osier_math::with_dollars_if(&source, |latex| !latex.trim().is_empty());
+    let with_dollars = osier_math::with_dollars_if(&source, osier_math::is_formula);
     let mut page = Page {
         highlighter,
         scope,
@@ -354,6 +354,10 @@ mod tests {
             ("so $x^2$ is", format!("<p>so {x} is</p>")),
             (r"so \(x^2\) is", format!("<p>so {x} is</p>")),
             ("$$x^2$$", format!("<p>{block}</p>")),
+            (
+                r"\(note\) \[Optional\]",
+                "<p>(note) [Optional]</p>".to_owned(),
+            ),
             (r"\[x^2\]", format!("<p>{block}</p>")),
             ("```math\nx^2\n```", block.replace("x^2<", "x^2\n<")),
             (
