@@ -208,7 +208,7 @@ def reconnect(screen, proxy):
     start = time.monotonic()
     print("connection broken")
     at = lambda: f"  {(time.monotonic() - start) * 1000:6.0f} ms  "
-    screen.shows(b"no line")
+    screen.shows(b"disconnected")
     print(at() + "the footer reports it")
     times = screen.echo(3)
     screen.write(b"meanwhile\r")
@@ -268,4 +268,5 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

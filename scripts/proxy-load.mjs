@@ -3,7 +3,7 @@
 //
 //     cargo build --profile dist && scripts/proxy-load.mjs target/dist/osier
 //
-// Starts a model server that answers at once, and `osier serve --proxy` in front of it. Prints for both the time of a call
+// Starts a model server that answers at once, or after DELAY milliseconds, and `osier serve --proxy` in front of it. Prints for both the time of a call
 // alone, the calls per second, the processor time of the proxy and the time to the first byte with 200 calls in parallel.
 
 import { execFileSync, spawn } from "node:child_process";
@@ -16,6 +16,7 @@ import { Worker, isMainThread, parentPort } from "node:worker_threads";
 
 const PARALLEL = 200;
 const CALLS = Number(process.env.CALLS ?? 4000);
+const DELAY = Number(process.env.DELAY ?? 0);
 
 const chunk = (delta, more = {}) =>
   `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", model: "one", choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`;
@@ -27,10 +28,11 @@ const ANSWER =
 if (!isMainThread) {
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     request.resume();
-    request.on("end", () => {
+    const answer = () => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.end(ANSWER);
-    });
+    };
+    request.on("end", () => (DELAY ? setTimeout(answer, DELAY) : answer()));
   });
   server.listen(0, "127.0.0.1", 2048, () => parentPort.postMessage(server.address().port));
 } else {

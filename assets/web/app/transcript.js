@@ -12,6 +12,8 @@ import { ToolView } from "./tool.js";
 const END_TOLERANCE = 80;
 /** Distance from the first message at which earlier messages are loaded. */
 const PRELOAD_DISTANCE = "900px";
+/** Earlier messages that are added per frame. */
+const EARLIER_PER_FRAME = 6;
 
 export class Transcript {
   #views = new Map();
@@ -83,37 +85,40 @@ export class Transcript {
     this.#tools = new Map();
     this.#hasScrolledUp = false;
     this.#views = new Map();
-    const nodes = this.#nodes(this.conversation.items);
-    if (nodes.length === 0 && this.conversation.ready) nodes.push(start(this.conversation));
-    this.root.replaceChildren(...nodes);
-    groupTools(this.root, this.conversation);
+    const { conversation, root } = this;
+    const nodes = this.#nodes(conversation.items);
+    if (!conversation.atStart) nodes.unshift(this.#earlier());
+    if (nodes.length === 0 && conversation.ready) nodes.push(start(conversation));
+    root.replaceChildren(...nodes);
+    groupTools(root, conversation);
     this.#mark();
     this.toEnd();
   }
 
-  /** Shows the earlier messages that were loaded. The nodes of the others stay where they are. */
+  /** Shows the earlier messages that were loaded, a few per frame. The nodes of the others stay where they are. */
   #addEarlier() {
-    const { scroller, root } = this;
+    const { scroller, root, conversation } = this;
     const fromEnd = scroller.scrollHeight - scroller.scrollTop;
-    const { items } = this.conversation;
-    const known = items.findIndex(({ key }) => this.#views.has(key));
+    const known = conversation.items.findIndex(({ key }) => this.#views.has(key));
+    const missing = known < 0 ? conversation.items : conversation.items.slice(0, known);
     root.querySelector(":scope > .earlier")?.remove();
     const first = root.firstElementChild;
-    root.prepend(...this.#nodes(known < 0 ? items : items.slice(0, known)));
-    groupTools(root, this.conversation, first);
+    root.prepend(...this.#nodes(missing.slice(-EARLIER_PER_FRAME)));
+    const isComplete = missing.length <= EARLIER_PER_FRAME;
+    if (isComplete && !conversation.atStart) root.prepend(this.#earlier());
+    groupTools(root, conversation, first);
     this.#mark();
     scroller.scrollTop = scroller.scrollHeight - fromEnd;
+    if (!isComplete) requestAnimationFrame(() => this.conversation === conversation && this.#addEarlier());
   }
 
-  /** New nodes of messages at the start of the view. */
+  /** New nodes of messages. */
   #nodes(items) {
-    const nodes = items.map((item) => {
+    return items.map((item) => {
       const view = new MessageView(item, this);
       this.#views.set(item.key, view);
       return view.node;
     });
-    if (!this.conversation.atStart) nodes.unshift(this.#earlier());
-    return nodes;
   }
 
   #earlier() {
