@@ -81,7 +81,7 @@ async function scroll(stage, server, id, name, size, slowdown) {
         frames.push(now - last);
         last = now;
         scroller.scrollTop -= 400;
-        const isFirst = scroller.scrollTop <= 0 && !document.querySelector("#transcript > .earlier");
+        const isFirst = scroller.scrollTop <= 0 && document.querySelector(".prompt-text").textContent === "prompt 1.";
         if (isFirst || now - began > 300_000) resolve();
         else requestAnimationFrame(step);
       };

@@ -32,7 +32,7 @@ export function groupTools(root, conversation, known = null) {
     row = [];
   };
   let isKnown = false;
-  for (const message of root.children) {
+  for (const message of root.querySelectorAll(".message")) {
     isKnown ||= message === known;
     if (isKnown && row.length === 0) return;
     for (const node of partsOf(message)) {

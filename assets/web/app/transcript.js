@@ -95,21 +95,29 @@ export class Transcript {
     this.toEnd();
   }
 
-  /** Shows the earlier messages that were loaded, a few per frame. The nodes of the others stay where they are. */
-  #addEarlier() {
+  /**
+   * Shows the earlier messages that were loaded, a few per frame. They are a page of their own, which the browser skips as
+   * one while it is out of sight: a frame must not depend on the length of the session.
+   */
+  #addEarlier(page = el("div", { class: "page" })) {
     const { scroller, root, conversation } = this;
     const fromEnd = scroller.scrollHeight - scroller.scrollTop;
     const known = conversation.items.findIndex(({ key }) => this.#views.has(key));
     const missing = known < 0 ? conversation.items : conversation.items.slice(0, known);
+    const first = root.querySelector(".message");
     root.querySelector(":scope > .earlier")?.remove();
-    const first = root.firstElementChild;
-    root.prepend(...this.#nodes(missing.slice(-EARLIER_PER_FRAME)));
+    if (!page.isConnected) root.prepend(page);
+    page.prepend(...this.#nodes(missing.slice(-EARLIER_PER_FRAME)));
     const isComplete = missing.length <= EARLIER_PER_FRAME;
     if (isComplete && !conversation.atStart) root.prepend(this.#earlier());
     groupTools(root, conversation, first);
-    this.#mark();
+    if (isComplete) {
+      // The height while the page was never in sight.
+      page.style.containIntrinsicBlockSize = `auto ${page.offsetHeight}px`;
+      page.classList.add("complete");
+    }
     scroller.scrollTop = scroller.scrollHeight - fromEnd;
-    if (!isComplete) requestAnimationFrame(() => this.conversation === conversation && this.#addEarlier());
+    if (!isComplete) requestAnimationFrame(() => page.isConnected && this.#addEarlier(page));
   }
 
   /** New nodes of messages. */
@@ -147,7 +155,8 @@ export class Transcript {
     view.node.classList.add("fresh");
     this.#views.set(item.key, view);
     const next = this.conversation.items[this.conversation.items.indexOf(item) + 1];
-    this.root.insertBefore(view.node, this.#views.get(next?.key)?.node ?? null);
+    const before = this.#views.get(next?.key)?.node;
+    (before?.parentNode ?? this.root).insertBefore(view.node, before ?? null);
     this.#mark();
     if (item.role === "user") this.toEnd();
     return view;
