@@ -3,8 +3,9 @@
 //
 //     cargo build --profile dist && scripts/proxy-load.mjs target/dist/osier
 //
-// Starts a model server that answers at once, or after DELAY milliseconds, and `osier serve --proxy` in front of it. Prints for both the time of a call
-// alone, the calls per second, the processor time of the proxy and the time to the first byte with 200 calls in parallel.
+// Starts a model server that answers at once, or after DELAY milliseconds, and `osier serve --proxy` in front of it. Prints
+// for both the time of a call alone, the calls per second, the processor time of the proxy and the time to the first byte
+// with 200 calls in parallel.
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

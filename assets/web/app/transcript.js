@@ -12,6 +12,8 @@ import { ToolView } from "./tool.js";
 const END_TOLERANCE = 80;
 /** Distance from the first message at which earlier messages are loaded. */
 const PRELOAD_DISTANCE = "900px";
+/** The height of a message that was never in sight, in rem, as in `transcript.css`. */
+const MESSAGE_HEIGHT = 8;
 /** Earlier messages that are added per frame. */
 const EARLIER_PER_FRAME = 6;
 
@@ -111,11 +113,8 @@ export class Transcript {
     const isComplete = missing.length <= EARLIER_PER_FRAME;
     if (isComplete && !conversation.atStart) root.prepend(this.#earlier());
     groupTools(root, conversation, first);
-    if (isComplete) {
-      // The height while the page was never in sight.
-      page.style.containIntrinsicBlockSize = `auto ${page.offsetHeight}px`;
-      page.classList.add("complete");
-    }
+    // The height of the page until it has been in sight.
+    page.style.containIntrinsicBlockSize = `auto ${page.children.length * MESSAGE_HEIGHT}rem`;
     scroller.scrollTop = scroller.scrollHeight - fromEnd;
     if (!isComplete) requestAnimationFrame(() => page.isConnected && this.#addEarlier(page));
   }

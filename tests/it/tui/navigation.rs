@@ -81,8 +81,7 @@ async fn drag_copies_text_without_decoration() {
         ["let a = 1;\nlet b = 2;\n\nname\tsize\na.rs\t12\n\nThe link ends it."]
     );
     screen.press("esc");
-    let selected = screen.styled().matches("reverse").count();
-    assert_eq!(selected, 1, "only the permission mode is reversed");
+    assert!(!screen.styled().contains("reverse"));
 }
 
 #[tokio::test]
