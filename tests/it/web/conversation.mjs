@@ -101,6 +101,9 @@ await play(async (stage, serve) => {
     await files.getByText("lib.rs").waitFor();
     assert.match(await files.innerText(), /AGENTS\.md[\s\S]*instructions[\s\S]*src\/[\s\S]*lib\.rs[\s\S]*changed/);
     await page.locator(".window-bar").waitFor();
+    const drawer = page.locator("#drawer");
+    await drawer.getByRole("searchbox", { name: "Search models" }).waitFor();
+    assert.doesNotMatch(await drawer.innerText(), /\[object/);
     await picture(page, `${name}-drawer`);
     await page.getByRole("radio", { name: "Plan" }).click();
     await page.locator(".chip-button", { hasText: "plan" }).waitFor({ state: "attached" });

@@ -243,7 +243,7 @@ impl ToolCell {
                         ));
                     }
                     None => {
-                        self.result_rows(view, result, body_width, (expanded, style), &mut rows);
+                        rows.extend(self.result_rows(view, result, body_width, expanded, style));
                     }
                 }
                 let height = if expanded {

@@ -58,9 +58,9 @@ impl ToolCell {
         view: Option<&ToolView>,
         result: &ToolResultMessage,
         width: u16,
-        (expanded, style): (bool, CellStyle),
-        rows: &mut Vec<Row>,
-    ) {
+        expanded: bool,
+        style: CellStyle,
+    ) -> Vec<Row> {
         let indent = [Span::new("  ", Token::ToolOutput)];
         if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
             let limit = if expanded {
@@ -69,10 +69,9 @@ impl ToolCell {
                 FOLDED_DIFF_ROWS
             };
             let layout = diff::DiffLayout::Unified;
-            let shown = diff::highlighted_rows(patch, width, limit, layout, &self.syntax);
-            rows.extend(shown);
+            let mut rows = diff::highlighted_rows(patch, width, limit, layout, &self.syntax);
             rows.extend(diagnostic_rows(&result.details, width, expanded));
-            return;
+            return rows;
         }
         let failed = !result.status.is_success();
         let collapsed = match view.map_or(Collapsed::End, |view| view.collapsed) {
@@ -80,7 +79,7 @@ impl ToolCell {
             collapsed => collapsed,
         };
         if !expanded && collapsed == Collapsed::Nothing {
-            return;
+            return Vec::new();
         }
         let text = result_text(result);
         let output = Painted {
@@ -89,11 +88,11 @@ impl ToolCell {
         }
         .without_exit_code(result);
         if expanded {
-            rows.extend(output.head(EXPANDED_LIMIT).rows(width, &indent));
+            output.head(EXPANDED_LIMIT).rows(width, &indent)
         } else if collapsed == Collapsed::Start {
-            rows.extend(head_rows(output, width, &indent, style.fold(FOLDED_ROWS)));
+            head_rows(output, width, &indent, style.fold(FOLDED_ROWS))
         } else {
-            rows.extend(tail_rows(output, width, &indent, style.fold(FOLDED_ROWS)));
+            tail_rows(output, width, &indent, style.fold(FOLDED_ROWS))
         }
     }
 }
