@@ -34,10 +34,13 @@ await play(async (stage, serve) => {
     for (let last = shown; ; ) {
       const anchor = await first(page);
       await page.evaluate(() => (document.querySelector("#scroller").scrollTop = 300));
+      // A page is added in several frames; the button for the next one is back at its end.
       await page.waitForFunction(
-        (count) =>
-          document.querySelectorAll(".user .prompt-text").length > count || !document.querySelector("#transcript > .earlier"),
-        last,
+        ([before, all]) => {
+          const now = document.querySelectorAll(".user .prompt-text").length;
+          return now === all || (now > before && document.querySelector("#transcript > .earlier"));
+        },
+        [last, PROMPTS],
       );
       assert.ok(await inSight(page, anchor), `${anchor} has stayed where it was`);
       last = await prompts.count();
