@@ -15,7 +15,7 @@ const PRELOAD_DISTANCE = "900px";
 /** The height of a message that was never in sight, in rem, as in `transcript.css`. */
 const MESSAGE_HEIGHT = 8;
 /** Earlier messages that are added per frame. */
-const EARLIER_PER_FRAME = 6;
+const EARLIER_PER_FRAME = 4;
 
 export class Transcript {
   #views = new Map();
