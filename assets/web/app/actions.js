@@ -49,7 +49,12 @@ export const ACTIONS = {
     label: "Retry",
     fits: (item, page) =>
       stored(item) && (item.role === "assistant" || prompt(item)) && Boolean(promptOf(item, page)),
-    run: (item, page) => again(promptOf(item, page), page),
+    async run(item, page) {
+      while (!promptOf(item, page) && !page.conversation.atStart) await page.conversation.loadEarlier();
+      const prompt = promptOf(item, page);
+      if (!prompt) throw new Error("This answer has no prompt to send again.");
+      await again(prompt, page);
+    },
   },
   several: {
     icon: "several",

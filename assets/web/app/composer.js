@@ -4,7 +4,7 @@ import { hasCamera, takePicture } from "./camera.js";
 import { Drafts } from "./drafts.js";
 import { byId, el, glyph, iconButton } from "./dom.js";
 import { line, modelName } from "./format.js";
-import { filesOf, picture } from "./images.js";
+import { filesOf, picture, sourceOf } from "./images.js";
 import { modeName } from "./modes.js";
 import { Suggestions } from "./suggest.js";
 import { showError, toast } from "./toast.js";
@@ -13,14 +13,28 @@ import { Voice, canListen } from "./voice.js";
 /** Most images of one message. */
 const MAX_IMAGES = 8;
 
-export class Composer {
-  #images = [];
-  #editing = null;
-  #drafts = new Drafts();
+/** A file of a sent message, as the composer has it. */
+const chip = (attachment) => ({ attachment, url: sourceOf(attachment), name: attachment.fileName });
 
-  /** `send({text, images, editing, followUp})` returns a promise. */
-  constructor({ send, stop, recall, model, mode }) {
-    Object.assign(this, { send, stop, recall });
+export class Composer {
+  /** The session that is shown. */
+  #session = null;
+  /** Images and files of the message: `{url, name}` with `data`, or with an `attachment` as the agent stores it. */
+  #images = [];
+  /** The sent message that is edited, and meanwhile the images of the draft. */
+  #editing = null;
+  #aside = [];
+  /** What the sessions that are not shown have besides their drafts: `{images, editing, aside, text}`. */
+  #kept = new Map();
+  #drafts = new Drafts();
+  /** Sent messages without a response, oldest first: `{session, text}`. */
+  #unanswered = new Set();
+  /** The texts at the start of the field that could not be sent. */
+  #returned = "";
+
+  /** `send({text, images, attachments, editing, followUp})` returns a promise. */
+  constructor({ send, stop, recall, collapse, model, mode }) {
+    Object.assign(this, { send, stop, recall, collapse });
     this.form = byId("composer");
     this.#build(model, mode);
     this.#listen();
@@ -30,6 +44,7 @@ export class Composer {
   #build(model, mode) {
     this.field = el("textarea", {
       id: "prompt",
+      dir: "auto",
       rows: "1",
       "aria-label": "Message",
       enterkeyhint: "enter",
@@ -137,6 +152,11 @@ export class Composer {
         input.value = "";
       });
     }
+    // Messages of a page that is closed too early become drafts. Commands do not.
+    addEventListener("pagehide", () => {
+      for (const { session, text } of [...this.#unanswered].reverse())
+        if (!/^[/!]/.test(text)) this.#drafts.prepend(session, text);
+    });
     const main = byId("main");
     main.addEventListener("dragover", (event) => {
       if (![...event.dataTransfer.types].includes("Files")) return;
@@ -159,7 +179,8 @@ export class Composer {
       event.preventDefault();
       this.#submit(event.altKey);
     } else if (event.key === "Escape") {
-      if (this.#editing) this.edit(null);
+      if (this.#editing) this.#empty();
+      else if (this.collapse()) return;
       else if (this.conversation?.running) this.stop();
     } else if (event.key === "ArrowUp" && !this.field.value && this.conversation?.running) {
       this.recall();
@@ -182,7 +203,7 @@ export class Composer {
         el(
           "div",
           { class: "picture-chip" },
-          el("img", { src: image.url, alt: image.name }),
+          image.url ? el("img", { src: image.url, alt: image.name }) : el("span", { class: "file" }, image.name),
           el(
             "button",
             { type: "button", "aria-label": `Remove ${image.name}`, on: { click: () => this.#remove(image) } },
@@ -195,50 +216,77 @@ export class Composer {
   }
 
   #remove(image) {
-    URL.revokeObjectURL(image.url);
     this.#images = this.#images.filter((other) => other !== image);
     this.#showImages();
   }
 
   async #submit(followUp) {
     const text = this.field.value.trim();
-    const images = this.#images.map(({ data }) => ({ data }));
+    const [session, images, editing] = [this.#session, this.#images, this.#editing];
     if (!text && images.length === 0) return;
     this.voice?.stop();
-    const [pictures, editing] = [this.#images, this.#editing];
-    this.clear();
+    this.#empty();
+    const message = { session, text };
+    this.#unanswered.add(message);
     try {
-      await this.send({ text, images, editing, followUp });
-      pictures.forEach(({ url }) => URL.revokeObjectURL(url));
+      await this.send({
+        text,
+        images: images.filter(({ attachment }) => !attachment),
+        attachments: images.flatMap(({ attachment }) => attachment ?? []),
+        editing,
+        followUp,
+      });
     } catch (error) {
-      // Restore the input.
-      this.#images = pictures;
-      this.#showImages();
-      this.insert(text);
-      if (editing) this.edit(editing);
+      this.#return(message, images, editing);
       showError(error);
+    } finally {
+      this.#unanswered.delete(message);
     }
   }
 
-  clear() {
-    this.#images = [];
+  /** Empties the field. After an edit the draft is back. */
+  #empty() {
+    const wasEditing = this.#editing !== null;
     this.#editing = null;
-    this.note.hidden = true;
-    this.field.value = "";
+    this.#images = wasEditing ? this.#aside : [];
+    this.field.value = wasEditing ? this.#drafts.load(this.#session) : "";
     this.#save();
+    this.#changed();
+  }
+
+  /** The field has other contents. */
+  #changed() {
+    this.#returned = "";
+    this.suggestions.close();
+    this.note.hidden = this.#editing === null;
+    if (this.#editing)
+      this.note.replaceChildren(
+        glyph("edit"),
+        "Sending creates a new branch",
+        el("button", { type: "button", on: { click: () => this.#empty() } }, "Cancel"),
+      );
     this.#showImages();
   }
 
-  /** Shows the draft of a session; `null` for none. Images and an edit belong to the session before. */
+  /** Shows the draft of a session; `null` for none. Images and an edit stay with the session before. */
   show(session) {
     this.#drafts.flush();
-    this.#session = null;
-    this.clear();
+    const [images, editing, aside] = [this.#images, this.#editing, this.#aside];
+    if (this.#session) this.#kept.set(this.#session, { images, editing, aside, text: this.field.value });
+    const kept = this.#kept.get(session) ?? { images: [], editing: null, aside: [] };
     this.#session = session;
-    if (session) this.field.value = this.#drafts.load(session);
-    this.#resize();
+    [this.#images, this.#editing, this.#aside] = [kept.images, kept.editing, kept.aside];
+    if (kept.editing) this.field.value = kept.text;
+    else this.field.value = session ? this.#drafts.load(session) : "";
+    this.#changed();
   }
-  #session = null;
+
+  /** Takes a draft before the session is loaded. */
+  prepare(session) {
+    if (!session) return;
+    this.show(session);
+    this.field.disabled = false;
+  }
 
   /** Stores the draft. The text of an edited message is none. */
   #save() {
@@ -247,24 +295,55 @@ export class Composer {
 
   /** Inserts a text before the current input. */
   insert(text) {
-    this.field.value = [text, this.field.value].filter(Boolean).join("\n\n");
+    this.#insert(text, "");
+  }
+
+  /** The same, after the texts `before` with which the field begins. */
+  #insert(text, before) {
+    const rest = this.field.value.slice(before.length).replace(/^\n\n/, "");
+    this.field.value = [before, text, rest].filter(Boolean).join("\n\n");
     this.#save();
     this.#resize();
     this.field.focus();
   }
 
-  /** Edits a sent message; `null` cancels. */
+  /** Puts messages back that were not sent: `{text, images, attachments}`. */
+  putBack(messages) {
+    for (const { text, images = [], attachments = [] } of messages)
+      this.#return({ session: this.#session, text }, [...images, ...attachments.map(chip)], null);
+  }
+
+  /** Puts a message back into the field, after those that came back before, or into the draft of its session. */
+  #return({ session, text }, images, editing) {
+    if (session !== this.#session) {
+      const kept = this.#kept.get(session) ?? { images: [], editing: null, aside: [] };
+      const place = kept.editing ? "aside" : "images";
+      this.#kept.set(session, { ...kept, [place]: [...kept[place], ...images] });
+      return this.#drafts.prepend(session, text);
+    }
+    if (editing) {
+      this.edit(editing);
+      [this.field.value, this.#images] = [text, images];
+      return this.#showImages();
+    }
+    if (this.#editing) {
+      this.#aside = [...this.#aside, ...images];
+      return this.#drafts.prepend(session, text);
+    }
+    const before = this.field.value.startsWith(this.#returned) ? this.#returned : "";
+    this.#insert(text, before);
+    this.#returned = [before, text].filter(Boolean).join("\n\n");
+    this.#images = [...this.#images, ...images];
+    this.#showImages();
+  }
+
+  /** Edits a sent message. The draft waits meanwhile. */
   edit(item) {
+    this.#drafts.flush();
+    if (this.#editing === null) this.#aside = this.#images;
     this.#editing = item;
-    this.note.hidden = !item;
-    if (!item) return this.clear();
-    this.note.replaceChildren(
-      glyph("edit"),
-      "Sending creates a new branch",
-      el("button", { type: "button", on: { click: () => this.edit(null) } }, "Cancel"),
-    );
-    this.field.value = item.message.text;
-    this.#resize();
+    [this.field.value, this.#images] = [item.message.text, (item.message.attachments ?? []).map(chip)];
+    this.#changed();
     this.field.focus();
   }
 

@@ -5,8 +5,6 @@ import { clientKey, clientName } from "./presence.js";
 
 const FIRST_DELAY = 400;
 const MAX_DELAY = 10_000;
-/** Time after which a command without a response fails, in milliseconds. */
-const COMMAND_TIMEOUT = 120_000;
 
 /** Silence after which the page asks for a sign of life, and time to wait for it, in milliseconds. */
 const SILENCE = 4000;
@@ -61,9 +59,12 @@ export class Connection extends EventTarget {
     this.#socket?.close();
   }
 
-  /** Returns the data of the command, or throws its error. */
-  command(sessionId, command) {
-    return this.#send({ sessionId, command });
+  /**
+   * Returns the data of the command, or throws its error. With `once` it waits for a connection and is sent again after a lost
+   * one; the server executes it once.
+   */
+  command(sessionId, command, { once = false } = {}) {
+    return this.#send({ sessionId, command, once: once ? `${this.#client.key}-${this.#next}` : undefined });
   }
 
   /**
@@ -84,21 +85,23 @@ export class Connection extends EventTarget {
     this.#send({ type: "unsubscribe", sessionId }).catch(() => {});
   }
 
-  #send(frame) {
-    if (!this.connected) return Promise.reject(new ConnectionLost());
-    const id = this.#next++;
+  #send(request) {
+    if (!this.connected && !request.once) return Promise.reject(new ConnectionLost());
+    const frame = { id: this.#next++, ...request };
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#settle(id, (open) => open.reject(new ConnectionLost())), COMMAND_TIMEOUT);
-      this.#pending.set(id, { resolve, reject, timer });
-      this.#emit("out", { id, ...frame });
-      this.#socket.send(JSON.stringify({ id, ...frame }));
+      this.#pending.set(frame.id, { frame, resolve, reject });
+      if (this.connected) this.#transmit(frame);
     });
+  }
+
+  #transmit(frame) {
+    this.#emit("out", frame);
+    this.#socket.send(JSON.stringify(frame));
   }
 
   #settle(id, how) {
     const open = this.#pending.get(id);
     if (!open) return;
-    clearTimeout(open.timer);
     this.#pending.delete(id);
     how(open);
   }
@@ -117,7 +120,9 @@ export class Connection extends EventTarget {
       this.#delay = FIRST_DELAY;
       // The server sends large frames compressed.
       if (globalThis.DecompressionStream) this.#send({ type: "hello", compression: "gzip" }).catch(() => {});
+      const unanswered = [...this.#pending.values()].filter(({ frame }) => frame.once);
       this.#resume();
+      for (const { frame } of unanswered) this.#transmit(frame);
       this.#emit("state", "open");
     };
     socket.onmessage = (message) => {
@@ -162,7 +167,8 @@ export class Connection extends EventTarget {
 
   async #onClose(opened) {
     this.#socket = null;
-    for (const id of [...this.#pending.keys()]) this.#settle(id, (open) => open.reject(new ConnectionLost()));
+    for (const [id, { frame }] of [...this.#pending])
+      if (!frame.once) this.#settle(id, (open) => open.reject(new ConnectionLost()));
     if (!this.#active) return;
     this.#emit("state", "lost");
     if (!opened) {

@@ -10,7 +10,8 @@
 //   restored {changes, left}   files were restored          presence         connected clients and the active writer
 //   login_started, login_refused, login_ended   the events of a sign-in
 //   pending          sent prompts that are not in the conversation yet have changed
-//   unstored {texts}  prompts that could not be stored
+//   unstored {prompts}  prompts that could not be stored
+//   switched {id}    a fork or a copy continues as another session
 
 import { handlers } from "./events.js";
 import { Tree } from "./tree.js";
@@ -36,13 +37,15 @@ export class Conversation extends EventTarget {
   fan = null;
   /** Connected clients, while there are several: `{clients, writer, you}`. */
   presence = null;
-  /** Sent prompts that are not in the conversation yet, oldest first. */
+  /** Sent prompts that are not in the conversation yet, oldest first: `{text, images, attachments, answered}`. */
   unconfirmed = [];
   /** This page started the fan and opens its dialog. */
   showFan = false;
   tree = new Tree();
   atStart = true;
   ready = false;
+  /** The session was closed. The next command opens it again. */
+  ended = false;
   #buffer = null;
   #keys = 0;
   /** Settles when the last prompt is answered. */
@@ -69,28 +72,61 @@ export class Conversation extends EventTarget {
   }
 
   /** Sends a command to the session and returns its data. */
-  ask(type, parameters = {}) {
+  async ask(type, parameters = {}) {
+    await this.#reopen();
     return this.connection.command(this.id, { type, ...parameters });
+  }
+
+  /** The same for a command that must neither be lost nor executed twice: it waits while there is no connection. */
+  async askOnce(type, parameters) {
+    await this.#reopen();
+    return this.connection.command(this.id, { type, ...parameters }, { once: true });
+  }
+
+  /** Another client closed the session, which stays stored. */
+  async #reopen() {
+    if (!this.ended) return;
+    this.ended = false;
+    await this.open();
   }
 
   /**
    * Sends a prompt after the earlier ones; instead of the prompt `edited`, on a new branch. If it cannot be stored,
-   * `unstored` follows.
+   * `unstored` follows. `images`: `{data}` each; `attachments`: files as the agent stores them.
    */
-  prompt(parameters, { edited, followUp }) {
-    this.unconfirmed.push(parameters.message);
+  prompt({ text, images, attachments }, { edited, followUp }) {
+    const prompt = { text, images, attachments, answered: false };
+    this.unconfirmed.push(prompt);
     this.emit("pending");
     const sent = this.#sent.then(async () => {
-      if (edited) await this.ask("move_to", { entryId: edited });
+      if (edited) await this.askOnce("move_to", { entryId: edited });
       // Whether the agent runs is known when the prompt before is answered.
       const streamingBehavior = this.running ? (followUp ? "followUp" : "steer") : undefined;
-      return this.ask("prompt", { ...parameters, streamingBehavior });
+      const { repeated } = await this.askOnce("prompt", {
+        message: text,
+        images: images.map(({ data }) => ({ data })),
+        attachments,
+        streamingBehavior,
+      });
+      prompt.answered = true;
+      // The server has executed it before the connection was lost, and its events are here.
+      if (repeated) this.#forget(prompt);
     });
     this.#sent = sent.catch(() => {});
     return sent.catch((error) => {
-      this.confirmPrompt(parameters.message);
+      this.#forget(prompt);
       throw error;
     });
+  }
+
+  /** Runs a command after the prompts that were sent before it. */
+  after(run) {
+    return this.#sent.then(run);
+  }
+
+  #forget(prompt) {
+    this.unconfirmed = this.unconfirmed.filter((other) => other !== prompt);
+    this.emit("pending");
   }
 
   /** Reads the MCP servers. An event that arrives meanwhile is newer than the response. */
@@ -104,18 +140,29 @@ export class Conversation extends EventTarget {
 
   /** A prompt is in the conversation. If its text was changed on the way, it is the oldest. */
   confirmPrompt(text) {
-    this.unconfirmed.splice(Math.max(0, this.unconfirmed.indexOf(text)), 1);
+    const known = this.unconfirmed.findIndex((prompt) => prompt.text === text);
+    this.unconfirmed.splice(Math.max(0, known), 1);
     this.emit("pending");
   }
 
-  /** After a run: removes and returns the prompts that are neither in the conversation nor queued. */
+  /** After a run: removes and returns the prompts that the server has, and that are neither in the conversation nor queued. */
   takeUnconfirmed() {
-    const waits = ({ steering, followUp }) => [...steering, ...followUp].map(({ text }) => text);
-    const queued = waits(this.queue);
-    const lost = this.unconfirmed.filter((text) => !queued.includes(text));
-    this.unconfirmed = this.unconfirmed.filter((text) => queued.includes(text));
+    const lost = this.notQueued().filter(({ answered }) => answered);
+    this.unconfirmed = this.unconfirmed.filter((prompt) => !lost.includes(prompt));
     this.emit("pending");
     return lost;
+  }
+
+  /** The queue was emptied. Prompts that the server does not have yet remain. */
+  forgetQueued() {
+    this.unconfirmed = this.unconfirmed.filter(({ answered }) => !answered);
+    this.emit("pending");
+  }
+
+  /** The sent prompts that are neither in the conversation nor queued. */
+  notQueued() {
+    const queued = [...this.queue.steering, ...this.queue.followUp].map(({ text }) => text);
+    return this.unconfirmed.filter(({ text }) => !queued.includes(text));
   }
 
   /** Reads the complete state, using `snapshot` if given. Events that arrive meanwhile are buffered. */
@@ -157,7 +204,7 @@ export class Conversation extends EventTarget {
     this.facts = facts;
     this.running = facts.isStreaming;
     this.phase = "";
-    this.unconfirmed = [];
+    this.forgetQueued();
     this.setMessages(page.messages ?? [], page.atStart ?? true);
     const pending = new Set(agent?.pendingToolCalls ?? []);
     for (const [id, call] of this.calls) if (!call.result) call.state = pending.has(id) ? "running" : "ended";

@@ -29,6 +29,12 @@ export class Drafts {
     this.#timer = setTimeout(() => this.flush(), DELAY);
   }
 
+  /** Puts a text before the draft of a session, and stores it. */
+  prepend(session, text) {
+    this.save(session, [text, this.load(session)].filter(Boolean).join("\n\n"));
+    this.flush();
+  }
+
   /** Stores the last draft now. */
   flush() {
     clearTimeout(this.#timer);

@@ -2,7 +2,6 @@
 
 import { failureOf } from "./failure.js";
 import { dollars, duration, plural } from "./format.js";
-import { Tree } from "./tree.js";
 
 /** Most output of a running call to store, in characters. */
 const MAX_OUTPUT = 64 * 1024;
@@ -51,13 +50,13 @@ export const handlers = {
       call.state = "ended";
       conversation.emit("call", { id });
     }
-    const texts = conversation.takeUnconfirmed();
+    const prompts = conversation.takeUnconfirmed();
     conversation.failure = failureOf(outcome);
     // Prompts that were not stored return to the input field, so that there is nothing to retry.
-    if (outcome.type === "stopped" && texts.length > 0) {
+    if (outcome.type === "stopped" && prompts.length > 0) {
       conversation.failure = null;
       conversation.emit("notice", { severity: "error", text: outcome.message });
-      conversation.emit("unstored", { texts });
+      conversation.emit("unstored", { prompts });
     }
     phase(conversation, "");
     conversation.emit("settled", { outcome });
@@ -197,6 +196,7 @@ export const handlers = {
   ),
 
   session_opened(conversation, { session, messages, atStart }) {
+    if (session.id !== conversation.id) return conversation.emit("switched", { id: session.id });
     Object.assign(conversation.facts, {
       sessionId: session.id,
       sessionFile: session.path,
@@ -205,8 +205,6 @@ export const handlers = {
     });
     conversation.setMessages(messages, atStart);
     conversation.failure = null;
-    // A fork keeps the ids of entries but not the branches.
-    conversation.tree = new Tree();
     conversation.emit("reset");
     conversation.emit("status");
     conversation.readTree().catch(() => {});
@@ -297,7 +295,12 @@ export const handlers = {
   login_refused: (conversation, refused) => conversation.emit("login_refused", refused),
   login_ended: (conversation, ended) => conversation.emit("login_ended", ended),
   session_failed: (conversation, { message }) => conversation.emit("notice", { severity: "error", text: message }),
-  shut_down: (conversation) => conversation.emit("ended"),
+  shut_down(conversation) {
+    conversation.ended = true;
+    conversation.presence = null;
+    conversation.emit("presence");
+    conversation.emit("ended");
+  },
 };
 
 /** The progress of a subagent in one line. */

@@ -17,7 +17,7 @@ const COUNTED = {
   web_search: (count) => `searched the web ${plural(count, "time")}`,
 };
 
-/** The groups that the user opened, by their first call. */
+/** The calls of the groups that the user opened. Earlier calls can join a group. */
 const opened = new Set();
 
 /**
@@ -55,11 +55,12 @@ function partsOf(message) {
 
 function addGroup(row, tools, conversation) {
   const calls = tools.map((node) => conversation.calls.get(node.dataset.call));
-  const first = tools[0].dataset.call;
+  const ids = tools.map((node) => node.dataset.call);
+  const isOpen = () => ids.some((id) => opened.has(id));
   const nodes = row.slice(row.indexOf(tools[0]));
   const toggle = () => {
-    if (opened.has(first)) opened.delete(first);
-    else opened.add(first);
+    const change = isOpen() ? "delete" : "add";
+    for (const id of ids) opened[change](id);
     paint();
   };
   const failed = calls.filter(({ state }) => state === "bad").length;
@@ -71,8 +72,8 @@ function addGroup(row, tools, conversation) {
     failed > 0 && el("span", { class: "minus" }, `${failed} failed`),
   );
   const paint = () => {
-    button.setAttribute("aria-expanded", String(opened.has(first)));
-    for (const node of nodes) node.classList.toggle("grouped", !opened.has(first));
+    button.setAttribute("aria-expanded", String(isOpen()));
+    for (const node of nodes) node.classList.toggle("grouped", !isOpen());
   };
   paint();
   tools[0].before(button);

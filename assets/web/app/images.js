@@ -10,6 +10,11 @@ export function imageSource(kind, base64) {
   return `data:${kind};base64,${base64}`;
 }
 
+/** The data URL of an attachment of a message; null if it is no image. */
+export function sourceOf({ kind, mimeType, content, preview }) {
+  return kind === "image" ? (imageSource(mimeType, content) ?? imageSource("image/png", preview)) : null;
+}
+
 /** The images of a paste or drop. */
 export function filesOf(transfer) {
   return [...(transfer?.files ?? [])].filter((file) => file.type.startsWith("image/"));
@@ -27,7 +32,8 @@ export async function picture(file) {
   const small = scale === 1 && KINDS.includes(file.type) && file.size < 3_000_000;
   const blob = small ? file : await scaled(bitmap, scale, file.type);
   bitmap.close();
-  return { data: await base64(blob), url: URL.createObjectURL(blob), name: file.name || "picture" };
+  const url = await dataUrl(blob);
+  return { data: url.slice(url.indexOf(",") + 1), url, name: file.name || "picture" };
 }
 
 async function scaled(bitmap, scale, kind) {
@@ -39,10 +45,10 @@ async function scaled(bitmap, scale, kind) {
   return new Promise((resolve) => canvas.toBlob(resolve, target, 0.88));
 }
 
-function base64(blob) {
+function dataUrl(blob) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onload = () => resolve(reader.result);
     reader.onerror = () => reject(new Error("Cannot read the image."));
     reader.readAsDataURL(blob);
   });

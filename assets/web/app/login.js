@@ -38,7 +38,7 @@ export function askToken(message = "") {
         byId("app").hidden = false;
         resolve();
       } catch (error) {
-        fault.textContent = error.status === 0 ? error.message : "Wrong token.";
+        fault.textContent = error.status === 401 ? "Wrong token." : error.message;
         field.select();
       }
     });

@@ -32,13 +32,16 @@ const REFRESH = 5000;
 
 class Page {
   conversation = null;
+  /** Counts what the user chose to open: an older choice that is slow does not replace a newer one. */
+  #choices = 0;
 
   constructor() {
     this.connection = new Connection(() => isSignedIn());
     this.composer = new Composer({
       send: (message) => this.send(message),
       stop: () => this.stop(),
-      recall: () => this.recall(),
+      recall: () => this.recall().catch(showError),
+      collapse: () => this.questions.collapse(),
       model: () => this.chooseModel(),
       mode: (anchor) => this.chooseMode(anchor),
     });
@@ -72,7 +75,12 @@ class Page {
   start() {
     byId("app").hidden = false;
     this.connection.start();
-    const isLate = () => this.connection.connected || banner("Connecting to the server…");
+    const isLate = () => {
+      if (this.connection.connected) return;
+      banner("Connecting to the server…");
+      // What is typed meanwhile is the draft of the session in the URL.
+      if (!this.conversation) this.composer.prepare(new URLSearchParams(location.search).get("session"));
+    };
     setTimeout(isLate, 1500);
   }
 
@@ -80,7 +88,7 @@ class Page {
   async refresh() {
     try {
       this.list = await api.sessions();
-      this.sessions.show(this.list, this.#currentIds());
+      this.sessions.show(this.list, this.#here);
       this.#find();
     } catch (error) {
       if (error.status === 401) this.#onConnectionState("denied");
@@ -89,7 +97,7 @@ class Page {
 
   #search(words) {
     this.sessions.words = words;
-    this.sessions.showFound(null, this.#currentIds());
+    this.sessions.showFound(null, this.#here);
     clearTimeout(this.searching);
     this.searching = setTimeout(() => this.#find(), 150);
   }
@@ -108,7 +116,7 @@ class Page {
         const { sessions } = await find(true);
         found.sessions.push(...sessions.filter(({ session }) => !known.has(session.id)));
       }
-      if (words === this.sessions.words) this.sessions.showFound(found, this.#currentIds());
+      if (words === this.sessions.words) this.sessions.showFound(found, this.#here);
     } catch {
       // A newer query cancelled this one, or the list of the server remains.
     }
@@ -121,9 +129,9 @@ class Page {
     if (cwd) await this.create({ cwd });
   }
 
-  /** The ids of the current session: the one it was opened by, and the one after a fork. */
-  #currentIds() {
-    return [this.conversation?.id, this.conversation?.facts.sessionId];
+  /** The id of the current session. */
+  get #here() {
+    return this.conversation?.id;
   }
 
   async #showFromUrl() {
@@ -140,17 +148,17 @@ class Page {
   }
 
   async create(options = {}) {
+    const choice = ++this.#choices;
     const { cwd } = this.conversation?.facts ?? {};
     const { id } = await api.openSession({ ...(cwd ? { cwd } : {}), ...options });
-    await this.#show(id);
+    if (choice === this.#choices) await this.#show(id);
     this.refresh();
   }
 
   async #openRow(row, isOpen) {
     toggleSide(false);
     try {
-      if (this.#currentIds().includes(row.id)) return;
-      if (isOpen) await this.#show(row.id);
+      if (isOpen || this.#here === row.id) await this.#show(row.id);
       else await this.create({ session: row.id });
     } catch (error) {
       showError(error);
@@ -159,6 +167,7 @@ class Page {
 
   /** Shows a session. */
   async #show(id) {
+    this.#choices++;
     if (this.conversation?.id === id) return;
     this.conversation?.close();
     const conversation = (this.conversation = new Conversation(this.connection, id));
@@ -171,8 +180,12 @@ class Page {
     on("closed", asked);
     on("notice", ({ severity, text }) => toast(text, severity));
     on("settled", () => (this.drawer.update(), this.refresh()));
-    on("unstored", ({ texts }) => this.composer.insert(texts.join("\n\n")));
-    on("ended", () => this.refresh());
+    on("unstored", ({ prompts }) => this.composer.putBack(prompts));
+    on("switched", ({ id }) => this.#show(id).catch(showError));
+    on("ended", () => {
+      toast("This session was closed. It stays stored, and the next message opens it again.", "warning");
+      this.refresh();
+    });
     on("fan", () => this.lanes.update());
     on("presence", () => this.presence.update());
     on("servers", () => this.drawer.servers());
@@ -190,9 +203,10 @@ class Page {
     const hasKeyboard = matchMedia("(pointer: fine)").matches;
     if (hasKeyboard) this.composer.field.focus();
     await conversation.open();
+    if (this.conversation !== conversation) return;
     this.drawer.show(conversation);
     this.#status();
-    this.sessions.draw(this.#currentIds());
+    this.sessions.draw(this.#here);
     // The field of the first session was disabled until now.
     if (hasKeyboard && document.activeElement === document.body) this.composer.field.focus();
   }
@@ -200,7 +214,10 @@ class Page {
   #status() {
     const { conversation } = this;
     const { facts } = conversation;
-    const first = conversation.items.find((item) => item.role === "user")?.message.text;
+    const rows = [...(this.list?.open ?? []), ...(this.list?.stored ?? [])];
+    const first = conversation.atStart
+      ? conversation.items.find((item) => item.role === "user")?.message.text
+      : rows.find(({ id }) => id === conversation.id)?.firstPrompt;
     const name = facts.sessionName || line(first, 80) || "New session";
     byId("title").textContent = name;
     document.title = conversation.running ? `● ${name}` : `${name} · osier`;
@@ -214,7 +231,7 @@ class Page {
 
   #liveState() {
     const { running, questions } = this.conversation;
-    this.sessions.update(this.#currentIds(), questions.size > 0 ? "waiting" : running ? "working" : "idle");
+    this.sessions.update(this.#here, questions.size > 0 ? "waiting" : running ? "working" : "idle");
   }
 
   /** The status line above the input field during a run. */
@@ -241,11 +258,12 @@ class Page {
       `${conversation.questions.size > 0 ? "Waiting for your answer" : conversation.phase || "Working"}${elapsed > 3000 ? ` · ${duration(elapsed)}` : ""}`;
   }
 
-  async send({ text, images, editing, followUp }) {
+  async send({ text, images, attachments, editing, followUp }) {
     const { conversation } = this;
     if (!this.connection.connected) throw new Error("Not sent: cannot reach the server. Your message stays in the input field.");
-    const command = images.length === 0 && !editing && slashCommand(text);
-    if (command) return command(this);
+    const isText = images.length === 0 && attachments.length === 0;
+    const command = isText && !editing && slashCommand(text);
+    if (command) return conversation.after(() => command(this));
     const writer = otherWriter(conversation);
     if (writer)
       throw Object.assign(new Error(`${writer.name} has control. Your message stays in the input field.`), {
@@ -253,15 +271,12 @@ class Page {
         action: { label: "Take control", press: () => this.presence.takeOver() },
       });
     if (editing && conversation.running) throw new Error("Stop the agent first, then send it again.");
-    if (text.startsWith("!") && images.length === 0) {
-      if (editing) await conversation.ask("move_to", { entryId: editing.entryId });
-      return conversation.ask("bash", {
-        command: text.replace(/^!+/, "").trim(),
-        excludeFromContext: text.startsWith("!!"),
-      });
+    if (text.startsWith("!") && isText) {
+      if (editing) await conversation.askOnce("move_to", { entryId: editing.entryId });
+      const shell = { command: text.replace(/^!+/, "").trim(), excludeFromContext: text.startsWith("!!") };
+      return conversation.after(() => conversation.askOnce("bash", shell));
     }
-    const attachments = editing?.message.attachments ?? [];
-    await conversation.prompt({ message: text, images, attachments }, { edited: editing?.entryId, followUp });
+    await conversation.prompt({ text, images, attachments }, { edited: editing?.entryId, followUp });
   }
 
   /** The card of a failed run. */
@@ -302,8 +317,8 @@ class Page {
   /** Moves the queued messages back into the input field. */
   async recall() {
     const { steering, followUp } = await this.conversation.ask("clear_queue");
-    this.conversation.unconfirmed = [];
-    this.composer.insert([...steering, ...followUp].map(({ text }) => text).join("\n\n"));
+    this.conversation.forgetQueued();
+    this.composer.putBack([...steering, ...followUp]);
   }
 
   /** Sends the last prompt to several models. */
@@ -314,7 +329,9 @@ class Page {
   /** Forks a new session with the conversation up to a message. */
   async fork(item) {
     const { conversation } = this;
+    const switched = new Promise((resolve) => conversation.addEventListener("switched", resolve, { once: true }));
     await conversation.ask("fork", { entryId: item.entryId });
+    await switched;
     if (item.role === "user") this.composer.insert(item.message.text);
     toast("Forked: this new session has a copy of the conversation up to that message.");
     this.refresh();
@@ -350,12 +367,11 @@ class Page {
   }
 
   closeCurrent() {
-    const [id] = this.#currentIds();
-    return this.#close({ id, state: this.conversation.running ? "working" : "idle" });
+    return this.#close({ id: this.#here, state: this.conversation.running ? "working" : "idle" });
   }
 
   #rowMenu(row, isOpen, anchor) {
-    const here = this.#currentIds().includes(row.id);
+    const here = this.#here === row.id;
     openMenu(
       "Session",
       [
@@ -391,10 +407,11 @@ class Page {
       ))
     )
       return;
+    const isHere = this.#here === row.id;
+    if (isHere) this.conversation.close();
     await api.closeSession(row.id).catch(showError);
     await this.refresh();
-    if (!this.#currentIds().includes(row.id)) return;
-    this.conversation.close();
+    if (!isHere) return;
     this.conversation = null;
     this.composer.show(null);
     this.transcript.show(null);
@@ -409,6 +426,7 @@ class Page {
   }
 
   async #onConnectionState(state) {
+    if (this.conversation) showPending(this.conversation);
     if (state === "open") {
       banner("");
       await this.refresh();
@@ -449,7 +467,8 @@ async function start() {
     else if (!(await isSignedIn())) await askToken();
   } catch (error) {
     // Without the server, the page starts and waits for it.
-    if (error.status !== 0) await askToken("The URL contains the token of another server.");
+    if (error.status === 401) await askToken("The URL contains the token of another server.");
+    else if (error.status !== 0) await askToken(error.message);
   }
   new Page().start();
 }

@@ -3,7 +3,7 @@
 import { el, glyph, iconButton } from "./dom.js";
 import { basename, bytes, dollars, duration, tokens, when } from "./format.js";
 import { StreamingMarkdown, show } from "./markdown.js";
-import { imageSource } from "./images.js";
+import { sourceOf } from "./images.js";
 import { ToolView } from "./tool.js";
 
 /** Prompts longer than this are collapsed. */
@@ -248,11 +248,11 @@ function facts({ role, message }) {
     .join(" · ");
 }
 
-function attached({ kind, mimeType, content, preview, fileName, size }) {
-  const source = kind === "image" && (imageSource(mimeType, content) ?? imageSource("image/png", preview));
+function attached(attachment) {
+  const source = sourceOf(attachment);
   return source
-    ? el("img", { src: source, alt: fileName })
-    : el("span", { class: "file" }, `${fileName} · ${bytes(size)}`);
+    ? el("img", { src: source, alt: attachment.fileName })
+    : el("span", { class: "file" }, `${attachment.fileName} · ${bytes(attachment.size)}`);
 }
 
 function prose(text) {

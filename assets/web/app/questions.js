@@ -7,8 +7,13 @@ import { fields, values } from "./form.js";
 import { show } from "./markdown.js";
 import { showError } from "./toast.js";
 
+/** A card that follows an answer takes no answer for this time, in milliseconds: a double click is meant for the one before. */
+const TIME_TO_READ = 600;
+
 export class Questions {
   #card = null;
+  /** When the last card was answered. */
+  #answered = 0;
   #shown = null;
   #later = new Set();
 
@@ -50,6 +55,7 @@ export class Questions {
   #open(request) {
     const answer = (reply) => {
       const { id } = request;
+      this.#answered = Date.now();
       this.#close();
       this.conversation.answer(id, reply).catch(showError);
       this.next();
@@ -70,14 +76,40 @@ export class Questions {
       el("footer", {}, buttons),
     );
     form.addEventListener("submit", (event) => (event.preventDefault(), submit?.()));
-    form.addEventListener("keydown", (event) => event.key === "Escape" && (event.stopPropagation(), later()));
+    form.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") (event.stopPropagation(), later());
+      // A key that is held answers one card only.
+      else if (event.key === "Enter" && event.repeat) event.preventDefault();
+    });
     const card = (this.#card = el("section", { class: "ask", "aria-labelledby": "question-title" }, form));
     byId("question").replaceChildren(card);
     byId("question").hidden = false;
-    // A draft keeps the focus: keys that are meant for it answer nothing.
+    if (Date.now() - this.#answered < TIME_TO_READ) this.#wait(card);
+    else this.#takeFocus();
+    announce(`A question: ${request.title}`);
+  }
+
+  /** The card takes answers when it could be read. */
+  #wait(card) {
+    const controls = [...card.querySelectorAll("button, input, select, textarea")].filter(({ disabled }) => !disabled);
+    for (const control of controls) control.disabled = true;
+    setTimeout(() => {
+      for (const control of controls) control.disabled = false;
+      if (this.#card === card) this.#takeFocus();
+    }, TIME_TO_READ);
+  }
+
+  /** A draft keeps the focus: keys that are meant for it answer nothing. */
+  #takeFocus() {
     const { activeElement } = document;
     if (activeElement === document.body || (activeElement === byId("prompt") && !byId("prompt").value)) this.#focus();
-    announce(`A question: ${request.title}`);
+  }
+
+  /** Collapses the card to a button; returns whether there was one. */
+  collapse() {
+    const button = this.#card?.querySelector("header button");
+    button?.click();
+    return Boolean(button);
   }
 
   /** Focuses the first control, and keeps the start of the card in sight. */

@@ -20,14 +20,14 @@ export class SessionList {
 
   /** The state of the current session, without waiting for the next list. */
   update(here, state) {
-    const row = this.#rows.open.find(({ id }) => here.includes(id));
+    const row = this.#rows.open.find(({ id }) => id === here);
     if (!row || row.state === state) return;
     row.state = state;
     this.draw(here);
   }
 
   /** `found`: the result of `find_sessions`, which knows pinned and archived sessions; `null` for none. */
-  showFound(found, here = []) {
+  showFound(found, here) {
     this.#found = found?.ready === false ? null : found;
     this.draw(here);
   }
@@ -49,8 +49,8 @@ export class SessionList {
       .every((word) => text.includes(word));
   }
 
-  /** `answer`: the response of the server; `here`: the ids of the current session. */
-  show(answer, here = []) {
+  /** `answer`: the response of the server; `here`: the id of the current session. */
+  show(answer, here) {
     const open = answer?.open ?? [];
     const known = new Set(open.flatMap(({ id, path }) => [id, path].filter(Boolean)));
     const stored = (answer?.stored ?? []).filter((row) => !known.has(row.id) && !known.has(row.path));
@@ -58,17 +58,14 @@ export class SessionList {
     this.draw(here);
   }
 
-  draw(here = []) {
+  draw(here) {
     const open = this.#rows.open.filter((row) => this.#fits(row));
     const stored = this.#stored();
-    // One row is the current session, also after a fork, which keeps the id that the session was opened by.
-    const isHere = (rows) => here.toReversed().find((id) => rows.some((row) => row.id === id));
-    const [openHere, storedHere] = [isHere(open), isHere(stored)];
-    const groups = [["Open", open.map((row) => this.#row(row, openHere, true))]];
+    const groups = [["Open", open.map((row) => this.#row(row, here, true))]];
     for (const row of stored) {
       const name = row.archived ? "Archived" : row.pinned ? "Pinned" : period(row.modified);
       if (groups.at(-1)[0] !== name) groups.push([name, []]);
-      groups.at(-1)[1].push(this.#row(row, openHere ? null : storedHere, false));
+      groups.at(-1)[1].push(this.#row(row, here, false));
     }
     const shown = groups.filter(([, rows]) => rows.length > 0);
     const focused = this.root.contains(document.activeElement) ? document.activeElement.dataset.id : null;

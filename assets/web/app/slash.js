@@ -3,6 +3,7 @@
 import { signIn } from "./accounts.js";
 import { byId } from "./dom.js";
 import { dollars, tokens } from "./format.js";
+import { toggleSide } from "./shell.js";
 import { setTheme } from "./theme.js";
 import { toast } from "./toast.js";
 
@@ -105,6 +106,7 @@ const COMMANDS = {
 
 function findSession(words) {
   const field = byId("find-session");
+  toggleSide(true);
   field.value = words;
   field.dispatchEvent(new Event("input"));
   field.focus();

@@ -6,10 +6,10 @@ import { showError } from "./toast.js";
 
 const MAX_SUGGESTIONS = 8;
 
-/** The completions of each prefix. */
+/** The completions of each prefix; `pattern` has the word after it, up to the cursor. */
 const SOURCES = {
   "/": {
-    fits: (before) => /^\/\S*$/.test(before),
+    pattern: /^\/([^\s/]*)$/,
     load: (conversation) =>
       conversation
         .ask("get_commands")
@@ -19,7 +19,7 @@ const SOURCES = {
         ]),
   },
   "@": {
-    fits: (before) => /(^|\s)@\S*$/.test(before),
+    pattern: /(?:^|\s)@(\S*)$/,
     load: (conversation) =>
       conversation.ask("list_files").then(({ paths }) => paths.map((value) => ({ value, note: "" }))),
   },
@@ -49,19 +49,32 @@ export class Suggestions {
   /** The text has changed. */
   async update(conversation) {
     if (this.#conversation !== conversation) [this.#conversation, this.#loaded] = [conversation, new Map()];
-    const before = this.field.value.slice(0, this.field.selectionStart);
-    const prefix = Object.keys(SOURCES).find((prefix) => SOURCES[prefix].fits(before));
+    const before = this.#before();
+    const prefix = Object.keys(SOURCES).find((prefix) => SOURCES[prefix].pattern.test(before));
     if (!prefix || !conversation) return this.close();
-    if (!this.#loaded.has(prefix))
-      this.#loaded.set(
-        prefix,
-        SOURCES[prefix].load(conversation).catch((error) => (showError(error), [])),
-      );
-    const all = await this.#loaded.get(prefix);
-    const word = before.slice(before.lastIndexOf(prefix) + 1);
-    if (this.field.value.slice(0, this.field.selectionStart) !== before) return;
+    const all = await this.#load(prefix, conversation);
+    if (this.#before() !== before || this.#conversation !== conversation) return;
     this.#prefix = prefix;
-    this.#show(rank(all, word.toLowerCase()));
+    this.#show(rank(all, this.#word(before).toLowerCase()));
+  }
+
+  /** The text before the cursor. */
+  #before() {
+    return this.field.value.slice(0, this.field.selectionStart);
+  }
+
+  /** The word after the prefix; `null` if the text is no longer one to complete. */
+  #word(before) {
+    return SOURCES[this.#prefix]?.pattern.exec(before)?.[1] ?? null;
+  }
+
+  /** The completions of a prefix. After an error, the next key tries again. */
+  #load(prefix, conversation) {
+    const loaded = this.#loaded;
+    const load = () =>
+      SOURCES[prefix].load(conversation).catch((error) => (loaded.delete(prefix), showError(error), []));
+    if (!loaded.has(prefix)) loaded.set(prefix, load());
+    return loaded.get(prefix);
   }
   #prefix = "";
 
@@ -105,14 +118,17 @@ export class Suggestions {
   #insert(place) {
     const { field } = this;
     const end = field.selectionStart;
-    const start = field.value.slice(0, end).lastIndexOf(this.#prefix) + 1;
+    const word = this.#word(this.#before());
     const { value } = this.#choices[place];
-    field.setRangeText(value.endsWith("/") ? value : `${value} `, start, end, "end");
     this.close();
+    if (word === null) return;
+    field.setRangeText(value.endsWith("/") ? value : `${value} `, end - word.length, end, "end");
     field.dispatchEvent(new Event("input"));
   }
 
   close() {
+    // The agent writes files meanwhile: the next list is read again.
+    this.#loaded.delete("@");
     this.list.hidden = true;
     this.#choices = [];
     this.#mark();

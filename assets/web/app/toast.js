@@ -15,6 +15,8 @@ export function toast(text, severity = "info", action) {
     const press = () => (node.remove(), action.press());
     node.append(el("button", { type: "button", on: { click: press } }, action.label));
   }
+  // The same text again replaces the earlier toast.
+  for (const other of [...byId("toasts").children]) if (other.firstChild.textContent === text) other.remove();
   byId("toasts").append(node);
   setTimeout(() => node.remove(), DURATIONS[severity] ?? DURATIONS.info);
   while (byId("toasts").children.length > 3) byId("toasts").firstChild.remove();

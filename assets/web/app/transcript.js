@@ -43,6 +43,7 @@ export class Transcript {
       this.scroller.addEventListener(type, touch, { passive: true });
     byId("to-end").addEventListener("click", () => this.toEnd(true));
     this.root.addEventListener("grown", () => this.#scrollToEnd());
+    this.root.addEventListener("click", ({ target }) => target.closest(".tool-group, summary, .more") && this.#stay());
     new ResizeObserver(() => this.#scrollToEnd()).observe(this.root);
     new ResizeObserver(() => this.#scrollToEnd()).observe(this.scroller);
     watchCode(this.root);
@@ -98,25 +99,25 @@ export class Transcript {
   }
 
   /**
-   * Shows the earlier messages that were loaded, a few per frame. They are a page of their own, which the browser skips as
-   * one while it is out of sight: a frame must not depend on the length of the session.
+   * Shows the earlier messages that were loaded, a few per frame. Those of a frame are a page, which the browser skips as one
+   * while it is out of sight: a frame must not depend on the length of the session.
    */
-  #addEarlier(page = el("div", { class: "page" })) {
+  #addEarlier() {
     const { scroller, root, conversation } = this;
     const fromEnd = scroller.scrollHeight - scroller.scrollTop;
     const known = conversation.items.findIndex(({ key }) => this.#views.has(key));
     const missing = known < 0 ? conversation.items : conversation.items.slice(0, known);
     const first = root.querySelector(".message");
     root.querySelector(":scope > .earlier")?.remove();
-    if (!page.isConnected) root.prepend(page);
-    page.prepend(...this.#nodes(missing.slice(-EARLIER_PER_FRAME)));
+    const page = el("div", { class: "page" }, this.#nodes(missing.slice(-EARLIER_PER_FRAME)));
+    root.prepend(page);
     const isComplete = missing.length <= EARLIER_PER_FRAME;
     if (isComplete && !conversation.atStart) root.prepend(this.#earlier());
     groupTools(root, conversation, first);
     // The height of the page until it has been in sight.
     page.style.containIntrinsicBlockSize = `auto ${page.children.length * MESSAGE_HEIGHT}rem`;
     scroller.scrollTop = scroller.scrollHeight - fromEnd;
-    if (!isComplete) requestAnimationFrame(() => page.isConnected && this.#addEarlier(page));
+    if (!isComplete) requestAnimationFrame(() => page.isConnected && this.#addEarlier());
   }
 
   /** New nodes of messages. */
@@ -186,10 +187,10 @@ export class Transcript {
     const last = this.conversation.items.findLast((item) => item.role === "assistant");
     // Wait for the last rendering of the answer.
     setTimeout(() => {
-      const answer = this.#views
-        .get(last?.key)
-        ?.node.querySelector(".blocks > .prose:last-of-type")
-        ?.innerText.slice(0, 600);
+      const prose = this.#views.get(last?.key)?.node.querySelector(".blocks > .prose:last-of-type");
+      // The browser skips pieces of a long answer; then they have no `innerText`.
+      const piece = prose?.querySelector(":scope > .piece");
+      const answer = (piece?.textContent ?? prose?.innerText)?.trim().slice(0, 600);
       announce(
         { completed: answer ? `osier: ${answer}` : "Done", interrupted: "Stopped" }[outcome?.type] ?? "The run failed",
       );
@@ -245,6 +246,12 @@ export class Transcript {
       if (button) (this.#watcher?.unobserve(button), this.#watcher?.observe(button));
     }
     byId("main").classList.toggle("scrolled", scrollTop > 4);
+  }
+
+  /** The user opens something: it stays where it is, although the end moves. */
+  #stay() {
+    this.#following = false;
+    requestAnimationFrame(() => requestAnimationFrame(() => this.#scrolled()));
   }
 
   /** Scrolls to the end, once per frame. */

@@ -114,12 +114,12 @@ impl SessionRegistry {
         sessions.iter().map(|session| session.info()).collect()
     }
 
-    /// Opens a session. If it is already open, the caller shares it.
+    /// Opens a session. If it is already open, the caller shares it. A session that another one was forked from opens itself.
     pub async fn open(&self, options: OpenOptions) -> Result<Arc<SharedSession>, OpenError> {
         let Some(target) = options.session.clone() else {
             return self.start(options, SessionChoice::New, Vec::new()).await;
         };
-        let open = self.lock().find(&target);
+        let open = self.lock().sessions.get(&target).cloned();
         if let Some(session) = open {
             return Ok(session);
         }
@@ -131,7 +131,11 @@ impl SessionRegistry {
         });
         match found.await.ok().flatten() {
             Some(stored) => self.resume(stored, options).await,
-            None => Err(OpenError::Unknown { id: target }),
+            // It was never stored, and continues as another session.
+            None => self
+                .lock()
+                .find(&target)
+                .ok_or(OpenError::Unknown { id: target }),
         }
     }
 
@@ -259,7 +263,7 @@ impl SessionRegistry {
         options: OpenOptions,
     ) -> Result<Arc<SharedSession>, OpenError> {
         let _lock = self.lock_session(&stored.id).await;
-        let open = self.lock().find(&stored.id);
+        let open = self.lock().sessions.get(&stored.id).cloned();
         if let Some(session) = open {
             return Ok(session);
         }

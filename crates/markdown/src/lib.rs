@@ -78,6 +78,8 @@ pub struct Markdown {
     /// Bytes of text that were parsed so far.
     parsed: Cell<usize>,
     finished: bool,
+    /// The last delta ended with a carriage return.
+    after_return: bool,
     /// The source is not split into units yet.
     is_unsplit: bool,
     definitions: Definitions,
@@ -116,7 +118,12 @@ impl Markdown {
         if delta.is_empty() || self.finished {
             return;
         }
-        for line in delta.split_inclusive('\n') {
+        let delta = match delta.strip_prefix('\n') {
+            Some(rest) if self.after_return => rest,
+            _ => delta,
+        };
+        self.after_return = delta.ends_with('\r');
+        for line in with_newlines(delta).split_inclusive('\n') {
             self.source.push_str(line);
             if line.ends_with('\n') {
                 self.complete_line();
@@ -459,3 +466,13 @@ impl Markdown {
 
 #[cfg(test)]
 mod tests;
+
+/// The text with a newline for each carriage return, which ends a line in Markdown. In the output of a program it goes back in
+/// its line, as a backspace does: text of a model must not hide what stands before it.
+fn with_newlines(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\r', '\x08']) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+    Cow::Owned(lines.replace('\x08', ""))
+}

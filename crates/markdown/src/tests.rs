@@ -36,6 +36,18 @@ fn cached(document: &Markdown) -> usize {
 }
 
 #[test]
+fn carriage_returns_and_backspaces_hide_nothing() {
+    let text = "first\rsecond\r\n\r\nthird\x08\x08 end\r";
+    assert_eq!(shown(text, 40), "first second\n\nthird end");
+    let mut streamed = Markdown::new();
+    for character in text.chars() {
+        streamed.push(character.encode_utf8(&mut [0; 4]));
+    }
+    streamed.finish();
+    assert_eq!(streamed.source(), "first\nsecond\n\nthird end\n");
+}
+
+#[test]
 fn rows_far_from_the_screen_are_dropped_and_built_again() {
     let paragraph = |number: usize| format!("paragraph {number}\n\n");
     let mut document = Markdown::new();

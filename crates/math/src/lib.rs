@@ -52,14 +52,29 @@ pub fn lines(latex: &str) -> Option<Vec<String>> {
     (!lines.is_empty()).then_some(lines)
 }
 
-/// Whether text between dollars is a formula. Prices and names of variables are not.
+/// Whether text between dollars is a formula. Prices, names of variables and prose are not.
 pub fn is_formula(latex: &str) -> bool {
     let latex = latex.trim();
     let single = latex.chars().count() == 1 && latex.chars().all(char::is_alphabetic);
     single || latex.contains(['\\', '^', '_', '=', '<', '>', '+', '*']) || {
         // `f(x)`, `x - 1`, `n!`, `a, b`
-        latex.chars().any(char::is_alphabetic) && latex.contains(['(', '-', '!', '|', ','])
+        latex.chars().any(char::is_alphabetic)
+            && latex.contains(['(', '-', '!', '|', ','])
+            && !latex.starts_with(['/', '{'])
+            && latex.matches('(').count() == latex.matches(')').count()
+            && !has_words(latex)
     }
+}
+
+/// Whether a text has a word of four letters, or two words of two letters in a row: `10 (billed yearly)`, `as is, or`.
+fn has_words(text: &str) -> bool {
+    let is_word = |letters: &str| letters.len() > 1 && letters.chars().all(char::is_alphabetic);
+    let words: Vec<&str> = text.split(char::is_whitespace).collect();
+    text.split(|character: char| !character.is_alphabetic())
+        .any(|letters| letters.chars().count() > 3)
+        || words
+            .windows(2)
+            .any(|pair| is_word(pair[0]) && is_word(pair[1].trim_end_matches([',', '.', ')'])))
 }
 
 /// Where reading stops.

@@ -1,5 +1,7 @@
 //! The last line: where, which model, how full, what it cost. Settings choose the parts and their order.
 
+mod row;
+
 use crate::cache_countdown::CacheCountdown;
 use crate::presence::Presence;
 use osier_agent::AgentMessage;
@@ -12,7 +14,7 @@ use osier_protocol::{
 };
 use osier_settings::FooterPart;
 use osier_term::face::{Face, Token};
-use osier_term::row::{Row, Span};
+use osier_term::row::Span;
 
 /// Most columns of plugin texts.
 const PLUGIN_COLUMNS: usize = 30;
@@ -117,17 +119,6 @@ const SHOWN: &[(FooterPart, Show, u8)] = &[
     (FooterPart::Thinking, Footer::thinking, 6),
 ];
 
-/// A part with content.
-struct Piece {
-    spans: Vec<Span>,
-    rank: u8,
-    part: FooterPart,
-}
-
-fn spans_width(spans: &[Span]) -> usize {
-    spans.iter().map(|span| text::width(&span.text)).sum()
-}
-
 impl Footer {
     /// Counts the usage of a message of the session.
     pub(crate) fn count(&mut self, message: &AgentMessage) {
@@ -161,105 +152,6 @@ impl Footer {
     /// Whether the session runs on a server: it continues without this terminal.
     pub(crate) fn is_remote(&self) -> bool {
         self.connection.is_some()
-    }
-
-    /// One row, never wider than `width`. What matters least goes first; the left side has the rest and loses its beginning.
-    pub fn row(&self, width: u16) -> Row {
-        let width = usize::from(width);
-        let mut right = self.pieces(&self.right);
-        let mut right_width = self.width(&right, "  ");
-        while right_width > width && right.len() > 1 {
-            let least = (0..right.len()).min_by_key(|place| right[*place].rank);
-            right.remove(least.unwrap_or_default());
-            right_width = self.width(&right, "  ");
-        }
-        let room = width.saturating_sub(right_width + if right_width > 0 { 2 } else { 0 });
-        let left = if room < 8 {
-            Vec::new()
-        } else {
-            self.cut(self.pieces(&self.left), room)
-        };
-        let gap = width.saturating_sub(spans_width(&left) + right_width);
-        let mut row = Row::new(left);
-        row.spans.reserve(right.len() * 2 + 2);
-        row.push(" ".repeat(gap), Token::Footer);
-        self.join(right, "  ", &mut row.spans);
-        row
-    }
-
-    fn pieces(&self, parts: &[FooterPart]) -> Vec<Piece> {
-        let shown = parts.iter().filter_map(|part| {
-            let (_, show, rank) = SHOWN.iter().find(|(known, ..)| known == part)?;
-            let spans = show(self);
-            (!spans.is_empty()).then_some(Piece {
-                spans,
-                rank: *rank,
-                part: *part,
-            })
-        });
-        shown.collect()
-    }
-
-    /// The pieces with their separators; `usual` between unrelated ones.
-    fn joined(&self, mut pieces: Vec<Piece>, usual: &'static str) -> Vec<Span> {
-        if pieces.len() == 1 {
-            return pieces.remove(0).spans;
-        }
-        let mut spans = Vec::with_capacity(pieces.len() * 2 + 2);
-        self.join(pieces, usual, &mut spans);
-        spans
-    }
-
-    /// Adds the pieces with their separators.
-    fn join(&self, pieces: Vec<Piece>, usual: &'static str, spans: &mut Vec<Span>) {
-        let mut above = None;
-        for piece in pieces {
-            if let Some(above) = above.replace(piece.part) {
-                spans.push(Span::new(
-                    self.between(above, piece.part, usual),
-                    Token::Footer,
-                ));
-            }
-            spans.extend(piece.spans);
-        }
-    }
-
-    /// The pieces of the left side, without what has no room at their beginning; the open sessions stay.
-    fn cut(&self, mut pieces: Vec<Piece>, room: usize) -> Vec<Span> {
-        let first = pieces.first().map(|piece| piece.part);
-        if pieces.len() < 2 || first != Some(FooterPart::Sessions) {
-            return cut(self.joined(pieces, " · "), room);
-        }
-        let rest = pieces.split_off(1);
-        let between = self.between(FooterPart::Sessions, rest[0].part, " ");
-        let mut spans = self.joined(pieces, " ");
-        spans.push(Span::new(between, Token::Footer));
-        let room = room.saturating_sub(spans_width(&spans));
-        spans.extend(cut(self.joined(rest, " · "), room));
-        spans
-    }
-
-    /// Columns of the pieces when they are joined.
-    fn width(&self, pieces: &[Piece], usual: &'static str) -> usize {
-        let own: usize = pieces.iter().map(|piece| spans_width(&piece.spans)).sum();
-        let pairs = pieces.windows(2);
-        let between =
-            pairs.map(|pair| text::width(self.between(pair[0].part, pair[1].part, usual)));
-        own + between.sum::<usize>()
-    }
-
-    fn between(&self, above: FooterPart, part: FooterPart, usual: &'static str) -> &'static str {
-        let belongs = matches!(
-            (above, part),
-            (FooterPart::Cwd, FooterPart::Branch)
-                | (FooterPart::Tokens, FooterPart::Cost)
-                | (FooterPart::Model, FooterPart::Thinking)
-        );
-        match (belongs, self.linear) {
-            (true, _) => " ",
-            (false, true) => ", ",
-            (false, false) => usual,
-        }
     }
 
     fn sessions(&self) -> Vec<Span> {
@@ -466,7 +358,7 @@ impl Footer {
 
     fn model(&self) -> Vec<Span> {
         let Some(model) = &self.model else {
-            return spans_of(self.model_hint.clone(), Token::FooterAccent);
+            return spans_of(text::single_line(&self.model_hint), Token::FooterAccent);
         };
         let role = self.role.filter(|(_, level)| *level == self.level);
         let mut spans = role.map_or_else(Vec::new, |(role, _)| {
@@ -475,7 +367,7 @@ impl Footer {
         let (text, token) = match model.provider.as_str() {
             "demo" => ("scripted demo".to_owned(), Token::Warning),
             "none" => ("no model".to_owned(), Token::Warning),
-            _ => (model.reference(), Token::FooterAccent),
+            _ => (text::single_line(&model.reference()), Token::FooterAccent),
         };
         spans.push(Span::new(text, token));
         spans
@@ -495,22 +387,6 @@ fn spans_of(words: String, token: Token) -> Vec<Span> {
         return Vec::new();
     }
     vec![Span::new(words, token)]
-}
-
-/// The end of a side that fits into `room`.
-fn cut(spans: Vec<Span>, room: usize) -> Vec<Span> {
-    let mut over = spans_width(&spans).saturating_sub(room);
-    if over == 0 {
-        return spans;
-    }
-    let kept = spans.into_iter().filter_map(|span| {
-        let width = text::width(&span.text);
-        let lost = over.min(width);
-        over -= lost;
-        let end = text::truncate_start(&span.text, width - lost).into_owned();
-        (lost < width).then(|| Span::new(end, span.face))
-    });
-    kept.collect()
 }
 
 /// `999`, `1.2k`, `12k`, `1.2M`.
@@ -550,51 +426,5 @@ mod tests {
         assert_eq!(footer.row(20).text(), " on box   yolo   m/m");
         footer.connection = Some((ConnectionState::Lost, "no answer".into()));
         assert_eq!(footer.row(30).text(), "  disconnected: no answer  m/m");
-    }
-
-    #[test]
-    fn the_parts_stand_where_they_are_wanted_and_the_least_goes_first() {
-        let known: Vec<FooterPart> = SHOWN.iter().map(|(part, ..)| *part).collect();
-        assert_eq!(known, FooterPart::ALL.map(|(_, part)| part));
-        let mut footer = Footer {
-            cwd: "~/work".into(),
-            branch: Some("main".into()),
-            session_name: Some("a name".into()),
-            model_hint: "m/m".into(),
-            jobs: 2,
-            permissions: PermissionMode::Ask,
-            sandbox: SandboxMode::Workspace,
-            ..Footer::default()
-        };
-        footer.total.input = 1_500;
-        footer.total.cost.total = 0.25;
-        assert_eq!(
-            footer.row(80).text(),
-            "~/work (main) · a name    2 jobs   ask   sandbox workspace  ↑1.5k ↓0 $0.250  m/m"
-        );
-        assert_eq!(
-            footer.row(40).text(),
-            "   2 jobs   ask   sandbox workspace  m/m"
-        );
-        footer.left = vec![FooterPart::Model, FooterPart::Cost];
-        footer.right = vec![FooterPart::Branch];
-        assert_eq!(footer.row(30).text(), "m/m · $0.250            (main)");
-        footer.linear = true;
-        footer.left = vec![FooterPart::Tokens];
-        assert_eq!(footer.row(30).text(), "in 1.5k, out 0          (main)");
-        footer.left = vec![FooterPart::Cwd, FooterPart::Branch];
-        footer.right = Vec::new();
-        assert_eq!(footer.row(10).text(), "…rk (main)");
-    }
-
-    #[test]
-    fn a_narrow_footer_keeps_the_model() {
-        let footer = Footer {
-            cwd: "~/very/long/path".into(),
-            model_hint: "mock/mock".into(),
-            ..Footer::default()
-        };
-        assert_eq!(footer.row(12).text(), "   mock/mock");
-        assert_eq!(footer.row(30).text(), "…/long/path   yolo   mock/mock");
     }
 }

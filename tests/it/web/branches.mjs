@@ -1,7 +1,7 @@
 // Branches: an edited prompt, siblings by button and by swipe, a retry, a label, a fork.
 
 import assert from "node:assert/strict";
-import { PHONE, picture, play, say, settled } from "./support.mjs";
+import { PHONE, picture, play, ready, say, settled } from "./support.mjs";
 
 const TURNS = ["one", "two", "three"].map((word) => ({
   when: { user: word },
@@ -82,7 +82,25 @@ await play(async (stage, serve) => {
   await page.locator(".toast", { hasText: "new session" }).waitFor();
   // The fork has one branch.
   await page.waitForFunction(() => !document.querySelector(".siblings"));
+  await answer("two").waitFor();
   assert.equal(await answer("two").count(), 1);
+
+  // The session that was forked is another one: it has its own name, and opens with its messages.
+  await settled(page);
+  await page.reload();
+  await ready(page);
+  const rows = page.locator("#side .session");
+  await rows.nth(1).waitFor({ state: "attached" });
+  await page.getByRole("button", { name: "Sessions" }).click();
+  const original = page.locator("#side .session:not(.here)");
+  await original.getByRole("button", { name: /^Actions for/ }).click();
+  await page.getByRole("menuitem", { name: "Rename" }).click();
+  await page.fill("dialog.question input", "the original");
+  await page.keyboard.press("Enter");
+  await page.locator("#side .session:not(.here)", { hasText: "the original" }).waitFor();
+  await page.locator("#side .session-open", { hasText: "the original" }).click();
+  await page.locator("#title", { hasText: "the original" }).waitFor();
+  await page.locator(".siblings").first().waitFor();
 });
 
 async function touch(page, node) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, picture, play, ready, say, settled, work } from "./support.mjs";
+import { DESKTOP, RED, picture, play, ready, say, settled, work } from "./support.mjs";
 
 const TURNS = [
   {
@@ -15,9 +15,6 @@ const TURNS = [
   },
   { repeat: true, steps: [{ text: "Seen." }] },
 ];
-/** A red square. */
-const RED =
-  "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAGklEQVR42mNcq2DMQApgYiARjGoY1TB0NAAAQrcBIJp45zUAAAAASUVORK5CYII=";
 
 /** A fake speech recognizer. */
 function hears() {
@@ -126,7 +123,7 @@ await play(async (stage, serve) => {
   await page.locator("#side .session-name", { hasText: "Sent at once" }).waitFor();
   await page.locator(".prompt-text", { hasText: "the second of two" }).waitFor();
   await settled(page);
-  const prompts = await page.locator(".prompt-text").allInnerTexts();
+  const prompts = await page.locator(".prompt-text").allTextContents();
   assert.deepEqual(prompts.slice(-2), ["the first of two", "the second of two"]);
 
   // Light and dark; the choice is stored.

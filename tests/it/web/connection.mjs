@@ -46,7 +46,7 @@ await play(async (stage, serve) => {
   await page.evaluate(() => dispatchEvent(new Event("online")));
   await page.locator("#banner").waitFor({ state: "hidden" });
   await settled(page);
-  assert.equal(await page.locator(".answer .prose").innerText(), words);
+  assert.equal((await page.locator(".answer .prose").textContent()).trim(), words);
 
   // A client that connects during the answer also has the complete text.
   await page.context().close();

@@ -60,9 +60,9 @@ await play(async (stage, serve) => {
     await settled(page);
     assert.match(readFileSync(join(work, "src/lib.rs"), "utf8"), /Option<i64>/);
     const seen = async () => ({
-      verbs: await page.locator(".tool .verb").allInnerTexts(),
-      added: await page.locator(".tool .diff .add .text").allInnerTexts(),
-      headings: await page.locator(".prose h4").allInnerTexts(),
+      verbs: await page.locator(".tool .verb").allTextContents(),
+      added: await page.locator(".tool .diff .add .text").allTextContents(),
+      headings: await page.locator(".prose h4").allTextContents(),
       keywords: (await page.locator(".prose .s-keyword").count()) > 0,
       links: await page
         .locator(".prose a")

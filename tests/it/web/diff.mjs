@@ -41,7 +41,7 @@ await play(async (stage, serve) => {
       }));
     assert.deepEqual(await line("del"), { text: '    let name = "before";', marked: "before" });
     assert.deepEqual(await line("add"), { text: '    let name = "after";', marked: "after" });
-    assert.equal(await diff.locator(".same .s-keyword").first().innerText(), "fn");
+    assert.equal(await diff.locator(".same .s-keyword").first().textContent(), "fn");
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-diff`);
 

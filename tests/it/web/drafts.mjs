@@ -8,16 +8,23 @@ const TURNS = [{ repeat: true, steps: [{ text: "An answer." }] }];
 await play(async (stage, serve) => {
   const server = await serve(TURNS);
   const page = await stage.page(DESKTOP);
-  const sockets = [];
   // A silent line delivers nothing, and does not close.
   let silent = false;
+  // The line is cut when the next prompt was sent, before its response.
+  let swallows = false;
   await page.routeWebSocket(/\/api\/ws/, (socket) => {
     // Meanwhile no other connection opens: one that lost its first frames could not exist.
     if (silent) return socket.close();
     const other = socket.connectToServer();
-    socket.onMessage((message) => silent || other.send(message));
-    other.onMessage((message) => silent || socket.send(message));
-    sockets.push(socket);
+    let cut = false;
+    socket.onMessage((message) => {
+      if (silent || cut) return;
+      other.send(message);
+      if (!swallows || JSON.parse(message).command?.type !== "prompt") return;
+      [swallows, cut] = [false, true];
+      socket.close();
+    });
+    other.onMessage((message) => silent || cut || socket.send(message));
   });
   await page.goto(server.url);
   await ready(page);
@@ -45,21 +52,34 @@ await play(async (stage, serve) => {
   await ready(page);
   assert.equal(await page.inputValue("#prompt"), "", "a sent message is no draft");
 
-  // The line goes silent: the message is shown as pending, then returns when the page notices.
+  // The line goes silent: the message is shown as pending. When the page notices, it waits, and is sent once the line is back.
   await page.clock.install();
   silent = true;
   await say(page, "into the void");
-  await page.locator("#pending .unsent", { hasText: "into the void" }).getByText("Sending…").waitFor();
+  const pending = page.locator("#pending .unsent", { hasText: "into the void" });
+  await pending.getByText("Sending…").waitFor();
   await page.clock.runFor(300);
   assert.deepEqual(await faults(page), []);
   await picture(page, "desktop-pending");
   await page.clock.runFor(10_000);
   await page.locator("#banner", { hasText: "Connection lost" }).waitFor();
-  await page.waitForFunction(() => document.querySelector("#prompt").value === "into the void");
+  await pending.getByText("Waits for the connection").waitFor();
+  assert.equal(await page.inputValue("#prompt"), "");
   silent = false;
   await page.clock.resume();
   await page.locator("#banner").waitFor({ state: "hidden" });
-  await page.click(".send");
   await page.locator(".prompt-text", { hasText: "into the void" }).waitFor();
   await page.locator("#pending").waitFor({ state: "hidden" });
+  await settled(page);
+
+  // The connection is lost before the response: the message is executed once.
+  swallows = true;
+  await say(page, "sent twice");
+  await page.locator(".prompt-text", { hasText: "sent twice" }).waitFor();
+  await page.locator("#pending").waitFor({ state: "hidden" });
+  await settled(page);
+  await page.reload();
+  await ready(page);
+  assert.equal(await page.locator(".prompt-text", { hasText: "sent twice" }).count(), 1);
+  assert.equal(await page.inputValue("#prompt"), "");
 });

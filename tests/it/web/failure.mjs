@@ -53,7 +53,7 @@ await play(async (stage, serve) => {
     }
     await settled(page);
     await card.waitFor({ state: "detached" });
-    assert.deepEqual(await page.locator(".prompt-text").allInnerTexts(), ["Hello?"], "one prompt, no second branch");
+    assert.deepEqual(await page.locator(".prompt-text").allTextContents(), ["Hello?"], "one prompt, no second branch");
     await page.context().close();
     await server.stop();
   }

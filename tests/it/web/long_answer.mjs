@@ -17,6 +17,8 @@ await play(async (stage, serve) => {
   await say(page, "go");
   await settled(page);
   await page.locator(".piece").first().waitFor();
+  // A screen reader hears how it begins, although the page shows its end.
+  await page.waitForFunction(() => /^osier: .*const part = 0;.*Paragraph 1\b/s.test(document.querySelector("#announcer").textContent));
   await page.reload();
   await ready(page);
   await page.locator(".piece").first().waitFor();

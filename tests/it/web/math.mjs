@@ -24,7 +24,7 @@ await play(async (stage, serve) => {
     const answer = page.locator(".answer").last();
     assert.equal(await answer.locator("math").count(), 3);
     assert.equal(await answer.locator("math annotation").first().textContent(), "ax^2 + bx + c = 0");
-    const costs = await answer.getByText("It costs").innerText();
+    const costs = await answer.getByText("It costs").textContent();
     assert.equal(costs, String.raw`It costs $5 and $10, and \(code\) stays code.`);
     // A wide formula scrolls in its own line; the page does not.
     const hidden = (selector) => page.evaluate((selector) => {

@@ -87,6 +87,11 @@ fn long_session_loads_while_scrolling() {
 }
 
 #[test]
+fn what_was_not_sent_comes_back() {
+    run_script("unsent");
+}
+
+#[test]
 fn mcp_servers_ask_and_are_disabled() {
     run_script("servers");
 }

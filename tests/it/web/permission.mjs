@@ -56,7 +56,7 @@ await play(async (stage, serve) => {
       "Allow for this project",
       "Refuse",
     ]);
-    assert.equal(await page.locator(".tool .verb").last().innerText(), "Wants to run");
+    assert.equal(await page.locator(".tool .verb").last().textContent(), "Wants to run");
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-permission-command`);
     await press("Allow once");
@@ -79,11 +79,11 @@ await play(async (stage, serve) => {
     assert.equal(readFileSync(join(work, "tail.txt"), "utf8"), "last\n");
     assert.ok(!existsSync(join(work, "no.txt")));
 
-    const verbs = () => page.locator(".tool .verb").allInnerTexts();
+    const verbs = () => page.locator(".tool .verb").allTextContents();
     const expected = ["Ran", "Wrote", "Did not run", "Ran"];
     assert.deepEqual(await verbs(), expected);
     const refused = page.locator(".tool", { hasText: "Did not run" });
-    assert.match(await refused.locator("summary").innerText(), /refused/);
+    assert.match(await refused.locator("summary").textContent(), /refused/);
     await refused.locator("summary").click();
     await refused.getByText("not here").waitFor();
     await picture(page, `${name}-refused`);
@@ -95,4 +95,16 @@ await play(async (stage, serve) => {
     await server.stop();
   }
   provider.close();
+
+  // A double click answers one of two questions: the second card takes no answer before it could be read.
+  const pair = [{ tool: "bash", arguments: { command: "touch one" } }, { tool: "bash", arguments: { command: "touch two" } }];
+  const page = await stage.enter(await serve([{ when: { user: "go" }, steps: pair }, { repeat: true, steps: [{ text: "Done." }] }]), DESKTOP);
+  await say(page, "go");
+  const card = page.locator(".ask");
+  await card.getByText("$ touch one").waitFor();
+  await card.getByRole("button", { name: "Allow once" }).dblclick();
+  await card.getByText("$ touch two").waitFor();
+  await card.getByRole("button", { name: "Refuse", exact: true }).click();
+  await page.locator(".answer", { hasText: "Done." }).waitFor();
+  assert.deepEqual([existsSync(join(work, "one")), existsSync(join(work, "two"))], [true, false]);
 });

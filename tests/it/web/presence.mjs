@@ -48,6 +48,14 @@ await play(async (stage, serve) => {
   await one.locator(".stop").click();
   await two.locator(".toast", { hasText: "browser on Linux stopped the run" }).waitFor();
   await settled(two);
+
+  // One client closes the session. The other one learns it, and its next message opens it again.
+  await say(two, "/close");
+  await one.locator(".toast", { hasText: "This session was closed." }).waitFor();
   await two.context().close();
   await one.locator("#presence").waitFor({ state: "hidden" });
+  await say(one, "after the end");
+  await one.locator(".answer", { hasText: "A short answer." }).waitFor();
+  await settled(one);
+  assert.equal(await one.locator(".prompt-text", { hasText: "after the end" }).count(), 1);
 });

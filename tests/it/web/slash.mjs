@@ -26,7 +26,7 @@ await play(async (stage, serve) => {
   await say(page, "/compact");
   await page.locator(".toast, .summary").filter({ hasText: /compact|summar/i }).first().waitFor();
   // Nothing went to the model, and a toast covers no answer.
-  assert.deepEqual(await page.locator(".prompt-text").allInnerTexts(), ["hello"]);
+  assert.deepEqual(await page.locator(".prompt-text").allTextContents(), ["hello"]);
   const [lowest, toasts] = await page.evaluate(() => [
     document.querySelector("#scroller").getBoundingClientRect().bottom,
     document.querySelector("#toasts").getBoundingClientRect().top,

@@ -1,6 +1,8 @@
 // Helpers of all scripts: a server with a scripted model, a browser, pages of two sizes.
 //
 // `mod.rs` runs each script with the directory of the packages, the program and an empty directory.
+//
+// Read texts of the transcript with `textContent`: `innerText` is empty while the browser skips a message that is out of sight.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,6 +28,10 @@ export const DESKTOP = { viewport: { width: 1280, height: 800 } };
 const PATIENCE = 120_000;
 
 export { folder };
+/** A red PNG of 16 pixels by 16. */
+export const RED =
+  "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAGklEQVR42mNcq2DMQApgYiARjGoY1TB0NAAAQrcBIJp45zUAAAAASUVORK5CYII=";
+
 export const home = join(folder, "home");
 export const work = join(folder, "work");
 

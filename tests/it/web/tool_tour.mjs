@@ -16,7 +16,7 @@ await play(async (stage, serve) => {
   await page.getByText("All tools work.").waitFor();
   await settled(page);
   await picture(page, "tool-tour");
-  assert.deepEqual(await page.locator(".tool .verb").allInnerTexts(), [
+  assert.deepEqual(await page.locator(".tool .verb").allTextContents(), [
     "Updated the to-do list",
     "Read",
     "Read",

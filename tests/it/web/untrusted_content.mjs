@@ -98,8 +98,8 @@ await play(async (stage, serve) => {
   // A command that is refused is shown with all of its characters.
   const hidden = page.locator(".tool", { hasText: "touch owned" });
   const complete = "touch owned␍ls \\u{202e}-la\\u{1b}]0;x\\u{7}";
-  assert.equal(await hidden.locator(".what").innerText(), complete);
-  assert.equal(await hidden.locator("pre.command").innerText(), `$ ${complete}`);
+  assert.equal(await hidden.locator(".what").textContent(), complete);
+  assert.equal(await hidden.locator("pre.command").textContent(), `$ ${complete}`);
 
   const found = await page.evaluate(() => {
     const nodes = [...document.querySelectorAll("main *, aside *, nav *")];

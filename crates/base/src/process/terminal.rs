@@ -319,6 +319,8 @@ impl TerminalChild {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
+    use tokio::signal::unix::{SignalKind, signal};
+
     use super::*;
 
     const SIZE: PtySize = PtySize {
@@ -350,6 +352,8 @@ mod tests {
 
     #[tokio::test]
     async fn typed_text_interrupts_and_sizes_reach_the_child() {
+        // A test run in the background ignores SIGINT. A child inherits that, but gets the default of a handled signal.
+        let _interrupt = signal(SignalKind::interrupt()).unwrap();
         let mut child =
             start("trap 'stty size; exit 0' INT; read line; echo got $line; sleep 600 & wait");
         let pty = child.pty();

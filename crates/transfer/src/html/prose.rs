@@ -16,6 +16,8 @@ use super::theme::Highlighter;
 
 /// Longer texts are shown as they are.
 const LONGEST: usize = 2 << 20;
+/// Bytes of LaTeX from which on a formula in a line may be wider than a phone.
+const LONG_FORMULA: usize = 32;
 
 /// The Markdown that models write.
 pub const OPTIONS: Options = Options::ENABLE_TABLES
@@ -115,11 +117,15 @@ impl Page<'_> {
 
     /// A formula; as it was written if it is none or cannot be shown.
     fn math(&mut self, latex: &str, range: Range<usize>) {
+        let before = self.source[..range.start].chars().next_back();
         let after = self.source[range.end..].chars().next();
         let written = &self.source[range];
-        // `$HOME_X:$PATH_Y`, `$1-$2`
-        let is_formula = written.starts_with('\\')
-            || osier_math::is_formula(latex) && !after.is_some_and(char::is_alphanumeric);
+        // `$HOME_X:$PATH_Y`, `$1-$2`, `5$ (or 6$)`
+        let is_in_word = [before, after]
+            .iter()
+            .flatten()
+            .any(|near| near.is_alphanumeric());
+        let is_formula = written.starts_with('\\') || osier_math::is_formula(latex) && !is_in_word;
         if !is_formula || self.picture.is_some() {
             return self.text(written);
         }
@@ -133,6 +139,13 @@ impl Page<'_> {
         match math::mathml(latex, is_block) {
             Some(mathml) if is_block => {
                 let _ = write!(self.html, "<span class=formula tabindex=0>{mathml}</span>");
+            }
+            // It scrolls: browsers do not wrap formulas.
+            Some(mathml) if latex.len() > LONG_FORMULA => {
+                let _ = write!(
+                    self.html,
+                    "<span class=\"formula inline\" tabindex=0>{mathml}</span>"
+                );
             }
             Some(mathml) => self.html.push_str(&mathml),
             None => {
@@ -355,8 +368,8 @@ mod tests {
             (r"so \(x^2\) is", format!("<p>so {x} is</p>")),
             ("$$x^2$$", format!("<p>{block}</p>")),
             (
-                r"\(note\) \[Optional\]",
-                "<p>(note) [Optional]</p>".to_owned(),
+                r"\(note\) \[Optional\] \(see below, please\) \[TODO - fix it\]",
+                "<p>(note) [Optional] (see below, please) [TODO - fix it]</p>".to_owned(),
             ),
             (r"\[x^2\]", format!("<p>{block}</p>")),
             ("```math\nx^2\n```", block.replace("x^2<", "x^2\n<")),
@@ -379,6 +392,9 @@ mod tests {
             "$HOME/bin:$PATH",
             "$MY_HOME:$MY_PATH",
             "an unclosed $$x^2",
+            "plans: 5$/month (billed yearly) and 10$/month",
+            "$20-30M, i.e. (5$-10$)",
+            "${HOST}-${PORT}",
         ] {
             assert_eq!(html(text), format!("<p>{text}</p>"));
         }

@@ -1,0 +1,227 @@
+//! The footer as one row: which parts have room, and how they are joined.
+
+use super::{Footer, SHOWN};
+use osier_base::text;
+use osier_settings::FooterPart;
+use osier_term::face::Token;
+use osier_term::row::{Row, Span};
+
+/// The rank from which on a part stays while the longest one can be cut: the permission mode is never hidden by a long name.
+const KEPT: u8 = 8;
+/// Fewest columns of a part that is cut.
+const LEAST_COLUMNS: usize = 8;
+
+/// A part with content.
+#[derive(Debug)]
+struct Piece {
+    spans: Vec<Span>,
+    rank: u8,
+    part: FooterPart,
+}
+
+fn spans_width(spans: &[Span]) -> usize {
+    spans.iter().map(|span| text::width(&span.text)).sum()
+}
+
+impl Footer {
+    /// One row, never wider than `width`. What matters least goes first; the left side has the rest and loses its beginning.
+    pub fn row(&self, width: u16) -> Row {
+        let width = usize::from(width);
+        let mut right = self.pieces(&self.right);
+        let mut right_width = self.width(&right, "  ");
+        while right_width > width && right.len() > 1 {
+            let least = (0..right.len()).min_by_key(|place| right[*place].rank);
+            let least = least.unwrap_or_default();
+            let over = right_width - width;
+            if right[least].rank < KEPT || !shorten(&mut right, over) {
+                right.remove(least);
+            }
+            right_width = self.width(&right, "  ");
+        }
+        let room = width.saturating_sub(right_width + if right_width > 0 { 2 } else { 0 });
+        let left = if room < 8 {
+            Vec::new()
+        } else {
+            self.cut(self.pieces(&self.left), room)
+        };
+        let gap = width.saturating_sub(spans_width(&left) + right_width);
+        let mut row = Row::new(left);
+        row.spans.reserve(right.len() * 2 + 2);
+        row.push(" ".repeat(gap), Token::Footer);
+        self.join(right, "  ", &mut row.spans);
+        row
+    }
+
+    fn pieces(&self, parts: &[FooterPart]) -> Vec<Piece> {
+        let shown = parts.iter().filter_map(|part| {
+            let (_, show, rank) = SHOWN.iter().find(|(known, ..)| known == part)?;
+            let spans = show(self);
+            (!spans.is_empty()).then_some(Piece {
+                spans,
+                rank: *rank,
+                part: *part,
+            })
+        });
+        shown.collect()
+    }
+
+    /// The pieces with their separators; `usual` between unrelated ones.
+    fn joined(&self, mut pieces: Vec<Piece>, usual: &'static str) -> Vec<Span> {
+        if pieces.len() == 1 {
+            return pieces.remove(0).spans;
+        }
+        let mut spans = Vec::with_capacity(pieces.len() * 2 + 2);
+        self.join(pieces, usual, &mut spans);
+        spans
+    }
+
+    /// Adds the pieces with their separators.
+    fn join(&self, pieces: Vec<Piece>, usual: &'static str, spans: &mut Vec<Span>) {
+        let mut above = None;
+        for piece in pieces {
+            if let Some(above) = above.replace(piece.part) {
+                spans.push(Span::new(
+                    self.between(above, piece.part, usual),
+                    Token::Footer,
+                ));
+            }
+            spans.extend(piece.spans);
+        }
+    }
+
+    /// The pieces of the left side, without what has no room at their beginning; the open sessions stay.
+    fn cut(&self, mut pieces: Vec<Piece>, room: usize) -> Vec<Span> {
+        let first = pieces.first().map(|piece| piece.part);
+        if pieces.len() < 2 || first != Some(FooterPart::Sessions) {
+            return cut(self.joined(pieces, " · "), room);
+        }
+        let rest = pieces.split_off(1);
+        let between = self.between(FooterPart::Sessions, rest[0].part, " ");
+        let mut spans = self.joined(pieces, " ");
+        spans.push(Span::new(between, Token::Footer));
+        let room = room.saturating_sub(spans_width(&spans));
+        spans.extend(cut(self.joined(rest, " · "), room));
+        spans
+    }
+
+    /// Columns of the pieces when they are joined.
+    fn width(&self, pieces: &[Piece], usual: &'static str) -> usize {
+        let own: usize = pieces.iter().map(|piece| spans_width(&piece.spans)).sum();
+        let pairs = pieces.windows(2);
+        let between =
+            pairs.map(|pair| text::width(self.between(pair[0].part, pair[1].part, usual)));
+        own + between.sum::<usize>()
+    }
+
+    fn between(&self, above: FooterPart, part: FooterPart, usual: &'static str) -> &'static str {
+        let belongs = matches!(
+            (above, part),
+            (FooterPart::Cwd, FooterPart::Branch)
+                | (FooterPart::Tokens, FooterPart::Cost)
+                | (FooterPart::Model, FooterPart::Thinking)
+        );
+        match (belongs, self.linear) {
+            (true, _) => " ",
+            (false, true) => ", ",
+            (false, false) => usual,
+        }
+    }
+}
+
+/// Cuts the longest piece by `over` columns; returns whether enough of it remains.
+fn shorten(pieces: &mut [Piece], over: usize) -> bool {
+    let widest = pieces
+        .iter_mut()
+        .max_by_key(|piece| spans_width(&piece.spans));
+    let Some(last) = widest.and_then(|piece| piece.spans.last_mut()) else {
+        return false;
+    };
+    let width = text::width(&last.text);
+    if width < over + LEAST_COLUMNS {
+        return false;
+    }
+    last.text = text::truncate(&last.text, width - over).into_owned().into();
+    true
+}
+
+/// The end of a side that fits into `room`.
+fn cut(spans: Vec<Span>, room: usize) -> Vec<Span> {
+    let mut over = spans_width(&spans).saturating_sub(room);
+    if over == 0 {
+        return spans;
+    }
+    let kept = spans.into_iter().filter_map(|span| {
+        let width = text::width(&span.text);
+        let lost = over.min(width);
+        over -= lost;
+        let end = text::truncate_start(&span.text, width - lost).into_owned();
+        (lost < width).then(|| Span::new(end, span.face))
+    });
+    kept.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_protocol::{PermissionMode, SandboxMode};
+
+    #[test]
+    fn the_parts_stand_where_they_are_wanted_and_the_least_goes_first() {
+        let known: Vec<FooterPart> = SHOWN.iter().map(|(part, ..)| *part).collect();
+        assert_eq!(known, FooterPart::ALL.map(|(_, part)| part));
+        let mut footer = Footer {
+            cwd: "~/work".into(),
+            branch: Some("main".into()),
+            session_name: Some("a name".into()),
+            model_hint: "m/m".into(),
+            jobs: 2,
+            permissions: PermissionMode::Ask,
+            sandbox: SandboxMode::Workspace,
+            ..Footer::default()
+        };
+        footer.total.input = 1_500;
+        footer.total.cost.total = 0.25;
+        assert_eq!(
+            footer.row(80).text(),
+            "~/work (main) · a name    2 jobs   ask   sandbox workspace  ↑1.5k ↓0 $0.250  m/m"
+        );
+        assert_eq!(
+            footer.row(40).text(),
+            "   2 jobs   ask   sandbox workspace  m/m"
+        );
+        footer.left = vec![FooterPart::Model, FooterPart::Cost];
+        footer.right = vec![FooterPart::Branch];
+        assert_eq!(footer.row(30).text(), "m/m · $0.250            (main)");
+        footer.linear = true;
+        footer.left = vec![FooterPart::Tokens];
+        assert_eq!(footer.row(30).text(), "in 1.5k, out 0          (main)");
+        footer.left = vec![FooterPart::Cwd, FooterPart::Branch];
+        footer.right = Vec::new();
+        assert_eq!(footer.row(10).text(), "…rk (main)");
+    }
+
+    #[test]
+    fn a_narrow_footer_keeps_the_model() {
+        let footer = Footer {
+            cwd: "~/very/long/path".into(),
+            model_hint: "mock/mock".into(),
+            ..Footer::default()
+        };
+        assert_eq!(footer.row(12).text(), "   mock/mock");
+        let footer = Footer {
+            model_hint: "here/a-name-that-is-longer-than-the-screen".into(),
+            permissions: PermissionMode::Ask,
+            ..footer
+        };
+        assert_eq!(
+            footer.row(40).text(),
+            " ask   here/a-name-that-is-longer-than-…"
+        );
+        let footer = Footer {
+            model_hint: "mock/mock".into(),
+            permissions: PermissionMode::default(),
+            ..footer
+        };
+        assert_eq!(footer.row(30).text(), "…/long/path   yolo   mock/mock");
+    }
+}
