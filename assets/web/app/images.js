@@ -2,6 +2,8 @@
 
 /** Longest side in pixels. Models scale larger images down. */
 const MAX_SIDE = 2000;
+/** A larger image is stored as JPEG, in bytes. */
+const MAX_BYTES = 3_000_000;
 const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /** The data URL of an image from a model or a tool; null for an unsupported type. */
@@ -29,8 +31,9 @@ export async function picture(file) {
     throw new Error(`Cannot read ${file.name || "the file"} as an image.`);
   }
   const scale = Math.min(1, MAX_SIDE / Math.max(bitmap.width, bitmap.height));
-  const small = scale === 1 && KINDS.includes(file.type) && file.size < 3_000_000;
-  const blob = small ? file : await scaled(bitmap, scale, file.type);
+  const small = scale === 1 && KINDS.includes(file.type) && file.size < MAX_BYTES;
+  let blob = small ? file : await scaled(bitmap, scale, file.type);
+  if (blob.size > MAX_BYTES) blob = await scaled(bitmap, scale, "image/jpeg");
   bitmap.close();
   const url = await dataUrl(blob);
   return { data: url.slice(url.indexOf(",") + 1), url, name: file.name || "picture" };

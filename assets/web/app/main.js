@@ -60,7 +60,7 @@ class Page {
       connection: this.connection,
       developer: () => this.transcript.refresh(),
     });
-    byId("new-session").addEventListener("click", () => this.create().catch(showError));
+    byId("new-session").addEventListener("click", ({ detail }) => detail < 2 && this.create().catch(showError));
     byId("new-elsewhere").append(glyph("folder"));
     byId("new-elsewhere").addEventListener("click", () => this.#createElsewhere().catch(showError));
     byId("find-session").addEventListener("input", ({ target }) => this.#search(target.value.trim()));

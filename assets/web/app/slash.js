@@ -61,7 +61,10 @@ const COMMANDS = {
     reference ? page.conversation.ask("set_model", { reference }) : page.chooseModel()],
   name: ["Rename the session", (page, name) =>
     name ? page.conversation.ask("set_session_name", { name }) : page.rename()],
-  new: ["Start a new session", (page) => page.create()],
+  new: ["Start a new session", async (page, text) => {
+    await page.create();
+    if (text) page.composer.insert(text);
+  }],
   permissions: ["Set the permission mode", (page, mode) =>
     mode ? page.conversation.ask("set_permissions", { mode }) : page.chooseMode()],
   pin: ["Pin the session", (page, value) => page.mark("pinned", value !== "off")],

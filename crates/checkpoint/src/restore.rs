@@ -171,9 +171,7 @@ impl CheckpointStore {
         for step in steps {
             let found = match step.obstacle {
                 Some(obstacle) => Err(obstacle.to_owned()),
-                None if step.by_hand && !by_hand => {
-                    Err("it was changed by hand and is not restored".to_owned())
-                }
+                None if step.by_hand && !by_hand => Err("it was changed by hand".to_owned()),
                 None => self.check(&step, &ready)?,
             };
             match found {

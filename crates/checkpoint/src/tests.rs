@@ -162,7 +162,7 @@ fn external_changes_stay_unless_requested() {
             one("b.txt", ChangeKind::Modify)
         ]
     );
-    let reason = "it was changed by hand and is not restored";
+    let reason = "it was changed by hand";
     assert_eq!(failed, [left("own.txt", reason), left("a.txt", reason)]);
     assert_eq!(project.read("a.txt").unwrap(), "mine\n");
     assert_eq!(project.read("own.txt").unwrap(), "mine\n");

@@ -258,4 +258,8 @@ async fn search_counts_and_walks_each_match_of_a_message() {
         .await
         .shows("line 10")
         .await;
+    // The last query is there again, and the first typed character replaces it.
+    screen.press("esc").hides("find:").await;
+    screen.press("ctrl+f").shows("find: needle").await;
+    screen.type_text("line 30").shows("1/1").await;
 }

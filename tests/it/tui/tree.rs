@@ -166,11 +166,18 @@ async fn summary_is_reviewed_before_it_is_stored() {
         inside.chain(['\n']).collect::<String>()
     });
     insta::assert_snapshot!("summary", lines.collect::<String>());
-    screen.press("ctrl+end").type_text("\u{20}And mine.");
+    // The dialog opened by itself: what is typed is meant for the editor.
+    screen.type_text("typed for the editor");
+    screen
+        .press("down")
+        .press("ctrl+end")
+        .type_text("\u{20}And mine.");
     screen.press("enter").shows("compacted about").await;
-    screen.send("go on").settled().await;
+    screen.shows("typed for the editor").await;
+    screen.press("enter").settled().await;
     let request = serde_json::to_string(&screen.request().context).unwrap();
     assert!(request.contains("And mine."), "{request}");
+    assert!(request.contains("typed for the editor\""), "{request}");
 }
 
 #[tokio::test]

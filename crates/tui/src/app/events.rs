@@ -21,6 +21,7 @@ const NOTIFY_AFTER: Duration = Duration::from_secs(5);
 impl App {
     /// Applies one event of the host.
     pub fn on_event(&mut self, event: &Event, now: Instant) {
+        let top = self.overlays.top();
         let changed = self.transcript.apply(event);
         self.outbox.redraw(changed);
         self.transcript.report_missed(&mut self.outbox);
@@ -39,6 +40,9 @@ impl App {
         }
         tree::refresh(&mut self.overlays, event);
         self.apply_actions(now);
+        if self.overlays.top() != top && !self.prompt.editor.is_empty() {
+            self.late.opened(self.overlays.top(), now);
+        }
     }
 
     /// The session, its files and what runs in it.
@@ -140,6 +144,10 @@ impl App {
         self.footer.terminals = 0;
         self.footer.code_servers = Vec::new();
         for stored in messages {
+            if matches!(*stored.message, AgentMessage::CompactionSummary(_)) {
+                // The fill that earlier answers report is gone.
+                self.footer.context_tokens = 0;
+            }
             self.footer.count(&stored.message);
         }
         let contents = session.contents.unwrap_or_default();
@@ -260,8 +268,8 @@ impl App {
                 return false;
             }
             AgentEvent::ThinkingLevelChanged { level, effective } => {
-                self.footer.level = *effective;
-                if level != effective {
+                let before = std::mem::replace(&mut self.footer.level, *effective);
+                if level != effective && before != *effective {
                     let (asked, used) = (level.name(), effective.name());
                     let text =
                         format!("this model has no thinking level `{asked}`; using `{used}`");

@@ -49,6 +49,13 @@ impl App {
         if !self.transcript.is_browsing() {
             self.transcript.clear_selection();
         }
+        if self.late.holds(self.overlays.top(), now) {
+            if let Some(character) = key.typed() {
+                self.late.typed(now);
+                self.prompt.on_char(character, &mut self.outbox);
+            }
+            return;
+        }
         if self.writes()
             && self.pending_keys.is_empty()
             && self.prompt.editor.take_awaited(key, &self.keymap)
@@ -85,17 +92,28 @@ impl App {
             Command::Edit(Edit::Digit) => self.writes() && self.prompt.editor.take_digit(key),
             Command::Edit(edit) => self.writes() && self.prompt.editor.edit(edit) == Outcome::Done,
             Command::Plugin(number) => self.plugins.press_key(number, &mut self.outbox),
-            command => self.command(command, now),
+            command => {
+                self.late.forget();
+                // A second press counts only if no other key came in between.
+                if !matches!(command, Command::Interrupt | Command::ClearOrExit) {
+                    self.rewind.disarm();
+                    self.tabs.disarm_exit();
+                }
+                self.command(command, now)
+            }
         }
     }
 
     /// An unbound key: text for the layer in front.
     fn on_plain_key(&mut self, key: KeyPress, now: Instant) {
+        self.rewind.disarm();
+        self.tabs.disarm_exit();
         if !self.overlays.is_empty() {
             let _ = self.overlays.on_key(key, &mut self.outbox.cx(now));
         } else if let Some(character) = key.typed() {
             // Typing leaves browse mode, so that no typed text is lost.
             self.transcript.leave_browsing();
+            self.late.typed(now);
             self.prompt.on_char(character, &mut self.outbox);
         }
     }

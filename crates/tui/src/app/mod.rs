@@ -37,6 +37,7 @@ use crate::models::Models;
 use crate::mouse::{self, MouseTarget, Pointer};
 use crate::outbox::Outbox;
 use crate::overlays::Overlays;
+use crate::overlays::late::Late;
 use crate::permissions::Permissions;
 use crate::plugins::PluginView;
 use crate::prompt::Prompt;
@@ -90,6 +91,7 @@ pub struct App {
     tools: Tools,
     tree: Tree,
     rewind: Rewind,
+    late: Late,
     /// The screen is laid out to be read aloud.
     linear: bool,
 }
@@ -166,6 +168,7 @@ impl App {
             tools: Tools::default(),
             tree: Tree::default(),
             rewind: Rewind::default(),
+            late: Late::default(),
             linear: false,
         }
     }
@@ -177,7 +180,9 @@ impl App {
                 self.on_key(key, now);
                 true
             }
-            InputEvent::Paste(text) if self.overlays.is_empty() => {
+            InputEvent::Paste(text)
+                if self.overlays.is_empty() || self.late.holds(self.overlays.top(), now) =>
+            {
                 self.transcript.leave_browsing();
                 self.prompt.on_paste(&text, &mut self.outbox);
                 true

@@ -84,7 +84,7 @@ fn item(change: &FileChange) -> Item {
     };
     let detail = match &change.obstacle {
         Some(obstacle) => format!("will be skipped: {obstacle}"),
-        None if change.by_hand => format!("changed by hand · {does}"),
+        None if change.by_hand => format!("{does} · changed by hand"),
         None => does.to_owned(),
     };
     Item {

@@ -1,4 +1,5 @@
-//! The summary of a compaction before it is stored: it can be changed like any text.
+//! The summary of a compaction before it is stored: it can be changed like any text. It opens by itself, so what is typed goes to
+//! the editor until a key moves the cursor in it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -21,7 +22,11 @@ use osier_term::widgets::textarea::{Motion, TextArea};
 
 pub(super) const ID: &str = "summary";
 
-const HINTS: &[(Command, &str)] = &[(Command::Accept, "save"), (Command::Cancel, "discard")];
+const HINTS: &[(Command, &str)] = &[
+    (Command::Accept, "save"),
+    (Command::Down, "edit"),
+    (Command::Cancel, "discard"),
+];
 
 /// Widest the overlay gets.
 const WIDTH: u16 = 100;
@@ -31,6 +36,8 @@ const WIDTH: u16 = 100;
 pub(super) struct SummaryView {
     text: TextArea,
     numbers: SummaryNumbers,
+    /// Typed text changes the summary.
+    is_edited: bool,
     cursor: Option<Position>,
 }
 
@@ -53,8 +60,29 @@ impl SummaryView {
         Self {
             text,
             numbers,
+            is_edited: false,
             cursor: None,
         }
+    }
+
+    fn type_text(&mut self, text: &str, cx: &mut Cx<'_, Action>) {
+        if self.is_edited {
+            self.text.insert(text);
+        } else {
+            cx.push(Action::InsertText {
+                text: text.to_owned(),
+            });
+        }
+    }
+
+    fn edit(&mut self, command: Command) {
+        match command {
+            Command::Up => self.text.move_by(Motion::Up(1)),
+            Command::Down => self.text.move_by(Motion::Down(1)),
+            Command::PageUp => self.text.move_by(Motion::Up(10)),
+            Command::PageDown => self.text.move_by(Motion::Down(10)),
+            command => edit_area(&mut self.text, command),
+        };
     }
 }
 
@@ -68,12 +96,16 @@ impl Component<Command, Action> for SummaryView {
             summarized,
             unchanged,
         } = self.numbers;
+        let hints = HINTS
+            .iter()
+            .filter(|(command, _)| !self.is_edited || *command != Command::Down);
+        let hints: Vec<_> = hints.copied().collect();
         let numbers = format!(
             "{} summarized · {unchanged} unchanged · context {} tokens",
             text::counted(summarized, "message", "messages"),
             tokens(tokens_before)
         );
-        let keys = frame::hints(view.keymap, "summary", HINTS);
+        let keys = frame::hints(view.keymap, "summary", &hints);
         let shown = self.text.view(inner.saturating_sub(2).max(1), height);
         let mut rows = vec![frame::top("Summary", &numbers, inner + 2)];
         for place in 0..height {
@@ -85,21 +117,21 @@ impl Component<Command, Action> for SummaryView {
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)
         });
-        self.cursor = Some(Position {
+        self.cursor = self.is_edited.then_some(Position {
             x: area.x + 2 + shown.cursor.0,
             y: area.y + 1 + shown.cursor.1,
         });
     }
 
-    fn on_key(&mut self, key: KeyPress, _cx: &mut Cx<'_, Action>) -> Handled {
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
         if let Some(character) = key.typed() {
-            self.text.insert(character.encode_utf8(&mut [0; 4]));
+            self.type_text(character.encode_utf8(&mut [0; 4]), cx);
         }
         Handled::Yes
     }
 
-    fn on_paste(&mut self, text: &str, _cx: &mut Cx<'_, Action>) -> Handled {
-        self.text.insert(text);
+    fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
+        self.type_text(text, cx);
         Handled::Yes
     }
 
@@ -119,21 +151,13 @@ impl Component<Command, Action> for SummaryView {
                     error: false,
                 });
             }
-            Command::Up => {
-                self.text.move_by(Motion::Up(1));
+            Command::Up | Command::Down | Command::PageUp | Command::PageDown => {
+                self.is_edited = true;
+                self.edit(command);
             }
-            Command::Down => {
-                self.text.move_by(Motion::Down(1));
-            }
-            Command::PageUp => {
-                self.text.move_by(Motion::Up(10));
-            }
-            Command::PageDown => {
-                self.text.move_by(Motion::Down(10));
-            }
-            command => {
-                edit_area(&mut self.text, command);
-            }
+            command if self.is_edited => self.edit(command),
+            // It is meant for the text in the editor.
+            _ => {}
         }
         Handled::Yes
     }

@@ -6,9 +6,9 @@ use osier_settings::FooterPart;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span};
 
-/// The rank from which on a part stays while the longest one can be cut: the permission mode is never hidden by a long name.
+/// The rank from which on a part stays while the name of the model can be cut: the permission mode is never hidden by it.
 const KEPT: u8 = 8;
-/// Fewest columns of a part that is cut.
+/// Fewest columns of a name that is cut.
 const LEAST_COLUMNS: usize = 8;
 
 /// A part with content.
@@ -27,13 +27,18 @@ impl Footer {
     /// One row, never wider than `width`. What matters least goes first; the left side has the rest and loses its beginning.
     pub fn row(&self, width: u16) -> Row {
         let width = usize::from(width);
+        let left = self.pieces(&self.left);
+        // The open sessions stay: what waits in another one must be seen.
+        let tabs = left
+            .first()
+            .filter(|piece| piece.part == FooterPart::Sessions);
+        let limit = width.saturating_sub(tabs.map_or(0, |piece| spans_width(&piece.spans) + 2));
         let mut right = self.pieces(&self.right);
         let mut right_width = self.width(&right, "  ");
-        while right_width > width && right.len() > 1 {
+        while right_width > limit && right.len() > 1 {
             let least = (0..right.len()).min_by_key(|place| right[*place].rank);
             let least = least.unwrap_or_default();
-            let over = right_width - width;
-            if right[least].rank < KEPT || !shorten(&mut right, over) {
+            if right[least].rank < KEPT || !shorten(&mut right, right_width - limit) {
                 right.remove(least);
             }
             right_width = self.width(&right, "  ");
@@ -42,7 +47,7 @@ impl Footer {
         let left = if room < 8 {
             Vec::new()
         } else {
-            self.cut(self.pieces(&self.left), room)
+            self.cut(left, room)
         };
         let gap = width.saturating_sub(spans_width(&left) + right_width);
         let mut row = Row::new(left);
@@ -99,7 +104,10 @@ impl Footer {
         let between = self.between(FooterPart::Sessions, rest[0].part, " ");
         let mut spans = self.joined(pieces, " ");
         spans.push(Span::new(between, Token::Footer));
-        let room = room.saturating_sub(spans_width(&spans));
+        if spans_width(&spans) > room {
+            return Vec::new();
+        }
+        let room = room - spans_width(&spans);
         spans.extend(cut(self.joined(rest, " · "), room));
         spans
     }
@@ -128,12 +136,12 @@ impl Footer {
     }
 }
 
-/// Cuts the longest piece by `over` columns; returns whether enough of it remains.
+/// Cuts the name of the model by `over` columns; returns whether enough of it remains.
 fn shorten(pieces: &mut [Piece], over: usize) -> bool {
-    let widest = pieces
+    let model = pieces
         .iter_mut()
-        .max_by_key(|piece| spans_width(&piece.spans));
-    let Some(last) = widest.and_then(|piece| piece.spans.last_mut()) else {
+        .find(|piece| piece.part == FooterPart::Model);
+    let Some(last) = model.and_then(|piece| piece.spans.last_mut()) else {
         return false;
     };
     let width = text::width(&last.text);
@@ -198,6 +206,29 @@ mod tests {
         footer.left = vec![FooterPart::Cwd, FooterPart::Branch];
         footer.right = Vec::new();
         assert_eq!(footer.row(10).text(), "…rk (main)");
+    }
+
+    #[test]
+    fn the_open_sessions_stay_before_what_matters_less() {
+        let mut footer = Footer {
+            sessions: vec![Span::new("tab 1/2, 1 waiting", Token::Footer)],
+            cwd: "~/work".into(),
+            model_hint: "m/m".into(),
+            jobs: 2,
+            permissions: PermissionMode::Ask,
+            sandbox: SandboxMode::Workspace,
+            ..Footer::default()
+        };
+        footer.total.input = 1_500;
+        for (width, shown) in [
+            (
+                72,
+                "tab 1/2, 1 waiting …ork  2 jobs   ask   sandbox workspace  ↑1.5k ↓0  m/m",
+            ),
+            (40, "tab 1/2, 1 waiting …  2 jobs   ask   m/m"),
+        ] {
+            assert_eq!(footer.row(width).text(), shown);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What overlays share: the frame, the list picker and the preview pane.
 
 pub(crate) mod frame;
+pub(crate) mod late;
 pub(crate) mod picker;
 pub(crate) mod preview_pane;
 

@@ -526,7 +526,10 @@ mod tests {
         );
         let _ = overlays.on_command(Command::Accept, &mut outbox.cx(now + UNASKED / 2));
         assert_eq!(outbox.take_actions(), []);
-        let _ = overlays.on_key(y, &mut outbox.cx(now + UNASKED));
+        // A key that is pressed again and again answers nothing.
+        let _ = overlays.on_command(Command::Accept, &mut outbox.cx(now + UNASKED));
+        assert_eq!(outbox.take_actions(), []);
+        let _ = overlays.on_key(y, &mut outbox.cx(now + UNASKED * 2));
         assert!(matches!(outbox.take_actions()[..], [Action::Answer { .. }]));
     }
 

@@ -22,6 +22,8 @@ const MARK: &str = "find: ";
 #[derive(Debug, Default)]
 pub(super) struct SearchLine {
     query: LineInput,
+    /// The query of the last search: the first typed text replaces it.
+    is_kept: bool,
     /// How far the search is.
     status: String,
     cursor: Option<Position>,
@@ -29,12 +31,20 @@ pub(super) struct SearchLine {
 
 impl SearchLine {
     /// A line with `query` and the status of the search.
-    pub(super) fn new(query: &str, status: String) -> Self {
+    pub(super) fn new(query: &str, is_kept: bool, status: String) -> Self {
         Self {
             query: LineInput::new(query),
+            is_kept,
             status,
             cursor: None,
         }
+    }
+
+    fn insert(&mut self, text: &str) {
+        if std::mem::take(&mut self.is_kept) {
+            self.query.clear();
+        }
+        self.query.insert(text);
     }
 
     fn row(&self, width: usize) -> Row {
@@ -73,20 +83,26 @@ impl Component<Command, Action> for SearchLine {
         let Some(character) = key.typed() else {
             return Handled::No;
         };
-        self.query.insert(character.encode_utf8(&mut [0; 4]));
+        self.insert(character.encode_utf8(&mut [0; 4]));
         cx.push(Action::Search(self.query.text().to_owned()));
         Handled::Yes
     }
 
     fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
         let line = text.lines().next().unwrap_or_default();
-        self.query.insert(line);
+        self.insert(line);
         cx.push(Action::Search(self.query.text().to_owned()));
         Handled::Yes
     }
 
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
         let before = self.query.text().to_owned();
+        if matches!(
+            command,
+            Command::Left | Command::Right | Command::LineStart | Command::LineEnd
+        ) {
+            self.is_kept = false;
+        }
         match command {
             Command::Accept | Command::Up | Command::Search => {
                 cx.push(Action::StepSearch { older: true });

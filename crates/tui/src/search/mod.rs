@@ -14,6 +14,8 @@ use osier_store::Needle;
 #[derive(Debug, Default)]
 pub(crate) struct Search {
     query: String,
+    /// The query is the one of the last search.
+    is_kept: bool,
     request: u64,
     /// Entries with the number of matches in each, the newest first.
     hits: Vec<(String, usize)>,
@@ -34,6 +36,8 @@ impl Search {
     ) {
         let query = self.query.clone();
         self.start(query, transcript, overlays, outbox);
+        self.is_kept = true;
+        self.show(overlays);
     }
 
     /// Searches for another text.
@@ -135,7 +139,10 @@ impl Search {
     }
 
     fn show(&self, overlays: &mut Overlays) {
-        overlays.push(ID, SearchLine::new(&self.query, self.status()));
+        overlays.push(
+            ID,
+            SearchLine::new(&self.query, self.is_kept, self.status()),
+        );
     }
 
     /// The status in the search line.

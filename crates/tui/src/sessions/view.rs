@@ -267,6 +267,11 @@ impl SessionsView {
         if let Some(number) = self.number_of(&path) {
             // Without the question, which would lead nowhere.
             self.status = Some(format!("open in tab {number}: close the tab first"));
+        } else if matches!(
+            self.selected().map(|found| found.state),
+            Some(SessionState::Elsewhere { .. })
+        ) {
+            self.status = Some("open in another osier: close it there first".to_owned());
         } else if self.armed.as_ref() == Some(&path) {
             self.armed = None;
             self.tell(IndexOp::DeleteSession { path });

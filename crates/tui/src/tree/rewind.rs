@@ -39,6 +39,11 @@ impl Rewind {
         is_second
     }
 
+    /// Another key was pressed: the next press is the first.
+    pub(crate) fn disarm(&mut self) {
+        self.armed = None;
+    }
+
     /// A tool has ended.
     pub(crate) fn on_tool(&mut self, name: &str, is_error: bool) {
         if self.hint == Hint::Unknown && !is_error && CHANGING.contains(&name) {
@@ -67,6 +72,11 @@ mod tests {
         assert!(rewind.confirms(now + WINDOW / 2));
         assert!(!rewind.confirms(now + WINDOW));
         assert!(!rewind.confirms(now + WINDOW * 3));
+        rewind.disarm();
+        assert!(
+            !rewind.confirms(now + WINDOW * 3),
+            "another key was pressed"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod choose;
 mod fields;
+mod fit;
 mod guard;
 mod write;
 
@@ -35,6 +36,7 @@ use osier_term::wrap::Wrap;
 
 use choose::{Choose, command_of, cut};
 use fields::Fields;
+use fit::{first_row, more_lines, truncate, window};
 pub(super) use guard::Guard;
 use write::Write;
 
@@ -42,6 +44,8 @@ pub(super) const ID: &str = "question";
 
 /// Widest the dialog gets.
 const WIDTH: u16 = 100;
+/// Fewest rows of a long subject: with one of them for the count, the rest can be read by scrolling.
+const LEAST_ROWS: usize = 3;
 /// Rows a title may take.
 const TITLE_ROWS: usize = 3;
 /// Rows of a subject that are laid out at most.
@@ -150,11 +154,20 @@ impl Dialog {
     }
 
     /// Text that comes too early to be an answer.
-    fn take_early(&self, text: &str, cx: &mut Cx<'_, Action>) {
+    fn take_early(&mut self, text: &str, cx: &mut Cx<'_, Action>) {
+        self.wait(cx.now);
         if let Some(Guard::Editor(_)) = self.guard {
             self.leave(cx);
             let text = text.to_owned();
             cx.push(Action::SetEditor { text });
+        }
+    }
+
+    /// A key came too early: the dialog takes keys after a pause, so that a key that is pressed again and again answers nothing.
+    fn wait(&mut self, now: Instant) {
+        if let (Some(_), Some(Guard::Editor(time) | Guard::Ignore(time))) = (self.ready, self.guard)
+        {
+            self.ready = Some(now + time);
         }
     }
 
@@ -291,8 +304,12 @@ impl Dialog {
             QuestionKind::Permission { .. } => "deny",
             _ => "skip",
         };
+        let is_detour = matches!(&self.body, Body::Write(write) if write.is_detour());
         let named = [
-            (Command::Cancel, "answer later"),
+            (
+                Command::Cancel,
+                if is_detour { "back" } else { "answer later" },
+            ),
             (Command::Dismiss, dismiss),
         ];
         let named = named
@@ -390,34 +407,6 @@ fn command_rows(command: &Visible, inner: usize, rows: &mut Vec<Row>) {
     }
 }
 
-/// At most `most` rows: the last one counts those that are not shown.
-fn truncate(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
-    if rows.len() > most {
-        let hidden = rows.len() - most + 1;
-        rows.truncate(most - 1);
-        rows.push(more_lines(hidden));
-    }
-    rows
-}
-
-/// The first row only, with the count of the others behind it.
-fn first_row(mut rows: Vec<Row>, inner: usize) -> Vec<Row> {
-    let hidden = rows.len().saturating_sub(1);
-    rows.truncate(1);
-    if let Some(row) = rows.first_mut().filter(|_| hidden > 0) {
-        let more = more_lines(hidden);
-        cut(row, inner.saturating_sub(text::width(&more.text()) + 1));
-        row.push(" ", Token::Text);
-        row.spans.extend(more.spans);
-    }
-    rows
-}
-
-fn more_lines(count: usize) -> Row {
-    let count = text::counted(grouped(count), "line", "lines");
-    Row::plain(format!("… +{count}"), Token::Warning)
-}
-
 impl Component<Command, Action> for Dialog {
     fn hide(&mut self) {
         self.shown = false;
@@ -443,7 +432,8 @@ impl Component<Command, Action> for Dialog {
         // Borders and title always; then the body, of which at least what has the focus; then the
         // subject; then an empty row between them.
         let room = most.saturating_sub(2 + title.len());
-        let wanted_subject = subject.min(room.saturating_sub(body.rows.len()).max(room / 4));
+        let least = (room / 4).max(LEAST_ROWS.min(room.saturating_sub(1)));
+        let wanted_subject = subject.min(room.saturating_sub(body.rows.len()).max(least));
         let (first, shown) = window(&body, room - wanted_subject);
         self.page = wanted_subject.max(1);
         self.scroll(0);
@@ -517,7 +507,7 @@ impl Component<Command, Action> for Dialog {
             // The user opens it.
             Command::Answer => self.guard = None,
             _ if guard::passes(command) => cx.push(Action::Run(command)),
-            _ if !self.is_ready(cx.now) => {}
+            _ if !self.is_ready(cx.now) => self.wait(cx.now),
             Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
             // The last row of a page counts those below.
             Command::PageUp => self.scroll(1 - self.page.max(2).cast_signed()),
@@ -584,11 +574,4 @@ impl Dialog {
 fn padded(mut row: Row, inner: usize) -> Row {
     row.spans.insert(0, Span::new(" ", Token::Text));
     boxed(row, inner + 2)
-}
-
-/// Which rows of the body are shown: the first and how many, the one with the focus among them.
-fn window(body: &Painted, room: usize) -> (usize, usize) {
-    let shown = body.rows.len().min(room.max(1));
-    let first = (body.focus + 1).saturating_sub(shown);
-    (first.min(body.rows.len() - shown), shown)
 }
