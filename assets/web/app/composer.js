@@ -286,6 +286,7 @@ export class Composer {
     if (!session) return;
     this.show(session);
     this.field.disabled = false;
+    this.field.classList.add("early");
   }
 
   /** Stores the draft. The text of an edited message is none. */
@@ -362,6 +363,7 @@ export class Composer {
     this.sendButton.setAttribute("aria-label", running ? "Send to the running agent" : "Send");
     this.field.placeholder = running ? "Steer the agent" : "Ask osier";
     this.field.disabled = !conversation;
+    this.field.classList.remove("early");
     const { model, permissions } = conversation?.facts ?? {};
     this.model.hidden = this.mode.hidden = !model;
     this.model.firstChild.textContent = model ? modelName(model) : "";

@@ -260,7 +260,8 @@ class Page {
 
   async send({ text, images, attachments, editing, followUp }) {
     const { conversation } = this;
-    if (!this.connection.connected) throw new Error("Not sent: cannot reach the server. Your message stays in the input field.");
+    if (!this.connection.connected || !conversation)
+      throw new Error("Not sent: cannot reach the server. Your message stays in the input field.");
     const isText = images.length === 0 && attachments.length === 0;
     const command = isText && !editing && slashCommand(text);
     if (command) return conversation.after(() => command(this));

@@ -71,6 +71,11 @@ await play(async (stage, serve) => {
   await again.locator("#banner").waitFor();
   await again.goto(address);
   await again.locator("#banner", { hasText: "Reconnecting" }).waitFor();
+  // A draft can be written meanwhile. Sent too early, it stays in the field.
+  await again.locator("#prompt.early").fill("written without the server");
+  await again.keyboard.press("Enter");
+  await again.locator(".toast", { hasText: "Not sent" }).waitFor();
+  assert.equal(await again.inputValue("#prompt"), "written without the server");
   await picture(again, "desktop-offline");
   const kept = await again.evaluate(async () =>
     (await (await caches.open("osier-shell-2")).keys()).map(({ url }) => new URL(url).pathname),

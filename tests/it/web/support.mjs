@@ -204,7 +204,8 @@ function program_of_browser() {
   return process.env.OSIER_TEST_CHROMIUM ?? "/usr/bin/chromium";
 }
 
-export const ready = (page) => page.locator("#prompt:enabled").waitFor();
+/** Waits until a session is shown. */
+export const ready = (page) => page.locator("#prompt:enabled:not(.early)").waitFor();
 
 /** Types and sends a prompt. */
 export async function say(page, text) {
