@@ -159,6 +159,9 @@ async fn final_failure_shows_the_reason_and_can_be_retried() {
     let mut screen = Screen::new(60, 16).script(script).start().await;
     screen.send("go").settled().await;
     assert_eq!(screen.conversation(), "▌ go\n\n✗ the model is on fire");
+    screen
+        .shows("/retry continues the run, /model changes the model")
+        .await;
     screen.send("/retry").settled().await;
     assert_eq!(
         screen.conversation(),

@@ -293,6 +293,10 @@ impl App {
                 .map(|key| format!("{key} {key} to go back to an earlier prompt"));
             self.activity.set_hint(key);
         }
+        if matches!(outcome, RunOutcome::Failed { .. }) {
+            let text = "/retry continues the run, /model changes the model".to_owned();
+            self.activity.set_hint(Some(text));
+        }
         if long && !self.focused && *outcome != RunOutcome::Interrupted {
             let text = match outcome.error() {
                 None => "done".to_owned(),
