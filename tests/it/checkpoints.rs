@@ -172,7 +172,7 @@ async fn edits_between_prompts_are_not_overwritten() {
     let (_, left) = send(&mut open, restore(&first[0], false)).await;
     let expected = Unrestored {
         path: "notes.md".into(),
-        reason: "it was changed by hand and is not restored".into(),
+        reason: "it was changed by hand".into(),
     };
     assert_eq!(left, [expected]);
     let notes = || std::fs::read_to_string(work.join("notes.md")).unwrap();

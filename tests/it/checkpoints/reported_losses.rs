@@ -81,7 +81,7 @@ async fn restore_keeps_later_commits() {
     assert_eq!(changes, []);
     let stays = |path: &str| Unrestored {
         path: path.into(),
-        reason: "it was changed by hand and is not restored".into(),
+        reason: "it was changed by hand".into(),
     };
     assert_eq!(left, [stays("c.txt"), stays("a.txt"), stays("b.txt")]);
     // Undo of the next prompt restores the state before it, not the first state.
