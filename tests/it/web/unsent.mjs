@@ -1,6 +1,7 @@
 // What was typed and not sent comes back complete, in its order, and to its own session.
 
 import assert from "node:assert/strict";
+import { EventEmitter, on } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DESKTOP, RED, faults, picture, play, ready, say, settled, work } from "./support.mjs";
@@ -13,9 +14,10 @@ const TURNS = [
 await play(async (stage, serve) => {
   const server = await serve(TURNS);
   const page = await stage.page(DESKTOP);
-  // While `refuses`, prompts are answered late and with an error.
+  // While `refuses`, prompts wait for `refuse`, which answers the oldest with an error.
   let refuses = false;
-  const refused = [];
+  const prompts = new EventEmitter();
+  const waiting = on(prompts, "prompt");
   await page.routeWebSocket(/\/api\/ws/, (socket) => {
     const other = socket.connectToServer();
     other.onMessage((message) => socket.send(message));
@@ -23,12 +25,13 @@ await play(async (stage, serve) => {
       const { id, command } = JSON.parse(message);
       if (!refuses || command?.type !== "prompt") return other.send(message);
       const error = { type: "error", payload: { id, code: "refused", message: "Refused for a test." } };
-      refused.push(() => socket.send(JSON.stringify(error)));
+      prompts.emit("prompt", () => socket.send(JSON.stringify(error)));
     });
   });
   const refuse = async () => {
-    while (refused.length === 0) await page.waitForTimeout(20);
-    refused.shift()();
+    const { value } = await waiting.next();
+    const [answer] = value;
+    answer();
   };
   const field = () => page.inputValue("#prompt");
   const holds = (text) => page.waitForFunction((text) => document.querySelector("#prompt").value === text, text);
