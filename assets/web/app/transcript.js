@@ -12,8 +12,8 @@ import { ToolView } from "./tool.js";
 const END_TOLERANCE = 80;
 /** Distance from the first message at which earlier messages are loaded. */
 const PRELOAD_DISTANCE = "900px";
-/** The height of a message that was never in sight, in rem, as in `transcript.css`. */
-const MESSAGE_HEIGHT = 8;
+/** Distance from the window at which a page of earlier messages is skipped as one. */
+const FAR = "3000px";
 /** Earlier messages that are added per frame. */
 const EARLIER_PER_FRAME = 4;
 
@@ -30,6 +30,7 @@ export class Transcript {
   /** The user has scrolled away from the end. */
   #hasScrolledUp = false;
   #watcher = null;
+  #pages;
 
   /** `act(name, item)` runs an action of a message; `menu(item, anchor)` shows all of them. */
   constructor({ act, menu }) {
@@ -46,6 +47,16 @@ export class Transcript {
     this.root.addEventListener("click", ({ target }) => target.closest(".tool-group, summary, .more") && this.#stay());
     new ResizeObserver(() => this.#scrollToEnd()).observe(this.root);
     new ResizeObserver(() => this.#scrollToEnd()).observe(this.scroller);
+    // A page that is skipped keeps its height. Near the window only its messages are: nested, the text in sight would jump.
+    this.#pages = new IntersectionObserver(
+      (seen) => {
+        for (const { target, isIntersecting, boundingClientRect } of seen) {
+          if (!isIntersecting) target.style.containIntrinsicBlockSize = `${boundingClientRect.height}px`;
+          target.classList.toggle("far", !isIntersecting);
+        }
+      },
+      { root: this.scroller, rootMargin: `${FAR} 0px` },
+    );
     watchCode(this.root);
     watchGestures(this.root, {
       hold: (node) => this.#itemOf(node) && menu(this.#itemOf(node), null),
@@ -85,6 +96,7 @@ export class Transcript {
 
   #reset(earlier = false) {
     if (earlier) return this.#addEarlier();
+    this.#pages.disconnect();
     this.#tools = new Map();
     this.#hasScrolledUp = false;
     this.#views = new Map();
@@ -99,25 +111,24 @@ export class Transcript {
   }
 
   /**
-   * Shows the earlier messages that were loaded, a few per frame. Those of a frame are a page, which the browser skips as one
-   * while it is out of sight: a frame must not depend on the length of the session.
+   * Shows the earlier messages that were loaded, a few per frame. They are a page, which the browser skips as one while it is far
+   * away: a frame must not depend on the length of the session.
    */
-  #addEarlier() {
+  #addEarlier(page = el("div", { class: "page" })) {
     const { scroller, root, conversation } = this;
     const fromEnd = scroller.scrollHeight - scroller.scrollTop;
     const known = conversation.items.findIndex(({ key }) => this.#views.has(key));
     const missing = known < 0 ? conversation.items : conversation.items.slice(0, known);
     const first = root.querySelector(".message");
     root.querySelector(":scope > .earlier")?.remove();
-    const page = el("div", { class: "page" }, this.#nodes(missing.slice(-EARLIER_PER_FRAME)));
-    root.prepend(page);
+    if (!page.isConnected) root.prepend(page);
+    page.prepend(...this.#nodes(missing.slice(-EARLIER_PER_FRAME)));
     const isComplete = missing.length <= EARLIER_PER_FRAME;
     if (isComplete && !conversation.atStart) root.prepend(this.#earlier());
     groupTools(root, conversation, first);
-    // The height of the page until it has been in sight.
-    page.style.containIntrinsicBlockSize = `auto ${page.children.length * MESSAGE_HEIGHT}rem`;
     scroller.scrollTop = scroller.scrollHeight - fromEnd;
-    if (!isComplete) requestAnimationFrame(() => page.isConnected && this.#addEarlier());
+    if (isComplete) this.#pages.observe(page);
+    else requestAnimationFrame(() => page.isConnected && this.#addEarlier(page));
   }
 
   /** New nodes of messages. */
