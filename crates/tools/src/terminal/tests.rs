@@ -1,4 +1,5 @@
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::*;
 use crate::testing::{Bench, text};
@@ -97,6 +98,8 @@ async fn full_screen_programs_are_read_and_resized() {
 
 #[tokio::test]
 async fn flood_is_bounded_and_can_be_interrupted() {
+    // A test run in the background ignores SIGINT. A child inherits that, but gets the default of a handled signal.
+    let _interrupt = signal(SignalKind::interrupt()).unwrap();
     let bench = bench();
     start(
         &bench,
