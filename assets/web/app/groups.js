@@ -20,21 +20,15 @@ const COUNTED = {
 /** The calls of the groups that the user opened. Earlier calls can join a group. */
 const opened = new Set();
 
-/**
- * Groups the calls below `root`. Nodes of a group stay where they are, so that nothing is rendered again. With `known`, the
- * messages from this one on are grouped already, except that its calls can belong to the row before them.
- */
-export function groupTools(root, conversation, known = null) {
+/** Groups the calls of messages. Nodes of a group stay where they are, so that nothing is rendered again. */
+export function groupTools(messages, conversation) {
   let row = [];
   const end = () => {
     const tools = row.filter((node) => node.classList.contains("tool"));
     if (tools.length >= FEWEST) addGroup(row, tools, conversation);
     row = [];
   };
-  let isKnown = false;
-  for (const message of root.querySelectorAll(".message")) {
-    isKnown ||= message === known;
-    if (isKnown && row.length === 0) return;
+  for (const message of messages) {
     for (const node of partsOf(message)) {
       node.classList.remove("grouped");
       const call = node.dataset.call && conversation.calls.get(node.dataset.call);

@@ -20,6 +20,8 @@ const SIMPLE = {
 export class MessageView {
   /** Views of the blocks of an answer, by index. */
   #blocks = [];
+  /** The label and the other branches that are shown. */
+  #branches = "";
 
   /** `transcript` provides the views of tools and the menu. */
   constructor(item, transcript) {
@@ -31,8 +33,7 @@ export class MessageView {
 
   update() {
     const { item } = this;
-    const kind = { user: "user", assistant: "answer" }[item.role] ?? "aside";
-    this.node.className = `message ${kind}${this.node.classList.contains("newest") ? " newest" : ""}`;
+    this.node.classList.add({ user: "user", assistant: "answer" }[item.role] ?? "aside");
     this.node.setAttribute("aria-label", { user: "You", assistant: "osier" }[item.role] ?? "Note");
     if (item.entryId) this.node.dataset.entry = item.entryId;
     if (item.role === "user") this.#user(item.message);
@@ -124,8 +125,20 @@ export class MessageView {
     if (label) this.node.prepend(el("span", { class: "label-tag" }, label));
   }
 
+  /** Updates what depends on the tree of branches, if that has changed. */
+  updateBranches() {
+    if (this.#branches !== this.#ofTree()) this.updateFooter();
+  }
+
+  /** The label and the other branches of the message, as a text. */
+  #ofTree() {
+    const { item, transcript } = this;
+    return JSON.stringify([transcript.conversation.tree.labelOf(item.entryId), transcript.siblingsOf(item)]);
+  }
+
   /** Updates the label, and the row with branches, actions and facts. */
   updateFooter() {
+    this.#branches = this.#ofTree();
     this.#label();
     this.node.querySelector(":scope > .actions")?.remove();
     const { item } = this;

@@ -5,17 +5,14 @@ import { groupTools } from "./groups.js";
 import { watchGestures } from "./gestures.js";
 import { watchCode } from "./markdown.js";
 import { MessageView } from "./message.js";
+import { Pages, lastPage } from "./pages.js";
 import { start } from "./start.js";
 import { ToolView } from "./tool.js";
 
 /** Distance from the end that counts as the end, in pixels. */
 const END_TOLERANCE = 80;
 /** Distance from the first message at which earlier messages are loaded. */
-const PRELOAD_DISTANCE = "900px";
-/** Distance from the window at which a page of earlier messages is skipped as one. */
-const FAR = "3000px";
-/** Earlier messages that are added per frame. */
-const EARLIER_PER_FRAME = 4;
+const PRELOAD_DISTANCE = "5000px";
 
 export class Transcript {
   #views = new Map();
@@ -45,18 +42,9 @@ export class Transcript {
     byId("to-end").addEventListener("click", () => this.toEnd(true));
     this.root.addEventListener("grown", () => this.#scrollToEnd());
     this.root.addEventListener("click", ({ target }) => target.closest(".tool-group, summary, .more") && this.#stay());
-    new ResizeObserver(() => this.#scrollToEnd()).observe(this.root);
-    new ResizeObserver(() => this.#scrollToEnd()).observe(this.scroller);
-    // A page that is skipped keeps its height. Near the window only its messages are: nested, the text in sight would jump.
-    this.#pages = new IntersectionObserver(
-      (seen) => {
-        for (const { target, isIntersecting, boundingClientRect } of seen) {
-          if (!isIntersecting) target.style.containIntrinsicBlockSize = `${boundingClientRect.height}px`;
-          target.classList.toggle("far", !isIntersecting);
-        }
-      },
-      { root: this.scroller, rootMargin: `${FAR} 0px` },
-    );
+    this.#pages = new Pages(this.scroller, this.root);
+    const resized = new ResizeObserver(() => (this.#pages.queue(), this.#scrollToEnd()));
+    [this.root, this.scroller].forEach((node) => resized.observe(node));
     watchCode(this.root);
     watchGestures(this.root, {
       hold: (node) => this.#itemOf(node) && menu(this.#itemOf(node), null),
@@ -69,7 +57,7 @@ export class Transcript {
   show(conversation) {
     this.#stop?.abort();
     this.conversation = conversation;
-    if (!conversation) return this.root.replaceChildren();
+    if (!conversation) return (this.#pages.clear(), this.root.replaceChildren());
     const { signal } = (this.#stop = new AbortController());
     const on = (type, listener) =>
       conversation.addEventListener(type, ({ detail }) => listener(detail), { signal });
@@ -78,7 +66,7 @@ export class Transcript {
     on("delta", ({ item, index, delta }) => this.#view(item).delta(index, delta));
     on("removed", ({ item }) => this.#remove(item));
     on("call", ({ id }) => this.#tools.get(id)?.update());
-    on("tree", () => this.#views.forEach((view) => view.updateFooter()));
+    on("tree", () => this.#views.forEach((view) => view.updateBranches()));
     on("settled", ({ outcome }) => this.#settled(outcome));
     this.#reset();
   }
@@ -96,48 +84,61 @@ export class Transcript {
 
   #reset(earlier = false) {
     if (earlier) return this.#addEarlier();
-    this.#pages.disconnect();
     this.#tools = new Map();
     this.#hasScrolledUp = false;
     this.#views = new Map();
+    this.#pages.clear();
     const { conversation, root } = this;
-    const nodes = this.#nodes(conversation.items);
-    if (!conversation.atStart) nodes.unshift(this.#earlier());
-    if (nodes.length === 0 && conversation.ready) nodes.push(start(conversation));
-    root.replaceChildren(...nodes);
-    groupTools(root, conversation);
+    root.replaceChildren();
+    while (this.#addPage());
+    if (!conversation.atStart) root.prepend(this.#earlier());
+    if (!root.hasChildNodes() && conversation.ready) root.append(start(conversation));
     this.#mark();
-    this.toEnd();
+    do this.toEnd();
+    while (this.#pages.update());
   }
 
-  /**
-   * Shows the earlier messages that were loaded, a few per frame. They are a page, which the browser skips as one while it is far
-   * away: a frame must not depend on the length of the session.
-   */
-  #addEarlier(page = el("div", { class: "page" })) {
-    const { scroller, root, conversation } = this;
-    const fromEnd = scroller.scrollHeight - scroller.scrollTop;
-    const known = conversation.items.findIndex(({ key }) => this.#views.has(key));
-    const missing = known < 0 ? conversation.items : conversation.items.slice(0, known);
-    const first = root.querySelector(".message");
-    root.querySelector(":scope > .earlier")?.remove();
-    if (!page.isConnected) root.prepend(page);
-    page.prepend(...this.#nodes(missing.slice(-EARLIER_PER_FRAME)));
-    const isComplete = missing.length <= EARLIER_PER_FRAME;
-    if (isComplete && !conversation.atStart) root.prepend(this.#earlier());
-    groupTools(root, conversation, first);
-    scroller.scrollTop = scroller.scrollHeight - fromEnd;
-    if (isComplete) this.#pages.observe(page);
-    else requestAnimationFrame(() => page.isConnected && this.#addEarlier(page));
+  /** Shows the earlier messages that were loaded, a page per frame. */
+  #addEarlier(later = this.#views) {
+    // Another conversation is shown.
+    if (later !== this.#views) return;
+    this.#pages.keep(() => this.root.querySelector(":scope > .earlier")?.remove());
+    if (this.#addPage()) return void requestAnimationFrame(() => this.#addEarlier(later));
+    if (!this.conversation.atStart) this.#pages.keep(() => this.root.prepend(this.#earlier()));
   }
 
-  /** New nodes of messages. */
-  #nodes(items) {
-    return items.map((item) => {
-      const view = new MessageView(item, this);
-      this.#views.set(item.key, view);
-      return view.node;
-    });
+  /** Adds the page before the first message that is shown. Returns whether messages remain. */
+  #addPage() {
+    const { items } = this.conversation;
+    const known = items.findIndex(({ key }) => this.#views.has(key));
+    const end = known < 0 ? items.length : known;
+    if (end === 0) return false;
+    const start = lastPage(items, end);
+    this.#pages.prepend(items.slice(start, end).map((item) => this.#newView(item).node));
+    for (let place = start; place < end; place++) this.#continue(place);
+    this.#group(start, end);
+    return start > 0;
+  }
+
+  /** Marks an answer that another one follows in the same run. */
+  #continue(place) {
+    const [item, next] = [this.conversation.items[place], this.conversation.items[place + 1]];
+    const isContinued = item?.role === "assistant" && next?.role === "assistant";
+    this.#views.get(item?.key)?.node.classList.toggle("continued", isContinued);
+  }
+
+  #newView(item) {
+    const view = new MessageView(item, this);
+    this.#views.set(item.key, view);
+    return view;
+  }
+
+  /** Groups the tool calls of some items. A row of calls goes on until the next prompt. */
+  #group(start, end) {
+    const { items } = this.conversation;
+    const next = items.findIndex((item, place) => place >= end && item.role === "user");
+    const row = items.slice(start, next < 0 ? items.length : next);
+    groupTools(row.flatMap(({ key }) => this.#views.get(key)?.node ?? []), this.conversation);
   }
 
   #earlier() {
@@ -162,12 +163,15 @@ export class Transcript {
     const known = this.#views.get(item.key);
     if (known) return known;
     this.root.querySelector(".start")?.remove();
-    const view = new MessageView(item, this);
+    const view = this.#newView(item);
     view.node.classList.add("fresh");
-    this.#views.set(item.key, view);
-    const next = this.conversation.items[this.conversation.items.indexOf(item) + 1];
-    const before = this.#views.get(next?.key)?.node;
-    (before?.parentNode ?? this.root).insertBefore(view.node, before ?? null);
+    const { items } = this.conversation;
+    const place = items.lastIndexOf(item);
+    const before = this.#views.get(items[place + 1]?.key)?.node;
+    if (before) before.before(view.node);
+    else this.#pages.append(view.node, item.role === "user");
+    this.#continue(place - 1);
+    this.#continue(place);
     this.#mark();
     if (item.role === "user") this.toEnd();
     return view;
@@ -183,6 +187,7 @@ export class Transcript {
   #remove(item) {
     this.#views.get(item.key)?.node.remove();
     this.#views.delete(item.key);
+    this.#continue(this.conversation.items.length - 1);
     this.#mark();
   }
 
@@ -194,8 +199,10 @@ export class Transcript {
 
   #settled(outcome) {
     this.#mark();
-    groupTools(this.root, this.conversation);
-    const last = this.conversation.items.findLast((item) => item.role === "assistant");
+    const { items } = this.conversation;
+    const prompt = items.findLastIndex((item) => item.role === "user");
+    this.#group(Math.max(prompt, 0), items.length);
+    const last = items.findLast((item) => item.role === "assistant");
     // Wait for the last rendering of the answer.
     setTimeout(() => {
       const prose = this.#views.get(last?.key)?.node.querySelector(".blocks > .prose:last-of-type");
@@ -243,12 +250,13 @@ export class Transcript {
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     const isNear = scrollHeight - scrollTop - clientHeight < END_TOLERANCE;
-    // Only the user scrolls up. Content that grows or shrinks does not stop following the end.
-    const size = `${scrollHeight} ${clientHeight}`;
-    const isUsers = size === this.#size || Date.now() - this.#touched < 1000;
+    // Only the user scrolls up, or a search. Content that grows or shrinks does not stop following the end.
+    const isJump = this.#top - scrollTop > clientHeight;
+    const isUsers = isJump || `${scrollHeight} ${clientHeight}` === this.#size || Date.now() - this.#touched < 1000;
     if (isNear || (scrollTop < this.#top && isUsers)) this.#following = isNear;
     else this.#scrollToEnd();
-    [this.#top, this.#size] = [scrollTop, size];
+    if (this.#pages.update()) this.#pages.queue();
+    [this.#top, this.#size] = [this.scroller.scrollTop, `${this.scroller.scrollHeight} ${clientHeight}`];
     byId("to-end").hidden = this.#following;
     if (!this.#following && !this.#hasScrolledUp) {
       this.#hasScrolledUp = true;
