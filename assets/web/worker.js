@@ -24,7 +24,10 @@ async function tidy() {
 }
 
 /** Time that the server has to answer before the cache does, in milliseconds. */
-const PATIENCE = 800;
+const PATIENCE = 400;
+/** Time after such a wait in which the cache answers at once. */
+const HURRY = 10_000;
+let lastWait = -HURRY;
 
 /** Prefers the server, so that a new version is shown; without an answer in time, uses the cache. */
 async function answer(request, url) {
@@ -36,6 +39,7 @@ async function answer(request, url) {
   });
   const stored = await cache.match(key);
   if (!stored) return loading;
-  const late = new Promise((resolve) => setTimeout(() => resolve(stored), PATIENCE));
-  return Promise.race([loading.catch(() => stored), late]);
+  if (performance.now() - lastWait < HURRY) return (loading.catch(() => {}), stored);
+  const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+  return Promise.race([loading.catch(() => stored), late.then(() => ((lastWait = performance.now()), stored))]);
 }

@@ -8,6 +8,7 @@ import { filesOf, picture, sourceOf } from "./images.js";
 import { modeName } from "./modes.js";
 import { Suggestions } from "./suggest.js";
 import { showError, toast } from "./toast.js";
+import { Unsent } from "./unsent.js";
 import { Voice, canListen } from "./voice.js";
 
 /** Most images of one message. */
@@ -27,8 +28,7 @@ export class Composer {
   /** What the sessions that are not shown have besides their drafts: `{images, editing, aside, text}`. */
   #kept = new Map();
   #drafts = new Drafts();
-  /** Sent messages without a response, oldest first: `{session, text}`. */
-  #unanswered = new Set();
+  #unsent = new Unsent(this.#drafts);
   /** The texts at the start of the field that could not be sent. */
   #returned = "";
 
@@ -152,11 +152,14 @@ export class Composer {
         input.value = "";
       });
     }
-    // Messages of a page that is closed too early become drafts. Commands do not.
     addEventListener("pagehide", () => {
-      for (const { session, text } of [...this.#unanswered].reverse())
-        if (!/^[/!]/.test(text)) this.#drafts.prepend(session, text);
+      // Another page of this session may have stored its draft.
+      this.#save();
+      this.#drafts.flush();
+      this.#unsent.store();
     });
+    // Only texts are stored: the browser asks before images are lost.
+    addEventListener("beforeunload", (event) => this.#hasImages() && event.preventDefault());
     const main = byId("main");
     main.addEventListener("dragover", (event) => {
       if (![...event.dataTransfer.types].includes("Files")) return;
@@ -226,21 +229,38 @@ export class Composer {
     if (!text && images.length === 0) return;
     this.voice?.stop();
     this.#empty();
-    const message = { session, text };
-    this.#unanswered.add(message);
+    const after = this.conversation?.items.findLast(({ entryId }) => entryId)?.entryId ?? null;
+    const message = { session, text, images, after };
+    const sent = this.send({
+      text,
+      images: images.filter(({ attachment }) => !attachment),
+      attachments: images.flatMap(({ attachment }) => attachment ?? []),
+      editing,
+      followUp,
+    });
     try {
-      await this.send({
-        text,
-        images: images.filter(({ attachment }) => !attachment),
-        attachments: images.flatMap(({ attachment }) => attachment ?? []),
-        editing,
-        followUp,
-      });
+      await this.#unsent.wait(message, sent);
     } catch (error) {
       this.#return(message, images, editing);
       showError(error);
-    } finally {
-      this.#unanswered.delete(message);
+    }
+  }
+
+  #hasImages() {
+    const kept = [...this.#kept.values()].some(({ images, aside }) => images.length + aside.length > 0);
+    return kept || this.#images.length + this.#aside.length > 0 || this.#unsent.hasImages;
+  }
+
+  /** The conversation is loaded: messages of the page before a reload that it contains leave the draft. */
+  loaded(conversation) {
+    for (const text of this.#unsent.take(conversation)) {
+      const { value } = this.field;
+      const start = `\n\n${value}`.indexOf(`\n\n${text}`);
+      if (start < 0) continue;
+      const parts = [value.slice(0, start).trimEnd(), value.slice(start + text.length).trimStart()];
+      this.field.value = parts.filter(Boolean).join("\n\n");
+      this.#save();
+      this.#resize();
     }
   }
 

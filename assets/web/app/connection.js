@@ -7,8 +7,9 @@ const FIRST_DELAY = 400;
 const MAX_DELAY = 10_000;
 
 /** Silence after which the page asks for a sign of life, and time to wait for it, in milliseconds. */
-const SILENCE = 4000;
+const SILENCE = 3500;
 const PATIENCE = 5000;
+const TICK = 500;
 /** Longest wait: a slow line may need long for one large frame. */
 const MAX_PATIENCE = 60_000;
 
@@ -39,7 +40,7 @@ export class Connection extends EventTarget {
   constructor(probe) {
     super();
     this.probe = probe;
-    setInterval(() => this.#checkLine(), 1000);
+    setInterval(() => this.#checkLine(), TICK);
     addEventListener("online", () => this.#reconnectNow());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#reconnectNow());
   }

@@ -190,8 +190,7 @@ export class Conversation extends EventTarget {
       this.emit("pending");
       this.emit("fan");
       this.emit("presence");
-      const open = await this.ask("list_questions");
-      (open.questions ?? []).forEach((question) => this.#openQuestion(fromQuestion(question)));
+      await this.#readQuestions();
       await this.#showTerminals();
       await this.readTree();
     } catch (error) {
@@ -245,8 +244,10 @@ export class Conversation extends EventTarget {
   noteCall(block, state) {
     if (block.type !== "toolCall") return;
     const known = this.calls.get(block.id);
-    if (known) Object.assign(known, { arguments: block.arguments ?? known.arguments, name: block.name });
-    else
+    if (known) {
+      Object.assign(known, { arguments: block.arguments ?? known.arguments, name: block.name });
+      if (known.state === "writing") known.state = state;
+    } else
       this.calls.set(block.id, {
         state,
         name: block.name,
@@ -275,9 +276,14 @@ export class Conversation extends EventTarget {
     }
   }
 
-  /** Whether a tool call waits for the user's permission. */
+  /** Whether a tool call waits for the user's answer. */
   isAsking(callId) {
     return [...this.questions.values()].some((request) => request.callId === callId);
+  }
+
+  /** Whether a tool call of the conversation waits for permission. */
+  asksPermission() {
+    return [...this.questions.values()].some(({ method, callId }) => method === "permission" && this.calls.has(callId));
   }
 
   find(id) {
@@ -315,18 +321,23 @@ export class Conversation extends EventTarget {
     this.emit("tree");
   }
 
-  /** Answers a question. It stays open when the answer is rejected. */
+  /** Answers a question. It is open again when the answer is rejected. */
   async answer(id, answer) {
-    const request = this.questions.get(id);
-    this.questions.delete(id);
-    this.emit("closed", { id });
-    if (request?.callId) this.emit("call", { id: request.callId });
+    this.#closeQuestion(id);
     try {
-      await this.ask("answer_question", { questionId: id, answer });
+      await this.askOnce("answer_question", { questionId: id, answer });
     } catch (error) {
-      if (request && error.constructor.name !== "ConnectionLost") this.#openQuestion(request);
+      await this.#readQuestions();
       throw error;
     }
+  }
+
+  /** Shows the open questions of the server and no others. */
+  async #readQuestions() {
+    const { questions = [] } = await this.ask("list_questions");
+    const isOpen = (id) => questions.some((question) => question.id === id);
+    for (const id of [...this.questions.keys()]) if (!isOpen(id)) this.#closeQuestion(id);
+    for (const question of questions) this.#openQuestion(fromQuestion(question));
   }
 
   #onFrame(type, payload) {
@@ -344,14 +355,19 @@ export class Conversation extends EventTarget {
     if (this.questions.has(request.id)) return;
     this.questions.set(request.id, request);
     this.emit("question", { request });
-    if (request.callId) this.emit("call", { id: request.callId });
+    if (request.callId) this.#showRunning();
   }
 
   #closeQuestion(id) {
     const request = this.questions.get(id);
     if (!this.questions.delete(id)) return;
     this.emit("closed", { id });
-    if (request.callId) this.emit("call", { id: request.callId });
+    if (request.callId) this.#showRunning();
+  }
+
+  /** A question says whether calls run or wait. */
+  #showRunning() {
+    for (const [id, { state }] of this.calls) if (state === "running") this.emit("call", { id });
   }
 
   emit(type, detail = {}) {
@@ -360,10 +376,13 @@ export class Conversation extends EventTarget {
 }
 
 /** Why the last run of a loaded conversation failed. */
-function lastFailure({ facts, items }) {
+function lastFailure({ facts, items, calls }) {
   if (facts.error) return { kind: "failed", message: facts.error };
   // A run of an earlier process left no reason.
-  return items.at(-1)?.role === "user" ? { kind: "unanswered", message: "" } : null;
+  const last = items.at(-1);
+  if (last?.role === "user") return { kind: "unanswered", message: "" };
+  const isCut = last?.message.content?.some?.(({ type, id }) => type === "toolCall" && !calls.get(id)?.result);
+  return isCut ? { kind: "interrupted", message: "osier was ended while tools were running." } : null;
 }
 
 /** Events about the streaming answer. */

@@ -41,6 +41,9 @@ export function patch(node, next) {
   while (node.childNodes.length > wanted.length) node.lastChild.remove();
 }
 
+/** A text with its names in backticks as code. */
+export const withCode = (text) => text.split("`").map((part, place) => (place % 2 ? el("code", {}, part) : part));
+
 export const byId = (id) => document.getElementById(id);
 
 /** The icons: SVG paths on a 24 by 24 grid. */

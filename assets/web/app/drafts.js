@@ -7,6 +7,8 @@ const DELAY = 250;
 export class Drafts {
   #timer = null;
   #unsaved = null;
+  /** The stored drafts as this page knows them, by session: another page may store its own. */
+  #known = new Map();
 
   constructor() {
     addEventListener("pagehide", () => this.flush());
@@ -16,7 +18,9 @@ export class Drafts {
   load(session) {
     this.flush();
     try {
-      return localStorage.getItem(PREFIX + session) ?? "";
+      const text = localStorage.getItem(PREFIX + session) ?? "";
+      this.#known.set(session, text);
+      return text;
     } catch {
       // The browser allows no storage.
       return "";
@@ -42,8 +46,10 @@ export class Drafts {
     const { session, text } = this.#unsaved;
     this.#unsaved = null;
     try {
+      const isOwn = [undefined, localStorage.getItem(PREFIX + session) ?? ""].includes(this.#known.get(session));
       if (text) localStorage.setItem(PREFIX + session, text);
-      else localStorage.removeItem(PREFIX + session);
+      else if (isOwn) localStorage.removeItem(PREFIX + session);
+      if (text || isOwn) this.#known.set(session, text);
     } catch {
       // Full, or not allowed: the draft stays in the field.
     }

@@ -1,6 +1,6 @@
 // How each event changes a conversation: one function for each event type. Other events appear only in developer mode.
 
-import { failureOf } from "./failure.js";
+import { failureLine, failureOf } from "./failure.js";
 import { dollars, duration, plural } from "./format.js";
 
 /** Most output of a running call to store, in characters. */
@@ -38,6 +38,11 @@ export const handlers = {
   agent_start(conversation) {
     conversation.running = true;
     conversation.facts.error = null;
+    // The card goes, and its reason stays where the run failed.
+    if (conversation.failure) {
+      const item = conversation.add({ role: "notice", severity: "error", text: failureLine(conversation.failure) });
+      conversation.emit("item", { item });
+    }
     conversation.failure = null;
     phase(conversation, "Thinking");
   },

@@ -1,6 +1,6 @@
 // The card at the end of a conversation whose last run failed: the reason, and what helps.
 
-import { byId, el, glyph } from "./dom.js";
+import { byId, el, glyph, withCode } from "./dom.js";
 
 /** The title and the first action for each kind of failure. */
 const KINDS = {
@@ -12,6 +12,7 @@ const KINDS = {
   context_overflow: { title: "The conversation is too long for this model", first: "model" },
   max_turns: { title: "The run reached its limit of turns" },
   unanswered: { title: "This message has no answer" },
+  interrupted: { title: "The run did not end" },
 };
 const OTHER = { title: "The run failed" };
 
@@ -22,6 +23,12 @@ export function failureOf(outcome) {
   if (outcome.type === "max_turns")
     return { kind: "max_turns", message: `The model gave no answer within ${outcome.maxTurns} turns.` };
   return null;
+}
+
+/** The failure in one line, for the place where the run failed. */
+export function failureLine({ kind, message }) {
+  const { title } = KINDS[kind] ?? OTHER;
+  return message && message !== title ? `${title}: ${message}` : title;
 }
 
 /** Shows the failure of a conversation; `actions` are `retry`, `model` and `signIn`. */
@@ -54,7 +61,3 @@ export function showFailure(conversation, actions) {
     ),
   );
 }
-
-/** A message with its names in backticks as code. */
-const withCode = (message) =>
-  message.split("`").map((part, place) => (place % 2 ? el("code", {}, part) : part));

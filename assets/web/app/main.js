@@ -2,7 +2,7 @@
 
 import { signIn } from "./accounts.js";
 import { act, messageMenu } from "./actions.js";
-import { ApiError, api } from "./api.js";
+import { ApiError, api, signInSecret } from "./api.js";
 import { PresenceBar, otherWriter } from "./presence.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
@@ -169,6 +169,8 @@ class Page {
   async #show(id) {
     this.#choices++;
     if (this.conversation?.id === id) return;
+    // Back returns to the session before.
+    const isNext = this.conversation && new URLSearchParams(location.search).get("session") !== id;
     this.conversation?.close();
     const conversation = (this.conversation = new Conversation(this.connection, id));
     const on = (type, listener) =>
@@ -198,12 +200,13 @@ class Page {
     this.lanes.show(conversation);
     this.presence.show(conversation);
     this.composer.showQueue(conversation.queue);
-    history.replaceState(null, "", `?session=${encodeURIComponent(id)}`);
+    history[isNext ? "pushState" : "replaceState"](null, "", `?session=${encodeURIComponent(id)}`);
     // Focus at once, so that typing before the session is loaded goes to the prompt.
     const hasKeyboard = matchMedia("(pointer: fine)").matches;
     if (hasKeyboard) this.composer.field.focus();
     await conversation.open();
     if (this.conversation !== conversation) return;
+    this.composer.loaded(conversation);
     this.drawer.show(conversation);
     this.#status();
     this.sessions.draw(this.#here);
@@ -264,7 +267,7 @@ class Page {
       throw new Error("Not sent: cannot reach the server. Your message stays in the input field.");
     const isText = images.length === 0 && attachments.length === 0;
     const command = isText && !editing && slashCommand(text);
-    if (command) return conversation.after(() => command(this));
+    if (command && (await conversation.after(() => command(this))) !== false) return;
     const writer = otherWriter(conversation);
     if (writer)
       throw Object.assign(new Error(`${writer.name} has control. Your message stays in the input field.`), {
@@ -311,8 +314,13 @@ class Page {
     );
   }
 
+  /** Stops the run. Queued messages were meant for it and return to the input field. */
   stop() {
-    this.conversation?.ask("abort").catch(showError);
+    const { conversation } = this;
+    if (!conversation) return;
+    const { steering, followUp } = conversation.queue;
+    if (steering.length + followUp.length > 0) this.recall().catch(showError);
+    conversation.ask("abort").catch(showError);
   }
 
   /** Moves the queued messages back into the input field. */
@@ -465,7 +473,8 @@ async function start() {
   const token = takeTokenFromUrl();
   try {
     if (token) await api.login(token);
-    else if (!(await isSignedIn())) await askToken();
+    // A page that was signed in starts at once. If the server refuses it, it asks for the token.
+    else if (!signInSecret() && !(await isSignedIn())) await askToken();
   } catch (error) {
     // Without the server, the page starts and waits for it.
     if (error.status === 401) await askToken("The URL contains the token of another server.");

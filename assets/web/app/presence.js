@@ -42,10 +42,12 @@ export class PresenceBar {
   update() {
     const presence = this.conversation?.presence;
     const writer = presence && otherWriter(this.conversation);
+    // This page before a reload is away for a while.
+    const isShown = Boolean(writer) || connected(presence) > 1;
     const hadFocus = this.button === document.activeElement;
-    this.node.hidden = !presence;
+    this.node.hidden = !isShown;
     this.button.hidden = !writer;
-    this.text.textContent = presence ? presenceText(presence, writer) : "";
+    this.text.textContent = isShown ? presenceText(presence, writer) : "";
     this.text.title = presence ? presence.clients.map(({ name }) => name).join(", ") : "";
     if (hadFocus && !writer) byId("prompt").focus();
   }
@@ -56,8 +58,12 @@ export class PresenceBar {
   }
 }
 
-function presenceText({ clients, writer: holder }, writer) {
-  const here = `${clients.filter(({ away }) => !away).length} connected`;
+/** The number of clients that are not away. */
+const connected = (presence) => presence?.clients.filter(({ away }) => !away).length ?? 0;
+
+function presenceText(presence, writer) {
+  const { writer: holder } = presence;
+  const here = `${connected(presence)} connected`;
   if (writer) return `${here} · ${writer.name} ${writer.away ? "is away" : "has control"}`;
   return holder === null ? here : `${here} · you have control`;
 }

@@ -7,13 +7,11 @@ import { fields, values } from "./form.js";
 import { show } from "./markdown.js";
 import { showError } from "./toast.js";
 
-/** A card that follows an answer takes no answer for this time, in milliseconds: a double click is meant for the one before. */
+/** A card takes no answer for this time, in milliseconds: the click or key is meant for what was there before. */
 const TIME_TO_READ = 600;
 
 export class Questions {
   #card = null;
-  /** When the last card was answered. */
-  #answered = 0;
   #shown = null;
   #later = new Set();
 
@@ -55,7 +53,6 @@ export class Questions {
   #open(request) {
     const answer = (reply) => {
       const { id } = request;
-      this.#answered = Date.now();
       this.#close();
       this.conversation.answer(id, reply).catch(showError);
       this.next();
@@ -80,12 +77,13 @@ export class Questions {
       if (event.key === "Escape") (event.stopPropagation(), later());
       // A key that is held answers one card only.
       else if (event.key === "Enter" && event.repeat) event.preventDefault();
+      // A word is meant for the message: the space in it must press no button.
+      else if (isLetter(event) && !event.target.matches("input, textarea, select")) byId("prompt").focus();
     });
-    const card = (this.#card = el("section", { class: "ask", "aria-labelledby": "question-title" }, form));
+    const card = (this.#card = el("section", { class: "ask", "aria-labelledby": "question-title", tabindex: "-1" }, form));
     byId("question").replaceChildren(card);
     byId("question").hidden = false;
-    if (Date.now() - this.#answered < TIME_TO_READ) this.#wait(card);
-    else this.#takeFocus();
+    this.#wait(card);
     announce(`A question: ${request.title}`);
   }
 
@@ -112,11 +110,12 @@ export class Questions {
     return Boolean(button);
   }
 
-  /** Focuses the first control, and keeps the start of the card in sight. */
+  /** Focuses the first control, and keeps the start of the card in sight. A control out of sight gets no focus. */
   #focus() {
     const card = this.#card;
     const first = card?.querySelector("[data-first]") ?? card?.querySelector("input, textarea, select");
-    first?.focus({ preventScroll: true });
+    const isInSight = first && first.getBoundingClientRect().bottom <= innerHeight;
+    (isInSight ? first : card)?.focus({ preventScroll: true });
   }
 
   #close() {
@@ -128,6 +127,9 @@ export class Questions {
     if (hadFocus) byId("prompt").focus({ preventScroll: true });
   }
 }
+
+/** Whether a key types a letter, digit or sign. */
+const isLetter = ({ key, ctrlKey, metaKey, altKey }) => key.length === 1 && key !== " " && !ctrlKey && !metaKey && !altKey;
 
 /** The subject first, so that a question about a file names it; then the question and who asks. */
 function heading({ title, origin, subject }, later) {
@@ -165,8 +167,9 @@ const button = (label, kind, press, attributes = {}) => {
 /** What "for this session" and "for this project" allow; one of several, the narrowest first. */
 function choicesOf(patterns, subject) {
   if (patterns.length === 0) return null;
-  const whole = subject?.type === "command" ? `bash(${subject.command})` : null;
-  if (patterns.length === 1 && patterns[0] === whole)
+  // A pattern escapes the signs that mean something in it.
+  const isWhole = (pattern) => subject?.type === "command" && pattern.replace(/\\(.)/g, "$1") === `bash(${subject.command})`.replace(/\\(.)/g, "$1");
+  if (patterns.length === 1 && isWhole(patterns[0]))
     return el("p", { class: "origin" }, "For the session or project: exactly this command.");
   if (patterns.length === 1)
     return el("p", { class: "origin" }, "For the session or project: all calls of ", el("code", {}, patterns[0]));
@@ -180,7 +183,7 @@ function choicesOf(patterns, subject) {
           "label",
           {},
           el("input", { type: "radio", name: "pattern", value, checked: place === 0 }),
-          value === whole ? "exactly this command" : el("code", {}, value),
+          isWhole(value) ? "exactly this command" : el("code", {}, value),
         ),
       ),
     ),

@@ -28,7 +28,7 @@ export class SessionList {
 
   /** `found`: the result of `find_sessions`, which knows pinned and archived sessions; `null` for none. */
   showFound(found, here) {
-    this.#found = found?.ready === false ? null : found;
+    this.#found = found?.sessions && found.ready !== false ? found : null;
     this.draw(here);
   }
 

@@ -118,9 +118,30 @@ function findSession(words) {
 /** All commands, for completion. */
 export const COMPLETIONS = Object.entries(COMMANDS).map(([value, [note]]) => ({ value, note }));
 
-/** The function that runs a message as a command; `null` if it is none. */
+/**
+ * The function that runs a message as a command; `null` if it is none: a path such as `/etc/hosts`, or a command of the agent,
+ * such as a prompt template.
+ */
 export function slashCommand(text) {
-  const [, name, argument] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/.exec(text) ?? [];
-  const command = Object.hasOwn(COMMANDS, name ?? "") ? COMMANDS[name] : null;
-  return command && (async (page) => void (await command[1](page, (argument ?? "").trim())));
+  const [, name, argument] = /^\/([^\s/]+)(?:\s+([\s\S]*))?$/.exec(text) ?? [];
+  if (!name || name.includes(":")) return null;
+  if (Object.hasOwn(COMMANDS, name))
+    return async (page) => void (await COMMANDS[name][1](page, (argument ?? "").trim()));
+  return async ({ conversation }) => {
+    const { commands } = await conversation.ask("get_commands");
+    if (commands.some((command) => command.name === name)) return false;
+    const near = [...Object.keys(COMMANDS), ...commands.map((command) => command.name)].find((known) => isNear(known, name.toLowerCase()));
+    fail(`Unknown command \`/${name}\`. ${near ? `Did you mean \`/${near}\`?` : "Enter `/` to list the commands."}`);
+  };
+}
+
+/** Whether two names are alike: one letter more, less, other or swapped, or the same beginning. */
+function isNear(known, name) {
+  if (known.startsWith(name) || (known.length > 2 && name.startsWith(known))) return true;
+  if (Math.abs(known.length - name.length) > 1) return false;
+  let start = 0;
+  while (start < name.length && known[start] === name[start]) start += 1;
+  const rests = [known.slice(start), name.slice(start)];
+  const swapped = rests[1].length > 1 && rests[1][1] + rests[1][0] + rests[1].slice(2);
+  return rests[0].slice(1) === rests[1].slice(1) || rests[0].slice(1) === rests[1] || rests[0] === rests[1].slice(1) || rests[0] === swapped;
 }

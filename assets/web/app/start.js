@@ -12,13 +12,18 @@ const IDEAS = [
   "Explain the last change",
 ];
 
-/** Without a provider, a scripted demo plays. */
-function demo(conversation) {
+/** What the start page says while no model answers, by provider. */
+const WITHOUT_MODEL = {
+  demo: "This is a scripted demo: no model answers. Sign in to a provider to use osier.",
+  none: "No model is set up yet. Sign in to a provider, or start a local model, to use osier.",
+};
+
+function offer(text, conversation) {
   const press = () => signIn(conversation).then((done) => done && chooseModel(conversation), showError);
   return el(
     "div",
     { class: "demo" },
-    el("p", {}, "This is a scripted demo: no model answers. Sign in to a provider to use osier."),
+    el("p", {}, text),
     el("button", { class: "primary", type: "button", on: { click: press } }, "Sign in"),
   );
 }
@@ -41,14 +46,15 @@ export function start(conversation) {
       idea,
     ),
   );
-  const { cwd } = conversation.facts;
+  const { cwd, model } = conversation.facts;
+  const text = WITHOUT_MODEL[model?.provider];
   return el(
     "div",
     { class: "start" },
     el("img", { src: "/icons/icon.svg", alt: "" }),
     el("h2", {}, cwd ? `What should osier do in ${basename(cwd)}?` : "What should osier do?"),
     cwd && el("code", {}, cwd),
-    conversation.facts.model?.provider === "demo" && demo(conversation),
+    text && offer(text, conversation),
     el("div", { class: "ideas" }, ideas),
   );
 }

@@ -30,6 +30,7 @@ const VERBS = {
   writing: ({ now }) => now,
   running: ({ now }) => now,
   asks: ({ base }) => `Wants to ${base}`,
+  waits: ({ base }) => `Wants to ${base}`,
   good: ({ done }) => done,
   bad: ({ base }) => `Failed to ${base}`,
   denied: ({ base }) => `Did not ${base}`,
@@ -39,6 +40,8 @@ const VERBS = {
 /** The state of a call as it is shown. */
 function shownState(call, id, conversation) {
   if (call.state === "running" && conversation.isAsking(id)) return "asks";
+  // No call of an answer runs before all of them are allowed or refused.
+  if (call.state === "running" && conversation.asksPermission()) return "waits";
   if (call.state !== "bad") return call.state;
   if (call.result?.status?.type === "denied") return "denied";
   // A command that ran and failed ran.
@@ -90,11 +93,12 @@ const STATES = {
   good: "succeeded",
   bad: "failed",
   asks: "waits for your answer",
+  waits: "waits until all calls are allowed or refused",
   denied: "was refused",
   ended: "was interrupted",
 };
 const REVIEWED = { allow: "allowed", ask: "asked", deny: "denied" };
-const MARKS = { good: "check", bad: "fault", asks: "hand", denied: "barred", ended: "clock" };
+const MARKS = { good: "check", bad: "fault", asks: "hand", waits: "clock", denied: "barred", ended: "clock" };
 
 function mark(state) {
   const sign = MARKS[state] ? glyph(MARKS[state]) : el("span", { class: "spinner" });
@@ -128,7 +132,7 @@ export class ToolView {
     const given = call.arguments && typeof call.arguments === "object" ? call.arguments : {};
     const over = ["good", "bad", "ended"].includes(call.state);
     const state = shownState(call, this.id, this.conversation);
-    const isRunning = !over && state !== "asks";
+    const isRunning = !over && !["asks", "waits"].includes(state);
     this.node.className = `tool ${state === "good" ? call.state : state}${isRunning ? " running" : ""}`;
     this.node.firstChild.replaceChildren(
       mark(state === "good" ? call.state : state),

@@ -150,7 +150,10 @@ impl PendingCommand {
                     _ => Progress::Done(Value::Null),
                 })
             }
-            (Answer::Event(..), None) => Some(Progress::Done(Value::Null)),
+            // Success without its data would surprise a client.
+            (Answer::Event(..), None) => Some(Progress::Failed(
+                "the request was cancelled: a newer one replaced it".to_owned(),
+            )),
         }
     }
 }

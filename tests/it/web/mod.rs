@@ -152,6 +152,11 @@ fn permission_is_asked_with_all_that_it_allows() {
 }
 
 #[test]
+fn waiting_question_outlives_its_connection_but_not_its_process() {
+    run_script("waiting_question");
+}
+
+#[test]
 fn drafts_stay_with_their_session_and_a_dead_connection_is_noticed() {
     run_script("drafts");
 }

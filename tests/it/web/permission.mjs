@@ -107,4 +107,29 @@ await play(async (stage, serve) => {
   await card.getByRole("button", { name: "Refuse", exact: true }).click();
   await page.locator(".answer", { hasText: "Done." }).waitFor();
   assert.deepEqual([existsSync(join(work, "one")), existsSync(join(work, "two"))], [true, false]);
+
+  // No call of an answer runs before all are answered, and none reads as if it did. A refused one says so at once.
+  const three = ["three", "four", "five"].map((name) => ({ tool: "bash", arguments: { command: `touch ${name}` } }));
+  const many = await stage.enter(await serve([{ when: { user: "go" }, steps: three }, { repeat: true, steps: [{ text: "Done." }] }]), DESKTOP);
+  await say(many, "go");
+  const verbs = () => many.locator(".tool .verb").allTextContents();
+  const focus = (label) => many.waitForFunction((label) => document.activeElement.textContent === label, label);
+  await many.locator(".ask").getByText("$ touch three").waitFor();
+  assert.deepEqual(await verbs(), ["Wants to run", "Wants to run", "Wants to run"]);
+  await many.getByRole("button", { name: "Refuse", exact: true }).click();
+  await many.locator(".ask").getByText("$ touch four").waitFor();
+  assert.deepEqual(await verbs(), ["Did not run", "Wants to run", "Wants to run"]);
+
+  // Words that are typed while a card has the focus are a message. The space in them presses no button.
+  await focus("Allow once");
+  await many.keyboard.type("no stop that");
+  assert.equal(await many.inputValue("#prompt"), "no stop that");
+  assert.ok(!existsSync(join(work, "four")));
+  await many.fill("#prompt", "");
+  await many.locator(".ask").getByRole("button", { name: "Allow once" }).click();
+  await many.locator(".ask").getByText("$ touch five").waitFor();
+  await many.locator(".ask").getByRole("button", { name: "Allow once" }).click();
+  await many.locator(".answer", { hasText: "Done." }).waitFor();
+  assert.deepEqual(await verbs(), ["Did not run", "Ran", "Ran"]);
+  await many.context().close();
 });

@@ -29,6 +29,12 @@ await play(async (stage, serve) => {
   }
   await row("beta").waitFor();
 
+  // Back returns to the session before.
+  await page.goBack();
+  await page.locator(".user", { hasText: "alpha" }).waitFor();
+  await page.goForward();
+  await page.locator(".user", { hasText: "beta" }).waitFor();
+
   await menu("beta", "Rename");
   await page.fill("dialog input", "Second");
   await page.keyboard.press("Enter");

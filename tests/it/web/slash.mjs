@@ -25,6 +25,11 @@ await play(async (stage, serve) => {
   await toast("only in the terminal");
   await say(page, "/compact");
   await page.locator(".toast, .summary").filter({ hasText: /compact|summar/i }).first().waitFor();
+  await say(page, "/Compact now");
+  await toast("Unknown command /Compact. Did you mean /compact?");
+  assert.equal(await page.inputValue("#prompt"), "/Compact now");
+  await say(page, "/nosuch");
+  await toast("Unknown command /nosuch. Enter / to list the commands.");
   // Nothing went to the model, and a toast covers no answer.
   assert.deepEqual(await page.locator(".prompt-text").allTextContents(), ["hello"]);
   const [lowest, toasts] = await page.evaluate(() => [
@@ -48,4 +53,10 @@ await play(async (stage, serve) => {
     await first.getByRole("dialog", { name: "Sign in" }).locator(".account").first().waitFor();
     await first.context().close();
   }
+
+  const empty = await serve(null, { model: null });
+  const first = await stage.enter(empty, PHONE);
+  await first.getByText("No model is set up yet").waitFor();
+  await first.locator(".demo").getByRole("button", { name: "Sign in" }).click();
+  await first.getByRole("dialog", { name: "Sign in" }).locator(".account").first().waitFor();
 });

@@ -101,7 +101,7 @@ export async function faults(page) {
   ]);
 }
 
-/** `osier serve` with a model that plays `turns`, or with another one. */
+/** `osier serve` with a model that plays `turns`, with another one, or without one if `model` is `null`. */
 export class Server {
   async start(turns, { permissions = "ask", port = 0, model, keepSettings = false } = {}) {
     mkdirSync(home, { recursive: true });
@@ -113,10 +113,9 @@ export class Server {
       "serve",
       "--listen",
       `127.0.0.1:${port}`,
-      "--model",
-      model ?? `script/${script}`,
       "--permissions",
       permissions,
+      ...(model === null ? [] : ["--model", model ?? `script/${script}`]),
     ];
     const environment = { PATH: process.env.PATH, HOME: home, OSIER_HOME: home };
     this.process = spawn(program, options, { cwd: work, env: environment, stdio: ["ignore", "pipe", "pipe"] });
@@ -166,7 +165,12 @@ export class Stage {
     if (late) await context.addInitScript(comeLate, Number(late));
     const page = await context.newPage();
     page.on("pageerror", (error) => this.faults.push(error.stack));
-    page.on("dialog", (dialog) => (this.faults.push(`a dialog: ${dialog.message()}`), dialog.dismiss()));
+    page.on("dialog", (dialog) => {
+      // The page asks before images are lost.
+      if (dialog.type() === "beforeunload") return dialog.accept();
+      this.faults.push(`a dialog: ${dialog.message()}`);
+      return dialog.dismiss();
+    });
     page.on("console", (message) => message.type() === "error" && this.faults.push(message.text()));
     return page;
   }

@@ -16,11 +16,13 @@ await play(async (stage, serve) => {
   const page = await stage.page(DESKTOP);
   // While `refuses`, prompts wait for `refuse`, which answers the oldest with an error.
   let refuses = false;
+  // While `isDeaf`, the page hears nothing.
+  let isDeaf = false;
   const prompts = new EventEmitter();
   const waiting = on(prompts, "prompt");
   await page.routeWebSocket(/\/api\/ws/, (socket) => {
     const other = socket.connectToServer();
-    other.onMessage((message) => socket.send(message));
+    other.onMessage((message) => isDeaf || socket.send(message));
     socket.onMessage((message) => {
       const { id, command } = JSON.parse(message);
       if (!refuses || command?.type !== "prompt") return other.send(message);
@@ -104,10 +106,26 @@ await play(async (stage, serve) => {
   // A message without a response survives a reload as the draft.
   await page.click(".send");
   await page.locator("#pending .unsent", { hasText: "only for the first session" }).waitFor();
+  // Its image does not: the browser asks before.
+  const asked = page.waitForEvent("dialog");
   await page.reload();
+  assert.equal((await asked).type(), "beforeunload");
   await ready(page);
   await holds("only for the first session");
   refuses = false;
+
+  // A message that was executed is no draft after the reload, although its response was lost.
+  await page.fill("#prompt", "");
+  isDeaf = true;
+  await say(page, "executed once");
+  await page.locator("#pending .unsent", { hasText: "executed once" }).waitFor();
+  isDeaf = false;
+  await page.reload();
+  await ready(page);
+  await page.locator(".user", { hasText: "executed once" }).waitFor();
+  await holds("");
+  assert.equal(await page.locator(".user", { hasText: "executed once" }).count(), 1);
+  await settled(page);
 
   // Queued messages are taken back with their images.
   await say(page, "slow");

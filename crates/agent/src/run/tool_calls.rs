@@ -18,11 +18,12 @@ use crate::tool::{Concurrency, ToolContext, ToolOutput, Toolbox, UpdateSink};
 /// How long a cancelled tool may take to return its partial output.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
-/// A tool call of the answer and the result of its checks.
-struct CheckedCall<'a> {
+/// A tool call of the answer that can run.
+struct ReadyCall<'a> {
     number: CallNumber,
     call: &'a ToolCall,
-    check: Check,
+    arguments: Value,
+    concurrency: Concurrency,
     /// What the model is told about the repair of the call.
     notes: &'a [String],
 }
@@ -32,15 +33,6 @@ struct CallResult {
     /// Index of the call within its answer.
     index: usize,
     message: Arc<ToolResultMessage>,
-}
-
-/// Whether a call can run.
-enum Check {
-    Ready {
-        arguments: Value,
-        concurrency: Concurrency,
-    },
-    Refused(ToolOutput),
 }
 
 /// Runs every call of `answer`, stores the results in source order and returns them.
@@ -54,7 +46,8 @@ pub(super) async fn run_tools(
         return Ok(Vec::new());
     }
     turn.core.state().pending_tool_calls = calls.iter().map(|call| call.id.clone()).collect();
-    let mut checked = Vec::with_capacity(calls.len());
+    let mut results: Vec<Option<Arc<ToolResultMessage>>> = vec![None; calls.len()];
+    let mut ready = Vec::with_capacity(calls.len());
     for (index, call) in calls.iter().enumerate() {
         turn.core.publish(Event::ToolExecutionStart {
             call_id: call.id.clone(),
@@ -66,15 +59,20 @@ pub(super) async fn run_tools(
             index,
         };
         turn.log.tool_started(number, call);
-        checked.push(CheckedCall {
-            number,
-            call,
-            check: check(turn, call, answer.stop_reason).await,
-            notes: notes.get(index).map_or(&[], Vec::as_slice),
-        });
+        let notes = notes.get(index).map_or(&[][..], Vec::as_slice);
+        match check(turn, call, answer.stop_reason).await {
+            Ok((arguments, concurrency)) => ready.push(ReadyCall {
+                number,
+                call,
+                arguments,
+                concurrency,
+                notes,
+            }),
+            // The user sees at once that a call does not run, although others are still to be checked.
+            Err(refusal) => results[index] = Some(finish(turn, number, call, notes, refusal, 0)),
+        }
     }
-    let mut results: Vec<Option<Arc<ToolResultMessage>>> = vec![None; checked.len()];
-    for batch in batches(&checked) {
+    for batch in batches(&ready) {
         let lanes = batch.iter().map(|lane| run_lane(turn, lane));
         for result in join_all(lanes).await.into_iter().flatten() {
             results[result.index] = Some(result.message);
@@ -91,17 +89,24 @@ pub(super) async fn run_tools(
     Ok(stored)
 }
 
-/// Checks that a call is complete, known, valid and allowed.
-async fn check(turn: Turn<'_>, call: &ToolCall, stop_reason: StopReason) -> Check {
+/// Checks that a call is complete, known, valid and allowed. Returns the arguments to run it with.
+///
+/// # Errors
+/// The result of a call that does not run.
+async fn check(
+    turn: Turn<'_>,
+    call: &ToolCall,
+    stop_reason: StopReason,
+) -> Result<(Value, Concurrency), ToolOutput> {
     if turn.cancel.is_cancelled() || stop_reason == StopReason::Aborted {
-        return Check::Refused(aborted("interrupted before it ran"));
+        return Err(aborted("interrupted before it ran"));
     }
     if let Some(refusal) = refuse_incomplete(call, stop_reason) {
-        return Check::Refused(refusal);
+        return Err(refusal);
     }
     if turn.is_last {
         let text = "Tools are no longer available, so this call was not run.";
-        return Check::Refused(ToolOutput::failed(ToolStatus::ToolNotFound, text));
+        return Err(ToolOutput::failed(ToolStatus::ToolNotFound, text));
     }
     let tools = turn.core.state().tools.clone();
     let Some(tool) = tools.get(&call.name) else {
@@ -110,11 +115,11 @@ async fn check(turn: Turn<'_>, call: &ToolCall, stop_reason: StopReason) -> Chec
             "" => format!("Unknown tool `{}`. No tools are available.", call.name),
             known => format!("Unknown tool `{}`. Available tools: {known}.", call.name),
         };
-        return Check::Refused(ToolOutput::failed(ToolStatus::ToolNotFound, text));
+        return Err(ToolOutput::failed(ToolStatus::ToolNotFound, text));
     };
     let mut arguments = call.arguments.clone();
     if let Some(refusal) = refuse_invalid(tools.toolbox(), &call.name, &arguments) {
-        return Check::Refused(refusal);
+        return Err(refusal);
     }
     let mut proposed = call.clone();
     for interceptor in turn.core.interceptors() {
@@ -124,13 +129,13 @@ async fn check(turn: Turn<'_>, call: &ToolCall, stop_reason: StopReason) -> Chec
                 let text = format!("This call was denied: {reason}");
                 let mut output = ToolOutput::failed(ToolStatus::Denied { reason }, text);
                 interceptor.after_denial(&proposed, &mut output);
-                return Check::Refused(output);
+                return Err(output);
             }
             ToolDecision::Rewrite {
                 arguments: rewritten,
             } => {
                 if let Some(refusal) = refuse_invalid(tools.toolbox(), &call.name, &rewritten) {
-                    return Check::Refused(refusal);
+                    return Err(refusal);
                 }
                 arguments.clone_from(&rewritten);
                 proposed.arguments = rewritten;
@@ -138,10 +143,7 @@ async fn check(turn: Turn<'_>, call: &ToolCall, stop_reason: StopReason) -> Chec
         }
     }
     let concurrency = tool.concurrency(&arguments);
-    Check::Ready {
-        arguments,
-        concurrency,
-    }
+    Ok((arguments, concurrency))
 }
 
 fn refuse_invalid(toolbox: &Toolbox, name: &str, arguments: &Value) -> Option<ToolOutput> {
@@ -186,57 +188,53 @@ fn aborted(text: &str) -> ToolOutput {
 }
 
 /// Calls that run one after the other.
-type Lane<'a> = Vec<&'a CheckedCall<'a>>;
+type Lane<'a> = Vec<&'a ReadyCall<'a>>;
 
 /// The execution order: batches run one after the other, the lanes of a batch concurrently, the calls of a
 /// lane one after the other. An exclusive call is a batch of its own.
-fn batches<'a>(calls: &'a [CheckedCall<'a>]) -> Vec<Vec<Lane<'a>>> {
+fn batches<'a>(calls: &'a [ReadyCall<'a>]) -> Vec<Vec<Lane<'a>>> {
     let mut batches = Vec::new();
     let mut lanes: Vec<Lane<'a>> = Vec::new();
     for call in calls {
-        match &call.check {
-            Check::Ready {
-                concurrency: Concurrency::Exclusive,
-                ..
-            } => {
+        match &call.concurrency {
+            Concurrency::Exclusive => {
                 batches.push(std::mem::take(&mut lanes));
                 batches.push(vec![vec![call]]);
             }
-            Check::Ready {
-                concurrency: Concurrency::Serial(key),
-                ..
-            } => match lanes.iter_mut().find(|lane| lane[0].has_key(key)) {
+            Concurrency::Serial(key) => match lanes.iter_mut().find(|lane| lane[0].has_key(key)) {
                 Some(lane) => lane.push(call),
                 None => lanes.push(vec![call]),
             },
-            _ => lanes.push(vec![call]),
+            Concurrency::Parallel => lanes.push(vec![call]),
         }
     }
     batches.push(lanes);
     batches
 }
 
-impl CheckedCall<'_> {
+impl ReadyCall<'_> {
     /// Whether calls with this key must not run at the same time as this one.
     fn has_key(&self, key: &str) -> bool {
-        matches!(
-            &self.check,
-            Check::Ready { concurrency: Concurrency::Serial(own), .. } if own == key
-        )
+        matches!(&self.concurrency, Concurrency::Serial(own) if own == key)
     }
 }
 
 async fn run_lane(turn: Turn<'_>, lane: &Lane<'_>) -> Vec<CallResult> {
     let mut results = Vec::with_capacity(lane.len());
-    for checked in lane {
+    for ready in lane {
         let started = Instant::now();
-        let output = match &checked.check {
-            Check::Ready { arguments, .. } => execute(turn, checked.call, arguments.clone()).await,
-            Check::Refused(output) => output.clone(),
-        };
+        let output = execute(turn, ready.call, ready.arguments.clone()).await;
+        let duration = elapsed_ms(started);
         results.push(CallResult {
-            index: checked.number.index,
-            message: finish(turn, checked, output, elapsed_ms(started)),
+            index: ready.number.index,
+            message: finish(
+                turn,
+                ready.number,
+                ready.call,
+                ready.notes,
+                output,
+                duration,
+            ),
         });
     }
     results
@@ -292,14 +290,14 @@ fn update_sink(turn: Turn<'_>, call_id: &str) -> UpdateSink {
 
 fn finish(
     turn: Turn<'_>,
-    checked: &CheckedCall<'_>,
-    output: ToolOutput,
+    number: CallNumber,
+    call: &ToolCall,
+    notes: &[String],
+    mut output: ToolOutput,
     duration_ms: u64,
 ) -> Arc<ToolResultMessage> {
-    let call = checked.call;
-    let mut output = output;
-    if !checked.notes.is_empty() {
-        let notes = format!("[{}]", checked.notes.join("; "));
+    if !notes.is_empty() {
+        let notes = format!("[{}]", notes.join("; "));
         output.content.push(ContentBlock::text(notes));
     }
     for interceptor in turn.core.interceptors() {
@@ -318,7 +316,7 @@ fn finish(
         details: output.details,
         duration_ms,
     });
-    turn.log.tool_ended(checked.number, &message);
+    turn.log.tool_ended(number, &message);
     turn.core
         .state()
         .pending_tool_calls
