@@ -95,6 +95,7 @@ impl Event {
             },
             Self::Index(event) => match event {
                 IndexEvent::SessionsFound { .. }
+                | IndexEvent::SearchCancelled { .. }
                 | IndexEvent::SessionPreview { .. }
                 | IndexEvent::SessionDescribed { .. } => Delivery::Answer,
                 IndexEvent::Indexing { .. }

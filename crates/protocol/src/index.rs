@@ -12,7 +12,7 @@ osier_base::requests! {
     pub enum IndexOp {
         /// Find sessions by name and first prompt, or by their contents. A new query cancels the previous one.
         /// The index is updated at the same time; `indexing` says when a new query finds more.
-        #[request(Sessions, None => SessionsFound)]
+        #[request(Sessions, None => SessionsFound | SearchCancelled)]
         FindSessions {
             request: u64,
             /// the query
@@ -109,6 +109,8 @@ pub enum IndexEvent {
         /// False until the index exists: nothing can be found yet.
         ready: bool,
     },
+    /// A newer `find_sessions` replaced this one.
+    SearchCancelled { request: u64, message: String },
     /// The progress of indexing: `done` of `total` session files. When it is `finished` and `read` is not 0, a
     /// new query may find more.
     Indexing {

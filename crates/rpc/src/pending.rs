@@ -11,7 +11,12 @@ use osier_base::request::Request;
 use osier_protocol::Op;
 
 /// Events that report a failure in `message`.
-const FAILURES: &[&str] = &["branch_summary_failed", "library_refused", "session_failed"];
+const FAILURES: &[&str] = &[
+    "branch_summary_failed",
+    "library_refused",
+    "search_cancelled",
+    "session_failed",
+];
 
 /// A command without an answer.
 #[derive(Debug)]
@@ -150,10 +155,7 @@ impl PendingCommand {
                     _ => Progress::Done(Value::Null),
                 })
             }
-            // Success without its data would surprise a client.
-            (Answer::Event(..), None) => Some(Progress::Failed(
-                "the request was cancelled: a newer one replaced it".to_owned(),
-            )),
+            (Answer::Event(..), None) => Some(Progress::Done(Value::Null)),
         }
     }
 }

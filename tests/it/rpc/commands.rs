@@ -8,6 +8,23 @@ use super::process::RpcProcess;
 use super::{rpc, script};
 use crate::support::cli::Home;
 
+/// A newer query replaces one that runs: its answer is an error, not a success without sessions.
+#[test]
+fn each_of_many_searches_is_answered() {
+    let home = Home::new();
+    let mut wire = RpcProcess::start(rpc(&home, &script()));
+    let query = json!({"query": {"text": "first", "inWords": true, "all": true}});
+    let ids: Vec<u64> = (0..30)
+        .map(|_| wire.send("find_sessions", query.clone()))
+        .collect();
+    for id in ids {
+        let answer = wire.answer(id);
+        let is_found = answer["data"]["sessions"].is_array();
+        let is_replaced = answer["error"] == "a newer query replaced this one";
+        assert!(is_found != is_replaced, "{answer}");
+    }
+}
+
 #[test]
 fn every_command_of_the_table_returns_its_result() {
     let home = Home::new();

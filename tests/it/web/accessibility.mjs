@@ -67,12 +67,14 @@ await play(async (stage, serve) => {
   await page.keyboard.type("change it by keys");
   await page.keyboard.press("Enter");
   await page.locator(".ask").waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Allow once");
+  // The card takes the focus when it could be read.
+  await page.waitForFunction(() => document.activeElement.textContent === "Allow once");
   // The card is collapsed: the question is still pending, and the card can be opened again.
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: /^Answer:/ }).focus();
   await page.keyboard.press("Enter");
   await page.locator(".ask").waitFor();
+  await page.waitForFunction(() => document.activeElement.textContent === "Allow once");
   await page.keyboard.press("Enter");
   await page.locator(".prose table").waitFor();
   await settled(page);

@@ -140,9 +140,11 @@ impl IndexHandle {
                 cancel: &cancel,
             };
             let found = query.find(request, &asked);
-            if let Some(event) = found.filter(|_| !cancel.is_cancelled()) {
-                emitter.post(Event::Index(event));
-            }
+            let event = found.filter(|_| !cancel.is_cancelled());
+            emitter.post(Event::Index(event.unwrap_or_else(|| IndexEvent::SearchCancelled {
+                request,
+                message: "a newer query replaced this one".to_owned(),
+            })));
         });
     }
 

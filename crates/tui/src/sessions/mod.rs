@@ -166,7 +166,7 @@ pub(crate) fn on_event(
         IndexEvent::SessionsChanged => view.refresh(),
         IndexEvent::SessionDeleted { path, trashed } => view.set_deleted(path, trashed),
         IndexEvent::LibraryRefused { message } => view.refuse(message),
-        IndexEvent::SessionDescribed { .. } => {}
+        IndexEvent::SessionDescribed { .. } | IndexEvent::SearchCancelled { .. } => {}
     }
 }
 
