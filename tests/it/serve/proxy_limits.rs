@@ -158,6 +158,18 @@ fn leaving_before_the_end_counts_the_call() {
 }
 
 #[test]
+fn an_image_is_not_counted_as_text() {
+    let proxy = Proxy::start(&[]);
+    let mut call = call();
+    let image = json!({"type": "image", "mimeType": "image/png", "data": "A".repeat(400_000)});
+    call["context"]["messages"][0]["content"] = json!([image]);
+    drop(proxy.begin_call(&call));
+    // 1,200 for the image, 4 for the message and 100 for the answer.
+    let used = json!({"calls": 1, "tokens": 1304, "cost": 1.304});
+    assert_eq!(proxy.month_of_one_call(), used);
+}
+
+#[test]
 fn sigterm_settles_running_calls() {
     let proxy = Proxy::start(&[]);
     let _running = proxy.begin();
