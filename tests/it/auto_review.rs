@@ -576,7 +576,7 @@ async fn without_a_model_every_call_is_asked_about_and_one_notice_says_why() {
         (Some("nowhere/none"), "`review_model`: "),
         (
             Some("anthropic/claude-haiku-4-5"),
-            "no API key for anthropic",
+            "no key for `anthropic`: ",
         ),
         (
             None,

@@ -53,6 +53,7 @@ const AGENT_LAYERS: &[&str] = &[
 
 /// The modules of the crate `tui`, lowest layer first. `action` and `command` name each other.
 const SCREEN_LAYERS: &[&str] = &[
+    "shell_commands",
     "activity",
     "cache_countdown",
     "effect",

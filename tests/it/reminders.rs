@@ -5,7 +5,7 @@
 use std::fs;
 
 use osier_llm::Script;
-use osier_protocol::{CheckpointEvent, Event};
+use osier_protocol::{CheckpointEvent, CheckpointOp, Event, FilesAt, Op, TreeEvent, TreeOp};
 use osier_session::{SessionChoice, SessionSetup};
 use serde_json::{Value, json};
 
@@ -117,6 +117,69 @@ fn changed_outside(events: &[Event]) -> Vec<(Vec<String>, u64)> {
         _ => None,
     });
     found.collect()
+}
+
+/// Writes `made`, changes `a` and answers.
+fn changes() -> Script {
+    let edit = json!({"file_path": "a", "old_string": "one", "new_string": "two"});
+    let write = json!({"file_path": "made", "content": "new\n"});
+    Script::new()
+        .turn(|turn| turn.tool("read", json!({"file_path": "a"})))
+        .turn(|turn| turn.tool("edit", edit).tool("write", write))
+        .turn(|turn| turn.text("ok").repeat())
+}
+
+/// Carries out a request about files.
+async fn change_files(open: &mut OpenSession, op: CheckpointOp) {
+    open.host.send(Op::Checkpoint(op));
+    let restored = |event: &Event| {
+        matches!(
+            event,
+            Event::Checkpoint(CheckpointEvent::FilesRestored { .. })
+        )
+    };
+    open.until(restored).await;
+}
+
+#[tokio::test]
+async fn files_that_osier_restored_were_not_changed_outside_of_it() {
+    let restored = "The user has restored these files to an earlier state since you last saw them. Read what you still need; \
+                    do not undo that.\n- a\n- made";
+    let undo = |at| CheckpointOp::RestoreFiles { at, by_hand: false };
+    let cases: [(bool, &[CheckpointOp], &[&str]); 4] = [
+        // Only the files: the model still believes that it has changed them.
+        (false, &[undo(FilesAt::LastPrompt)], &[restored]),
+        (false, &[undo(FilesAt::Start)], &[restored]),
+        (
+            false,
+            &[undo(FilesAt::LastPrompt), CheckpointOp::UndoRestore],
+            &[],
+        ),
+        // The conversation as well: for the model the turn did not happen.
+        (true, &[undo(FilesAt::Here)], &[]),
+    ];
+    for (goes_back, ops, expected) in cases {
+        let place = TestProject::new();
+        fs::write(place.work().join("a"), "one\n").unwrap();
+        let mut open = place.open(SessionChoice::New, changes()).await;
+        open.run("go").await;
+        if goes_back {
+            open.host.send(Op::Tree(TreeOp::MoveTo {
+                entry_id: None,
+                summarize: false,
+                instructions: None,
+            }));
+            open.until(|event| matches!(event, Event::Tree(TreeEvent::Moved { .. })))
+                .await;
+        }
+        for op in ops {
+            change_files(&mut open, op.clone()).await;
+        }
+        let events = open.run("on").await;
+        assert_eq!(changed_outside(&events), [], "{ops:?}");
+        assert_eq!(reminders(&open), expected, "{ops:?}");
+        open.close().await;
+    }
 }
 
 #[tokio::test]

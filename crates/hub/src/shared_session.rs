@@ -430,7 +430,11 @@ impl Details {
                     self.add_message(&stored.message);
                 }
             }
-            Event::SessionRenamed { name } => self.name.clone_from(name),
+            Event::SessionRenamed { name } => {
+                self.name.clone_from(name);
+                // No use of the session.
+                return;
+            }
             Event::ModelSelected { model, .. } => self.model = Some(model.reference()),
             Event::Permissions { mode, .. } => self.permissions = Some(*mode),
             Event::Agent(osier_agent::Event::MessageEnd { message, .. }) => {

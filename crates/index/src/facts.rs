@@ -22,7 +22,7 @@ pub(super) struct Facts {
     pub first_prompt: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub created: i64,
-    /// Time of the newest entry.
+    /// Time of the newest entry that is a use of the session.
     pub active: i64,
     pub entries: u64,
     pub prompts: u64,
@@ -52,7 +52,8 @@ impl Facts {
     /// Adds the data of `entry`. A time later than `now` comes from a wrong clock.
     pub(super) fn see(&mut self, entry: &Entry, now: i64) {
         self.entries += 1;
-        if let Some(time) = milliseconds(&entry.timestamp).filter(|time| *time <= now) {
+        let time = milliseconds(&entry.timestamp).filter(|time| *time <= now);
+        if let Some(time) = time.filter(|_| entry.kind.is_use()) {
             self.active = self.active.max(time);
         }
         match &entry.kind {

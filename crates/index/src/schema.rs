@@ -11,7 +11,7 @@ use osier_base::locked_file::{self, LockedFile};
 use osier_store::SessionDirectory;
 
 /// Version of the tables; a file with another version is rebuilt.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// How long to wait for a transaction of another process. Transactions are short.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);

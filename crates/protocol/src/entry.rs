@@ -198,6 +198,19 @@ impl EntryKind {
         matches!(self, Self::Message { message } if !matches!(message, AgentMessage::Notice(_)))
     }
 
+    /// Whether this is a use of its session, or only describes it.
+    pub fn is_use(&self) -> bool {
+        !matches!(
+            self,
+            Self::SessionInfo { .. } | Self::Label { .. } | Self::Hide { .. } | Self::Usage { .. }
+        )
+    }
+
+    /// [`is_use`](Self::is_use) of an entry with this `type`.
+    pub fn is_use_type(name: &str) -> bool {
+        !matches!(name, "session_info" | "label" | "hide" | "usage")
+    }
+
     /// Whether this is a known type whose fields could not be read.
     pub fn is_damaged(&self) -> bool {
         match self {
@@ -367,7 +380,9 @@ mod tests {
             let line = serde_json::to_vec(&entry).unwrap();
             assert_eq!(Entry::parse(&line).unwrap(), entry);
             let value: Value = serde_json::from_slice(&line).unwrap();
-            names.push(value["type"].as_str().unwrap().to_owned());
+            let name = value["type"].as_str().unwrap();
+            assert_eq!(EntryKind::is_use_type(name), entry.kind.is_use(), "{name}");
+            names.push(name.to_owned());
         }
         names.dedup();
         assert_eq!(names, KNOWN);

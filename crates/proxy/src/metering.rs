@@ -10,8 +10,9 @@ use futures_util::{Stream, StreamExt as _};
 use super::store::{Amount, Reservation, UserStore};
 use osier_llm::http::ProxyFrame;
 use osier_llm::{Delta, EventStream, Model, Request, StreamEvent, Usage};
+use osier_session::input_tokens;
 
-/// Average bytes per token, for calls whose provider reports no usage.
+/// Average bytes per token of an answer, for calls whose provider reports no usage.
 const BYTES_PER_TOKEN: usize = 4;
 
 /// The calls that are running.
@@ -82,12 +83,11 @@ impl RunningCalls {
 
 impl CallMeter {
     pub(super) fn new(request: &Request) -> Self {
-        // Serializing a context cannot fail.
-        let context = serde_json::to_string(&request.context).unwrap_or_default();
-        let input = tokens_of(context.len()).min(request.model.context_window);
+        // The user's osier has the same estimate: an image has few tokens, but many bytes.
+        let input = input_tokens(&request.context);
         Self {
             model: Arc::clone(&request.model),
-            input,
+            input: input.min(request.model.context_window),
             output: 0,
             reported: Usage::default(),
             outcome: Outcome::Running,

@@ -58,6 +58,12 @@ pub(super) const CODES: &[(ErrorCode, &str, StatusCode, &str)] = &[
         "the body or frame is larger than 32 MiB",
     ),
     (
+        ErrorCode::RequestTimeout,
+        "request_timeout",
+        StatusCode::REQUEST_TIMEOUT,
+        "the body did not arrive in time",
+    ),
+    (
         ErrorCode::Malformed,
         "malformed",
         StatusCode::BAD_REQUEST,
@@ -124,6 +130,7 @@ pub(super) enum ErrorCode {
     UnsupportedProtocol,
     UnsupportedMediaType,
     TooLarge,
+    RequestTimeout,
     Malformed,
     NotFound,
     UnknownSession,

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::ServerState;
 use super::error::{ApiError, ErrorCode};
-use super::request_check::json_body;
+use super::request_body::json_body;
 use crate::highlighter::SyntaxHighlighter;
 use osier_transfer::{Highlighter, HtmlThemes as _, MARKDOWN, PlainThemes, prose};
 

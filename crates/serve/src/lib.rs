@@ -46,6 +46,7 @@ mod openapi;
 #[cfg(feature = "proxy")]
 mod proxy;
 mod rate_limit;
+mod request_body;
 mod request_check;
 mod routes;
 mod send_queue;
@@ -69,6 +70,7 @@ use self::access::Access;
 #[cfg(feature = "transfer")]
 use self::html::Renderer;
 use self::listen::Bound;
+use self::request_body::LargeBodies;
 use osier_base::signals::signalled;
 use osier_hub::SessionRegistry;
 #[cfg(feature = "proxy")]
@@ -109,6 +111,7 @@ struct ServerState {
     registry: SessionRegistry,
     access: Access,
     client_header: Option<String>,
+    large_bodies: LargeBodies,
     #[cfg(feature = "transfer")]
     renderer: Renderer,
     /// A client requested the shutdown of the server.
@@ -143,6 +146,7 @@ impl Server {
                 registry,
                 access,
                 client_header: options.client_header,
+                large_bodies: LargeBodies::default(),
                 #[cfg(feature = "transfer")]
                 renderer: Renderer::default(),
                 stop: Arc::default(),

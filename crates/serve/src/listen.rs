@@ -193,12 +193,12 @@ async fn serve_connection(
     router: Router,
     mut ended: watch::Receiver<bool>,
 ) {
-    let requests = open.requests();
+    let usage = open.usage();
     let service = service_fn(move |request| {
-        let mut request: Request = Request::map(request, Body::new);
+        let (open, mut request) = usage.begin(Request::map(request, Body::new));
         request.extensions_mut().insert(info);
-        let (active, answering) = (requests(), router.clone().call(request));
-        async move { answering.await.map(|response| active.until_sent(response)) }
+        let answering = router.clone().call(request);
+        async move { answering.await.map(|response| open.until_sent(response)) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -269,7 +269,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::super::error::ApiError;
-    use super::super::request_check::json_body;
+    use super::super::request_body::json_body;
     use super::*;
 
     const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
@@ -311,6 +311,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_head_that_trickles_ends() {
+        let (mut client, _end) = connected();
+        client.write_all(b"GET / HTTP/1.1\r\nx: ").await.unwrap();
+        let begin = Instant::now();
+        let (mut receiving, mut sending) = tokio::io::split(client);
+        let trickle = async {
+            while sending.write_all(b"x").await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(900)).await;
+            }
+        };
+        let mut received = Vec::new();
+        tokio::select! {
+            () = trickle => {}
+            _ = receiving.read_to_end(&mut received) => {}
+        }
+        assert_eq!(begin.elapsed(), HEADER_TIMEOUT);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_idle_connection_ends() {
         let (mut client, _end) = connected();
         client.write_all(GET).await.unwrap();
@@ -320,17 +339,18 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_stops_is_rejected() {
+    async fn a_body_that_is_late_is_rejected() {
         let (mut client, _end) = connected();
         let head =
             b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 9\r\n\r\n[1,";
         client.write_all(head).await.unwrap();
-        // A part that arrives in time is enough to continue.
+        // A part in time is not enough if the rest does not follow.
         tokio::time::sleep(Duration::from_secs(19)).await;
         client.write_all(b"2,").await.unwrap();
         let (text, seconds) = until_closed(client).await;
-        assert!(text.starts_with("HTTP/1.1 400 "), "{text}");
-        assert!(text.contains("the body did not arrive in time"), "{text}");
-        assert_eq!(seconds, 20);
+        assert!(text.starts_with("HTTP/1.1 408 "), "{text}");
+        let error = r#"{"error":{"code":"request_timeout","type":"request_timeout","message":"the body did not arrive in time"}}"#;
+        assert!(text.ends_with(error), "{text}");
+        assert_eq!(seconds, 1);
     }
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::ServerState;
 use super::access::Caller;
 use super::error::{ApiError, ErrorCode};
-use super::request_check::json_body;
+use super::request_body::json_body;
 use osier_llm::TurnStatus;
 use osier_llm::http::ProxyRequest;
 use osier_proxy::{MAX_CALLS, Refusal, Spent};

@@ -1,36 +1,23 @@
-//! Checks of every request: the `Host` header, the `Origin` header and the token. Reads JSON bodies.
+//! Checks of every request: the `Host` header, the `Origin` header and the token.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use futures_util::StreamExt as _;
-use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
 
 use super::ServerState;
 use super::access::{Caller, Client};
 use super::browser_sign_in::{SECRET_HEADER, SECRET_SUBPROTOCOL, cookie_names};
 use super::compression::{accepts_gzip, compress_answer};
+use super::connections::{ConnectionUse, Trust};
 use super::error::{ApiError, ErrorCode};
 #[cfg(feature = "proxy")]
 use super::proxy::PATHS;
 use super::websocket::check_protocol;
 use osier_rpc::remote::proof::{NONCE_HEADER, PROOF_HEADER};
-
-/// The largest accepted body or frame, in bytes.
-pub(super) const BODY_LIMIT: usize = 32 * 1024 * 1024;
-/// How long a client may send nothing of a body.
-const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
-/// Bodies above this size are large, in bytes.
-const LARGE_BODY: usize = 1024 * 1024;
-/// Maximum number of large bodies in memory; others wait.
-static LARGE_BODIES: Semaphore = Semaphore::const_new(4);
 
 /// A connection of this server.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +46,9 @@ pub(super) async fn check_request(
     let compresses = is_api && request.uri().path() != "/api/login" && accepts_gzip(accepted);
     let mut response = match check(&state.server, &request) {
         Ok(caller) => {
-            request.extensions_mut().insert(caller);
+            if let Some(caller) = caller {
+                set_caller(&state.server, &mut request, caller);
+            }
             next.run(request).await
         }
         Err(error) => error.into_response(),
@@ -90,8 +79,23 @@ fn proof(server: &ServerState, request: &Request) -> Option<HeaderValue> {
     HeaderValue::from_str(&proof).ok()
 }
 
-fn check(server: &ServerState, request: &Request) -> Result<Caller, ApiError> {
-    let mut caller = Caller::Owner;
+/// Stores who sends the request, for its handler and its connection.
+fn set_caller(server: &ServerState, request: &mut Request, caller: Caller) {
+    if let Some(connection) = request.extensions().get::<ConnectionUse>() {
+        connection.authenticated(match &caller {
+            Caller::Owner => Trust::Owner,
+            #[cfg(feature = "proxy")]
+            Caller::User(_) => Trust::User,
+        });
+    }
+    let permits = server.large_bodies.permits(&caller);
+    request.extensions_mut().insert(permits);
+    request.extensions_mut().insert(caller);
+}
+
+/// Returns who sends the request; `None` if its path needs no token.
+fn check(server: &ServerState, request: &Request) -> Result<Option<Caller>, ApiError> {
+    let mut caller = None;
     let headers = request.headers();
     if headers.get_all(header::HOST).iter().count() > 1 {
         return Err(ApiError::malformed(
@@ -126,12 +130,12 @@ fn check(server: &ServerState, request: &Request) -> Result<Caller, ApiError> {
             ApiError::new(ErrorCode::Unauthorized, message)
         })?;
         let is_cookie = matches!(credentials, Credentials::Browser { .. });
-        caller = match credentials {
+        let sender = match credentials {
             Credentials::Token(token) => server.access.check(token, client_of(server, request))?,
             Credentials::Browser { id, secret } => server.access.check_browser(id, secret)?,
         };
         #[cfg(feature = "proxy")]
-        if matches!(caller, Caller::User(_)) && !PATHS.contains(&path) {
+        if matches!(sender, Caller::User(_)) && !PATHS.contains(&path) {
             let message = "this token can only call models, not open sessions";
             return Err(ApiError::new(ErrorCode::Forbidden, message));
         }
@@ -139,6 +143,7 @@ fn check(server: &ServerState, request: &Request) -> Result<Caller, ApiError> {
             let message = "a request with a cookie requires an `Origin` header; programs send the token as `Bearer`";
             return Err(ApiError::new(ErrorCode::ForbiddenOrigin, message));
         }
+        caller = Some(sender);
     }
     if *request.method() == Method::POST && !is_json(headers) {
         let message = "the body must be JSON; send `content-type: application/json`";
@@ -161,46 +166,7 @@ pub(super) fn client_of(server: &ServerState, request: &Request) -> Client {
     Client::Connection(connection.map_or(0, |connection| connection.number))
 }
 
-/// Parses the body of a request.
-pub(super) async fn json_body<T: DeserializeOwned>(request: Request) -> Result<T, ApiError> {
-    json_body_up_to(request, BODY_LIMIT).await
-}
-
-/// Parses the body of a request of at most `limit` bytes.
-pub(super) async fn json_body_up_to<T: DeserializeOwned>(
-    request: Request,
-    limit: usize,
-) -> Result<T, ApiError> {
-    let too_large = || {
-        let message = format!("the body is larger than {limit} bytes");
-        ApiError::new(ErrorCode::TooLarge, message)
-    };
-    let length = header_text(request.headers(), "content-length")
-        .and_then(|header_text| header_text.parse().ok());
-    if length.is_some_and(|length: usize| length > limit) {
-        return Err(too_large());
-    }
-    let mut parts = request.into_body().into_data_stream();
-    let mut bytes = Vec::new();
-    let mut permit = None;
-    while let Some(part) = timeout(BODY_IDLE_TIMEOUT, parts.next())
-        .await
-        .map_err(|_| ApiError::malformed("the body did not arrive in time"))?
-    {
-        let part = part.map_err(|_| ApiError::malformed("the body is incomplete"))?;
-        if bytes.len() + part.len() > limit {
-            return Err(too_large());
-        }
-        if permit.is_none() && bytes.len() + part.len() > LARGE_BODY {
-            permit = LARGE_BODIES.acquire().await.ok();
-        }
-        bytes.extend_from_slice(&part);
-    }
-    serde_json::from_slice(&bytes)
-        .map_err(|error| ApiError::malformed(format!("invalid body: {error}")))
-}
-
-fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(super) fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 

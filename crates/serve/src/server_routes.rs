@@ -3,6 +3,7 @@
 use osier_base::sort;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -15,7 +16,8 @@ use super::ServerState;
 use super::access::Caller;
 use super::browser_sign_in::{self, BrowserSignIn};
 use super::error::{ApiError, ErrorCode};
-use super::request_check::{client_of, host_of, json_body, json_body_up_to};
+use super::request_body::{BodyLimits, json_body, json_body_within};
+use super::request_check::{client_of, host_of};
 use osier_hub::{OpenOptions, OpenSessionInfo};
 use osier_llm::http::ServedModel;
 #[cfg(feature = "proxy")]
@@ -26,8 +28,11 @@ use osier_session::SessionSetup;
 use osier_session::models::Models;
 use osier_store::{Scope, SessionDirectory, SessionError};
 
-/// The largest accepted body of a sign-in, in bytes.
-const LOGIN_LIMIT: usize = 4 * 1024;
+/// The limits of the body of a sign-in, the only one that needs no token.
+const LOGIN_LIMITS: BodyLimits = BodyLimits {
+    bytes: 4 * 1024,
+    time: Some(Duration::from_secs(5)),
+};
 /// Most stored sessions of a list.
 const MAX_STORED: usize = 200;
 
@@ -135,7 +140,7 @@ pub(super) async fn login(
     let host = host_of(request.headers(), request.uri()).to_owned();
     let origin = request.headers().get(header::ORIGIN);
     let is_secure = origin.is_some_and(|origin| origin.as_bytes().starts_with(b"https:"));
-    let Login { token } = json_body_up_to(request, LOGIN_LIMIT).await?;
+    let Login { token } = json_body_within(request, LOGIN_LIMITS).await?;
     if server.access.check(&token, from)? != Caller::Owner {
         let message = "this token can only call models, not sign in a browser";
         return Err(ApiError::new(ErrorCode::Forbidden, message));

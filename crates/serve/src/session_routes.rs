@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::ServerState;
 use super::error::{ApiError, ErrorCode};
 use super::frames::{FrameKind, ServerFrame};
-use super::request_check::json_body;
+use super::request_body::json_body;
 use super::send_queue::SendQueue;
 use super::session_connection::{RequestKind, SessionConnection, SessionRequest};
 use osier_hub::{ClientHandle, SharedSession};

@@ -22,7 +22,7 @@ use super::browser_sign_in::SUBPROTOCOL;
 use super::compression::{MIN_COMPRESSED, gzip};
 use super::error::{ApiError, ErrorCode};
 use super::frames::{ClientFrame, FrameKind, ServerFrame};
-use super::request_check::BODY_LIMIT;
+use super::request_body::BODY_LIMIT;
 use super::send_queue::SendQueue;
 use super::server_routes::NewSession;
 use super::session_connection::{RequestKind, SessionConnection, SessionRequest};

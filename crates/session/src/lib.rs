@@ -109,6 +109,7 @@ mod workspace;
 
 pub use actor::{RemoteSession, SessionHandle, StartError};
 pub use checkpoints::prune_options;
+pub use compaction::input_tokens;
 pub use mcp::server_files;
 pub use open_session::{check_tools, find as find_session};
 pub use safety::{SafetyError, check as check_safety};

@@ -31,14 +31,11 @@ impl SessionDirectory {
             .filter_map(|path| summarize(path).ok())
             .filter(|session| is_in(session, scope))
             .collect();
-        sort::by(&mut sessions, |one, other| {
-            let newest_first = other.modified.cmp(&one.modified);
-            newest_first.then_with(|| other.id.cmp(&one.id))
-        });
+        sort_by_use(&mut sessions);
         Ok(sessions)
     }
 
-    /// The `limit` sessions whose files were written last. Reads only those.
+    /// The `limit` sessions whose files were written last, last used first. Reads only those.
     pub fn newest(
         &self,
         scope: Scope<'_>,
@@ -52,7 +49,9 @@ impl SessionDirectory {
         sort::by(&mut files, |one, other| other.cmp(one));
         let sessions = files.iter().filter_map(|(_, path)| summarize(path).ok());
         let sessions = sessions.filter(|session| is_in(session, scope));
-        Ok(sessions.take(limit).collect())
+        let mut sessions: Vec<_> = sessions.take(limit).collect();
+        sort_by_use(&mut sessions);
+        Ok(sessions)
     }
 
     /// The session that was last used in `cwd`. Reads only the files that were written last.
@@ -144,6 +143,14 @@ impl SessionDirectory {
             }
         }
     }
+}
+
+/// Sorts the session that was used last first.
+fn sort_by_use(sessions: &mut [SessionSummary]) {
+    sort::by(sessions, |one, other| {
+        let newest_first = other.modified.cmp(&one.modified);
+        newest_first.then_with(|| other.id.cmp(&one.id))
+    });
 }
 
 /// The session of `all` named `query`; else the names that contain it.

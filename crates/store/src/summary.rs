@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::error::SessionError;
 use super::load::header_from_name;
 use osier_base::text::head_bytes;
-use osier_protocol::Header;
+use osier_protocol::{EntryKind, Header};
 
 /// Bytes read at each end of a file.
 pub(super) const WINDOW: usize = 16 * 1024;
@@ -39,7 +39,7 @@ pub struct SessionSummary {
     pub messages_exact: bool,
     /// Milliseconds since the Unix epoch.
     pub created: i64,
-    /// Time of the last entry, else of the file; milliseconds since the epoch.
+    /// Time of the last use, else of the file; milliseconds since the epoch.
     pub modified: i64,
     /// Bytes of the file.
     pub size: u64,
@@ -175,9 +175,10 @@ impl Facts {
             }
             return;
         };
-        // A new name is no use of the session.
         if glance.kind == "session_info" {
             self.name = glance.name;
+        }
+        if !EntryKind::is_use_type(&glance.kind) {
             return;
         }
         self.last_timestamp = milliseconds(&glance.timestamp).or(self.last_timestamp);
@@ -241,11 +242,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_name_is_no_use_of_the_session() {
+    fn a_new_name_or_label_is_no_use_of_the_session() {
         let message = r#"{"type":"message","timestamp":"2026-01-01T10:00:00.000Z","message":{"role":"user","text":"go"}}"#;
         let named =
             r#"{"type":"session_info","timestamp":"2026-01-02T10:00:00.000Z","name":"first"}"#;
-        let facts = Facts::of(format!("{message}\n{named}").as_bytes(), b"");
+        let labelled =
+            r#"{"type":"label","timestamp":"2026-01-03T10:00:00.000Z","targetId":"a","label":"l"}"#;
+        let facts = Facts::of(format!("{message}\n{named}\n{labelled}").as_bytes(), b"");
         assert_eq!(facts.name.as_deref(), Some("first"));
         assert_eq!(
             facts.last_timestamp,

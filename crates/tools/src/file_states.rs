@@ -187,8 +187,10 @@ struct Known {
     by_command: bool,
     /// Another program changed it too: the stamp is not one of the file.
     is_outdated: bool,
-    /// The last change by another program that the model knows about.
+    /// The last change by another program that the model knows about, or by a restore.
     told: Option<OtherChange>,
+    /// osier restored an earlier state for the user, which the model does not know yet.
+    is_restored: bool,
     /// The time of the record, as their number.
     record: u64,
 }
@@ -198,6 +200,30 @@ struct Known {
 enum OtherChange {
     Changed(Stamp),
     Removed,
+}
+
+impl OtherChange {
+    /// The present state of `path`.
+    fn now(path: &Path) -> Self {
+        state_of(path).map_or(Self::Removed, |(stamp, _)| Self::Changed(stamp))
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Changed(one), Self::Changed(other)) => one.is_same(other),
+            (Self::Removed, Self::Removed) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The known files that changed without the model, sorted.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ChangedFiles {
+    /// Another program changed or removed them.
+    pub by_others: Vec<PathBuf>,
+    /// osier restored an earlier state of them for the user.
+    pub restored: Vec<PathBuf>,
 }
 
 impl KnownFiles {
@@ -230,6 +256,7 @@ impl Known {
             by_command: false,
             is_outdated: false,
             told: None,
+            is_restored: false,
             record: 0,
         }
     }
@@ -329,8 +356,19 @@ impl Ledger {
         unchanged.map(|(path, _)| path).collect()
     }
 
-    /// The known files that another program has changed or removed since, each change once.
-    pub(super) fn changed_by_others(&self) -> Vec<PathBuf> {
+    /// Records that osier restored `path`, which therefore no other program changed. The model learns it, or it
+    /// `is_expected` after the conversation went back as well.
+    pub(super) fn restored(&self, target: &FileTarget, is_expected: bool) {
+        let now = OtherChange::now(&target.host);
+        if let Some(known) = self.lock().states.get_mut(&target.host) {
+            let is_known = now.is_same(&OtherChange::Changed(known.stamp));
+            known.is_restored = !is_expected && !is_known;
+            known.told = Some(now);
+        }
+    }
+
+    /// The known files that changed without the model since the last call.
+    pub(super) fn changed(&self) -> ChangedFiles {
         let states: Vec<(PathBuf, Known)> = {
             let seen = self.lock();
             let states = seen.states.iter().filter(|(_, known)| !known.is_outdated);
@@ -338,36 +376,33 @@ impl Ledger {
                 .map(|(path, known)| (path.clone(), known.clone()))
                 .collect()
         };
-        let mut changed = Vec::new();
+        let mut changed = ChangedFiles::default();
         for (path, known) in states {
             let last = known.told.unwrap_or(OtherChange::Changed(known.stamp));
             let is_unchanged = match &last {
                 OtherChange::Changed(last) => last.matches(&path, Name::Own, None),
                 OtherChange::Removed => fs::symlink_metadata(&path).is_err(),
             };
-            if is_unchanged {
+            if is_unchanged && !known.is_restored {
                 continue;
             }
-            let now = match state_of(&path) {
-                Some((stamp, _)) => OtherChange::Changed(stamp),
-                None => OtherChange::Removed,
-            };
-            let is_same = match (&last, &now) {
-                (OtherChange::Changed(last), OtherChange::Changed(now)) => last.is_same(now),
-                (OtherChange::Removed, OtherChange::Removed) => true,
-                _ => false,
-            };
+            let now = OtherChange::now(&path);
+            let is_same = last.is_same(&now);
             let mut seen = self.lock();
             let current = seen.states.get_mut(&path);
             let Some(current) = current.filter(|current| current.record == known.record) else {
                 continue;
             };
             current.told = Some(now);
+            current.is_restored = false;
             if !is_same {
-                changed.push(path);
+                changed.by_others.push(path);
+            } else if known.is_restored {
+                changed.restored.push(path);
             }
         }
-        changed.sort_unstable();
+        changed.by_others.sort_unstable();
+        changed.restored.sort_unstable();
         changed
     }
 

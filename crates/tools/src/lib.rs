@@ -93,6 +93,7 @@ use osier_agent::{Tool, ToolSet};
 
 pub use bash::control_characters;
 pub use file_access::{FileArgument, FileTarget, FileUse, NamedFile, ReadFilter, ReadFilters};
+pub use file_states::ChangedFiles;
 pub use osier_map::{Outline, OutlinedFile, Symbol, SymbolMatch};
 pub use osier_web::helper as html_helper;
 pub use osier_web::{

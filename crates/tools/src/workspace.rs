@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::file_access::Approvals;
-use super::file_states::Ledger;
+use super::file_states::{ChangedFiles, Ledger};
 use super::foreground::Foreground;
 use super::jobs::Jobs;
 use super::output_directory::OutputDirectory;
@@ -28,7 +28,7 @@ use osier_protocol::JobInfo;
 use osier_protocol::questions::{Answer, Question, Questions};
 use osier_sandbox::{Confined, Confinement, Report};
 use osier_web::Web;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Called when a job starts or ends.
 pub type JobObserver = Arc<dyn Fn() + Send + Sync>;
@@ -234,9 +234,21 @@ impl Workspace {
         &self.shell.program
     }
 
-    /// The known files that another program has changed or removed since, each change once. Blocks.
-    pub fn changed_by_others(&self) -> Vec<PathBuf> {
-        self.ledger.changed_by_others()
+    /// The known files that changed without the model, each change once. Blocks.
+    pub fn changed_files(&self) -> ChangedFiles {
+        self.ledger.changed()
+    }
+
+    /// Records that osier restored `paths` in the working directory, so that no other program is blamed. If not `is_expected`, the model does not
+    /// know it yet: only the files went back, not the conversation. Blocks.
+    pub fn files_restored(&self, paths: &[String], is_expected: bool) {
+        for path in paths {
+            let path = self.cwd().join(path);
+            let target = self.file_target("write", &json!({"file_path": path.to_string_lossy()}));
+            if let Some(target) = target {
+                self.ledger.restored(&target, is_expected);
+            }
+        }
     }
 
     pub(super) fn jobs_changed(&self) {

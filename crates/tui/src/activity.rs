@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use crate::shell_commands::as_slash_commands;
 use osier_agent::Event as AgentEvent;
 use osier_base::text;
 use osier_llm::Delta;
@@ -176,9 +177,9 @@ impl Activity {
     }
 
     /// Shows a line for a moment.
-    pub(crate) fn toast(&mut self, text: impl Into<String>, error: bool, now: Instant) {
+    pub(crate) fn toast(&mut self, text: &str, error: bool, now: Instant) {
         self.toast = Some(Toast {
-            text: text.into(),
+            text: as_slash_commands(text),
             error,
             until: now + TOAST_TIME,
         });
@@ -418,6 +419,15 @@ mod tests {
         assert!(activity.has_toast(now + READ_TIME / 2));
         activity.dismiss_toast(now + READ_TIME);
         assert!(!activity.has_toast(now + READ_TIME));
+    }
+
+    #[test]
+    fn a_notice_names_a_slash_command() {
+        let mut activity = Activity::default();
+        let now = Instant::now();
+        activity.toast("list the sessions with `osier sessions`", true, now);
+        let row = activity.toast_row(now, 80).unwrap();
+        assert_eq!(row.text(), " list the sessions with /resume");
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod run;
 mod search;
 mod sessions;
 mod settings;
+mod shell_commands;
 mod side_panel;
 mod skills;
 mod stash;

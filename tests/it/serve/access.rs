@@ -267,6 +267,21 @@ fn sign_in_and_host_are_checked_strictly() {
 }
 
 #[test]
+fn sign_ins_without_an_end_lock_out_nobody() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let sign_in = server.stranger().header("content-length", "4000");
+    // More than the connections of the server: it closes some of them while the others arrive.
+    let waiting: Vec<_> = (0..600)
+        .map(|_| sign_in.send("POST", "/api/login", "{"))
+        .collect();
+    assert_eq!(server.http().get("/api/status").status, 200);
+    let login = json!({"token": server.token});
+    assert_eq!(server.stranger().post("/api/login", &login).status, 200);
+    drop(waiting);
+}
+
+#[test]
 fn only_sessions_can_be_deleted_and_restored() {
     let home = Home::new();
     let server = Server::start(&home);

@@ -123,7 +123,8 @@ impl Http {
         Events(BufReader::new(self.send(method, path, body)))
     }
 
-    fn send(&self, method: &str, path: &str, body: &str) -> TcpStream {
+    /// Sends a request, possibly without the end of its body.
+    pub(super) fn send(&self, method: &str, path: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");

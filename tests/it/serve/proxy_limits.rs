@@ -53,9 +53,13 @@ impl Proxy {
 
     /// Starts a call and waits for the first text.
     fn begin(&self) -> Events {
+        self.begin_call(&call())
+    }
+
+    fn begin_call(&self, call: &Value) -> Events {
         let mut events = self
             .user
-            .events("POST", "/api/proxy/stream", &call().to_string());
+            .events("POST", "/api/proxy/stream", &call.to_string());
         loop {
             let (_, frame) = events.next().expect("a frame");
             if frame["delta"]["type"] == "text_delta" {
@@ -70,6 +74,16 @@ impl Proxy {
 
     fn month(&self) -> Value {
         self.user.get("/api/usage").json()["month"].clone()
+    }
+
+    /// The usage once the only call has ended.
+    fn month_of_one_call(&self) -> Value {
+        loop {
+            let month = self.month();
+            if month["calls"] == 1 {
+                return month;
+            }
+        }
     }
 
     fn listed(&self) -> String {
@@ -106,19 +120,53 @@ fn calls_at_the_same_time_are_limited_per_user() {
 }
 
 #[test]
+fn uploads_without_an_end_block_only_their_user() {
+    let proxy = Proxy::start(&[]);
+    let bob = add(&proxy.home, &["bob"]);
+    let bob = proxy
+        .user
+        .clone()
+        .header("authorization", &format!("Bearer {bob}"));
+    let (upload, large) = (" ".repeat(1_100_000), "a".repeat(1_100_000));
+    let endless = proxy.user.clone().header("content-length", "30000000");
+    let waiting: Vec<_> = (0..8)
+        .map(|_| endless.send("POST", "/api/proxy/stream", &upload))
+        .collect();
+    let token = std::fs::read_to_string(proxy.home.home().join("serve.token")).expect("a token");
+    let owner = format!("Bearer {}", token.trim());
+    let owner = proxy.user.clone().header("authorization", &owner);
+    let markdown = owner.post("/api/markdown", &json!({"texts": [{"text": large}]}));
+    assert_eq!(markdown.status, 200);
+    // The model of the call of another user is unknown, so its body was read.
+    let mut unknown = call();
+    unknown["model"] = json!("none");
+    unknown["context"]["systemPrompt"] = json!(large);
+    let unknown = bob.post("/api/proxy/stream", &unknown);
+    assert_eq!(unknown.code(), (404, "not_found".to_owned()));
+    drop(waiting);
+}
+
+#[test]
 fn leaving_before_the_end_counts_the_call() {
     let proxy = Proxy::start(&[]);
     drop(proxy.begin());
-    let month = loop {
-        let month = proxy.month();
-        if month["calls"] == 1 {
-            break month;
-        }
-    };
+    let month = proxy.month_of_one_call();
     // 400 bytes of text are 100 tokens; the input is estimated as well.
     let tokens = month["tokens"].as_u64().expect("tokens");
     assert!((100..200).contains(&tokens), "{month}");
     assert!(month["cost"].as_f64().expect("a cost") >= 0.1, "{month}");
+}
+
+#[test]
+fn an_image_is_not_counted_as_text() {
+    let proxy = Proxy::start(&[]);
+    let mut call = call();
+    let image = json!({"type": "image", "mimeType": "image/png", "data": "A".repeat(400_000)});
+    call["context"]["messages"][0]["content"] = json!([image]);
+    drop(proxy.begin_call(&call));
+    // 1,200 for the image, 4 for the message and 100 for the answer.
+    let used = json!({"calls": 1, "tokens": 1304, "cost": 1.304});
+    assert_eq!(proxy.month_of_one_call(), used);
 }
 
 #[test]

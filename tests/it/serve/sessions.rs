@@ -67,6 +67,42 @@ fn session_is_opened_prompted_listed_closed_and_reopened() {
 }
 
 #[test]
+fn a_new_name_does_not_change_the_order_of_sessions() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let [first, second] = ["one", "two"].map(|prompt| {
+        let id = server.open(&json!({}));
+        let body = json!({"message": prompt}).to_string();
+        let path = format!("/api/sessions/{id}/prompt");
+        let mut events = server.http().events("POST", &path, &body);
+        events.until("agent_settled");
+        id
+    });
+    let listed = |list: &str| -> Vec<(String, Value)> {
+        let listed = server.http().get("/api/sessions").json();
+        let sessions = listed[list].as_array().expect("a list").iter();
+        let row = |session: &Value| {
+            (
+                session["id"].as_str().expect("an id").to_owned(),
+                session["name"].clone(),
+            )
+        };
+        sessions.map(row).collect()
+    };
+    let named = json!({"type": "set_session_name", "name": "First"});
+    assert_eq!(server.rpc(&first, &named)["success"], true);
+    let expected = [
+        (second.clone(), Value::Null),
+        (first.clone(), json!("First")),
+    ];
+    assert_eq!(listed("open"), expected);
+    for id in [&second, &first] {
+        server.http().delete(&format!("/api/sessions/{id}"));
+    }
+    assert_eq!(listed("stored"), expected);
+}
+
+#[test]
 fn every_event_is_available_by_number() {
     let home = Home::new();
     let server = Server::start(&home);

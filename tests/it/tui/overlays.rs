@@ -124,7 +124,9 @@ async fn model_without_a_key_is_selected_with_a_warning() {
         .send("/model bolt/anvil-clone")
         .shows("bolt/anvil-clone")
         .await;
-    screen.shows("! no API key for bolt").await;
+    screen
+        .shows("! no key for bolt: run /login bolt or set apiKey in models.json")
+        .await;
     screen.send("/model nothing-like-it").shows("✗").await;
     assert!(
         screen.footer().ends_with("bolt/anvil-clone"),

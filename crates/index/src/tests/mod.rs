@@ -157,7 +157,8 @@ fn row_describes_its_session() {
         name: Some("Parser".into()),
         first_prompt: Some("fix the parser".into()),
         created: 1_767_225_600_000,
-        active: 1_767_225_600_000 + 7 * 60_000,
+        // The name and the label came later.
+        active: 1_767_225_600_000 + 5 * 60_000,
         size: fs::metadata(&one.path).unwrap().len(),
         prompts: 1,
         answers: 3,
@@ -268,7 +269,7 @@ const FILTERS: &[Case] = &[
         &["fix the parser"],
     ),
     (
-        |filter| filter.since = Some(1_767_225_840_000),
+        |filter| filter.since = Some(1_767_225_780_000),
         &["elsewhere", "Docs"],
     ),
     (

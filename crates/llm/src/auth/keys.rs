@@ -85,9 +85,14 @@ impl KeyError {
         }
     }
 
+    /// The error with its suggestion, for the user.
+    pub fn message_with_hint(&self) -> String {
+        format!("{self}: {}", self.hint())
+    }
+
     /// The status for the agent. An error that only the user can fix disables the provider for the session.
     pub fn status(&self) -> TurnStatus {
-        let message = format!("{self}: {}", self.hint());
+        let message = self.message_with_hint();
         match self {
             Self::Renewal { .. } => TurnStatus::NetworkError {
                 message,

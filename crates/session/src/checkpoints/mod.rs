@@ -22,6 +22,7 @@ use osier_protocol::{
     FileDiff, FilesAt, Tag,
 };
 use osier_store::{EntryIndex, SessionStore};
+use osier_tools::Workspace;
 pub(crate) use pruning::Pruning;
 pub use pruning::prune_options;
 pub(crate) use working_tree::compare_with_head;
@@ -32,6 +33,8 @@ pub(crate) struct SessionFiles {
     files: CheckpointStore,
     session: SessionStore,
     checkpointer: Arc<Checkpointer>,
+    /// Knows which files the model knows.
+    workspace: Arc<Workspace>,
     line_counts: Arc<Mutex<LineCounts>>,
 }
 
@@ -92,7 +95,12 @@ pub(crate) fn apply(
 
 impl SessionFiles {
     /// `emitter` publishes problems while the agent works.
-    pub(crate) fn new(setup: &SessionSetup, session: &SessionStore, emitter: Emitter) -> Self {
+    pub(crate) fn new(
+        setup: &SessionSetup,
+        session: &SessionStore,
+        workspace: &Arc<Workspace>,
+        emitter: Emitter,
+    ) -> Self {
         let files = CheckpointStore::new(&setup.folders.data, &setup.cwd);
         let notify: Notify = Arc::new(move |text| emitter.notice(Severity::Warning, text));
         let wait = LockWait {
@@ -105,6 +113,7 @@ impl SessionFiles {
             files,
             session: session.clone(),
             checkpointer: Arc::new(checkpointer),
+            workspace: Arc::clone(workspace),
             line_counts: Arc::default(),
         }
     }
@@ -134,12 +143,14 @@ impl SessionFiles {
             }
             CheckpointOp::RestoreFiles { at, by_hand } => {
                 let planning = self.clone();
-                self.restore(&emitter, by_hand, move || planning.plan(&at))
+                // The conversation is or went where these files belong.
+                let is_expected = matches!(at, FilesAt::Here | FilesAt::Undone { .. });
+                self.restore(&emitter, by_hand, is_expected, move || planning.plan(&at))
                     .await;
             }
             CheckpointOp::UndoRestore => {
                 let planning = self.clone();
-                self.restore(&emitter, false, move || planning.plan_back())
+                self.restore(&emitter, false, false, move || planning.plan_back())
                     .await;
             }
             CheckpointOp::Review { pieces, tell } => {
@@ -179,11 +190,12 @@ impl SessionFiles {
         }
     }
 
-    /// Carries out `plan`, records it in the session and publishes it.
+    /// Carries out `plan`, records it in the session and publishes it. The model learns it unless it `is_expected`.
     async fn restore(
         &self,
         emitter: &Emitter,
         by_hand: bool,
+        is_expected: bool,
         plan: impl FnOnce() -> Result<Option<Plan>, CheckpointError> + Send + 'static,
     ) {
         finish_interrupted(&self.files, Some(self), emitter).await;
@@ -193,12 +205,26 @@ impl SessionFiles {
             Err(error) => Err(error),
         };
         match restored {
-            Ok(Restored { changes, left }) => {
+            Ok(restored) => {
+                self.restored(&restored, is_expected).await;
+                let Restored { changes, left } = restored;
                 let event = CheckpointEvent::FilesRestored { changes, left };
                 emitter.publish(Event::Checkpoint(event));
             }
             Err(error) => emitter.post_notice(Severity::Warning, error),
         }
+    }
+
+    /// Records that osier changed these files, or they would be reported as changed by another program.
+    async fn restored(&self, restored: &Restored, is_expected: bool) {
+        let changes = restored.changes.iter();
+        let paths: Vec<String> = changes.map(|change| change.path.clone()).collect();
+        let workspace = Arc::clone(&self.workspace);
+        let recorded = osier_base::task::spawn_blocking(move || {
+            workspace.files_restored(&paths, is_expected);
+        });
+        // It only fails when the process ends.
+        let _ = recorded.await;
     }
 
     /// Records the present files, carries out `plan` and records the result. The entries belong to the directory, not
@@ -240,7 +266,8 @@ impl SessionFiles {
         };
         let (applied, before) = self.apply(plan, true, &parents).await?;
         let applied = all_or_nothing(applied).await?;
-        self.record((applied, before), &parents).await?;
+        let restored = self.record((applied, before), &parents).await?;
+        self.restored(&restored, true).await;
         Ok(())
     }
 

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use super::{Parents, SessionFiles, background, finish_interrupted};
 use crate::emitter::Emitter;
 use osier_agent::{Agent, Op, Severity};
-use osier_checkpoint::Restored;
 use osier_protocol::{CheckpointEvent, Event, Reviewed, Unrestored};
 
 impl SessionFiles {
@@ -39,14 +38,13 @@ impl SessionFiles {
                 Err(error) => Err(error),
             };
             match restored {
-                Ok(Restored {
-                    changes,
-                    left: stay,
-                }) => {
-                    left.clone_from(&stay);
+                Ok(restored) => {
+                    // The prompt below reports it.
+                    self.restored(&restored, report).await;
+                    left.clone_from(&restored.left);
                     let event = CheckpointEvent::FilesRestored {
-                        changes,
-                        left: stay,
+                        changes: restored.changes,
+                        left: restored.left,
                     };
                     emitter.publish(Event::Checkpoint(event));
                 }

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use osier_agent::{AgentMessage, convert_to_llm};
-use osier_llm::{AssistantBlock, ContentBlock, Message, StopReason, ToolSpec};
+use osier_llm::{AssistantBlock, ContentBlock, Context, Message, StopReason, ToolSpec};
 
 /// Tokens of an image, whatever its size.
 const IMAGE: u64 = 1_200;
@@ -57,6 +57,13 @@ fn block(block: &AssistantBlock) -> u64 {
 pub(super) fn tool_tokens(tool: &ToolSpec) -> u64 {
     let parameters = tool.parameters.to_string();
     text_tokens(&tool.name) + text_tokens(&tool.description) + text_tokens(&parameters)
+}
+
+/// Tokens of the input of a call.
+pub fn input_tokens(context: &Context) -> u64 {
+    let tools = context.tools.iter().map(tool_tokens);
+    let messages = context.messages.iter().map(sent_tokens);
+    text_tokens(&context.system_prompt) + tools.chain(messages).sum::<u64>()
 }
 
 /// Tokens of a conversation after `overhead` (system prompt and tools): the provider's count of the last answer plus

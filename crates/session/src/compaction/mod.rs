@@ -23,5 +23,6 @@ mod written;
 
 pub(crate) use compactor::{CompactionOptions, Compactor, Draft, Drafted};
 
+pub use estimate::input_tokens;
 pub(crate) use report::report;
 pub(crate) use summarize::{SummaryError, summarize_branch};

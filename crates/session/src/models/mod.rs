@@ -33,7 +33,7 @@ use crate::setup::SessionSetup;
 use crate::web_search::SearchKeys;
 use osier_agent::{KeySource, ProviderTransport, Transport};
 use osier_base::problem::Problem;
-use osier_llm::auth::{Access, KeyStatus, Keys};
+use osier_llm::auth::{Access, KeyError, KeyStatus, Keys};
 use osier_llm::catalogue::{Catalogue, FindError, PROVIDERS, ProviderEntry, Published};
 use osier_llm::{
     Api, CacheRetention, EventStream, Model, Price, Provider, Providers, Request, Secret,
@@ -395,16 +395,13 @@ impl Models {
                     or set OSIER_PROXY_TOKEN"
                 .to_owned();
         }
-        let variables = self
-            .catalogue
-            .provider(&model.provider)
-            .map(|entry| entry.env_keys.join(" or "))
-            .filter(|names| !names.is_empty());
-        let suggestion = match variables {
-            Some(names) => format!("set {names}, or add a key to models.json"),
-            None => "add a key to models.json".to_owned(),
+        let provider = self.catalogue.provider(&model.provider);
+        // The same text as that of a call without a key.
+        let error = KeyError::Missing {
+            provider: model.provider.clone(),
+            env_keys: provider.map_or_else(Vec::new, |provider| provider.env_keys.clone()),
         };
-        format!("no API key for {}; {suggestion}", model.provider)
+        error.message_with_hint()
     }
 
     /// The price of the model `PROVIDER/ID`, if it is known.

@@ -417,7 +417,7 @@ fn listeners(
     let files = store
         .path()
         .filter(|_| setup.settings.checkpoints)
-        .map(|_| SessionFiles::new(setup, store, context.emitter.clone()));
+        .map(|_| SessionFiles::new(setup, store, workspace, context.emitter.clone()));
     // Last: a denied call changes no files.
     let last = files.iter().map(SessionFiles::interceptor);
     Listeners {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Scope, SessionError, load};
+use crate::{Scope, SessionError, load, rename};
 
 async fn session(data: &TestData, cwd: &str, prompt: &str) -> SessionStore {
     let header = Header::new(Path::new(cwd));
@@ -31,6 +31,27 @@ async fn sessions_are_listed_by_project_last_used_first() {
     assert_eq!(latest.first_prompt.as_deref(), Some("new one"));
     assert_eq!((latest.messages, latest.messages_exact), (1, true));
     assert_eq!(latest.name, None);
+}
+
+#[tokio::test]
+async fn renaming_is_no_use_of_a_session() {
+    let data = TestData::new();
+    let old = session(&data, CWD, "old one").await;
+    session(&data, CWD, "new one").await.close().await.unwrap();
+    let path = path_of(&old).to_owned();
+    old.close().await.unwrap();
+    let list = || data.sessions.list(Scope::All).unwrap();
+    let before = list();
+    rename(&path, Some("Old")).await.unwrap();
+    let mut expected = before;
+    expected[1].name = Some("Old".into());
+    expected[1].size = std::fs::metadata(&path).unwrap().len();
+    assert_eq!(list(), expected);
+    assert_eq!(data.sessions.newest(Scope::All, 2).unwrap(), expected);
+    assert_eq!(
+        data.sessions.latest(Path::new(CWD)).unwrap().as_ref(),
+        expected.first()
+    );
 }
 
 /// A killed first write leaves an unnamed file, which is not a session.

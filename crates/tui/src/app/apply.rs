@@ -37,7 +37,7 @@ impl App {
             }
             Action::Tell(op) => outbox.send(op),
             Action::Effect(effect) => outbox.effect(effect),
-            Action::Toast { text, error } => self.activity.toast(text, error, now),
+            Action::Toast { text, error } => self.activity.toast(&text, error, now),
             Action::Submit { .. } if self.questions.is_answer(&self.prompt.editor.text()) => {
                 self.questions
                     .take_prompt(&mut self.prompt.editor, overlays, outbox);

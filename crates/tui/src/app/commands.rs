@@ -184,7 +184,7 @@ impl App {
                 let keys = self.keymap.keys_for("global", Command::Interrupt);
                 if let Some(key) = keys.first() {
                     let text = format!("{key} again to go back to an earlier prompt");
-                    self.activity.toast(text, false, now);
+                    self.activity.toast(&text, false, now);
                 }
             }
         }

@@ -198,8 +198,6 @@ impl Transcript {
             osier_agent::Event::Notice { severity, text } => self.notice(*severity, text),
             osier_agent::Event::AgentEnd { outcome } => {
                 if let Some(error) = outcome.error() {
-                    // Here a slash command does what the shell command does.
-                    let error = error.replace("`osier auth login ", "`/login ");
                     self.notice(Severity::Error, &error);
                 } else if *outcome == osier_agent::RunOutcome::Interrupted {
                     self.notice(Severity::Warning, "interrupted");

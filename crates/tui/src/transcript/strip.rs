@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::shell_commands::as_slash_commands;
 use crate::styled_lines::stored_rows;
 
 use super::cell::{Body, Cell};
@@ -99,7 +100,7 @@ impl Strip {
     pub(super) fn notice(&mut self, severity: Severity, text: &str) {
         let notice = Notice {
             severity,
-            text: text.to_owned(),
+            text: as_slash_commands(text),
             timestamp: clock::now_ms(),
         };
         self.push(Body::Notice(notice));
