@@ -46,6 +46,8 @@ pub(crate) struct Questions {
     waiting: Vec<Waiting>,
     /// The one whose dialog is open.
     open: Option<String>,
+    /// The user has answered in this run, with nothing in the editor: a `y` or `n` that follows is another answer.
+    answered: bool,
 }
 
 #[derive(Debug)]
@@ -74,12 +76,18 @@ impl Questions {
         self.open.is_none() && !self.waiting.is_empty()
     }
 
-    /// Whether a prompt is meant for a question that waits: it is empty or a short answer.
+    /// Whether a prompt is meant for a question: for one that waits if it is empty or a short answer, for the next one
+    /// of the run if it is only letters that answer.
     pub(crate) fn is_answer(&self, prompt: &str) -> bool {
         let prompt = prompt.trim().trim_end_matches(['.', '!']);
-        let is_short = prompt.chars().count() <= 1;
-        let is_word = || ANSWERS.iter().any(|word| prompt.eq_ignore_ascii_case(word));
-        self.is_waiting() && (is_short || is_word())
+        if !self.is_waiting() {
+            return self.answered && is_letters(prompt);
+        }
+        let is_word = |word: &str| ANSWERS.iter().any(|known| word.eq_ignore_ascii_case(known));
+        prompt.chars().count() <= 1
+            || prompt
+                .split_whitespace()
+                .all(|word| is_letters(word) || is_word(word))
     }
 
     /// Opens the question that a prompt answers, instead of sending it.
@@ -91,7 +99,12 @@ impl Questions {
     ) {
         if !editor.is_empty() {
             editor.clear();
-            outbox.toast("not sent to the model: answer the question here", false);
+            let text = if self.waiting.is_empty() {
+                "not sent to the model: no question waits for an answer"
+            } else {
+                "not sent to the model: answer the question here"
+            };
+            outbox.toast(text, false);
         }
         self.enter(overlays);
     }
@@ -147,20 +160,25 @@ impl Questions {
         first.map(|waiting| describe(&waiting.question, NOTIFIED))
     }
 
-    /// Applies the events of pending questions; without the focus, a new one is a notification. With `opens`, nothing
-    /// is in the editor or in front of it, and the dialog of a new question opens.
+    /// A run has ended: what is typed now is for the model.
+    pub(crate) fn on_settled(&mut self) {
+        self.answered = false;
+    }
+
+    /// Applies the events of pending questions; without the focus, a new one is a notification. `editor` is missing
+    /// when something is in front of it; with nothing in it, the dialog of a new question opens.
     pub(crate) fn on_event(
         &mut self,
         event: &Event,
         focused: bool,
-        opens: bool,
+        editor: Option<&mut Editor>,
         overlays: &mut Overlays,
         outbox: &mut Outbox,
     ) {
         match event {
             Event::QuestionAsked { question } => {
                 self.ask(question, focused, outbox);
-                self.open_new(opens, overlays);
+                self.open_new(editor, overlays);
             }
             Event::QuestionClosed { id } => self.close(id, overlays, outbox),
             Event::Questions { questions } => {
@@ -170,7 +188,7 @@ impl Questions {
                 for question in questions {
                     self.ask(question, focused, outbox);
                 }
-                self.open_new(opens, overlays);
+                self.open_new(editor, overlays);
             }
             _ => {}
         }
@@ -225,11 +243,23 @@ impl Questions {
         true
     }
 
-    /// Opens the dialog of the first new question, if it may.
-    fn open_new(&mut self, opens: bool, overlays: &mut Overlays) {
+    /// Opens the dialog of the first new question, if it may. Letters that came too late for the previous question are
+    /// no draft.
+    fn open_new(&mut self, editor: Option<&mut Editor>, overlays: &mut Overlays) {
         let new = self.waiting.iter().position(|waiting| waiting.is_new);
-        if let (true, None, Some(place)) = (opens, &self.open, new) {
-            self.open_dialog(place, Some(Guard::Editor(UNASKED)), overlays);
+        let (Some(editor), None, Some(place)) = (editor, &self.open, new) else {
+            return;
+        };
+        if self.answered && is_letters(&editor.text()) {
+            editor.clear();
+        }
+        if editor.is_empty() {
+            let guard = if self.answered {
+                Guard::Answered(UNASKED)
+            } else {
+                Guard::Editor(UNASKED)
+            };
+            self.open_dialog(place, Some(guard), overlays);
         }
     }
 
@@ -257,12 +287,14 @@ impl Questions {
         &mut self,
         id: String,
         answer: Answer,
+        editor: &Editor,
         overlays: &mut Overlays,
         outbox: &mut Outbox,
     ) {
         self.close_dialog(overlays);
         if self.take(&id).is_some() {
             outbox.send(Op::AnswerQuestion { id, answer });
+            self.answered = editor.is_empty();
             self.open_dialog(0, Some(Guard::Ignore(FOLLOWS)), overlays);
         }
     }
@@ -305,6 +337,12 @@ impl Questions {
             .position(|waiting| waiting.question.id == id)?;
         Some(self.waiting.remove(place))
     }
+}
+
+/// Whether a text is only letters that answer a question.
+fn is_letters(text: &str) -> bool {
+    let is_letter = |letter: char| matches!(letter, 'y' | 'n' | 'Y' | 'N');
+    !text.is_empty() && text.chars().all(is_letter)
 }
 
 /// A question on a line of at most `columns`: its origin, except for a permission question, its title and its subject.
@@ -433,7 +471,7 @@ mod tests {
         let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
         let mut outbox = Outbox::default();
         for (id, focused, count) in [("a", true, 0), ("b", false, 1), ("b", false, 0)] {
-            questions.on_event(&asked(id), focused, false, &mut overlays, &mut outbox);
+            questions.on_event(&asked(id), focused, None, &mut overlays, &mut outbox);
             assert_eq!(outbox.take_notifications().len(), count);
         }
         assert_eq!(questions.height(), 2);
@@ -458,7 +496,7 @@ mod tests {
         let asked = Event::QuestionAsked {
             question: Box::new(plan),
         };
-        questions.on_event(&asked, true, false, &mut overlays, &mut outbox);
+        questions.on_event(&asked, true, None, &mut overlays, &mut outbox);
         assert_eq!(questions.first().as_deref(), Some("Continue? One"));
         assert!(questions.enter(&mut overlays));
         questions.plan_edited("a", "# Two".to_owned(), &mut overlays, &mut outbox);
@@ -475,18 +513,36 @@ mod tests {
         let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
         let mut outbox = Outbox::default();
         let no = || Answer::Refuse { reason: None };
-        questions.on_event(&asked("a"), true, false, &mut overlays, &mut outbox);
+        questions.on_event(&asked("a"), true, None, &mut overlays, &mut outbox);
         assert!(overlays.is_empty() && questions.is_waiting());
-        questions.on_event(&asked("b"), true, true, &mut overlays, &mut outbox);
+        questions.on_event(
+            &asked("b"),
+            true,
+            Some(&mut Editor::new()),
+            &mut overlays,
+            &mut outbox,
+        );
         assert_eq!(questions.open.as_deref(), Some("a"));
-        questions.answer("a".to_owned(), no(), &mut overlays, &mut outbox);
+        questions.answer(
+            "a".to_owned(),
+            no(),
+            &Editor::new(),
+            &mut overlays,
+            &mut outbox,
+        );
         assert_eq!(questions.open.as_deref(), Some("b"));
         // A question that was left does not open again by itself.
         questions.leave("b", Vec::new(), &mut overlays);
         let all = Event::Questions {
             questions: vec![question("b")],
         };
-        questions.on_event(&all, true, true, &mut overlays, &mut outbox);
+        questions.on_event(
+            &all,
+            true,
+            Some(&mut Editor::new()),
+            &mut overlays,
+            &mut outbox,
+        );
         assert!(overlays.is_empty());
         for (prompt, is_answer) in [("y", true), ("", true), ("Yes.", true), ("yes, but", false)] {
             assert_eq!(questions.is_answer(prompt), is_answer, "{prompt}");
@@ -503,7 +559,13 @@ mod tests {
         let mut buffer = ratatui::buffer::Buffer::empty(area);
         let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
         let mut outbox = Outbox::default();
-        questions.on_event(&asked("a"), true, true, &mut overlays, &mut outbox);
+        questions.on_event(
+            &asked("a"),
+            true,
+            Some(&mut Editor::new()),
+            &mut overlays,
+            &mut outbox,
+        );
         let view = osier_term::component::View {
             theme: &theme,
             keymap: &keymap,
@@ -538,17 +600,29 @@ mod tests {
         let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
         let mut outbox = Outbox::default();
         for id in ["a", "b"] {
-            questions.on_event(&asked(id), true, false, &mut overlays, &mut outbox);
+            questions.on_event(&asked(id), true, None, &mut overlays, &mut outbox);
         }
         assert!(questions.enter(&mut overlays));
         let closed = Event::QuestionClosed { id: "a".to_owned() };
-        questions.on_event(&closed, true, false, &mut overlays, &mut outbox);
+        questions.on_event(&closed, true, None, &mut overlays, &mut outbox);
         assert!(overlays.is_empty());
         assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
         let refuse = || Answer::Refuse { reason: None };
-        questions.answer("a".to_owned(), refuse(), &mut overlays, &mut outbox);
+        questions.answer(
+            "a".to_owned(),
+            refuse(),
+            &Editor::new(),
+            &mut overlays,
+            &mut outbox,
+        );
         assert_eq!(outbox.take_ops(), []);
-        questions.answer("b".to_owned(), refuse(), &mut overlays, &mut outbox);
+        questions.answer(
+            "b".to_owned(),
+            refuse(),
+            &Editor::new(),
+            &mut overlays,
+            &mut outbox,
+        );
         assert_eq!(outbox.take_ops().len(), 1);
     }
 }

@@ -9,7 +9,17 @@ use crate::command::{Category, Command};
 pub(in crate::questions) enum Guard {
     /// Typed text goes to the editor, and the question waits.
     Editor(Duration),
+    /// The same, except for a `y` or `n`: the user has just answered another question.
+    Answered(Duration),
     Ignore(Duration),
+}
+
+impl Guard {
+    pub(super) fn time(self) -> Duration {
+        match self {
+            Self::Editor(time) | Self::Answered(time) | Self::Ignore(time) => time,
+        }
+    }
 }
 
 /// Whether a command has nothing to do with the question and works while it is open.

@@ -156,7 +156,12 @@ impl Dialog {
     /// Text that comes too early to be an answer.
     fn take_early(&mut self, text: &str, cx: &mut Cx<'_, Action>) {
         self.wait(cx.now);
-        if let Some(Guard::Editor(_)) = self.guard {
+        let is_text = match self.guard {
+            Some(Guard::Editor(_)) => true,
+            Some(Guard::Answered(_)) => !super::is_letters(text),
+            Some(Guard::Ignore(_)) | None => false,
+        };
+        if is_text {
             self.leave(cx);
             let text = text.to_owned();
             cx.push(Action::SetEditor { text });
@@ -165,9 +170,8 @@ impl Dialog {
 
     /// A key came too early: the dialog takes keys after a pause, so that a key that is pressed again and again answers nothing.
     fn wait(&mut self, now: Instant) {
-        if let (Some(_), Some(Guard::Editor(time) | Guard::Ignore(time))) = (self.ready, self.guard)
-        {
-            self.ready = Some(now + time);
+        if let (Some(_), Some(guard)) = (self.ready, self.guard) {
+            self.ready = Some(now + guard.time());
         }
     }
 
@@ -415,8 +419,8 @@ impl Component<Command, Action> for Dialog {
 
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.shown = true;
-        if let (None, Some(Guard::Editor(time) | Guard::Ignore(time))) = (self.ready, self.guard) {
-            self.ready = Some(view.now + time);
+        if let (None, Some(guard)) = (self.ready, self.guard) {
+            self.ready = Some(view.now + guard.time());
         }
         let width = docked(area, WIDTH, 1).width;
         // An empty column on each side.
