@@ -84,6 +84,24 @@ async fn undo_restores_files_only_or_files_and_conversation() {
 }
 
 #[tokio::test]
+async fn esc_in_the_list_of_an_undo_says_that_the_files_stay() {
+    let (mut screen, notes) = Box::pin(written()).await;
+    screen.send("/undo both").shows("Restore 1 file").await;
+    let keys = "enter restore · esc keep files";
+    assert!(screen.screen().contains(keys), "{}", screen.screen());
+    screen.press("esc").shows("1 file differs").await;
+    let conversation = "\
+▌ hello
+
+  hi
+
+· 1 file differs from this point: /restore to review, /redo to revert the undo";
+    assert_eq!(screen.conversation(), conversation);
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\n");
+    screen.press("ctrl+u").send("/redo").shows("Written.").await;
+}
+
+#[tokio::test]
 async fn tree_restores_an_entry_with_or_without_files() {
     let (mut screen, notes) = Box::pin(written()).await;
     screen.press("alt+t").shows("◂ current").await;

@@ -13,16 +13,36 @@ pub(super) const ID: &str = "restore";
 /// Number of the request whose reply opens no list.
 pub(super) const COMPARISON: u64 = 1;
 
+/// Number of the request whose list opens after a move in the tree.
+pub(super) const AFTER_MOVE: u64 = 2;
+
+/// Number of the request after the list of an undo was closed; its reply opens no list.
+pub(super) const AFTER_UNDO: u64 = 3;
+
 const ALL: &str = "\0all";
 const BY_HAND: &str = "\0by hand";
 const KEEP: &str = "\0keep";
 
 /// Requests whether the files differ from this point; a notice appears when they do.
 pub(crate) fn compare() -> Op {
-    Op::Checkpoint(CheckpointOp::PreviewFiles {
-        request: COMPARISON,
-        at: FilesAt::Here,
-    })
+    preview(COMPARISON, FilesAt::Here)
+}
+
+/// Requests the changes of restoring the files after a move.
+pub(crate) fn preview_after_move(at: FilesAt) -> Op {
+    preview(AFTER_MOVE, at)
+}
+
+/// The list for `at` was closed after a move: requests whether the files differ from where the conversation is now.
+pub(super) fn left(at: &FilesAt) -> Op {
+    match at {
+        FilesAt::Undone { .. } => preview(AFTER_UNDO, FilesAt::Here),
+        _ => compare(),
+    }
+}
+
+fn preview(request: u64, at: FilesAt) -> Op {
+    Op::Checkpoint(CheckpointOp::PreviewFiles { request, at })
 }
 
 /// The actions, above the files that they affect.

@@ -134,6 +134,16 @@ impl Picker {
         self
     }
 
+    /// The verb in the key hint of `esc`: `cancel`.
+    #[must_use]
+    pub(crate) fn closing(mut self, word: &'static str) -> Self {
+        let mut hints = self.hints.iter_mut();
+        if let Some(hint) = hints.find(|(command, _)| *command == Command::Cancel) {
+            hint.1 = word;
+        }
+        self
+    }
+
     /// Runs `actions` whenever another item is selected, for a live preview.
     #[must_use]
     pub(crate) fn on_move(mut self, actions: Take) -> Self {
