@@ -101,7 +101,7 @@ impl App {
             surface.paint(&self.plugins.widget_rows(), widgets);
         }
         if todo.height > 0 {
-            surface.paint(&self.todo.rows(todo.width), todo);
+            surface.paint(&self.todo.rows(todo.width, todo.height), todo);
         }
         // After the conversation: it counts the rows below the viewport.
         let right = self.status_right(now);
