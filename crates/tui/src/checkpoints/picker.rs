@@ -53,18 +53,15 @@ pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {
     let mut items = Vec::with_capacity(changes.len() + 2);
     if own > 0 {
         let label = format!("Restore {}", files(own));
-        items.push(choice(ALL, label));
+        items.push(choice(ALL, label, ""));
     }
     if by_hand > 0 {
         if own == 0 {
             // What was changed by hand is never restored by default.
-            items.push(choice(KEEP, format!("Keep {}", files(by_hand))));
+            items.push(choice(KEEP, format!("Keep {}", files(by_hand)), ""));
         }
-        let label = format!(
-            "Restore {}, including those changed by hand",
-            files(own + by_hand)
-        );
-        items.push(choice(BY_HAND, label));
+        let label = format!("Restore {}", files(own + by_hand));
+        items.push(choice(BY_HAND, label, "including those changed by hand"));
     }
     items.extend(changes.iter().map(item));
     let at = at.clone();
@@ -87,10 +84,11 @@ pub(crate) fn files(count: usize) -> String {
     text::counted(count, "file", "files")
 }
 
-fn choice(key: &str, label: String) -> Item {
+fn choice(key: &str, label: String, detail: &str) -> Item {
     Item {
         key: key.to_owned(),
         label,
+        details: vec![detail.into()],
         ..Item::default()
     }
 }
@@ -104,7 +102,8 @@ fn item(change: &FileChange) -> Item {
     };
     let detail = match &change.obstacle {
         Some(obstacle) => format!("will be skipped: {obstacle}"),
-        None if change.by_hand => format!("{does} · changed by hand"),
+        // First, so that it is never cut.
+        None if change.by_hand => format!("changed by hand · {does}"),
         None => does.to_owned(),
     };
     Item {
