@@ -184,7 +184,7 @@ impl App {
                 let keys = self.keymap.keys_for("global", Command::Interrupt);
                 if let Some(key) = keys.first() {
                     let text = format!("{key} again to go back to an earlier prompt");
-                    self.activity.toast(text, false, now);
+                    self.activity.arm(text, now);
                 }
             }
         }
@@ -195,8 +195,10 @@ impl App {
             self.prompt.editor.clear();
         } else if !self.activity.is_idle() {
             self.interrupt_or_rewind(now);
-        } else if self.tabs.confirms_exit(now, &mut self.outbox) {
+        } else if self.tabs.confirms_exit(now) {
             self.quit();
+        } else {
+            self.activity.arm("press ctrl+c again to quit", now);
         }
     }
 }
