@@ -10,7 +10,7 @@ use super::frame::{self, boxed};
 use super::preview_pane;
 use crate::action::Action;
 use crate::command::Command;
-use crate::layout::docked;
+use crate::layout::{self, docked};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::Token;
 use osier_term::input::KeyPress;
@@ -33,11 +33,14 @@ const PLACEHOLDER: &str = "type to filter";
 /// Rows that a picker may take on any screen that has them.
 const ALWAYS: u16 = 20;
 
-/// Rows of the lowest picker.
-const LEAST: u16 = 5;
+/// Rows of a picker beside its items.
+const FRAME: u16 = 3;
 
-/// Rows that a preview wants.
+/// Rows that a preview takes at most.
 const PREVIEWED: u16 = 16;
+
+/// Items whose previews are measured.
+const MEASURED: usize = 50;
 
 /// Rows from which on the preview has room below the list.
 const PREVIEW_BELOW: u16 = 15;
@@ -63,8 +66,18 @@ pub(crate) struct Picker {
     removing: Option<Take>,
     favouring: Option<Take>,
     few: Option<Few>,
+    /// The size of the screen and the heights of the list and the preview when it opened: they stay while a query
+    /// is typed.
+    opened: Option<(Rect, Heights)>,
     /// Commands of the list with their verbs for the key hints, the most important first.
     hints: Vec<(Command, &'static str)>,
+}
+
+/// Rows of the list and the preview.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Heights {
+    list: u16,
+    preview: u16,
 }
 
 /// The items that a long list shows first.
@@ -105,6 +118,7 @@ impl Picker {
             removing: None,
             favouring: None,
             few: None,
+            opened: None,
             hints: vec![(Command::Accept, "select"), (Command::Cancel, "close")],
         }
     }
@@ -275,6 +289,63 @@ impl Picker {
         }
     }
 
+    /// The preview of an item; rows that are wider than the preview wrap.
+    fn previewed(&self, key: &str, inner: usize) -> Vec<Row> {
+        let mut shown = Vec::new();
+        let rows = self.preview.as_ref().map(|preview| preview(key));
+        for row in rows.unwrap_or_default() {
+            if row.width() < inner || row.fill.is_some() {
+                shown.push(row);
+            } else {
+                Wrap::new(inner.saturating_sub(2)).line(&row.spans, &mut shown);
+            }
+        }
+        shown
+    }
+
+    /// The place of the list and of the preview: as high as what they contain.
+    fn areas(&mut self, screen: Rect) -> (Rect, Option<Rect>) {
+        let width = if self.preview.is_some() { 140 } else { 100 };
+        let most = (screen.height * 7 / 10).max(screen.height.min(ALWAYS));
+        let heights = match self.opened {
+            Some((of, heights)) if of == screen => heights,
+            _ => self.heights(docked(screen, width, most), most),
+        };
+        self.opened = Some((screen, heights));
+        let Heights { list, preview } = heights;
+        if preview == 0 {
+            return (docked(screen, width, list.min(most)), None);
+        }
+        let whole = docked(screen, width, most);
+        let (left, right) = preview_pane::divide_for(whole, PREVIEW_BELOW, self.share());
+        let Some(right) = right else {
+            return (docked(screen, width, list.min(most)), None);
+        };
+        if left.y == right.y {
+            let area = docked(screen, width, list.max(preview).min(most));
+            return preview_pane::divide_for(area, 0, self.share());
+        }
+        // The list has what the preview leaves, which is a third at least.
+        let preview = preview.min((most / 3).max(most.saturating_sub(list)));
+        let mut area = docked(screen, width, (list + preview).min(most));
+        let below = layout::take_bottom(&mut area, preview);
+        (area, Some(below))
+    }
+
+    /// What the list and the previews of its items want, in the widths that they have in `area`.
+    fn heights(&self, area: Rect, most: u16) -> Heights {
+        let count = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX);
+        let items = count(self.list.total().max(1) + self.list.head_rows());
+        let list = items.saturating_add(FRAME);
+        let pane = preview_pane::divide_for(area, PREVIEW_BELOW, self.share()).1;
+        let inner = pane.map_or(0, |pane| usize::from(pane.width.saturating_sub(2)));
+        let measured = self.list.items().iter().take(MEASURED);
+        let rows = measured.map(|item| self.previewed(&item.key, inner).len());
+        let rows = rows.max().filter(|rows| *rows > 0 && pane.is_some());
+        let preview = rows.map_or(0, |rows| count(rows + 2).min(PREVIEWED.min(most)));
+        Heights { list, preview }
+    }
+
     fn preview_rows(&self, width: usize, height: usize) -> Vec<Row> {
         let inner = width.saturating_sub(2);
         let line = |left: &str, right: &str| {
@@ -282,16 +353,7 @@ impl Picker {
             Row::plain(line, Token::Border)
         };
         let key = self.selected_key().unwrap_or_default();
-        let previewed = self.preview.as_ref().map(|preview| preview(&key));
-        let mut shown = Vec::new();
-        for row in previewed.unwrap_or_default() {
-            // Rows wider than the preview wrap.
-            if row.width() < inner || row.fill.is_some() {
-                shown.push(row);
-            } else {
-                Wrap::new(inner.saturating_sub(2)).line(&row.spans, &mut shown);
-            }
-        }
+        let shown = self.previewed(&key, inner);
         let mut rows = vec![line("╭", "╮")];
         for place in 0..height.saturating_sub(2) {
             let mut row = shown.get(place).cloned().unwrap_or_default();
@@ -335,20 +397,7 @@ impl Picker {
 
 impl Component<Command, Action> for Picker {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let wanted = u16::try_from(self.list.total())
-            .unwrap_or(u16::MAX)
-            .saturating_add(3 + self.list.head_rows() as u16);
-        let most = (area.height * 7 / 10).max(area.height.min(ALWAYS));
-        let height = wanted.clamp(LEAST, most);
-        let (width, height) = match self.preview {
-            Some(_) => (140, height.max(PREVIEWED).min(most)),
-            None => (100, height),
-        };
-        let area = docked(area, width, height);
-        let (area, preview) = match self.preview {
-            Some(_) => preview_pane::divide_for(area, PREVIEW_BELOW, self.share()),
-            None => (area, None),
-        };
+        let (area, preview) = self.areas(area);
         let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
             paint_rows(rows, area, buffer, view.links, |face| {
                 view.theme.style(face)
@@ -424,6 +473,7 @@ impl Component<Command, Action> for Picker {
                     return Handled::No;
                 };
                 few.shows_all.set(!few.shows_all.get());
+                self.opened = None;
                 let key = self.selected_key().unwrap_or_default();
                 self.narrow();
                 self.list.select_key(&key);
