@@ -9,15 +9,19 @@ use crate::command::{Category, Command};
 pub(in crate::questions) enum Guard {
     /// Typed text goes to the editor, and the question waits.
     Editor(Duration),
-    /// The same, except for a `y` or `n`: the user has just answered another question.
-    Answered(Duration),
+    /// The user has just answered another question: a `y`, an `n` and `enter` count after `ready`, other text goes to
+    /// the editor until `text` is over.
+    Answered {
+        ready: Duration,
+        text: Duration,
+    },
     Ignore(Duration),
 }
 
 impl Guard {
     pub(super) fn time(self) -> Duration {
         match self {
-            Self::Editor(time) | Self::Answered(time) | Self::Ignore(time) => time,
+            Self::Editor(time) | Self::Ignore(time) | Self::Answered { ready: time, .. } => time,
         }
     }
 }
