@@ -192,6 +192,7 @@ fn close_gap(buffer: &mut Buffer, x: u16, y: u16) {
     for at in x..end {
         buffer[(at, y)] = buffer[(at + 1, y)].clone();
     }
+    buffer[(end, y)].set_symbol(" ");
 }
 
 /// Replaces the check marks in the columns of a list with a word.
@@ -297,6 +298,7 @@ mod tests {
             "· a notice ·  11:30",
             "│ a/m ·     ✓    ✓    │",
             "  ✓ done ✓",
+            "one · two · three · fo",
         ]);
         let area = buffer.area;
         strip(&mut buffer, area);
@@ -321,6 +323,7 @@ mod tests {
             "  a notice,   11:30",
             "  a/m       yes  yes",
             "  + done +",
+            "one, two, three, fo",
         ];
         assert_eq!(lines(&buffer), expected);
     }

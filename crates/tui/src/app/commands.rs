@@ -100,7 +100,11 @@ impl App {
             Command::Complete => return Some(false),
             Command::Skills => skills::open(overlays, outbox),
             Command::Interrupt => self.interrupt_or_rewind(now),
-            Command::Answer => return Some(self.questions.enter(overlays)),
+            Command::Answer => {
+                if !self.questions.enter(overlays) {
+                    outbox.toast("no question waits for an answer", false);
+                }
+            }
             Command::RetryModel => self.models.open_retry(&self.footer, overlays, outbox),
             Command::Permissions => {
                 self.permissions

@@ -29,6 +29,7 @@ pub(crate) type Take = Box<dyn Fn(&str) -> Vec<Action>>;
 pub(crate) type PreviewRows = Box<dyn Fn(&str) -> Vec<Row>>;
 
 const PLACEHOLDER: &str = "type to filter";
+const LEAVING: &str = "select a step, or type your first prompt";
 
 /// Rows that a picker may take on any screen that has them.
 const ALWAYS: u16 = 20;
@@ -66,6 +67,8 @@ pub(crate) struct Picker {
     removing: Option<Take>,
     favouring: Option<Take>,
     few: Option<Few>,
+    /// Typed text closes it and goes to the editor.
+    leaves_text: bool,
     /// The size of the screen and the heights of the list and the preview when it opened: they stay while a query
     /// is typed.
     opened: Option<(Rect, Heights)>,
@@ -118,6 +121,7 @@ impl Picker {
             removing: None,
             favouring: None,
             few: None,
+            leaves_text: false,
             opened: None,
             hints: vec![(Command::Accept, "select"), (Command::Cancel, "close")],
         }
@@ -200,6 +204,20 @@ impl Picker {
     pub(crate) fn staying(mut self) -> Self {
         self.staying = true;
         self
+    }
+
+    /// Has no filter: typed text closes the picker and goes to the editor.
+    #[must_use]
+    pub(crate) fn leaving_text(mut self) -> Self {
+        self.leaves_text = true;
+        self
+    }
+
+    /// Closes it for a text that is meant for the editor.
+    fn pass_on(&mut self, text: String, cx: &mut Cx<'_, Action>) {
+        cx.push(Action::CloseLayer);
+        cx.actions.append(&mut self.leaving);
+        cx.push(Action::InsertText { text });
     }
 
     /// Shows only the items with these keys until `show_all` is pressed, or until a query finds none of them.
@@ -303,6 +321,15 @@ impl Picker {
         shown
     }
 
+    /// What an empty list says.
+    fn empty_rows(&self, inner: usize) -> Vec<Row> {
+        let indent = [Span::new("  ", Token::Muted)];
+        let mut rows = Vec::new();
+        let wrap = Wrap::new(inner).prefixed(&indent);
+        wrap.text(self.empty, Token::Muted, &mut rows);
+        rows
+    }
+
     /// The place of the list and of the preview: as high as what they contain.
     fn areas(&mut self, screen: Rect) -> (Rect, Option<Rect>) {
         let width = if self.preview.is_some() { 140 } else { 100 };
@@ -335,7 +362,13 @@ impl Picker {
     /// What the list and the previews of its items want, in the widths that they have in `area`.
     fn heights(&self, area: Rect, most: u16) -> Heights {
         let count = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX);
-        let items = count(self.list.total().max(1) + self.list.head_rows());
+        let items = match self.list.total() {
+            0 => self
+                .empty_rows(usize::from(area.width.saturating_sub(2)))
+                .len(),
+            total => total + self.list.head_rows(),
+        };
+        let items = count(items.max(1));
         let list = items.saturating_add(FRAME);
         let pane = preview_pane::divide_for(area, PREVIEW_BELOW, self.share()).1;
         let inner = pane.map_or(0, |pane| usize::from(pane.width.saturating_sub(2)));
@@ -369,7 +402,12 @@ impl Picker {
         let inner = width.saturating_sub(2);
         let mut query = Row::plain("❯ ", Token::Accent);
         if self.query.is_empty() {
-            query.push(PLACEHOLDER, Token::Placeholder);
+            let placeholder = if self.leaves_text {
+                LEAVING
+            } else {
+                PLACEHOLDER
+            };
+            query.push(placeholder, Token::Placeholder);
         } else {
             query.push(self.query.text(), Token::Text);
         }
@@ -378,10 +416,8 @@ impl Picker {
         let room = height.saturating_sub(3).max(1);
         self.page = room.saturating_sub(self.list.head_rows()).max(1);
         if self.list.is_empty() {
-            rows.push(boxed(
-                Row::plain(format!("  {}", self.empty), Token::Muted),
-                inner,
-            ));
+            let empty = self.empty_rows(inner).into_iter().take(room);
+            rows.extend(empty.map(|row| boxed(row, inner)));
         } else {
             let listed = self.list.rows(inner, room);
             rows.extend(listed.into_iter().map(|row| boxed(row, inner)));
@@ -425,6 +461,10 @@ impl Component<Command, Action> for Picker {
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
         if let Some(character) = key.typed() {
+            if self.leaves_text {
+                self.pass_on(character.into(), cx);
+                return Handled::Yes;
+            }
             let before = self.selected_key();
             self.query.insert(character.encode_utf8(&mut [0; 4]));
             self.narrow();
@@ -434,6 +474,10 @@ impl Component<Command, Action> for Picker {
     }
 
     fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
+        if self.leaves_text {
+            self.pass_on(text.to_owned(), cx);
+            return Handled::Yes;
+        }
         let before = self.selected_key();
         self.query.insert(text.trim_end());
         self.narrow();

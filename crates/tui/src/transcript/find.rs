@@ -115,16 +115,26 @@ impl Transcript {
 }
 
 /// The row with its matches marked, if it has any. `current` is the number of the one that the search is at.
-pub(super) fn with_marks(needle: &Needle, row: &Row, current: Option<usize>) -> Option<Row> {
+pub(super) fn with_marks(
+    needle: &Needle,
+    row: &Row,
+    current: Option<usize>,
+    linear: bool,
+) -> Option<Row> {
     let matches = needle.find_all(&row.text());
+    let mark = if linear { Mark::Spoken } else { Mark::Current };
     (!matches.is_empty()).then(|| Row {
-        spans: marked(&row.spans, &matches, current),
+        spans: marked(&row.spans, &matches, current.map(|number| (number, mark))),
         ..row.clone()
     })
 }
 
 /// The spans, cut where a match begins or ends.
-fn marked(spans: &[Span], matches: &[std::ops::Range<usize>], current: Option<usize>) -> Vec<Span> {
+fn marked(
+    spans: &[Span],
+    matches: &[std::ops::Range<usize>],
+    current: Option<(usize, Mark)>,
+) -> Vec<Span> {
     let mut out = Vec::with_capacity(spans.len() + 2 * matches.len());
     let mut start = 0;
     for span in spans {
@@ -135,11 +145,8 @@ fn marked(spans: &[Span], matches: &[std::ops::Range<usize>], current: Option<us
             .enumerate()
             .filter(|(_, found)| found.start < end && found.end > start)
         {
-            let mark = if current == Some(number) {
-                Mark::Current
-            } else {
-                Mark::Other
-            };
+            let current = current.filter(|(current, _)| *current == number);
+            let mark = current.map_or(Mark::Other, |(_, mark)| mark);
             let (from, to) = (found.start.max(start), found.end.min(end));
             out.extend(part(span, at - start..from - start, None));
             out.extend(part(span, from - start..to - start, Some(mark)));
@@ -156,6 +163,8 @@ fn marked(spans: &[Span], matches: &[std::ops::Range<usize>], current: Option<us
 enum Mark {
     /// The search is at it.
     Current,
+    /// The same; the cursor of a screen reader goes to it.
+    Spoken,
     Other,
 }
 
@@ -167,7 +176,10 @@ fn part(span: &Span, range: std::ops::Range<usize>, mark: Option<Mark>) -> Optio
     };
     if let Some(mark) = mark {
         part.face.token = Token::Match;
-        if mark == Mark::Current {
+        if mark == Mark::Spoken {
+            part.face.background = Some(Token::Selected);
+        }
+        if mark != Mark::Other {
             // Underlined, too: without colours every match is reversed.
             part.face = part.face.emphasised(Emphasis::REVERSE);
             part.face = part.face.emphasised(Emphasis::UNDERLINE);
@@ -186,7 +198,7 @@ mod tests {
             Span::new("say he", Token::Text),
             Span::new("llo to", Token::Code),
         ];
-        let marked = marked(&spans, &[4..9, 10..12], Some(0));
+        let marked = marked(&spans, &[4..9, 10..12], Some((0, Mark::Current)));
         let is_current = |span: &Span| span.face.emphasis.contains(Emphasis::REVERSE);
         let shown: Vec<(&str, Token, bool)> = marked
             .iter()

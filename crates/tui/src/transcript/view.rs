@@ -233,7 +233,8 @@ impl Transcript {
                 let current = found.filter(|at| (at.0, at.1) == (cell, place));
                 let current = current.map(|(.., number)| number);
                 let marked = needle.as_ref();
-                let marked = marked.and_then(|needle| with_marks(needle, row, current));
+                let marked =
+                    marked.and_then(|needle| with_marks(needle, row, current, style.linear));
                 let mut shown = Cow::Borrowed(marked.as_ref().unwrap_or(row));
                 if let Some(columns) = selected.and_then(|all| all.columns(cell, place)) {
                     shown = Cow::Owned(with_selection(&shown, &columns));
