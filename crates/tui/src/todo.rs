@@ -169,12 +169,12 @@ mod tests {
         view.list.items = items.collect();
         view.lay_out(24);
         view.toggle();
-        let rows = |height| -> Vec<String> {
+        let rows = |view: &TodoView, height| -> Vec<String> {
             let rows = view.rows(40, height);
             rows.iter().map(Row::text).collect()
         };
         assert_eq!(
-            rows(4),
+            rows(&view, 4),
             [
                 "  · item 0",
                 "  · item 1",
@@ -182,9 +182,9 @@ mod tests {
                 "    0 of 20 done, 17 more"
             ]
         );
-        assert_eq!(rows(2), ["  · item 0", "    0 of 20 done, 19 more"]);
-        assert_eq!(rows(1), ["  ≡ 0 of 20 done; next: item 0"]);
+        assert_eq!(rows(&view, 2), ["  · item 0", "    0 of 20 done, 19 more"]);
+        assert_eq!(rows(&view, 1), ["  ≡ 0 of 20 done; next: item 0"]);
         view.list.items.truncate(2);
-        assert_eq!(rows(2), ["  · item 0", "  · item 1"]);
+        assert_eq!(rows(&view, 2), ["  · item 0", "  · item 1"]);
     }
 }
