@@ -1,8 +1,8 @@
 //! Output for screen readers: removes decorative glyphs and puts the real cursor on the selected
 //! item.
 //!
-//! Works on a finished frame. On the main screen every cell keeps its position, so that mouse
-//! clicks still match. Overlays need no fixed positions: there, empty rows and the common indent
+//! Works on a finished frame. On the main screen cells keep their positions, so that mouse clicks
+//! still match; only the text behind a separator moves by one cell. Overlays need no fixed positions: there, empty rows and the common indent
 //! are removed too, so that every list starts at the first column.
 
 use ratatui::buffer::{Buffer, Cell};
@@ -74,7 +74,8 @@ pub fn strip(buffer: &mut Buffer, area: Rect) -> Option<Position> {
     for y in screen.top()..screen.bottom() {
         replace_tree_lines(buffer, y);
         replace_table_lines(buffer, y);
-        replace_dots(buffer, y);
+        replace_dots(buffer, y, area.top() <= y && y < area.bottom());
+        replace_checks(buffer, y);
     }
     for position in screen.positions() {
         let cell = &mut buffer[position];
@@ -158,11 +159,54 @@ fn replace_table_lines(buffer: &mut Buffer, y: u16) {
     }
 }
 
-/// Replaces the dots between parts of a row with commas.
-fn replace_dots(buffer: &mut Buffer, y: u16) {
-    for x in buffer.area.left()..buffer.area.right() {
-        if buffer[(x, y)].symbol() == "·" {
-            set_comma(buffer, x, y);
+/// Replaces the dots between parts of a row with commas. A dot with nothing close behind it is a mark of the text
+/// before it and separates nothing. With `moves`, the text behind a comma moves next to it.
+fn replace_dots(buffer: &mut Buffer, y: u16, moves: bool) {
+    let right = buffer.area.right();
+    for x in buffer.area.left()..right {
+        if buffer[(x, y)].symbol() != "·" {
+            continue;
+        }
+        if (x + 1..right.min(x + 4)).all(|x| is_empty(buffer, x, y)) {
+            buffer[(x, y)].set_symbol(" ");
+            continue;
+        }
+        set_comma(buffer, x, y);
+        let has_comma = x > buffer.area.left() && buffer[(x - 1, y)].symbol() == ",";
+        if moves && has_comma && is_empty(buffer, x + 1, y) {
+            close_gap(buffer, x, y);
+        }
+    }
+}
+
+/// Whether nothing is to be read in a cell: also the border of a box.
+fn is_empty(buffer: &Buffer, x: u16, y: u16) -> bool {
+    x >= buffer.area.right() || matches!(buffer[(x, y)].symbol(), " " | "│")
+}
+
+/// Removes the blank cell `x`: the text behind it moves, up to the next gap between columns.
+fn close_gap(buffer: &mut Buffer, x: u16, y: u16) {
+    let right = buffer.area.right();
+    let is_gap = |at: &u16| is_empty(buffer, *at, y) && is_empty(buffer, at + 1, y);
+    let end = (x + 1..right).find(is_gap).unwrap_or(right - 1);
+    for at in x..end {
+        buffer[(at, y)] = buffer[(at + 1, y)].clone();
+    }
+    buffer[(end, y)].set_symbol(" ");
+}
+
+/// Replaces the check marks in the columns of a list with a word.
+fn replace_checks(buffer: &mut Buffer, y: u16) {
+    let (left, right) = (buffer.area.left(), buffer.area.right());
+    for x in left..right {
+        let is_column = buffer[(x, y)].symbol() == "✓"
+            && x >= left + 2
+            && (x - 2..x).all(|x| is_empty(buffer, x, y))
+            && (x + 1..x + 4).all(|x| is_empty(buffer, x, y));
+        if is_column && x + 2 < right {
+            for (at, letter) in (x..).zip(["y", "e", "s"]) {
+                buffer[(at, y)].set_symbol(letter);
+            }
         }
     }
 }
@@ -252,6 +296,9 @@ mod tests {
             "- | a",
             "gpt · 3 of 9 · low",
             "· a notice ·  11:30",
+            "│ a/m ·     ✓    ✓    │",
+            "  ✓ done ✓",
+            "one · two · three · fo",
         ]);
         let area = buffer.area;
         strip(&mut buffer, area);
@@ -272,8 +319,11 @@ mod tests {
             "    in,  box",
             "  a quote",
             "- | a",
-            "gpt,  3 of 9,  low",
+            "gpt, 3 of 9, low",
             "  a notice,   11:30",
+            "  a/m       yes  yes",
+            "  + done +",
+            "one, two, three, fo",
         ];
         assert_eq!(lines(&buffer), expected);
     }

@@ -58,13 +58,28 @@ pub(crate) struct Activity {
     hint: Option<String>,
     /// What the run waits for, and since when.
     step: Option<(String, Instant)>,
+    streamed: Streamed,
 }
+
+/// What the run has received of answers.
+#[derive(Debug, Clone, Copy, Default)]
+struct Streamed {
+    bytes: usize,
+    /// Second of the run in which the shown number was counted: it changes with the time, so that a tick writes both.
+    second: u64,
+    shown: usize,
+}
+
+/// Bytes of a token, about.
+const BYTES_PER_TOKEN: usize = 4;
 
 #[derive(Debug, Clone)]
 struct Toast {
     text: String,
     error: bool,
     until: Instant,
+    /// It names a key that has this effect only if it is pressed next.
+    is_armed: bool,
 }
 
 impl Activity {
@@ -92,6 +107,7 @@ impl Activity {
         self.work = Work::Working { since: now };
         self.hint = None;
         self.step = None;
+        self.streamed = Streamed::default();
     }
 
     pub(crate) fn end(&mut self) {
@@ -145,6 +161,9 @@ impl Activity {
 
     /// Follows what the run waits for.
     pub(crate) fn follow(&mut self, event: &AgentEvent, now: Instant) {
+        if let AgentEvent::MessageUpdate { delta, .. } = event {
+            self.count(delta, now);
+        }
         let step = match event {
             AgentEvent::TurnStart { .. } => "waiting for the model".to_owned(),
             AgentEvent::MessageUpdate { delta, .. } => match delta {
@@ -159,6 +178,25 @@ impl Activity {
             _ => return,
         };
         self.step = Some((step, now));
+    }
+
+    /// Counts what a model writes.
+    fn count(&mut self, delta: &Delta, now: Instant) {
+        let (Delta::TextDelta { delta, .. }
+        | Delta::ThinkingDelta { delta, .. }
+        | Delta::ToolcallDelta { delta, .. }) = delta
+        else {
+            return;
+        };
+        let elapsed = self
+            .run_since()
+            .map(|since| now.saturating_duration_since(since));
+        let second = elapsed.unwrap_or_default().as_secs();
+        let streamed = &mut self.streamed;
+        streamed.bytes += delta.len();
+        if streamed.second != second {
+            (streamed.second, streamed.shown) = (second, streamed.bytes);
+        }
     }
 
     /// The call that failed is tried again.
@@ -182,7 +220,21 @@ impl Activity {
             text: as_slash_commands(text),
             error,
             until: now + TOAST_TIME,
+            is_armed: false,
         });
+    }
+
+    /// Shows what another press of the same key does.
+    pub(crate) fn arm(&mut self, text: impl Into<String>, now: Instant) {
+        self.toast(text, false, now);
+        if let Some(toast) = &mut self.toast {
+            toast.is_armed = true;
+        }
+    }
+
+    /// Another key was pressed, so that line is not true any more.
+    pub(crate) fn disarm(&mut self) {
+        self.toast.take_if(|toast| toast.is_armed);
     }
 
     /// When the line changes next without an event.
@@ -329,11 +381,10 @@ impl Activity {
                 let step = self.step.as_ref().filter(|(_, begun)| {
                     !asks && (since + elapsed).saturating_duration_since(*begun) >= STEP_TIME
                 });
-                let time = match step {
-                    Some((step, _)) => timed(elapsed, step),
-                    None => time(elapsed),
-                };
-                row.push(time, Token::Working);
+                let step = step.map(|(step, _)| step.as_str());
+                let tokens = self.streamed.shown / BYTES_PER_TOKEN;
+                let tokens = (!asks && elapsed >= STEP_TIME && tokens > 0).then_some(tokens);
+                row.push(timed(elapsed, step, tokens), Token::Working);
             }
             Work::Shell { .. } => {
                 row.push(" Running · esc to stop · ", Token::Muted);
@@ -379,14 +430,31 @@ fn write_time(text: &mut String, elapsed: Duration) {
     let _ = written;
 }
 
-/// A time and the step that it has reached. One allocation: it is written with every tick.
-fn timed(elapsed: Duration, step: &str) -> String {
-    let mut text = String::with_capacity(TIME_COLUMNS + 1 + step.len());
+/// A time, the step that it has reached, and the tokens of the answers. One allocation: it is written with every tick.
+fn timed(elapsed: Duration, step: Option<&str>, tokens: Option<usize>) -> String {
+    let mut text = String::with_capacity(TIME_COLUMNS + 32 + step.map_or(0, str::len));
     write_time(&mut text, elapsed);
+    if step.is_none() && tokens.is_none() {
+        return text;
+    }
     while text.len() <= TIME_COLUMNS {
         text.push(' ');
     }
-    text.push_str(step);
+    text.push_str(step.unwrap_or_default());
+    if let Some(tokens) = tokens {
+        let gap = if step.is_some() { " · " } else { "" };
+        let written = match tokens {
+            0..1000 => write!(text, "{gap}≈{tokens} tokens"),
+            _ => write!(
+                text,
+                "{gap}≈{}.{}k tokens",
+                tokens / 1000,
+                tokens % 1000 / 100
+            ),
+        };
+        // Writing to a string cannot fail.
+        let _ = written;
+    }
     text
 }
 
@@ -438,6 +506,45 @@ mod tests {
         let text = |asks: bool| activity.row(now, 60, None, asks).text();
         assert_eq!(text(true), "· Waiting for you · esc to interrupt · 0s");
         assert_eq!(text(false), "· Working · esc to interrupt · 0s");
+    }
+
+    #[test]
+    fn the_tokens_of_an_answer_are_counted_once_a_second() {
+        let mut activity = Activity::new(true);
+        let now = Instant::now();
+        activity.begin(now);
+        let at = |millis| now + Duration::from_millis(millis);
+        let mut write = |millis, bytes: usize| {
+            let delta = Delta::TextDelta {
+                index: 0,
+                delta: "a".repeat(bytes),
+            };
+            activity.count(&delta, at(millis));
+            activity.row(at(millis), 80, None, false).text()
+        };
+        let shown = |rest: &str| format!("· Working · esc to interrupt · {rest}");
+        assert_eq!(write(2000, 400), shown("2s"));
+        assert_eq!(write(4000, 400), shown("4s    ≈200 tokens"));
+        assert_eq!(write(4900, 400), shown("4s    ≈200 tokens"));
+        assert_eq!(write(65_000, 4000), shown("1:05  ≈1.3k tokens"));
+        activity.step = Some(("writing".to_owned(), now));
+        let text = activity.row(at(65_000), 80, None, false).text();
+        assert_eq!(text, shown("1:05  writing · ≈1.3k tokens"));
+        activity.begin(now);
+        assert_eq!(activity.row(now, 80, None, false).text(), shown("0s"));
+    }
+
+    #[test]
+    fn a_line_about_the_same_key_goes_with_another_key() {
+        let mut activity = Activity::default();
+        let now = Instant::now();
+        activity.arm("press ctrl+c again to quit", now);
+        assert!(activity.has_toast(now));
+        activity.disarm();
+        assert!(!activity.has_toast(now));
+        activity.toast("copied", false, now);
+        activity.disarm();
+        assert!(activity.has_toast(now));
     }
 
     #[test]

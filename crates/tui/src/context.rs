@@ -284,7 +284,7 @@ fn part_row(part: WindowPart, largest: u64, width: usize) -> Row {
     let line = Line {
         sign: "█",
         token: token(part.kind),
-        name: &format!("{} · {}", part.kind.name(), part.count),
+        name: &format!("{} ({})", part.kind.name(), part.count),
         count: part.tokens,
         cells: (cells.round() as usize).max(usize::from(part.tokens > 0)),
         note: &note,

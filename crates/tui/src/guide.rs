@@ -37,7 +37,9 @@ pub(crate) fn open(overlays: &mut Overlays) {
     });
     let title = "Welcome to osier: three steps, esc skips them";
     let picker = Picker::new(title, "no step matches", items.collect(), Box::new(run));
-    overlays.push(ID, picker.with_columns(Columns::SENTENCE).staying());
+    // Who types has a first prompt in mind.
+    let picker = picker.with_columns(Columns::SENTENCE).leaving_text();
+    overlays.push(ID, picker.staying());
 }
 
 fn run(key: &str) -> Vec<Action> {

@@ -43,8 +43,10 @@ impl TodoView {
         }
     }
 
-    pub(crate) fn rows(&self, width: u16) -> Vec<Row> {
-        let rows = self.rows_up_to(usize::from(width).saturating_sub(2), MOST + 1);
+    /// The list in at most `height` rows.
+    pub(crate) fn rows(&self, width: u16, height: u16) -> Vec<Row> {
+        let limit = usize::from(height).min(MOST + 1);
+        let rows = self.rows_up_to(usize::from(width).saturating_sub(2), limit);
         rows.into_iter().map(indented).collect()
     }
 
@@ -54,10 +56,10 @@ impl TodoView {
         (!list.is_done()).then(|| (list.done(), list.items.len()))
     }
 
-    /// The list in at most `limit` rows, or its first row if it is collapsed.
+    /// The list in at most `limit` rows, or its first row if it is collapsed or there is no room for a part of it.
     pub(crate) fn rows_up_to(&self, width: usize, limit: usize) -> Vec<Row> {
         let width = width.saturating_sub(2);
-        if self.is_collapsed() || limit < 3 {
+        if self.is_collapsed() || limit < 2 {
             let summary = text::single_line(&self.list.summary());
             return vec![row(
                 "≡",
@@ -74,7 +76,8 @@ impl TodoView {
         } else {
             items.len()
         };
-        let start = current.saturating_sub(BEFORE).min(items.len() - shown);
+        let before = BEFORE.min(shown.saturating_sub(1));
+        let start = current.saturating_sub(before).min(items.len() - shown);
         let mut rows: Vec<Row> = items[start..start + shown]
             .iter()
             .map(|item| {
@@ -138,7 +141,7 @@ mod tests {
         let wanted = usize::from(view.lay_out(height));
         let rows = match wanted {
             0 => Vec::new(),
-            _ => view.rows(40),
+            wanted => view.rows(40, wanted as u16),
         };
         assert_eq!(rows.len(), wanted);
         rows.iter().map(Row::text).collect()
@@ -154,5 +157,34 @@ mod tests {
         assert_eq!(middle[..2], ["  ✓ item 3", "  ▸ item 4"]);
         assert_eq!(middle[6..], ["  · item 9", "    4 of 20 done, 13 more"]);
         assert_eq!(shown(19, 20, 40)[6], "  ▸ item 19");
+    }
+
+    #[test]
+    fn what_has_no_room_is_counted() {
+        let mut view = TodoView::default();
+        let items = (0..20).map(|place| TodoItem {
+            text: format!("item {place}"),
+            state: TodoState::Open,
+        });
+        view.list.items = items.collect();
+        view.lay_out(24);
+        view.toggle();
+        let rows = |view: &TodoView, height| -> Vec<String> {
+            let rows = view.rows(40, height);
+            rows.iter().map(Row::text).collect()
+        };
+        assert_eq!(
+            rows(&view, 4),
+            [
+                "  · item 0",
+                "  · item 1",
+                "  · item 2",
+                "    0 of 20 done, 17 more"
+            ]
+        );
+        assert_eq!(rows(&view, 2), ["  · item 0", "    0 of 20 done, 19 more"]);
+        assert_eq!(rows(&view, 1), ["  ≡ 0 of 20 done; next: item 0"]);
+        view.list.items.truncate(2);
+        assert_eq!(rows(&view, 2), ["  · item 0", "  · item 1"]);
     }
 }

@@ -140,6 +140,36 @@ async fn review_that_is_not_sent_stays_with_its_range() {
 }
 
 #[tokio::test]
+async fn comment_stays_when_its_lines_have_changed() {
+    let mut screen = Screen::new(100, 20).script(script()).start().await;
+    screen.send("make").settled().await;
+    screen.send("change").settled().await;
+    screen.send("/diff last").shows("2 files changed").await;
+    screen.press("tab").shows("LINE 3").await;
+    screen.press("c").type_text("why so loud?").press("enter");
+    screen.shows("1 comment").await;
+    screen.press("esc");
+    let file = screen.work().join("long.txt");
+    let before = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, before.replace("LINE 3", "Line three")).unwrap();
+    screen.send("/diff last").shows("1 outdated").await;
+    let shown = screen.screen();
+    assert!(shown.contains("1 comment · 1 outdated"), "{shown}");
+    let outdated = "outdated, the lines in long.txt have changed: comment “why so loud?”";
+    assert!(shown.contains(outdated), "{shown}");
+    // The lines are as they were.
+    screen.press("esc");
+    std::fs::write(&file, before).unwrap();
+    screen.send("/diff last").shows("2 files changed").await;
+    screen.press("tab").shows("LINE 3").await;
+    let shown = screen.screen();
+    assert!(
+        shown.contains("· 1 comment ") && !shown.contains("1 outdated"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
 async fn reverting_a_change_keeps_other_comments() {
     let mut screen = Screen::new(100, 20).script(script()).start().await;
     screen.send("make").settled().await;

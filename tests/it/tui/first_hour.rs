@@ -14,6 +14,31 @@ const MODELS: &str = r#"{"providers": {
 }}"#;
 
 #[tokio::test]
+async fn first_prompt_that_is_typed_into_the_guide_goes_to_the_editor() {
+    let mut screen = Screen::new(80, 24)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    screen.send("/guide").shows("1. Model: sign in").await;
+    screen.send("explain this repo").settled().await;
+    assert_eq!(screen.last_prompt(), "explain this repo");
+    screen.send("/guide").shows("1. Model: sign in").await;
+    screen.paste("and this");
+    assert_eq!(screen.editor(), "and this");
+}
+
+#[tokio::test]
+async fn empty_list_is_not_cut_on_a_narrow_screen() {
+    let mut screen = Screen::new(60, 24).start().await;
+    screen.send("/hooks").shows("no hooks").await;
+    let shown = screen.screen();
+    assert!(shown.contains("folder or in .osier"), "{shown}");
+    // A command without anything to do says so.
+    screen.press("esc").send("/answer");
+    screen.shows("no question waits for an answer").await;
+}
+
+#[tokio::test]
 async fn commands_of_other_programs_work_and_unknown_ones_name_the_nearest() {
     let mut screen = Screen::new(90, 24)
         .script(Script::always("ok"))

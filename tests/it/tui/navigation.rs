@@ -2,10 +2,13 @@
 
 use osier_llm::scripted::Script;
 use osier_term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
+use osier_term::theme::ColourDepth;
 use osier_tui::{Effect, Viewer};
+use ratatui::buffer::Cell;
+use ratatui::style::Modifier;
 use serde_json::json;
 
-use super::support::{Screen, usage_of};
+use super::support::{Screen, rows_of, usage_of};
 
 fn mouse(kind: MouseEventKind, column: u16, row: u16) -> MouseInput {
     MouseInput {
@@ -227,6 +230,41 @@ async fn jump_to_calls_errors_and_edits() {
     assert_eq!(screen.copied(), ["exit 3", "b.txt"]);
     screen.press("e");
     assert!(screen.screen().contains("no error below"));
+}
+
+/// The rows above the editor with reversed cells.
+fn reversed(screen: &mut Screen) -> Vec<usize> {
+    let (buffer, _) = screen.draw();
+    let rows = rows_of(&buffer).enumerate().take(14);
+    let is_reversed = |cell: &Cell| cell.modifier.contains(Modifier::REVERSED);
+    let found = rows.filter(|(_, row)| row.iter().any(is_reversed));
+    found.map(|(place, _)| place).collect()
+}
+
+#[tokio::test]
+async fn current_match_of_a_search_has_its_own_face() {
+    let lines = ["needle  "; 8].join("\n");
+    for depth in [ColourDepth::True, ColourDepth::Ansi] {
+        let mut screen = Screen::new(80, 24)
+            .depth(depth)
+            .script(Script::always(&lines))
+            .start()
+            .await;
+        screen.send("count").settled().await;
+        screen
+            .press("ctrl+f")
+            .type_text("needle")
+            .shows("1/8")
+            .await;
+        assert_eq!(reversed(&mut screen), [9]);
+        screen.press("up up").shows("3/8").await;
+        assert_eq!(reversed(&mut screen), [7]);
+        // Also when the rows are other ones.
+        screen.resize(60, 24);
+        assert_eq!(reversed(&mut screen), [7]);
+        screen.press("esc").hides("find:").await;
+        assert_eq!(reversed(&mut screen), Vec::<usize>::new());
+    }
 }
 
 #[tokio::test]

@@ -36,6 +36,43 @@ async fn model_picker_shows_keys_prices_and_windows() {
     assert_eq!(screen.footer().split_whitespace().last(), Some("mock/mock"));
 }
 
+/// The boxes on the screen, without their empty rows at the end: how many rows each has, and how many are empty.
+fn boxes(screen: &mut Screen) -> Vec<(usize, usize)> {
+    let shown = screen.screen();
+    let mut boxes = Vec::new();
+    for row in shown.lines() {
+        let is_empty = row.trim_matches(['│', ' ']).is_empty();
+        match (row.chars().next(), boxes.last_mut()) {
+            (Some('╭'), _) => boxes.push((1, 0)),
+            (Some('│'), Some((rows, empty))) => {
+                *rows += 1;
+                *empty += usize::from(is_empty);
+            }
+            (Some('╰'), Some((rows, _))) => *rows += 1,
+            _ => {}
+        }
+    }
+    boxes
+}
+
+#[tokio::test]
+async fn list_is_as_high_as_its_content_and_keeps_its_height_while_typing() {
+    let mut screen = Screen::new(80, 24).start().await;
+    screen.press("ctrl+l").shows("mock/mock").await;
+    let opened = boxes(&mut screen);
+    // Only the preview has an empty row, between its parts.
+    assert_eq!(opened, [(6, 0), (8, 1)], "{}", screen.screen());
+    screen.type_text("nothing like it");
+    let rows = |boxes: Vec<(usize, usize)>| -> Vec<usize> {
+        boxes.into_iter().map(|(rows, _)| rows).collect()
+    };
+    let filtered = boxes(&mut screen);
+    assert_eq!(rows(filtered), rows(opened), "{}", screen.screen());
+    screen.press("esc").send("/theme").shows("Theme").await;
+    let list = boxes(&mut screen)[0];
+    assert_eq!(list.1, 0, "{}", screen.screen());
+}
+
 #[tokio::test]
 async fn picker_keeps_the_filter_typed_before_loading() {
     let mut screen = Screen::new(90, 24)

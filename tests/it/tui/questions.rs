@@ -109,7 +109,7 @@ async fn long_pattern_and_choice_count_what_is_cut() {
     let shown = screen.press("alt+a").screen();
     assert_eq!(
         row(&shown, "in this project"),
-        "p Allow in this project: bash(rm aaa… +103 characters"
+        "p Allow in this project: bash(rm…+91…aaaaaaaaaa /etc)"
     );
     screen.press("y");
     closed(&mut screen).await;
@@ -195,6 +195,57 @@ async fn question_opens_above_an_empty_editor_and_the_next_one_follows() {
     closed(&mut screen).await;
     let reason = Some("too risky".to_owned());
     assert_eq!(third.await.unwrap(), Answer::Refuse { reason });
+}
+
+#[tokio::test]
+async fn keys_after_an_answer_do_not_become_a_prompt() {
+    let mut screen = start().await;
+    let pressed = |screen: &mut Screen| {
+        screen.screen();
+        screen.advance(std::time::Duration::from_secs(1));
+        screen.press("y");
+    };
+    let mut answers = vec![asked(&mut screen, permission()).await];
+    pressed(&mut screen);
+    closed(&mut screen).await;
+    // Before the next question of the run: the key is no draft, so the question opens.
+    screen.type_text("yn");
+    answers.push(asked(&mut screen, permission()).await);
+    assert!(screen.screen().contains("Allow once"));
+    assert_eq!(screen.app.prompt.editor.text(), "");
+    // Right after the dialog has opened, the key neither answers nor is a draft.
+    screen.type_text("y");
+    assert!(screen.screen().contains("Allow once"));
+    assert!(!answers[1].is_finished());
+    screen.advance(std::time::Duration::from_millis(400));
+    screen.press("y");
+    closed(&mut screen).await;
+    // Other text is a draft. The question waits.
+    answers.push(asked(&mut screen, permission()).await);
+    screen.screen();
+    screen.advance(std::time::Duration::from_millis(400));
+    screen.type_text("p");
+    assert_eq!(screen.editor(), "p");
+    assert!(!answers[2].is_finished());
+    screen.press("backspace f4").screen();
+    screen.press("y");
+    closed(&mut screen).await;
+    // Sent before the next question, it does not go to the model.
+    screen.send("y");
+    assert!(screen.screen().contains("no question waits for an answer"));
+    assert_eq!(screen.editor(), "Ask, or type / for commands");
+    // Another text is a draft, and the question waits.
+    screen.type_text("ny, but");
+    answers.push(asked(&mut screen, permission()).await);
+    assert_eq!(screen.editor(), "ny, but");
+    screen.press("ctrl+u").type_text("yn yes").press("enter");
+    assert!(screen.screen().contains("Allow once"));
+    screen.press("y");
+    closed(&mut screen).await;
+    for answer in answers {
+        assert!(matches!(answer.await.unwrap(), Answer::Allow { .. }));
+    }
+    assert!(screen.provider.last_request().is_none());
 }
 
 #[tokio::test]

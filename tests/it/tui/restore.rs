@@ -84,6 +84,50 @@ async fn undo_restores_files_only_or_files_and_conversation() {
 }
 
 #[tokio::test]
+async fn esc_in_the_list_of_an_undo_says_that_the_files_stay() {
+    let (mut screen, notes) = Box::pin(written()).await;
+    screen.send("/undo both").shows("Restore 1 file").await;
+    let keys = "enter restore · esc keep files";
+    assert!(screen.screen().contains(keys), "{}", screen.screen());
+    screen.press("esc").shows("1 file differs").await;
+    let conversation = "\
+▌ hello
+
+  hi
+
+· 1 file differs from this point: /restore to review, /redo to revert the undo";
+    assert_eq!(screen.conversation(), conversation);
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\n");
+    screen.press("ctrl+u").send("/redo").shows("Written.").await;
+}
+
+#[tokio::test]
+async fn list_of_an_undo_names_changes_by_hand_on_a_small_screen() {
+    let write = |path: &str| json!({"file_path": path, "content": "one\n"});
+    let script = Script::new()
+        .turn(|turn| {
+            turn.tool("write", write("a.txt"))
+                .tool("write", write("b.txt"))
+        })
+        .turn(|turn| turn.text("Written."));
+    let mut screen = Screen::new(80, 24).script(script).start().await;
+    screen.send("write").settled().await;
+    std::fs::write(screen.work().join("a.txt"), "by hand\n").unwrap();
+    screen.send("/undo both").shows("Restore 2 files").await;
+    let shown = screen.screen();
+    let rows = shown.lines().filter(|row| row.starts_with('│'));
+    let rows: Vec<&str> = rows.map(|row| row.trim_matches(['│', ' '])).collect();
+    let expected = [
+        "❯ type to filter",
+        "› Restore 1 file",
+        "  Restore 2 files                   including those changed by hand",
+        "  a.txt                             changed by hand · will be deleted",
+        "  b.txt                             will be deleted",
+    ];
+    assert_eq!(rows, expected.map(str::trim), "{shown}");
+}
+
+#[tokio::test]
 async fn tree_restores_an_entry_with_or_without_files() {
     let (mut screen, notes) = Box::pin(written()).await;
     screen.press("alt+t").shows("◂ current").await;

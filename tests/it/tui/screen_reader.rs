@@ -121,6 +121,23 @@ async fn cursor_is_on_the_selection() {
 }
 
 #[tokio::test]
+async fn cursor_is_on_the_match_of_a_search() {
+    let text = "needle one  \nother  \nneedle two  \n";
+    let mut screen = start(80, 24, Script::always(text)).await;
+    screen.send("go").settled().await;
+    screen.press("ctrl+f");
+    assert_eq!(
+        read(&mut screen).trim_start(),
+        "enter, ^ older, v newer, esc close"
+    );
+    screen.type_text("needle").shows("1/2").await;
+    assert_eq!(read(&mut screen), "needle two");
+    screen.press("enter").shows("2/2").await;
+    assert_eq!(read(&mut screen), "needle one");
+    assert!(screen.screen().contains("find: needle"));
+}
+
+#[tokio::test]
 async fn screens_have_no_decoration() {
     let mut screen = start(120, 40, script()).await;
     screen.send("go").settled().await;

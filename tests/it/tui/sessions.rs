@@ -68,6 +68,24 @@ async fn session_picker_opens_a_session() {
 }
 
 #[tokio::test]
+async fn session_list_shows_its_keys_and_not_those_of_the_editor() {
+    let mut screen = two_sessions().await;
+    let keys = "enter open · ctrl+r rename · ctrl+d delete · alt+enter new tab";
+    assert!(screen.row(23).contains(keys), "{}", screen.screen());
+    screen.press("enter").hides("enter open").await;
+    screen.press("esc");
+    let hint = "esc again to go back to an earlier prompt";
+    assert!(screen.screen().contains(hint), "{}", screen.screen());
+    screen.press("alt+s").shows("enter open").await;
+    assert!(screen.row(23).contains(keys), "{}", screen.screen());
+    // A key that would quit if it were pressed again.
+    screen.press("esc ctrl+c");
+    assert!(screen.screen().contains("press ctrl+c again to quit"));
+    screen.type_text("x");
+    assert!(!screen.screen().contains("press ctrl+c again to quit"));
+}
+
+#[tokio::test]
 async fn missing_session_is_an_error() {
     let mut screen = Screen::new(80, 24).start().await;
     screen

@@ -137,6 +137,19 @@ async fn two_branches_side_by_side() {
 }
 
 #[tokio::test]
+async fn an_entry_is_compared_with_its_ancestor() {
+    let mut screen = Box::pin(opened(80, 24)).await;
+    // The last answer, and the first one above it.
+    screen.press("d g down d").shows("Compare branches").await;
+    let shown = screen.screen();
+    let count = |text: &str| shown.matches(text).count();
+    assert_eq!(count("0 messages · 0 tool calls"), 1, "{shown}");
+    assert_eq!(count("2 messages · 0 tool calls"), 1, "{shown}");
+    assert_eq!(count("try something else"), 1, "{shown}");
+    assert_eq!(count("Another way: no notes at all."), 1, "{shown}");
+}
+
+#[tokio::test]
 async fn open_tree_grows_and_keeps_the_selection() {
     let mut screen = Box::pin(opened(80, 24)).await;
     screen.press("g");

@@ -81,7 +81,8 @@ impl App {
                 // While another client has control the dialog stays.
                 let presence = &self.footer.presence;
                 if !presence.is_controlled_elsewhere(&self.keymap, outbox) {
-                    self.questions.answer(id, answer, overlays, outbox);
+                    let editor = &self.prompt.editor;
+                    self.questions.answer(id, answer, editor, overlays, outbox);
                 }
             }
             Action::LeaveQuestion { id, draft } => self.questions.leave(&id, draft, overlays),

@@ -100,7 +100,11 @@ impl App {
             Command::Complete => return Some(false),
             Command::Skills => skills::open(overlays, outbox),
             Command::Interrupt => self.interrupt_or_rewind(now),
-            Command::Answer => return Some(self.questions.enter(overlays)),
+            Command::Answer => {
+                if !self.questions.enter(overlays) {
+                    outbox.toast("no question waits for an answer", false);
+                }
+            }
             Command::RetryModel => self.models.open_retry(&self.footer, overlays, outbox),
             Command::Permissions => {
                 self.permissions
@@ -184,7 +188,7 @@ impl App {
                 let keys = self.keymap.keys_for("global", Command::Interrupt);
                 if let Some(key) = keys.first() {
                     let text = format!("{key} again to go back to an earlier prompt");
-                    self.activity.toast(&text, false, now);
+                    self.activity.arm(text, now);
                 }
             }
         }
@@ -195,8 +199,10 @@ impl App {
             self.prompt.editor.clear();
         } else if !self.activity.is_idle() {
             self.interrupt_or_rewind(now);
-        } else if self.tabs.confirms_exit(now, &mut self.outbox) {
+        } else if self.tabs.confirms_exit(now) {
             self.quit();
+        } else {
+            self.activity.arm("press ctrl+c again to quit", now);
         }
     }
 }

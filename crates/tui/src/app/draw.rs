@@ -101,7 +101,7 @@ impl App {
             surface.paint(&self.plugins.widget_rows(), widgets);
         }
         if todo.height > 0 {
-            surface.paint(&self.todo.rows(todo.width), todo);
+            surface.paint(&self.todo.rows(todo.width, todo.height), todo);
         }
         // After the conversation: it counts the rows below the viewport.
         let right = self.status_right(now);
@@ -158,7 +158,14 @@ impl App {
             now,
             focused: self.focused,
         };
-        let cursor = if self.linear {
+        let is_search = self.overlays.top() == Some(search::ID);
+        let cursor = if self.linear && is_search {
+            self.overlays.render(screen, buffer, &view);
+            // What was found is read, not the query.
+            let found = osier_term::linear::strip(buffer, screen);
+            let query = self.overlays.cursor().map(|cursor| cursor.position);
+            found.or(query)
+        } else if self.linear {
             linear::draw_layer(&mut self.overlays, buffer, &view)
         } else {
             self.overlays.render(screen, buffer, &view);

@@ -183,9 +183,7 @@ impl App {
     /// Keys, sign-ins and what they were used for; what the project and plugins add.
     fn on_account(&mut self, event: &Event) {
         // A question that opens by itself takes no keys from what the user does.
-        let opens = self.overlays.is_empty()
-            && self.prompt.editor.is_empty()
-            && !self.transcript.is_browsing();
+        let is_behind = !self.overlays.is_empty() || self.transcript.is_browsing();
         let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
         match event {
             Event::Transfer(event) => transfer::on_event(event, &mut self.transcript),
@@ -226,9 +224,11 @@ impl App {
             Event::Hooks { hooks } => hooks::refresh(hooks, overlays),
             Event::HookRan { .. } => hooks::reload(overlays, outbox),
             Event::ProjectTrusted => outbox.effect(Effect::ReloadAppearance),
-            event => self
-                .questions
-                .on_event(event, self.focused, opens, overlays, outbox),
+            event => {
+                let editor = (!is_behind).then_some(&mut self.prompt.editor);
+                self.questions
+                    .on_event(event, self.focused, editor, overlays, outbox);
+            }
         }
     }
 
@@ -284,6 +284,7 @@ impl App {
     /// A run has ended.
     fn settled(&mut self, outcome: &RunOutcome, now: Instant) {
         self.prompt.on_settled(outcome);
+        self.questions.on_settled();
         let since = self.activity.settle(self.transcript.runs_shell(), now);
         let long = since.is_some_and(|since| now.saturating_duration_since(since) > NOTIFY_AFTER);
         if self.rewind.take_hint() {

@@ -98,6 +98,7 @@ impl App {
                 if !matches!(command, Command::Interrupt | Command::ClearOrExit) {
                     self.rewind.disarm();
                     self.tabs.disarm_exit();
+                    self.activity.disarm();
                 }
                 self.command(command, now)
             }
@@ -108,6 +109,7 @@ impl App {
     fn on_plain_key(&mut self, key: KeyPress, now: Instant) {
         self.rewind.disarm();
         self.tabs.disarm_exit();
+        self.activity.disarm();
         if !self.overlays.is_empty() {
             let _ = self.overlays.on_key(key, &mut self.outbox.cx(now));
         } else if let Some(character) = key.typed() {

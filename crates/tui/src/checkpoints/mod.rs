@@ -2,12 +2,13 @@
 
 mod picker;
 
+use crate::action::Action;
 use crate::outbox::Outbox;
 use crate::overlays::Overlays;
 use crate::transcript::Transcript;
 use osier_agent::Severity;
 use osier_protocol::{ChangeKind, CheckpointEvent, FilesAt, Unrestored, changed_outside};
-pub(crate) use picker::{compare, files};
+pub(crate) use picker::{compare, files, preview_after_move};
 
 /// Unrestored files that have a notice each.
 const NAMED: usize = 10;
@@ -24,7 +25,15 @@ pub(crate) fn on_event(
             request: picker::COMPARISON,
             changes,
             ..
-        } => report_differing(changes.len(), transcript),
+        } => report_differing(changes.len(), "`/restore` to review", transcript),
+        CheckpointEvent::FilesPreview {
+            request: picker::AFTER_UNDO,
+            changes,
+            ..
+        } => {
+            let keys = "`/restore` to review, `/redo` to revert the undo";
+            report_differing(changes.len(), keys, transcript);
+        }
         CheckpointEvent::FilesPreview {
             at: FilesAt::LastPrompt | FilesAt::Undone { .. },
             known: false,
@@ -38,8 +47,19 @@ pub(crate) fn on_event(
             let text = "no files to restore: none differ from this point";
             outbox.toast(text, false);
         }
-        CheckpointEvent::FilesPreview { at, changes, .. } => {
-            let picker = picker::picker(at, changes);
+        CheckpointEvent::FilesPreview {
+            request,
+            at,
+            changes,
+            ..
+        } => {
+            let mut picker = picker::picker(at, changes);
+            if *request == picker::AFTER_MOVE {
+                // The conversation has moved already.
+                picker = picker
+                    .closing("keep files")
+                    .on_leave(vec![Action::Tell(picker::left(at))]);
+            }
             overlays.push(picker::ID, picker);
         }
         CheckpointEvent::FilesRestored { changes, left } => {
@@ -68,11 +88,11 @@ pub(crate) fn on_event(
     }
 }
 
-fn report_differing(count: usize, transcript: &mut Transcript) {
+fn report_differing(count: usize, keys: &str, transcript: &mut Transcript) {
     let text = match count {
         0 => return,
-        1 => "1 file differs from this point: `/restore` to review".to_owned(),
-        count => format!("{count} files differ from this point: `/restore` to review"),
+        1 => format!("1 file differs from this point: {keys}"),
+        count => format!("{count} files differ from this point: {keys}"),
     };
     transcript.notice(Severity::Info, &text);
 }

@@ -13,16 +13,36 @@ pub(super) const ID: &str = "restore";
 /// Number of the request whose reply opens no list.
 pub(super) const COMPARISON: u64 = 1;
 
+/// Number of the request whose list opens after a move in the tree.
+pub(super) const AFTER_MOVE: u64 = 2;
+
+/// Number of the request after the list of an undo was closed; its reply opens no list.
+pub(super) const AFTER_UNDO: u64 = 3;
+
 const ALL: &str = "\0all";
 const BY_HAND: &str = "\0by hand";
 const KEEP: &str = "\0keep";
 
 /// Requests whether the files differ from this point; a notice appears when they do.
 pub(crate) fn compare() -> Op {
-    Op::Checkpoint(CheckpointOp::PreviewFiles {
-        request: COMPARISON,
-        at: FilesAt::Here,
-    })
+    preview(COMPARISON, FilesAt::Here)
+}
+
+/// Requests the changes of restoring the files after a move.
+pub(crate) fn preview_after_move(at: FilesAt) -> Op {
+    preview(AFTER_MOVE, at)
+}
+
+/// The list for `at` was closed after a move: requests whether the files differ from where the conversation is now.
+pub(super) fn left(at: &FilesAt) -> Op {
+    match at {
+        FilesAt::Undone { .. } => preview(AFTER_UNDO, FilesAt::Here),
+        _ => compare(),
+    }
+}
+
+fn preview(request: u64, at: FilesAt) -> Op {
+    Op::Checkpoint(CheckpointOp::PreviewFiles { request, at })
 }
 
 /// The actions, above the files that they affect.
@@ -33,18 +53,15 @@ pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {
     let mut items = Vec::with_capacity(changes.len() + 2);
     if own > 0 {
         let label = format!("Restore {}", files(own));
-        items.push(choice(ALL, label));
+        items.push(choice(ALL, label, ""));
     }
     if by_hand > 0 {
         if own == 0 {
             // What was changed by hand is never restored by default.
-            items.push(choice(KEEP, format!("Keep {}", files(by_hand))));
+            items.push(choice(KEEP, format!("Keep {}", files(by_hand)), ""));
         }
-        let label = format!(
-            "Restore {}, including those changed by hand",
-            files(own + by_hand)
-        );
-        items.push(choice(BY_HAND, label));
+        let label = format!("Restore {}", files(own + by_hand));
+        items.push(choice(BY_HAND, label, "including those changed by hand"));
     }
     items.extend(changes.iter().map(item));
     let at = at.clone();
@@ -67,10 +84,11 @@ pub(crate) fn files(count: usize) -> String {
     text::counted(count, "file", "files")
 }
 
-fn choice(key: &str, label: String) -> Item {
+fn choice(key: &str, label: String, detail: &str) -> Item {
     Item {
         key: key.to_owned(),
         label,
+        details: vec![detail.into()],
         ..Item::default()
     }
 }
@@ -84,7 +102,8 @@ fn item(change: &FileChange) -> Item {
     };
     let detail = match &change.obstacle {
         Some(obstacle) => format!("will be skipped: {obstacle}"),
-        None if change.by_hand => format!("{does} · changed by hand"),
+        // First, so that it is never cut.
+        None if change.by_hand => format!("changed by hand · {does}"),
         None => does.to_owned(),
     };
     Item {

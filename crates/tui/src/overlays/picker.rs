@@ -10,7 +10,7 @@ use super::frame::{self, boxed};
 use super::preview_pane;
 use crate::action::Action;
 use crate::command::Command;
-use crate::layout::docked;
+use crate::layout::{self, docked};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::Token;
 use osier_term::input::KeyPress;
@@ -29,15 +29,19 @@ pub(crate) type Take = Box<dyn Fn(&str) -> Vec<Action>>;
 pub(crate) type PreviewRows = Box<dyn Fn(&str) -> Vec<Row>>;
 
 const PLACEHOLDER: &str = "type to filter";
+const LEAVING: &str = "select a step, or type your first prompt";
 
 /// Rows that a picker may take on any screen that has them.
 const ALWAYS: u16 = 20;
 
-/// Rows of the lowest picker.
-const LEAST: u16 = 5;
+/// Rows of a picker beside its items.
+const FRAME: u16 = 3;
 
-/// Rows that a preview wants.
+/// Rows that a preview takes at most.
 const PREVIEWED: u16 = 16;
+
+/// Items whose previews are measured.
+const MEASURED: usize = 50;
 
 /// Rows from which on the preview has room below the list.
 const PREVIEW_BELOW: u16 = 15;
@@ -63,8 +67,20 @@ pub(crate) struct Picker {
     removing: Option<Take>,
     favouring: Option<Take>,
     few: Option<Few>,
+    /// Typed text closes it and goes to the editor.
+    leaves_text: bool,
+    /// The size of the screen and the heights of the list and the preview when it opened: they stay while a query
+    /// is typed.
+    opened: Option<(Rect, Heights)>,
     /// Commands of the list with their verbs for the key hints, the most important first.
     hints: Vec<(Command, &'static str)>,
+}
+
+/// Rows of the list and the preview.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Heights {
+    list: u16,
+    preview: u16,
 }
 
 /// The items that a long list shows first.
@@ -105,6 +121,8 @@ impl Picker {
             removing: None,
             favouring: None,
             few: None,
+            leaves_text: false,
+            opened: None,
             hints: vec![(Command::Accept, "select"), (Command::Cancel, "close")],
         }
     }
@@ -131,6 +149,16 @@ impl Picker {
     #[must_use]
     pub(crate) fn taking(mut self, word: &'static str) -> Self {
         self.hints[0].1 = word;
+        self
+    }
+
+    /// The verb in the key hint of `esc`: `cancel`.
+    #[must_use]
+    pub(crate) fn closing(mut self, word: &'static str) -> Self {
+        let mut hints = self.hints.iter_mut();
+        if let Some(hint) = hints.find(|(command, _)| *command == Command::Cancel) {
+            hint.1 = word;
+        }
         self
     }
 
@@ -176,6 +204,20 @@ impl Picker {
     pub(crate) fn staying(mut self) -> Self {
         self.staying = true;
         self
+    }
+
+    /// Has no filter: typed text closes the picker and goes to the editor.
+    #[must_use]
+    pub(crate) fn leaving_text(mut self) -> Self {
+        self.leaves_text = true;
+        self
+    }
+
+    /// Closes it for a text that is meant for the editor.
+    fn pass_on(&mut self, text: String, cx: &mut Cx<'_, Action>) {
+        cx.push(Action::CloseLayer);
+        cx.actions.append(&mut self.leaving);
+        cx.push(Action::InsertText { text });
     }
 
     /// Shows only the items with these keys until `show_all` is pressed, or until a query finds none of them.
@@ -265,6 +307,78 @@ impl Picker {
         }
     }
 
+    /// The preview of an item; rows that are wider than the preview wrap.
+    fn previewed(&self, key: &str, inner: usize) -> Vec<Row> {
+        let mut shown = Vec::new();
+        let rows = self.preview.as_ref().map(|preview| preview(key));
+        for row in rows.unwrap_or_default() {
+            if row.width() < inner || row.fill.is_some() {
+                shown.push(row);
+            } else {
+                Wrap::new(inner.saturating_sub(2)).line(&row.spans, &mut shown);
+            }
+        }
+        shown
+    }
+
+    /// What an empty list says.
+    fn empty_rows(&self, inner: usize) -> Vec<Row> {
+        let indent = [Span::new("  ", Token::Muted)];
+        let mut rows = Vec::new();
+        let wrap = Wrap::new(inner).prefixed(&indent);
+        wrap.text(self.empty, Token::Muted, &mut rows);
+        rows
+    }
+
+    /// The place of the list and of the preview: as high as what they contain.
+    fn areas(&mut self, screen: Rect) -> (Rect, Option<Rect>) {
+        let width = if self.preview.is_some() { 140 } else { 100 };
+        let most = (screen.height * 7 / 10).max(screen.height.min(ALWAYS));
+        let heights = match self.opened {
+            Some((of, heights)) if of == screen => heights,
+            _ => self.heights(docked(screen, width, most), most),
+        };
+        self.opened = Some((screen, heights));
+        let Heights { list, preview } = heights;
+        if preview == 0 {
+            return (docked(screen, width, list.min(most)), None);
+        }
+        let whole = docked(screen, width, most);
+        let (left, right) = preview_pane::divide_for(whole, PREVIEW_BELOW, self.share());
+        let Some(right) = right else {
+            return (docked(screen, width, list.min(most)), None);
+        };
+        if left.y == right.y {
+            let area = docked(screen, width, list.max(preview).min(most));
+            return preview_pane::divide_for(area, 0, self.share());
+        }
+        // The list has what the preview leaves, which is a third at least.
+        let preview = preview.min((most / 3).max(most.saturating_sub(list)));
+        let mut area = docked(screen, width, (list + preview).min(most));
+        let below = layout::take_bottom(&mut area, preview);
+        (area, Some(below))
+    }
+
+    /// What the list and the previews of its items want, in the widths that they have in `area`.
+    fn heights(&self, area: Rect, most: u16) -> Heights {
+        let count = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX);
+        let items = match self.list.total() {
+            0 => self
+                .empty_rows(usize::from(area.width.saturating_sub(2)))
+                .len(),
+            total => total + self.list.head_rows(),
+        };
+        let items = count(items.max(1));
+        let list = items.saturating_add(FRAME);
+        let pane = preview_pane::divide_for(area, PREVIEW_BELOW, self.share()).1;
+        let inner = pane.map_or(0, |pane| usize::from(pane.width.saturating_sub(2)));
+        let measured = self.list.items().iter().take(MEASURED);
+        let rows = measured.map(|item| self.previewed(&item.key, inner).len());
+        let rows = rows.max().filter(|rows| *rows > 0 && pane.is_some());
+        let preview = rows.map_or(0, |rows| count(rows + 2).min(PREVIEWED.min(most)));
+        Heights { list, preview }
+    }
+
     fn preview_rows(&self, width: usize, height: usize) -> Vec<Row> {
         let inner = width.saturating_sub(2);
         let line = |left: &str, right: &str| {
@@ -272,16 +386,7 @@ impl Picker {
             Row::plain(line, Token::Border)
         };
         let key = self.selected_key().unwrap_or_default();
-        let previewed = self.preview.as_ref().map(|preview| preview(&key));
-        let mut shown = Vec::new();
-        for row in previewed.unwrap_or_default() {
-            // Rows wider than the preview wrap.
-            if row.width() < inner || row.fill.is_some() {
-                shown.push(row);
-            } else {
-                Wrap::new(inner.saturating_sub(2)).line(&row.spans, &mut shown);
-            }
-        }
+        let shown = self.previewed(&key, inner);
         let mut rows = vec![line("╭", "╮")];
         for place in 0..height.saturating_sub(2) {
             let mut row = shown.get(place).cloned().unwrap_or_default();
@@ -297,7 +402,12 @@ impl Picker {
         let inner = width.saturating_sub(2);
         let mut query = Row::plain("❯ ", Token::Accent);
         if self.query.is_empty() {
-            query.push(PLACEHOLDER, Token::Placeholder);
+            let placeholder = if self.leaves_text {
+                LEAVING
+            } else {
+                PLACEHOLDER
+            };
+            query.push(placeholder, Token::Placeholder);
         } else {
             query.push(self.query.text(), Token::Text);
         }
@@ -306,10 +416,8 @@ impl Picker {
         let room = height.saturating_sub(3).max(1);
         self.page = room.saturating_sub(self.list.head_rows()).max(1);
         if self.list.is_empty() {
-            rows.push(boxed(
-                Row::plain(format!("  {}", self.empty), Token::Muted),
-                inner,
-            ));
+            let empty = self.empty_rows(inner).into_iter().take(room);
+            rows.extend(empty.map(|row| boxed(row, inner)));
         } else {
             let listed = self.list.rows(inner, room);
             rows.extend(listed.into_iter().map(|row| boxed(row, inner)));
@@ -325,20 +433,7 @@ impl Picker {
 
 impl Component<Command, Action> for Picker {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let wanted = u16::try_from(self.list.total())
-            .unwrap_or(u16::MAX)
-            .saturating_add(3 + self.list.head_rows() as u16);
-        let most = (area.height * 7 / 10).max(area.height.min(ALWAYS));
-        let height = wanted.clamp(LEAST, most);
-        let (width, height) = match self.preview {
-            Some(_) => (140, height.max(PREVIEWED).min(most)),
-            None => (100, height),
-        };
-        let area = docked(area, width, height);
-        let (area, preview) = match self.preview {
-            Some(_) => preview_pane::divide_for(area, PREVIEW_BELOW, self.share()),
-            None => (area, None),
-        };
+        let (area, preview) = self.areas(area);
         let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
             paint_rows(rows, area, buffer, view.links, |face| {
                 view.theme.style(face)
@@ -366,6 +461,10 @@ impl Component<Command, Action> for Picker {
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
         if let Some(character) = key.typed() {
+            if self.leaves_text {
+                self.pass_on(character.into(), cx);
+                return Handled::Yes;
+            }
             let before = self.selected_key();
             self.query.insert(character.encode_utf8(&mut [0; 4]));
             self.narrow();
@@ -375,6 +474,10 @@ impl Component<Command, Action> for Picker {
     }
 
     fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
+        if self.leaves_text {
+            self.pass_on(text.to_owned(), cx);
+            return Handled::Yes;
+        }
         let before = self.selected_key();
         self.query.insert(text.trim_end());
         self.narrow();
@@ -414,6 +517,7 @@ impl Component<Command, Action> for Picker {
                     return Handled::No;
                 };
                 few.shows_all.set(!few.shows_all.get());
+                self.opened = None;
                 let key = self.selected_key().unwrap_or_default();
                 self.narrow();
                 self.list.select_key(&key);

@@ -2,6 +2,8 @@
 //! only if the editor is empty; what is typed then is not its answer.
 
 mod dialog;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
@@ -46,6 +48,8 @@ pub(crate) struct Questions {
     waiting: Vec<Waiting>,
     /// The one whose dialog is open.
     open: Option<String>,
+    /// The user has answered in this run, with nothing in the editor: a `y` or `n` that follows is another answer.
+    answered: bool,
 }
 
 #[derive(Debug)]
@@ -74,12 +78,18 @@ impl Questions {
         self.open.is_none() && !self.waiting.is_empty()
     }
 
-    /// Whether a prompt is meant for a question that waits: it is empty or a short answer.
+    /// Whether a prompt is meant for a question: for one that waits if it is empty or a short answer, for the next one
+    /// of the run if it is only letters that answer.
     pub(crate) fn is_answer(&self, prompt: &str) -> bool {
         let prompt = prompt.trim().trim_end_matches(['.', '!']);
-        let is_short = prompt.chars().count() <= 1;
-        let is_word = || ANSWERS.iter().any(|word| prompt.eq_ignore_ascii_case(word));
-        self.is_waiting() && (is_short || is_word())
+        if !self.is_waiting() {
+            return self.answered && is_letters(prompt);
+        }
+        let is_word = |word: &str| ANSWERS.iter().any(|known| word.eq_ignore_ascii_case(known));
+        prompt.chars().count() <= 1
+            || prompt
+                .split_whitespace()
+                .all(|word| is_letters(word) || is_word(word))
     }
 
     /// Opens the question that a prompt answers, instead of sending it.
@@ -91,7 +101,12 @@ impl Questions {
     ) {
         if !editor.is_empty() {
             editor.clear();
-            outbox.toast("not sent to the model: answer the question here", false);
+            let text = if self.waiting.is_empty() {
+                "not sent to the model: no question waits for an answer"
+            } else {
+                "not sent to the model: answer the question here"
+            };
+            outbox.toast(text, false);
         }
         self.enter(overlays);
     }
@@ -147,20 +162,25 @@ impl Questions {
         first.map(|waiting| describe(&waiting.question, NOTIFIED))
     }
 
-    /// Applies the events of pending questions; without the focus, a new one is a notification. With `opens`, nothing
-    /// is in the editor or in front of it, and the dialog of a new question opens.
+    /// A run has ended: what is typed now is for the model.
+    pub(crate) fn on_settled(&mut self) {
+        self.answered = false;
+    }
+
+    /// Applies the events of pending questions; without the focus, a new one is a notification. `editor` is missing
+    /// when something is in front of it; with nothing in it, the dialog of a new question opens.
     pub(crate) fn on_event(
         &mut self,
         event: &Event,
         focused: bool,
-        opens: bool,
+        editor: Option<&mut Editor>,
         overlays: &mut Overlays,
         outbox: &mut Outbox,
     ) {
         match event {
             Event::QuestionAsked { question } => {
                 self.ask(question, focused, outbox);
-                self.open_new(opens, overlays);
+                self.open_new(editor, overlays);
             }
             Event::QuestionClosed { id } => self.close(id, overlays, outbox),
             Event::Questions { questions } => {
@@ -170,7 +190,7 @@ impl Questions {
                 for question in questions {
                     self.ask(question, focused, outbox);
                 }
-                self.open_new(opens, overlays);
+                self.open_new(editor, overlays);
             }
             _ => {}
         }
@@ -225,11 +245,26 @@ impl Questions {
         true
     }
 
-    /// Opens the dialog of the first new question, if it may.
-    fn open_new(&mut self, opens: bool, overlays: &mut Overlays) {
+    /// Opens the dialog of the first new question, if it may. Letters that came too late for the previous question are
+    /// no draft.
+    fn open_new(&mut self, editor: Option<&mut Editor>, overlays: &mut Overlays) {
         let new = self.waiting.iter().position(|waiting| waiting.is_new);
-        if let (true, None, Some(place)) = (opens, &self.open, new) {
-            self.open_dialog(place, Some(Guard::Editor(UNASKED)), overlays);
+        let (Some(editor), None, Some(place)) = (editor, &self.open, new) else {
+            return;
+        };
+        if self.answered && is_letters(&editor.text()) {
+            editor.clear();
+        }
+        if editor.is_empty() {
+            let guard = if self.answered {
+                Guard::Answered {
+                    ready: FOLLOWS,
+                    text: UNASKED,
+                }
+            } else {
+                Guard::Editor(UNASKED)
+            };
+            self.open_dialog(place, Some(guard), overlays);
         }
     }
 
@@ -257,12 +292,14 @@ impl Questions {
         &mut self,
         id: String,
         answer: Answer,
+        editor: &Editor,
         overlays: &mut Overlays,
         outbox: &mut Outbox,
     ) {
         self.close_dialog(overlays);
         if self.take(&id).is_some() {
             outbox.send(Op::AnswerQuestion { id, answer });
+            self.answered = editor.is_empty();
             self.open_dialog(0, Some(Guard::Ignore(FOLLOWS)), overlays);
         }
     }
@@ -307,6 +344,12 @@ impl Questions {
     }
 }
 
+/// Whether a text is only letters that answer a question.
+fn is_letters(text: &str) -> bool {
+    let is_letter = |letter: char| matches!(letter, 'y' | 'n' | 'Y' | 'N');
+    !text.is_empty() && text.chars().all(is_letter)
+}
+
 /// A question on a line of at most `columns`: its origin, except for a permission question, its title and its subject.
 /// What does not fit is counted.
 fn describe(question: &Question, columns: usize) -> String {
@@ -329,226 +372,4 @@ fn describe(question: &Question, columns: usize) -> String {
         Some(Subject::Markdown { text }) => format!(" {}", first_line(text)),
     };
     one_line(&format!("{line}{about}"), columns)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::action::Action;
-    use osier_protocol::PermissionMode;
-
-    fn question(id: &str) -> Question {
-        Question {
-            id: id.to_owned(),
-            origin: "the tool `x`".to_owned(),
-            title: "Continue?".to_owned(),
-            subject: None,
-            kind: QuestionKind::Confirm,
-        }
-    }
-
-    fn asked(id: &str) -> Event {
-        Event::QuestionAsked {
-            question: Box::new(question(id)),
-        }
-    }
-
-    /// Commands that hid what runs, and how the dialog and the line above the editor show them.
-    const HIDDEN: &[(&str, &str)] = &[
-        ("rm -rf ~ #\rls -la", "rm -rf ~ #␍ls -la"),
-        ("rm x\x08\x08\x08\x08ls x", "rm x^H^H^H^Hls x"),
-        ("\x1b]0;rm x;\x07ls", "^[]0;rm x;^Gls"),
-        ("rm x\x1b[2K\x1b[1Gls", "rm x^[[2K^[[1Gls"),
-        ("\u{9d}rm x\u{9c}ls", "\\x9drm x\\x9cls"),
-        ("\u{9b}8mrm x\u{9b}0mls", "\\x9b8mrm x\\x9b0mls"),
-        ("ls #\u{202e}x mr", "ls #\\u{202e}x mr"),
-        ("ls\u{2028}rm x", "ls\\u{2028}rm x"),
-        ("ls\u{85}rm x", "ls\\x85rm x"),
-        ("ls\u{e0072}\u{e006d}", "ls\\u{e0072}\\u{e006d}"),
-        (
-            "r\u{200b}m\u{2060}\u{feff}",
-            "r\\u{200b}m\\u{2060}\\u{feff}",
-        ),
-        ("ls\u{a0}-la\u{3164}", "ls\\u{a0}-la\\u{3164}"),
-        ("a\0b\x7f", "a^@b^?"),
-    ];
-
-    fn command(command: &str) -> Question {
-        Question {
-            title: "Run this command?".to_owned(),
-            subject: Some(Subject::Command {
-                command: command.to_owned(),
-                cwd: "/w".to_owned(),
-            }),
-            kind: QuestionKind::Permission {
-                call_id: "c".to_owned(),
-                tool: "bash".to_owned(),
-                arguments: serde_json::json!({ "command": command }),
-                patterns: Vec::new(),
-            },
-            ..question("a")
-        }
-    }
-
-    #[test]
-    fn questions_show_what_runs() {
-        for (hidden, shown) in HIDDEN {
-            let question = command(hidden);
-            assert_eq!(
-                dialog::subject_text(&question, 90),
-                format!("$ {shown}\n  in /w")
-            );
-            assert_eq!(
-                describe(&question, 90),
-                format!("Run this command? $ {shown}")
-            );
-        }
-    }
-
-    #[test]
-    fn long_commands_are_counted() {
-        let blanks = command(&format!("ls{}; rm x", " ".repeat(4000)));
-        assert_eq!(
-            dialog::subject_text(&blanks, 90),
-            "$ ls⟨4,000 blanks⟩; rm x\n  in /w"
-        );
-        let newlines = command(&format!("ls{}rm x", "\n".repeat(301)));
-        assert_eq!(
-            dialog::subject_text(&newlines, 90),
-            "$ ls\n  ⟨300 empty lines⟩\n  rm x\n  in /w"
-        );
-        let lines = command(&format!("ls\n{}rm x", "x\n".repeat(211)));
-        let line = describe(&lines, 60);
-        assert!(line.ends_with("… +199 lines"), "{line}");
-        let long = command(&"y".repeat(4100));
-        let line = describe(&long, 60);
-        assert!(line.ends_with("… +4,080 characters"), "{line}");
-        // The dialog scrolls, and counts what even that cannot reach.
-        let text = dialog::subject_text(&command(&"x\n".repeat(6000)), 90);
-        assert!(text.ends_with("… +1,002 lines"), "{}", text.len());
-    }
-
-    #[test]
-    fn a_question_is_a_notification_only_without_the_focus() {
-        let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
-        let mut outbox = Outbox::default();
-        for (id, focused, count) in [("a", true, 0), ("b", false, 1), ("b", false, 0)] {
-            questions.on_event(&asked(id), focused, false, &mut overlays, &mut outbox);
-            assert_eq!(outbox.take_notifications().len(), count);
-        }
-        assert_eq!(questions.height(), 2);
-    }
-
-    #[test]
-    fn an_edited_plan_is_shown_again_and_kept_as_the_draft() {
-        let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
-        let mut outbox = Outbox::default();
-        let plan = Question {
-            subject: Some(Subject::Markdown {
-                text: "# One".to_owned(),
-            }),
-            kind: QuestionKind::Plan {
-                call_id: "c".to_owned(),
-                path: None,
-                modes: vec![PermissionMode::Ask],
-                before: None,
-            },
-            ..question("a")
-        };
-        let asked = Event::QuestionAsked {
-            question: Box::new(plan),
-        };
-        questions.on_event(&asked, true, false, &mut overlays, &mut outbox);
-        assert_eq!(questions.first().as_deref(), Some("Continue? One"));
-        assert!(questions.enter(&mut overlays));
-        questions.plan_edited("a", "# Two".to_owned(), &mut overlays, &mut outbox);
-        assert_eq!(questions.waiting[0].draft, ["# Two"]);
-        assert_eq!(questions.open.as_deref(), Some("a"));
-        // An empty file changes nothing.
-        questions.plan_edited("a", " \n".to_owned(), &mut overlays, &mut outbox);
-        assert_eq!(questions.waiting[0].draft, ["# Two"]);
-        assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
-    }
-
-    #[test]
-    fn a_new_question_opens_above_an_empty_editor_and_the_next_one_follows() {
-        let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
-        let mut outbox = Outbox::default();
-        let no = || Answer::Refuse { reason: None };
-        questions.on_event(&asked("a"), true, false, &mut overlays, &mut outbox);
-        assert!(overlays.is_empty() && questions.is_waiting());
-        questions.on_event(&asked("b"), true, true, &mut overlays, &mut outbox);
-        assert_eq!(questions.open.as_deref(), Some("a"));
-        questions.answer("a".to_owned(), no(), &mut overlays, &mut outbox);
-        assert_eq!(questions.open.as_deref(), Some("b"));
-        // A question that was left does not open again by itself.
-        questions.leave("b", Vec::new(), &mut overlays);
-        let all = Event::Questions {
-            questions: vec![question("b")],
-        };
-        questions.on_event(&all, true, true, &mut overlays, &mut outbox);
-        assert!(overlays.is_empty());
-        for (prompt, is_answer) in [("y", true), ("", true), ("Yes.", true), ("yes, but", false)] {
-            assert_eq!(questions.is_answer(prompt), is_answer, "{prompt}");
-        }
-    }
-
-    #[test]
-    fn keys_do_not_answer_a_dialog_that_has_just_opened_by_itself() {
-        let keymap = Keymap::default();
-        let theme = osier_term::theme::Theme::default();
-        let links = osier_term::frame::Links::default();
-        let now = std::time::Instant::now();
-        let area = Rect::new(0, 0, 60, 20);
-        let mut buffer = ratatui::buffer::Buffer::empty(area);
-        let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
-        let mut outbox = Outbox::default();
-        questions.on_event(&asked("a"), true, true, &mut overlays, &mut outbox);
-        let view = osier_term::component::View {
-            theme: &theme,
-            keymap: &keymap,
-            links: &links,
-            now,
-            focused: true,
-        };
-        overlays.render(area, &mut buffer, &view);
-        let y = osier_term::input::KeyPress::char('y');
-        let _ = overlays.on_key(y, &mut outbox.cx(now + UNASKED / 2));
-        // The character is the start of a prompt.
-        let (id, draft) = ("a".to_owned(), Vec::new());
-        let text = "y".to_owned();
-        assert_eq!(
-            outbox.take_actions(),
-            [
-                Action::LeaveQuestion { id, draft },
-                Action::SetEditor { text }
-            ]
-        );
-        let _ = overlays.on_command(Command::Accept, &mut outbox.cx(now + UNASKED / 2));
-        assert_eq!(outbox.take_actions(), []);
-        // A key that is pressed again and again answers nothing.
-        let _ = overlays.on_command(Command::Accept, &mut outbox.cx(now + UNASKED));
-        assert_eq!(outbox.take_actions(), []);
-        let _ = overlays.on_key(y, &mut outbox.cx(now + UNASKED * 2));
-        assert!(matches!(outbox.take_actions()[..], [Action::Answer { .. }]));
-    }
-
-    #[test]
-    fn an_answer_to_a_withdrawn_question_is_not_sent() {
-        let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
-        let mut outbox = Outbox::default();
-        for id in ["a", "b"] {
-            questions.on_event(&asked(id), true, false, &mut overlays, &mut outbox);
-        }
-        assert!(questions.enter(&mut overlays));
-        let closed = Event::QuestionClosed { id: "a".to_owned() };
-        questions.on_event(&closed, true, false, &mut overlays, &mut outbox);
-        assert!(overlays.is_empty());
-        assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
-        let refuse = || Answer::Refuse { reason: None };
-        questions.answer("a".to_owned(), refuse(), &mut overlays, &mut outbox);
-        assert_eq!(outbox.take_ops(), []);
-        questions.answer("b".to_owned(), refuse(), &mut overlays, &mut outbox);
-        assert_eq!(outbox.take_ops().len(), 1);
-    }
 }

@@ -154,7 +154,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// Opens the overlay with a review, or updates the open one; returns the review if there is nothing to show.
+    /// Opens the overlay with a review, or updates the open one; returns the review if it is not shown.
     fn show(
         &self,
         review: Review,
@@ -180,6 +180,9 @@ impl Shown<'_> {
                 view = view.continuing(before);
             }
             view.problems = Problems::of(servers);
+            if let Some(text) = view.review().outdated() {
+                outbox.toast(text, true);
+            }
             overlays.remove(ID);
             overlays.push_modal(ID, view);
             return None;
@@ -191,7 +194,7 @@ impl Shown<'_> {
             format!("no file changes were recorded {}", title(range))
         };
         outbox.toast(text, !known);
-        (!known).then_some(review)
+        (!review.is_empty()).then_some(review)
     }
 }
 

@@ -21,6 +21,23 @@ const MARK: &str = " comment: ";
 pub(super) struct HunkReview {
     pub verdict: Option<Verdict>,
     pub comment: String,
+    /// The lines have changed since.
+    is_outdated: bool,
+}
+
+impl HunkReview {
+    /// The comment as the model gets it.
+    fn sent_comment(&self) -> String {
+        if self.is_outdated && !self.comment.is_empty() {
+            return format!("{} (these lines have changed since)", self.comment);
+        }
+        self.comment.clone()
+    }
+
+    /// Whether there is something to send.
+    fn is_sent(&self) -> bool {
+        self.verdict == Some(Verdict::Rejected) || !self.comment.is_empty()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +96,8 @@ impl Review {
         let mut file = FileReview::default();
         let from = (path.to_owned(), String::new());
         let said = self.said.range(from..);
-        for (_, said) in said.take_while(|((other, _), _)| other == path) {
+        let said = said.take_while(|((other, _), _)| other == path);
+        for (_, said) in said.filter(|(_, said)| !said.is_outdated) {
             if file.all == 0 {
                 file.all = hunks(diff).len();
             }
@@ -110,13 +128,48 @@ impl Review {
         is_new
     }
 
-    /// Drops the reviews of changes that no longer exist.
-    pub(super) fn retain(&mut self, files: &[FileDiff]) {
+    /// Compares the review with the files of now. What the user has rejected or written stays until it is sent, also if
+    /// its lines have changed.
+    pub(super) fn update(&mut self, files: &[FileDiff]) {
         let is_there = |path: &str, piece: &str| {
             let mut same = files.iter().filter(|file| file.change.path == path);
             same.any(|file| hunks(&file.diff).contains(&piece))
         };
-        self.said.retain(|(path, piece), _| is_there(path, piece));
+        self.said.retain(|(path, piece), said| {
+            said.is_outdated = !is_there(path, piece);
+            !said.is_outdated || said.is_sent()
+        });
+    }
+
+    /// Forgets the review of a change that the user has reverted.
+    pub(super) fn forget(&mut self, path: &str, piece: &str) {
+        self.said.remove(&(path.to_owned(), piece.to_owned()));
+    }
+
+    /// Whether nothing would be lost without it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.said.is_empty()
+    }
+
+    /// What is said about lines that have changed since, and what to do.
+    pub(super) fn outdated(&self) -> Option<String> {
+        let outdated: Vec<_> = self
+            .said
+            .iter()
+            .filter(|(_, said)| said.is_outdated)
+            .collect();
+        let ((path, _), first) = outdated.first()?;
+        let said = match &*first.comment {
+            "" => "rejection".to_owned(),
+            comment => format!("comment “{}”", text::single_line(comment)),
+        };
+        let more = match outdated.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!(
+            "outdated, the lines in {path} have changed: {said}{more}"
+        ))
     }
 
     /// The rejections and comments to send.
@@ -125,7 +178,7 @@ impl Review {
             path: path.clone(),
             hunk: hunk.clone(),
             rejected: said.verdict == Some(Verdict::Rejected),
-            comment: said.comment.clone(),
+            comment: said.sent_comment(),
         });
         said.filter(|piece| piece.rejected || !piece.comment.is_empty())
             .collect()
@@ -140,7 +193,7 @@ impl Review {
         }
     }
 
-    /// `· 2 accepted · 1 rejected · 1 comment `.
+    /// `· 2 accepted · 1 rejected · 1 comment · 1 outdated `.
     pub(super) fn summary(&self) -> String {
         let count =
             |is: &dyn Fn(&HunkReview) -> bool| self.said.values().filter(|said| is(said)).count();
@@ -155,6 +208,7 @@ impl Review {
                 "rejected",
             ),
             (comments, if comments == 1 { "comment" } else { "comments" }),
+            (count(&|said| said.is_outdated), "outdated"),
         ];
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts = parts.map(|(count, name)| format!("· {count} {name} "));
@@ -256,6 +310,8 @@ pub(super) fn keys(keymap: &Keymap<Command>, width: usize) -> String {
 mod tests {
     use super::*;
 
+    use osier_protocol::{ChangeKind, FileChange};
+
     const DIFF: &str = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n@@ -9 +9 @@\n-c\n+d\n";
 
     #[test]
@@ -286,5 +342,48 @@ mod tests {
             ]
         );
         assert_eq!(review.of_file("y", DIFF), FileReview::default());
+    }
+
+    #[test]
+    fn comments_and_rejections_stay_when_their_lines_have_changed() {
+        let pieces: Vec<String> = hunks(DIFF).into_iter().map(str::to_owned).collect();
+        let mut review = Review::default();
+        let mut write = |place: usize, text: &str| {
+            let piece = pieces[place].clone();
+            review.set_verdict(Command::CommentHunk, "x".to_owned(), piece);
+            assert!(review.write(text));
+            let _ = review.on_command(Command::Accept);
+        };
+        write(0, "why");
+        review.set_verdict(Command::AcceptHunk, "x".to_owned(), pieces[1].clone());
+        let diff = |diff: &str| FileDiff {
+            change: FileChange {
+                path: "x".to_owned(),
+                kind: ChangeKind::Modify,
+                by_hand: false,
+                obstacle: None,
+            },
+            from: None,
+            diff: diff.to_owned(),
+        };
+        let changed = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+other\n";
+        review.update(&[diff(changed)]);
+        assert_eq!(review.summary(), "· 1 comment · 1 outdated ");
+        assert_eq!(review.of_file("x", changed).sign(false).0, "");
+        let outdated = "outdated, the lines in x have changed: comment “why”";
+        assert_eq!(review.outdated().as_deref(), Some(outdated));
+        let sent = Reviewed {
+            path: "x".to_owned(),
+            hunk: pieces[0].clone(),
+            rejected: false,
+            comment: "why (these lines have changed since)".to_owned(),
+        };
+        assert_eq!(review.pieces(), [sent]);
+        // The lines are as they were.
+        review.update(&[diff(DIFF)]);
+        assert_eq!(review.summary(), "· 1 comment ");
+        assert_eq!(review.outdated(), None);
+        review.forget("x", &pieces[0]);
+        assert!(review.is_empty());
     }
 }

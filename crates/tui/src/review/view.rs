@@ -87,7 +87,7 @@ impl DiffView {
         files: Vec<FileDiff>,
         mut review: Review,
     ) -> Self {
-        review.retain(&files);
+        review.update(&files);
         let counts = files.iter().map(|file| diff::counts(&file.diff)).collect();
         let syntax = files.iter().map(|_| Syntax::default()).collect();
         Self {
@@ -430,7 +430,9 @@ impl Component<Command, Action> for DiffView {
             }
             Command::RevertHunk => {
                 if let Some((path, piece)) = self.current() {
-                    let pieces = vec![Review::rejection(path, piece)];
+                    let (path, piece) = (path.to_owned(), piece.to_owned());
+                    self.review.forget(&path, &piece);
+                    let pieces = vec![Review::rejection(&path, &piece)];
                     let op = CheckpointOp::Review {
                         pieces,
                         tell: false,

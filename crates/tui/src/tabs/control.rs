@@ -172,13 +172,12 @@ impl TabControl {
     }
 
     /// The key that quits when it is pressed twice; true for the second press.
-    pub(crate) fn confirms_exit(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
+    pub(crate) fn confirms_exit(&mut self, now: Instant) -> bool {
         let armed = self
             .exit_armed
             .is_some_and(|since| now.saturating_duration_since(since) < EXIT_WINDOW);
         if !armed {
             self.exit_armed = Some(now);
-            outbox.toast("press ctrl+c again to quit", false);
         }
         armed
     }
@@ -213,7 +212,6 @@ fn show(tab: Result<Option<usize>, String>, outbox: &mut Outbox) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::action::Action;
 
     fn control(states: &[TabState]) -> TabControl {
         let entries = (1..).zip(states).map(|(number, state)| TabSummary {
@@ -289,13 +287,12 @@ mod tests {
 
     #[test]
     fn only_two_presses_within_the_window_quit() {
-        let (mut control, mut outbox) = (control(&[]), Outbox::default());
+        let mut control = control(&[]);
         let now = Instant::now();
-        assert!(!control.confirms_exit(now, &mut outbox));
-        assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
-        assert!(control.confirms_exit(now + EXIT_WINDOW / 2, &mut outbox));
-        assert!(!control.confirms_exit(now + EXIT_WINDOW, &mut outbox));
+        assert!(!control.confirms_exit(now));
+        assert!(control.confirms_exit(now + EXIT_WINDOW / 2));
+        assert!(!control.confirms_exit(now + EXIT_WINDOW));
         control.disarm_exit();
-        assert!(!control.confirms_exit(now + EXIT_WINDOW, &mut outbox));
+        assert!(!control.confirms_exit(now + EXIT_WINDOW));
     }
 }

@@ -11,6 +11,7 @@ use osier_term::face::{Emphasis, Face, Token};
 use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::images;
 use osier_term::input::KeyPress;
+use osier_term::keymap::describe;
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
 
@@ -451,7 +452,10 @@ fn user_rows(message: &UserMessage, width: u16, expanded: bool, style: CellStyle
         let (shown, hidden) = shown_prompt(&message.text, expanded);
         let mut rows = plain(shown, Token::User, width, &first, &bar);
         if hidden > 0 {
-            let more = format!("… {} below", text::counted(hidden, "line", "lines"));
+            let mut more = format!("… {} below", text::counted(hidden, "line", "lines"));
+            if let Some(key) = style.expand_key {
+                more.extend([" · ", &describe(key), " to show"]);
+            }
             rows.extend(plain(&more, Token::Muted, width, &bar, &bar));
         }
         rows
@@ -578,12 +582,12 @@ mod tests {
             turn_summaries: true,
             expand_tools: false,
             cell: None,
-            expand_key: None,
+            expand_key: Some(KeyPress::char('o')),
             linear: false,
         };
         assert_eq!(cell.height(60, style), PROMPT_LINES + 1);
         let last = cell.own_rows(60, style).last().map(Row::text);
-        assert_eq!(last.as_deref(), Some("▌ … 4980 lines below"));
+        assert_eq!(last.as_deref(), Some("▌ … 4980 lines below · o to show"));
         cell.expanded = Some(true);
         cell.changed();
         assert_eq!(cell.height(60, style), 5000);

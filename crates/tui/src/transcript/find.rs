@@ -15,6 +15,7 @@ impl Transcript {
     /// Marks `needle` wherever it shows; `None` takes the marks away.
     pub fn set_needle(&mut self, needle: Option<Needle>) {
         self.needle = needle;
+        self.found = None;
     }
 
     /// Scrolls to a match in the message stored as `entry_id`, at once if it is loaded. `nth` counts from its end.
@@ -37,6 +38,7 @@ impl Transcript {
         let Some(cells) = self.strip().cells_of(entry) else {
             return;
         };
+        self.found = Some((entry.into(), nth));
         let start = cells.start;
         let found: Vec<(usize, usize)> = cells
             .flat_map(|cell| {
@@ -52,80 +54,136 @@ impl Transcript {
         self.scroll(0);
     }
 
+    /// The match that the search is at: its cell, its row, and its number in the row. As `show` has found it, at the
+    /// width of now.
+    pub(super) fn found_match(&mut self) -> Option<(usize, usize, usize)> {
+        let ((entry, nth), needle) = (self.found.clone()?, self.needle.clone()?);
+        let cells = self.strip().cells_of(&entry)?;
+        let mut found = Vec::new();
+        for cell in cells {
+            let rows = self.rows_of_matches(cell, &needle).into_iter();
+            found.extend(rows.map(|row| (cell, row)));
+        }
+        let place = found.len().saturating_sub(nth + 1);
+        let at = *found.get(place)?;
+        let before = found[..place].iter().filter(|other| **other == at);
+        Some((at.0, at.1, before.count()))
+    }
+
+    /// The row of each match that a cell shows.
+    fn rows_of_matches(&mut self, cell: usize, needle: &Needle) -> Vec<usize> {
+        let ((width, _), style) = (self.viewport, self.style);
+        let cell = &mut self.strip_mut().cells[cell];
+        let height = cell.height(width, style);
+        let (mut place, mut rows) = (0, Vec::new());
+        cell.each_row(width, style, 0..height, &mut |shown| {
+            let count = needle.find_all(&shown.text()).len();
+            rows.extend(std::iter::repeat_n(place, count));
+            place += 1;
+        });
+        rows
+    }
+
     /// The row of each match in a cell; unfolds it when that is what it takes to show more than `nth`.
     fn matching_rows(&mut self, cell: usize, nth: usize) -> Vec<usize> {
         let Some(needle) = self.needle.clone() else {
             return Vec::new();
         };
-        let ((width, _), style) = (self.viewport, self.style);
-        let cell = &mut self.strip_mut().cells[cell];
+        let number = cell;
+        let cell = &mut self.strip_mut().cells[number];
         let folds = matches!(
             cell.body,
             Body::Tool(_) | Body::Shell(_) | Body::Thinking { .. } | Body::User(_)
         );
         let collapsed = cell.expanded;
         for expanded in [collapsed, Some(true)] {
+            let cell = &mut self.strip_mut().cells[number];
             if cell.expanded != expanded {
                 cell.expanded = expanded;
                 cell.changed();
             }
-            let height = cell.height(width, style);
-            let (mut place, mut rows) = (0, Vec::new());
-            cell.each_row(width, style, 0..height, &mut |shown| {
-                let count = needle.find_all(&shown.text()).len();
-                rows.extend(std::iter::repeat_n(place, count));
-                place += 1;
-            });
+            let rows = self.rows_of_matches(number, &needle);
             if rows.len() > nth || !folds || expanded == Some(true) && !rows.is_empty() {
                 return rows;
             }
         }
+        let cell = &mut self.strip_mut().cells[number];
         cell.expanded = collapsed;
         cell.changed();
         Vec::new()
     }
 }
 
-/// The row with its matches marked, if it has any.
-pub(super) fn with_marks(needle: &Needle, row: &Row) -> Option<Row> {
+/// The row with its matches marked, if it has any. `current` is the number of the one that the search is at.
+pub(super) fn with_marks(
+    needle: &Needle,
+    row: &Row,
+    current: Option<usize>,
+    linear: bool,
+) -> Option<Row> {
     let matches = needle.find_all(&row.text());
+    let mark = if linear { Mark::Spoken } else { Mark::Current };
     (!matches.is_empty()).then(|| Row {
-        spans: marked(&row.spans, &matches),
+        spans: marked(&row.spans, &matches, current.map(|number| (number, mark))),
         ..row.clone()
     })
 }
 
 /// The spans, cut where a match begins or ends.
-fn marked(spans: &[Span], matches: &[std::ops::Range<usize>]) -> Vec<Span> {
+fn marked(
+    spans: &[Span],
+    matches: &[std::ops::Range<usize>],
+    current: Option<(usize, Mark)>,
+) -> Vec<Span> {
     let mut out = Vec::with_capacity(spans.len() + 2 * matches.len());
     let mut start = 0;
     for span in spans {
         let end = start + span.text.len();
         let mut at = start;
-        for found in matches
+        for (number, found) in matches
             .iter()
-            .filter(|found| found.start < end && found.end > start)
+            .enumerate()
+            .filter(|(_, found)| found.start < end && found.end > start)
         {
+            let current = current.filter(|(current, _)| *current == number);
+            let mark = current.map_or(Mark::Other, |(_, mark)| mark);
             let (from, to) = (found.start.max(start), found.end.min(end));
-            out.extend(part(span, at - start..from - start, false));
-            out.extend(part(span, from - start..to - start, true));
+            out.extend(part(span, at - start..from - start, None));
+            out.extend(part(span, from - start..to - start, Some(mark)));
             at = to;
         }
-        out.extend(part(span, at - start..end - start, false));
+        out.extend(part(span, at - start..end - start, None));
         start = end;
     }
     out
 }
 
-fn part(span: &Span, range: std::ops::Range<usize>, is_match: bool) -> Option<Span> {
+/// How a match is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// The search is at it.
+    Current,
+    /// The same; the cursor of a screen reader goes to it.
+    Spoken,
+    Other,
+}
+
+fn part(span: &Span, range: std::ops::Range<usize>, mark: Option<Mark>) -> Option<Span> {
     let text = span.text.get(range).filter(|text| !text.is_empty())?;
     let mut part = Span {
         text: text.into(),
         ..span.clone()
     };
-    if is_match {
+    if let Some(mark) = mark {
         part.face.token = Token::Match;
-        part.face = part.face.emphasised(Emphasis::REVERSE);
+        if mark == Mark::Spoken {
+            part.face.background = Some(Token::Selected);
+        }
+        if mark != Mark::Other {
+            // Underlined, too: without colours every match is reversed.
+            part.face = part.face.emphasised(Emphasis::REVERSE);
+            part.face = part.face.emphasised(Emphasis::UNDERLINE);
+        }
     }
     Some(part)
 }
@@ -140,19 +198,20 @@ mod tests {
             Span::new("say he", Token::Text),
             Span::new("llo to", Token::Code),
         ];
-        let marked = marked(&spans, &[4..9, 10..12]);
-        let shown: Vec<(&str, Token)> = marked
+        let marked = marked(&spans, &[4..9, 10..12], Some((0, Mark::Current)));
+        let is_current = |span: &Span| span.face.emphasis.contains(Emphasis::REVERSE);
+        let shown: Vec<(&str, Token, bool)> = marked
             .iter()
-            .map(|span| (&*span.text, span.face.token))
+            .map(|span| (&*span.text, span.face.token, is_current(span)))
             .collect();
         assert_eq!(
             shown,
             [
-                ("say ", Token::Text),
-                ("he", Token::Match),
-                ("llo", Token::Match),
-                (" ", Token::Code),
-                ("to", Token::Match),
+                ("say ", Token::Text, false),
+                ("he", Token::Match, true),
+                ("llo", Token::Match, true),
+                (" ", Token::Code, false),
+                ("to", Token::Match, false),
             ]
         );
     }

@@ -67,6 +67,8 @@ pub struct Transcript {
     ops: Vec<Op>,
     /// The search text that is highlighted.
     needle: Option<Needle>,
+    /// The match that the search is at: its entry, and its number from the end of it.
+    found: Option<(Arc<str>, usize)>,
     /// What is selected, by mouse or by lines.
     selection: Option<Selection>,
     /// The block that is picked.
@@ -127,6 +129,7 @@ impl Transcript {
             requests: 0,
             ops: Vec::new(),
             needle: None,
+            found: None,
             selection: None,
             pick: None,
             missed: None,

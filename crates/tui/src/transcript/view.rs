@@ -206,6 +206,7 @@ impl Transcript {
         let mut wanted = Vec::new();
         let (mut cell, mut skip) = self.top();
         let (width, style) = (self.viewport.0, self.style);
+        let found = self.found_match();
         let (needle, selected) = (self.needle.take(), self.selected());
         let picked = self.picked_rows();
         if let Some(prompt) = self.prompt_above() {
@@ -229,7 +230,11 @@ impl Transcript {
             let indent = cells[cell].indent(style);
             painter.indent(indent);
             cells[cell].each_row(width, style, range, &mut |row| {
-                let marked = needle.as_ref().and_then(|needle| with_marks(needle, row));
+                let current = found.filter(|at| (at.0, at.1) == (cell, place));
+                let current = current.map(|(.., number)| number);
+                let marked = needle.as_ref();
+                let marked =
+                    marked.and_then(|needle| with_marks(needle, row, current, style.linear));
                 let mut shown = Cow::Borrowed(marked.as_ref().unwrap_or(row));
                 if let Some(columns) = selected.and_then(|all| all.columns(cell, place)) {
                     shown = Cow::Owned(with_selection(&shown, &columns));

@@ -17,7 +17,6 @@ use std::time::Instant;
 
 use crate::activity::Activity;
 use crate::checkpoints;
-use crate::command::preview;
 use crate::footer::Footer;
 use crate::outbox::Outbox;
 use crate::overlays::Overlays;
@@ -201,9 +200,13 @@ impl Tree {
         match (self.files.take(), from) {
             (Some(MoveFiles::Undo), Some(from)) => {
                 let entry_id = from.clone();
-                outbox.send(preview(FilesAt::Undone { entry_id }));
+                outbox.send(checkpoints::preview_after_move(FilesAt::Undone {
+                    entry_id,
+                }));
             }
-            (Some(MoveFiles::Undo | MoveFiles::Restore), _) => outbox.send(preview(FilesAt::Here)),
+            (Some(MoveFiles::Undo | MoveFiles::Restore), _) => {
+                outbox.send(checkpoints::preview_after_move(FilesAt::Here))
+            }
             (Some(MoveFiles::Compare), _) => outbox.send(checkpoints::compare()),
             (None, _) => {}
         }
@@ -233,7 +236,7 @@ mod tests {
             entry_id: "b".to_owned(),
         };
         for (files, expected) in [
-            (Some(true), vec![preview(undone)]),
+            (Some(true), vec![checkpoints::preview_after_move(undone)]),
             (Some(false), vec![checkpoints::compare()]),
             (None, Vec::new()),
         ] {

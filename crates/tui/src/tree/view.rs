@@ -343,8 +343,14 @@ impl TreeView {
         if marked == selected {
             return;
         }
-        let left = self.id_of(Some(self.newest_below(marked)));
-        let right = self.id_of(Some(self.newest_below(selected)));
+        // On one branch, the later entry is compared; on two, where each of them has come to.
+        let is_one_branch = self.hangs_on(marked, selected) || self.hangs_on(selected, marked);
+        let end = |number| match is_one_branch {
+            true => number,
+            false => self.newest_below(number),
+        };
+        let left = self.id_of(Some(end(marked)));
+        let right = self.id_of(Some(end(selected)));
         cx.push(Action::Tell(Op::Tree(TreeOp::CompareBranches {
             request: 0,
             left,

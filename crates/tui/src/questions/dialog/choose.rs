@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::fit::cut_middle;
 use super::write::Write;
 use super::{Body, Painted, Step};
 use crate::action::Action;
@@ -156,7 +157,7 @@ impl Choose {
             ..face
         };
         let room = room.saturating_sub(text::width(scope));
-        let pattern = one_line(pattern.unwrap_or_default(), room.max(MIN_PATTERN));
+        let pattern = cut_middle(pattern.unwrap_or_default(), room.max(MIN_PATTERN));
         vec![Span::new(scope, face), Span::new(pattern, code)]
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Painted, cut, grouped};
 use osier_base::text;
+use osier_base::visible::one_line;
 use osier_term::face::Token;
 use osier_term::row::Row;
 
@@ -28,6 +29,23 @@ pub(super) fn first_row(mut rows: Vec<Row>, inner: usize) -> Vec<Row> {
     rows
 }
 
+/// A text on a line. What does not fit is counted in its middle, because patterns differ at their ends.
+pub(super) fn cut_middle(line: &str, columns: usize) -> String {
+    let line = one_line(line, usize::MAX);
+    if text::width(&line) <= columns {
+        return line;
+    }
+    let length = line.chars().count();
+    let count = |hidden: usize| format!("…+{}…", grouped(hidden));
+    let room = columns.saturating_sub(text::width(&count(length)));
+    let head = text::take_width(&line, room / 3);
+    // The first column is the sign of the cut.
+    let tail = text::truncate_start(&line[head.len()..], room - text::width(head) + 1);
+    let tail = tail.trim_start_matches('…');
+    let hidden = length - head.chars().count() - tail.chars().count();
+    format!("{head}{}{tail}", count(hidden))
+}
+
 pub(super) fn more_lines(count: usize) -> Row {
     let count = text::counted(grouped(count), "line", "lines");
     Row::plain(format!("… +{count}"), Token::Warning)
@@ -38,4 +56,28 @@ pub(super) fn window(body: &Painted, room: usize) -> (usize, usize) {
     let shown = body.rows.len().min(room.max(1));
     let first = (body.focus + 1).saturating_sub(shown);
     (first.min(body.rows.len() - shown), shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_pattern_shows_both_ends() {
+        let file = format!("write(src/{}file_one.txt)", "deep/".repeat(20));
+        let folder = format!("write(src/{}*)", "deep/".repeat(20));
+        assert_eq!(
+            cut_middle(&file, 40),
+            "write(src/d…+89…deep/deep/file_one.txt)"
+        );
+        assert_eq!(
+            cut_middle(&folder, 40),
+            "write(src/d…+78…/deep/deep/deep/deep/*)"
+        );
+        assert_eq!(cut_middle("write(a)", 8), "write(a)");
+        for columns in 0..60 {
+            let cut = cut_middle(&file, columns);
+            assert!(text::width(&cut) <= columns.max(7), "{columns}: {cut}");
+        }
+    }
 }

@@ -9,7 +9,21 @@ use crate::command::{Category, Command};
 pub(in crate::questions) enum Guard {
     /// Typed text goes to the editor, and the question waits.
     Editor(Duration),
+    /// The user has just answered another question: a `y`, an `n` and `enter` count after `ready`, other text goes to
+    /// the editor until `text` is over.
+    Answered {
+        ready: Duration,
+        text: Duration,
+    },
     Ignore(Duration),
+}
+
+impl Guard {
+    pub(super) fn time(self) -> Duration {
+        match self {
+            Self::Editor(time) | Self::Ignore(time) | Self::Answered { ready: time, .. } => time,
+        }
+    }
 }
 
 /// Whether a command has nothing to do with the question and works while it is open.

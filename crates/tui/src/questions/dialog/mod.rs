@@ -63,6 +63,8 @@ pub(super) struct Dialog {
     guard: Option<Guard>,
     /// When the guard ends: it begins on the screen.
     ready: Option<Instant>,
+    /// Until then, typed text other than an answer goes to the editor.
+    text_until: Option<Instant>,
     /// Text that was written before `esc` returned to the choices.
     left: Option<Box<Write>>,
     /// Rows of the subject at the width they were laid out for.
@@ -132,6 +134,7 @@ impl Dialog {
             shown: false,
             guard: None,
             ready: None,
+            text_until: None,
             left,
             subject: None,
             syntax: Syntax::default(),
@@ -153,10 +156,21 @@ impl Dialog {
         self.shown && (self.guard.is_none() || self.ready.is_some_and(|ready| now >= ready))
     }
 
+    /// Whether typed text is for it.
+    fn takes(&self, text: &str, now: Instant) -> bool {
+        let is_for_editor = self.text_until.is_some_and(|until| now < until);
+        self.is_ready(now) && (!is_for_editor || super::is_letters(text))
+    }
+
     /// Text that comes too early to be an answer.
     fn take_early(&mut self, text: &str, cx: &mut Cx<'_, Action>) {
         self.wait(cx.now);
-        if let Some(Guard::Editor(_)) = self.guard {
+        let is_text = match self.guard {
+            Some(Guard::Editor(_)) => true,
+            Some(Guard::Answered { .. }) => !super::is_letters(text),
+            Some(Guard::Ignore(_)) | None => false,
+        };
+        if is_text {
             self.leave(cx);
             let text = text.to_owned();
             cx.push(Action::SetEditor { text });
@@ -165,9 +179,8 @@ impl Dialog {
 
     /// A key came too early: the dialog takes keys after a pause, so that a key that is pressed again and again answers nothing.
     fn wait(&mut self, now: Instant) {
-        if let (Some(_), Some(Guard::Editor(time) | Guard::Ignore(time))) = (self.ready, self.guard)
-        {
-            self.ready = Some(now + time);
+        if let (Some(_), Some(guard)) = (self.ready, self.guard) {
+            self.ready = Some(now + guard.time());
         }
     }
 
@@ -342,8 +355,12 @@ fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -> Vec<Row> 
                 _ => None,
             };
             command_rows(&marked(call.unwrap_or(command)), inner, &mut rows);
-            let place = format!("  in {}", one_line(cwd, usize::MAX));
-            rows.push(Row::plain(place, Token::Muted));
+            // Complete: where a command runs decides what it does.
+            let first = [Span::new("  in ", Token::Muted)];
+            let rest = [Span::new("     ", Token::Muted)];
+            let cwd = one_line(cwd, usize::MAX);
+            let wrap = Wrap::new(inner).hanging(&first, &rest);
+            wrap.text(&cwd, Token::Muted, &mut rows);
         }
         Some(Subject::Diff { path, diff }) => {
             let (added, removed) = diff::counts(diff);
@@ -415,8 +432,11 @@ impl Component<Command, Action> for Dialog {
 
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.shown = true;
-        if let (None, Some(Guard::Editor(time) | Guard::Ignore(time))) = (self.ready, self.guard) {
-            self.ready = Some(view.now + time);
+        if let (None, Some(guard)) = (self.ready, self.guard) {
+            self.ready = Some(view.now + guard.time());
+            if let Guard::Answered { text, .. } = guard {
+                self.text_until = Some(view.now + text);
+            }
         }
         let width = docked(area, WIDTH, 1).width;
         // An empty column on each side.
@@ -472,7 +492,7 @@ impl Component<Command, Action> for Dialog {
         let Some(character) = key.typed() else {
             return Handled::Yes;
         };
-        if self.is_ready(cx.now) {
+        if self.takes(character.encode_utf8(&mut [0; 4]), cx.now) {
             let step = match &mut self.body {
                 Body::Choose(choose) => choose.on_typed(character, &self.question),
                 Body::Write(write) => write.insert(character.encode_utf8(&mut [0; 4])),
@@ -486,7 +506,7 @@ impl Component<Command, Action> for Dialog {
     }
 
     fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
-        if self.is_ready(cx.now) {
+        if self.takes(text, cx.now) {
             match &mut self.body {
                 Body::Choose(_) => {}
                 Body::Write(write) => drop(write.insert(text)),
@@ -505,7 +525,7 @@ impl Component<Command, Action> for Dialog {
                 return Handled::Yes;
             }
             // The user opens it.
-            Command::Answer => self.guard = None,
+            Command::Answer => (self.guard, self.text_until) = (None, None),
             _ if guard::passes(command) => cx.push(Action::Run(command)),
             _ if !self.is_ready(cx.now) => self.wait(cx.now),
             Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
