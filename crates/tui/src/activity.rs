@@ -225,7 +225,7 @@ impl Activity {
     }
 
     /// Shows what another press of the same key does.
-    pub(crate) fn arm(&mut self, text: impl Into<String>, now: Instant) {
+    pub(crate) fn arm(&mut self, text: &str, now: Instant) {
         self.toast(text, false, now);
         if let Some(toast) = &mut self.toast {
             toast.is_armed = true;

@@ -1,10 +1,12 @@
 //! The screen during a run: queues, interrupts, retries.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use osier_llm::TurnStatus;
 use osier_llm::scripted::{Gate, Script};
 use osier_protocol::Event;
+use osier_session::SessionChoice;
 use osier_settings::Settings;
 use osier_term::input::InputEvent;
 use osier_tui::Effect;
@@ -298,4 +300,56 @@ async fn each_turn_ends_with_its_model_duration_and_tools() {
         screen.conversation(),
         "▌ run\n\n● bash echo one\n  one\n\n● bash echo two\n  two\n\n  Both ran.\n\n▌ again\n\n  Nothing to run."
     );
+}
+
+/// The files below `folder`.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let below = paths.flat_map(|path| match path.is_dir() {
+        true => files_below(&path),
+        false => vec![path],
+    });
+    below.collect()
+}
+
+#[tokio::test]
+async fn calls_that_a_crash_cut_off_say_so() {
+    let script = || {
+        Script::new()
+            .turn(|turn| {
+                turn.tool("bash", json!({"command": "echo one"}))
+                    .tool("bash", json!({"command": "echo two"}))
+            })
+            .turn(|turn| turn.text("Done."))
+    };
+    let mut first = Screen::new(80, 24).script(script()).start().await;
+    first.send("run it").settled().await;
+    let again = Screen::new(80, 24)
+        .script(Script::always("Again."))
+        .session(SessionChoice::Continue)
+        .with_files_of(&first);
+    let sessions = files_below(&first.home());
+    first.close().await;
+    // The file ends with the calls, as after a kill.
+    let is_session = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    let with_calls = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut lines = text.lines();
+        let calls = lines.position(|line| line.contains("echo two"))?;
+        let lines: Vec<&str> = text.lines().take(calls + 1).collect();
+        std::fs::write(path, format!("{}\n", lines.join("\n"))).unwrap();
+        Some(())
+    };
+    let cut = sessions.into_iter().filter(is_session);
+    assert_eq!(cut.filter_map(with_calls).count(), 1);
+    let mut screen = again.start().await;
+    let expected = "▌ run it\n\n\
+        ■ bash echo one · interrupted\n\n\
+        ■ bash echo two · interrupted\n\n\
+        ! the calls above were interrupted: /retry to continue";
+    assert_eq!(screen.conversation(), expected);
+    screen.send("/retry").settled().await;
+    let shown = screen.conversation();
+    assert_eq!(shown, format!("{expected}\n\n  Again."));
 }

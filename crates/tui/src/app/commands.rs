@@ -188,7 +188,7 @@ impl App {
                 let keys = self.keymap.keys_for("global", Command::Interrupt);
                 if let Some(key) = keys.first() {
                     let text = format!("{key} again to go back to an earlier prompt");
-                    self.activity.arm(text, now);
+                    self.activity.arm(&text, now);
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::cell::Body;
+use super::cell::{Body, Cell};
 use super::pages::PageResult;
 use super::shell::ShellCell;
 use super::strip::{SWITCHED, Strip};
@@ -16,6 +16,9 @@ use serde_json::Value;
 
 /// The number of recent cells that are searched for the call of a new result.
 const RECENT: usize = 256;
+
+/// Below calls that have no result because osier was killed.
+const INTERRUPTED: &str = "the calls above were interrupted: /retry to continue";
 
 impl Transcript {
     /// Applies an event; returns whether anything visible may have changed.
@@ -218,6 +221,9 @@ impl Transcript {
         let reported = std::mem::take(&mut self.near.cells);
         let keep = !std::mem::replace(&mut self.opened, true);
         self.near = Strip::of(messages, !at_start);
+        if self.near.cells.last().is_some_and(is_interrupted) {
+            self.notice(Severity::Warning, INTERRUPTED);
+        }
         self.unmark();
         self.away = None;
         self.asked = None;
@@ -463,10 +469,40 @@ impl Transcript {
         if let Some(place) = self.near.calls.get(call_id) {
             return *place;
         }
+        if let Some(place) = self.join_call(call_id) {
+            return place;
+        }
         let cell = ToolCell::streaming(call_id.to_owned(), name.to_owned());
         let place = self.near.push(Body::Tool(Box::new(cell)));
         self.near.calls.insert(call_id.to_owned(), place);
         place
+    }
+
+    /// A call of a stored message that runs: the client joined during the run. The calls behind it wait for it.
+    fn join_call(&mut self, call_id: &str) -> Option<usize> {
+        let cells = &self.near.cells;
+        let is_it = |cell: &Cell| cell.is_call(call_id) && is_interrupted(cell);
+        let back = cells.iter().rev().take(RECENT).position(is_it)?;
+        let place = cells.len() - 1 - back;
+        let entry = cells[place].entry.clone();
+        for at in place..cells.len() {
+            let cell = &self.near.cells[at];
+            if let (true, Body::Tool(tool)) = (cell.entry == entry, &cell.body)
+                && tool.phase == Phase::Interrupted
+            {
+                let id = tool.call_id.clone();
+                self.near
+                    .change_tool(at, |tool| tool.phase = Phase::Streaming);
+                self.near.calls.insert(id, at);
+            }
+        }
+        let mut behind = self.near.cells.iter().skip(place);
+        let is_hint =
+            |cell: &Cell| matches!(&cell.body, Body::Notice(notice) if notice.text == INTERRUPTED);
+        if let Some(hint) = behind.position(is_hint) {
+            self.remove(place + hint);
+        }
+        Some(place)
     }
 
     /// The screen of the terminal is shown in the cell of the newest call about it.
@@ -515,4 +551,8 @@ impl Transcript {
         }
         true
     }
+}
+
+fn is_interrupted(cell: &Cell) -> bool {
+    matches!(&cell.body, Body::Tool(tool) if tool.phase == Phase::Interrupted)
 }

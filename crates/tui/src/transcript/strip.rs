@@ -9,7 +9,7 @@ use crate::styled_lines::stored_rows;
 
 use super::cell::{Body, Cell};
 use super::shell::ShellCell;
-use super::tool::ToolCell;
+use super::tool::{Phase, ToolCell};
 use super::turn::Turn;
 use osier_agent::{AgentMessage, Notice, Severity};
 use osier_base::clock;
@@ -60,7 +60,10 @@ impl Strip {
             }
             strip.add_stored(stored);
         }
-        strip.calls.clear();
+        // A page ends with the results of its calls.
+        for (_, place) in std::mem::take(&mut strip.calls) {
+            strip.change_tool(place, |cell| cell.phase = Phase::Interrupted);
+        }
         strip
     }
 

@@ -12,6 +12,9 @@ use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
 
+/// How a call ended that has no result of its own.
+const INTERRUPTED: &str = "interrupted";
+
 impl ToolCell {
     pub(super) fn header_rows(
         &self,
@@ -74,6 +77,7 @@ impl ToolCell {
         let state = match &self.phase {
             Phase::Streaming => "streaming".to_owned(),
             Phase::Running => "running".to_owned(),
+            Phase::Interrupted => INTERRUPTED.to_owned(),
             Phase::Done(result) => {
                 let is_named = matches!(
                     result.status,
@@ -105,6 +109,7 @@ impl ToolCell {
         match &self.phase {
             Phase::Streaming => ("○ ", Token::Muted),
             Phase::Running => ("◐ ", Token::Working),
+            Phase::Interrupted => ("■ ", Token::Warning),
             Phase::Done(result) => match &result.status {
                 ToolStatus::Success => ("● ", Token::Success),
                 ToolStatus::Aborted | ToolStatus::Denied { .. } => ("■ ", Token::Warning),
@@ -136,13 +141,15 @@ impl ToolCell {
 
     /// Duration and how it ended, once it has.
     fn ending(&self) -> Option<String> {
-        let Phase::Done(result) = &self.phase else {
-            return None;
+        let result = match &self.phase {
+            Phase::Done(result) => result,
+            Phase::Interrupted => return Some(INTERRUPTED.to_owned()),
+            Phase::Streaming | Phase::Running => return None,
         };
         let mut parts = Vec::new();
         match &result.status {
             ToolStatus::Success => {}
-            ToolStatus::Aborted => parts.push("interrupted".to_owned()),
+            ToolStatus::Aborted => parts.push(INTERRUPTED.to_owned()),
             ToolStatus::Denied { .. } => parts.push("denied".to_owned()),
             ToolStatus::Timeout { timeout_ms } => {
                 parts.push(format!(

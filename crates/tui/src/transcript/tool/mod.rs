@@ -43,6 +43,8 @@ pub(crate) enum Phase {
     /// Its arguments stream in.
     Streaming,
     Running,
+    /// It has no result, and nothing runs: osier was killed.
+    Interrupted,
     Done(Arc<ToolResultMessage>),
 }
 
@@ -112,7 +114,7 @@ impl ToolCell {
                 });
                 text.sum::<usize>() + weight_of(&result.details)
             }
-            Phase::Streaming | Phase::Running => 0,
+            Phase::Streaming | Phase::Running | Phase::Interrupted => 0,
         };
         result + self.raw.len() + weight_of(&self.arguments)
     }
@@ -149,7 +151,9 @@ impl ToolCell {
                 Some(patch) => Cow::Borrowed(patch),
                 None => result_text(result),
             },
-            Phase::Streaming | Phase::Running => Cow::Borrowed(&self.live.text),
+            Phase::Streaming | Phase::Running | Phase::Interrupted => {
+                Cow::Borrowed(&self.live.text)
+            }
         }
     }
 
@@ -180,7 +184,7 @@ impl ToolCell {
     pub(super) fn pictures(&self) -> impl Iterator<Item = &str> {
         let content = match &self.phase {
             Phase::Done(result) => result.result.content.as_slice(),
-            Phase::Streaming | Phase::Running => &[],
+            Phase::Streaming | Phase::Running | Phase::Interrupted => &[],
         };
         content.iter().filter_map(|block| match block {
             ContentBlock::Image { data, .. } => Some(data.as_str()),
@@ -211,7 +215,7 @@ impl ToolCell {
         }
         let body_width = width;
         match &self.phase {
-            Phase::Streaming => {}
+            Phase::Streaming | Phase::Interrupted => {}
             Phase::Running => {
                 rows.extend(task::rows(&self.nested, width, expanded));
                 let live = Painted::from(&self.live);
