@@ -1,4 +1,4 @@
-//! Copies text through the desktop clipboard, the terminal (OSC 52, which also works over SSH), or
+//! Copies text through the desktop clipboard, tmux, the terminal (OSC 52, which also works over SSH), or
 //! into a file. A terminal never confirms OSC 52, so the result names the route and does not claim
 //! success.
 
@@ -14,6 +14,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::terminal::{TerminalHost, TerminalKind};
+use osier_base::process::run_quietly;
 
 /// Maximum number of text bytes sent by OSC 52. Common terminals and tmux silently drop a sequence
 /// of more than about 74,000 characters.
@@ -21,6 +22,8 @@ const OSC52_LIMIT: usize = 55_000;
 
 /// How long to wait for the desktop clipboard.
 const DESKTOP_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long to wait for tmux.
+const TMUX_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How the text was copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +32,12 @@ pub enum Route {
     Desktop,
     /// OSC 52, sent to the terminal.
     Terminal,
-    /// OSC 52, sent to tmux, which stores it in its paste buffer and may forward it.
+    /// The paste buffer of tmux, which also sends it to its terminal.
     Tmux,
+    /// The paste buffer of tmux alone.
+    TmuxBuffer,
+    /// OSC 52, sent to tmux, which drops it unless it is configured to take it.
+    ThroughTmux,
     File(PathBuf),
 }
 
@@ -39,7 +46,19 @@ impl fmt::Display for Route {
         match self {
             Self::Desktop => write!(out, "copied to the clipboard"),
             Self::Terminal => write!(out, "sent to the terminal's clipboard"),
-            Self::Tmux => write!(out, "sent to tmux and the terminal's clipboard"),
+            Self::Tmux => {
+                write!(
+                    out,
+                    "copied to the tmux buffer and sent to the terminal's clipboard"
+                )
+            }
+            Self::TmuxBuffer => write!(out, "copied to the tmux buffer"),
+            Self::ThroughTmux => {
+                write!(
+                    out,
+                    "sent to tmux, which ignores it unless `set-clipboard` is `on`"
+                )
+            }
             Self::File(path) => write!(out, "written to {}", path.display()),
         }
     }
@@ -72,6 +91,8 @@ pub struct Clipboard {
     native: bool,
     host: TerminalHost,
     control_strings: bool,
+    /// The program and its first arguments.
+    tmux: Option<Vec<String>>,
     file: PathBuf,
     /// Created on first use and kept open: on X11 and Wayland the clipboard content lives in this
     /// process.
@@ -97,9 +118,17 @@ impl Clipboard {
             native: display && !kind.remote,
             host: kind.host,
             control_strings: kind.has_strings(),
+            tmux: None,
             file,
             desktop: Arc::default(),
         }
+    }
+
+    /// Copies with this command of tmux: `$TMUX` names its server.
+    #[must_use]
+    pub fn with_tmux(mut self, command: &[&str]) -> Self {
+        self.tmux = Some(command.iter().map(|&word| word.to_owned()).collect());
+        self
     }
 
     /// Copies `text` by the first route that works.
@@ -113,9 +142,13 @@ impl Clipboard {
                 bytes: Vec::new(),
             });
         }
+        if let Some(route) = self.copy_to_tmux(text).await {
+            let bytes = Vec::new();
+            return Ok(CopyResult { route, bytes });
+        }
         if let Some(bytes) = osc52(text).filter(|_| self.control_strings) {
             let route = if self.host == TerminalHost::Tmux {
-                Route::Tmux
+                Route::ThroughTmux
             } else {
                 Route::Terminal
             };
@@ -151,6 +184,24 @@ impl Clipboard {
             .await
             .ok()?
             .ok()?
+    }
+
+    /// Has tmux take the text, because it drops OSC 52 of programs by default. Before tmux 3.2 it cannot send the text
+    /// to its terminal, and terminals drop a long one.
+    async fn copy_to_tmux(&self, text: &str) -> Option<Route> {
+        let (program, words) = self.tmux.as_deref()?.split_first()?;
+        let load = async |arguments: &[&str]| {
+            let words = words.iter().map(String::as_str);
+            let words = words.chain(arguments.iter().copied());
+            let ran = run_quietly(program, words, Some(text.as_bytes()), TMUX_TIMEOUT).await;
+            ran.is_ok_and(|output| output.exit.is_success())
+        };
+        if text.len() <= OSC52_LIMIT && load(&["load-buffer", "-w", "-"]).await {
+            return Some(Route::Tmux);
+        }
+        load(&["load-buffer", "-"])
+            .await
+            .then_some(Route::TmuxBuffer)
     }
 
     /// Runs on a blocking thread because a display server may answer late or never.
@@ -219,7 +270,7 @@ mod tests {
             (
                 TerminalHost::Tmux,
                 "hi",
-                Route::Tmux,
+                Route::ThroughTmux,
                 "\x1b]52;c;aGk=\x1b\\",
             ),
             (TerminalHost::Console, "hi", Route::File(file.clone()), ""),
@@ -236,5 +287,49 @@ mod tests {
             clipboard.copy("").await,
             Err(ClipboardError::Empty)
         ));
+    }
+
+    /// A script in the place of tmux, which knows `-w` or not.
+    #[tokio::test]
+    async fn tmux_takes_the_text_itself() {
+        let directory = TempDir::new().unwrap();
+        let (program, taken) = (
+            directory.path().join("tmux"),
+            directory.path().join("taken"),
+        );
+        let kind = TerminalKind {
+            host: TerminalHost::Tmux,
+            ..TerminalKind::default()
+        };
+        let long = "x".repeat(OSC52_LIMIT + 1);
+        let fails = "exit 1";
+        let knows = "cat >\"${0%/*}/taken\"; echo \"$*\" >>\"${0%/*}/taken\"";
+        let old = format!("[ \"$2\" = - ] || exit 1\n{knows}");
+        for (script, text, route, expected) in [
+            (knows, "hi", Route::Tmux, "hiload-buffer -w -\n".to_owned()),
+            (
+                &old,
+                "hi",
+                Route::TmuxBuffer,
+                "hiload-buffer -\n".to_owned(),
+            ),
+            (
+                knows,
+                &long,
+                Route::TmuxBuffer,
+                format!("{long}load-buffer -\n"),
+            ),
+            (fails, "hi", Route::ThroughTmux, String::new()),
+        ] {
+            std::fs::write(&taken, "").unwrap();
+            std::fs::write(&program, script).unwrap();
+            let file = directory.path().join("copied.txt");
+            let clipboard = Clipboard::new(&kind, false, file);
+            let clipboard = clipboard.with_tmux(&["sh", program.to_str().unwrap()]);
+            let copied = clipboard.copy(text).await.unwrap();
+            assert_eq!(copied.route, route);
+            assert_eq!(std::fs::read_to_string(&taken).unwrap(), expected);
+            assert_eq!(copied.bytes.is_empty(), route != Route::ThroughTmux);
+        }
     }
 }

@@ -333,9 +333,12 @@ fn clipboard(kind: &TerminalKind, context: &DoctorContext<'_>) -> Check {
             ),
             "use a terminal or tmux with OSC 52 support",
         ),
+        TerminalHost::Tmux if context.environment.contains_key("TMUX") => {
+            passed(name, "tmux buffer; tmux sends it to the terminal")
+        }
         TerminalHost::Tmux => warning(
             name,
-            "tmux buffer, and the terminal through OSC 52",
+            "tmux through OSC 52",
             "if copying fails, add `set -g set-clipboard on` to ~/.tmux.conf",
         ),
         TerminalHost::Emulator => passed(
@@ -553,7 +556,7 @@ mod tests {
         assert_eq!(exit, Exit::Success, "{text}");
         for line in [
             "extended-keys on",
-            "set-clipboard on",
+            "tmux buffer; tmux sends it to the terminal",
             "keys for anthropic",
             "ok model      anthropic/x",
             "ok files ",

@@ -135,7 +135,14 @@ async fn run_with(
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| options.environment.contains_key(*name));
-    let clipboard = Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
+    let mut clipboard = Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
+    if options
+        .environment
+        .get("TMUX")
+        .is_some_and(|server| !server.is_empty())
+    {
+        clipboard = clipboard.with_tmux(&["tmux"]);
+    }
     // Before the size is read: a resize from here on is not missed.
     let signals = Signals::listen().context("cannot listen for signals")?;
     let (terminal, input) = Terminal::enter(kind, terminal_options)?;
