@@ -470,3 +470,18 @@ async fn double_click_selects_a_word() {
     screen.type_text("|");
     assert_eq!(screen.editor(), "some w|ords here");
 }
+
+#[tokio::test]
+async fn a_long_line_that_was_pasted_comes_back_as_a_chip() {
+    let mut screen = Screen::new(80, 24)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    let line = "a long line ".repeat(275);
+    screen.paste(line.trim_end());
+    assert_eq!(screen.editor(), "[paste #1 3299 chars]");
+    screen.press("enter").settled().await;
+    screen.press("up");
+    assert_eq!(screen.editor(), "[paste #2 3299 chars]");
+    assert_eq!(screen.app.prompt.editor.text(), line.trim_end());
+}

@@ -24,6 +24,8 @@ pub struct Editor {
 
 /// Lines of a prompt that the history returns as a placeholder.
 const LONG_PROMPT: usize = 50;
+/// Characters of a prompt that the history returns as a placeholder.
+const LONG_TEXT: usize = 2000;
 
 impl Editor {
     pub fn new() -> Self {
@@ -174,7 +176,7 @@ impl Editor {
         };
         let Some(text) = shown else { return false };
         self.set_text(&text);
-        if text.lines().count() > LONG_PROMPT {
+        if text.lines().count() > LONG_PROMPT || text.chars().count() > LONG_TEXT {
             // A placeholder, as it was when it was pasted.
             self.area.set_text("");
             self.area.paste(&text);
