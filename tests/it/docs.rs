@@ -86,3 +86,19 @@ fn every_link_has_a_target() {
     }
     assert_eq!(broken, Vec::<String>::new());
 }
+
+/// Without it, some viewers join the spaces of a row.
+#[test]
+fn pictures_preserve_spaces() {
+    let pictures = fs::read_dir(root().join("docs/pictures")).unwrap();
+    let paths = pictures.map(|picture| picture.unwrap().path());
+    let drawn: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "svg"))
+        .collect();
+    assert!(drawn.len() > 100, "the pictures were not found");
+    let faults: Vec<&PathBuf> = drawn
+        .iter()
+        .filter(|path| !read(path).contains(r#" xml:space="preserve""#))
+        .collect();
+    assert_eq!(faults, Vec::<&PathBuf>::new());
+}
