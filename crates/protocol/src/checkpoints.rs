@@ -69,6 +69,9 @@ pub struct Reviewed {
     pub rejected: bool,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub comment: String,
+    /// The lines have changed since the review.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outdated: bool,
 }
 
 /// A recorded state of the files.

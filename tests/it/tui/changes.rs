@@ -140,33 +140,70 @@ async fn review_that_is_not_sent_stays_with_its_range() {
 }
 
 #[tokio::test]
-async fn comment_stays_when_its_lines_have_changed() {
-    let mut screen = Screen::new(100, 20).script(script()).start().await;
+async fn review_of_lines_that_changed_is_outdated_until_it_is_sent() {
+    let reviewed = script().turn(|turn| turn.text("Understood."));
+    let mut screen = Screen::new(100, 30).script(reviewed).start().await;
     screen.send("make").settled().await;
     screen.send("change").settled().await;
     screen.send("/diff last").shows("2 files changed").await;
     screen.press("tab").shows("LINE 3").await;
-    screen.press("c").type_text("why so loud?").press("enter");
-    screen.shows("1 comment").await;
+    screen.press("x c").type_text("why fifty?").press("enter");
+    screen.shows("1 rejected · 1 comment").await;
     screen.press("esc");
-    let file = screen.work().join("long.txt");
-    let before = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, before.replace("LINE 3", "Line three")).unwrap();
-    screen.send("/diff last").shows("1 outdated").await;
-    let shown = screen.screen();
-    assert!(shown.contains("1 comment · 1 outdated"), "{shown}");
-    let outdated = "outdated, the lines in long.txt have changed: comment “why so loud?”";
-    assert!(shown.contains(outdated), "{shown}");
-    // The lines are as they were.
+    let path = screen.work().join("long.txt");
+    let before = std::fs::read_to_string(&path).unwrap();
+    let after = before
+        .replace("LINE 3", "third")
+        .replace("line fifty", "50");
+    std::fs::write(&path, after).unwrap();
+    let outdated = "1 rejected · 1 comment · 2 outdated";
+    screen.send("/diff last").shows(outdated).await;
+    screen.press("tab").shows("third").await;
+    screen.press("] ]").shows("outdated rejection").await;
+    insta::assert_snapshot!("review_outdated", screen.styled());
+    screen.press("]").shows("comment: why fifty?").await;
+    // The changes of before are not outdated.
     screen.press("esc");
-    std::fs::write(&file, before).unwrap();
+    std::fs::write(&path, before).unwrap();
     screen.send("/diff last").shows("2 files changed").await;
-    screen.press("tab").shows("LINE 3").await;
-    let shown = screen.screen();
-    assert!(
-        shown.contains("· 1 comment ") && !shown.contains("1 outdated"),
-        "{shown}"
-    );
+    assert!(!screen.row(0).contains("outdated"), "{}", screen.screen());
+    screen.press("esc");
+    // Also without any change.
+    let original = std::fs::read_to_string(&path).unwrap();
+    let original = original.replace("LINE 3", "line 3");
+    let original = original.replace("line fifty", "line 50");
+    std::fs::write(&path, original).unwrap();
+    screen.send("/diff last").shows(outdated).await;
+    screen.press("tab").shows("outdated rejection").await;
+    screen.press("a").hides("outdated rejection").await;
+    screen.press("S").shows("Understood.").await;
+    screen.settled().await;
+    let request = screen.provider.last_request().unwrap();
+    let sent = format!("{:?}", request.context.messages);
+    let expected = "I have comments on these changes; the lines have changed since then:\\n\\nlong.txt: why fifty?";
+    assert!(sent.contains(expected), "{sent}");
+}
+
+#[tokio::test]
+async fn the_open_file_is_named_in_full_on_wide_screens() {
+    let path = |name: &str| format!("crates/tui/src/{name}/dialog/with/a/long/path/choose.rs");
+    let write = |name: &str| json!({"file_path": path(name), "content": "fn a() {}\n"});
+    let script = Script::new()
+        .turn(|turn| {
+            turn.tool("write", write("questions"))
+                .tool("write", write("sessions"))
+        })
+        .turn(|turn| turn.text("Made."));
+    let mut screen = Screen::new(100, 20).script(script).start().await;
+    screen.send("make").settled().await;
+    screen.send("/diff").shows("2 files changed").await;
+    screen.shows(&path("questions")).await;
+    assert!(!screen.screen().contains(&path("sessions")));
+    screen.press("tab").shows(&path("sessions")).await;
+    assert!(!screen.screen().contains(&path("questions")));
+    // The list has room for both.
+    screen.resize(220, 20).shows(&path("questions")).await;
+    assert!(screen.screen().contains(&path("sessions")));
 }
 
 #[tokio::test]

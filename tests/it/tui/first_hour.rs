@@ -138,3 +138,13 @@ async fn switch_of_the_model_is_marked_in_the_conversation() {
         .await;
     assert!(!screen.screen().contains("to acme/anvil"));
 }
+
+#[tokio::test]
+async fn answering_without_a_question_says_so() {
+    let mut screen = Screen::new(80, 24).start().await;
+    let text = "no question is waiting for an answer";
+    screen.send("/answer").shows(text).await;
+    screen.advance(std::time::Duration::from_secs(5));
+    screen.hides(text).await;
+    screen.press("alt+a").shows(text).await;
+}

@@ -74,11 +74,13 @@ fn message(pieces: &[Reviewed], left: &[Unrestored]) -> Option<String> {
     let mut taken = String::new();
     let mut others = String::new();
     let mut comments = String::new();
+    let mut outdated = String::new();
     for piece in pieces {
         let to = match (piece.rejected, stayed(piece)) {
             (true, None) => &mut taken,
             (true, Some(_)) => &mut others,
             (false, _) if piece.comment.is_empty() => continue,
+            (false, _) if piece.outdated => &mut outdated,
             (false, _) => &mut comments,
         };
         let _ = write!(to, "\n{}", piece.path);
@@ -103,6 +105,10 @@ fn message(pieces: &[Reviewed], left: &[Unrestored]) -> Option<String> {
         (
             "I have comments on these changes, which are still in the files:",
             comments,
+        ),
+        (
+            "I have comments on these changes; the lines have changed since then:",
+            outdated,
         ),
     ];
     let mut text = String::from("I reviewed the changes.\n");
@@ -131,6 +137,7 @@ mod tests {
             hunk: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
             rejected,
             comment: comment.to_owned(),
+            outdated: path == "e",
         };
         assert_eq!(message(&[piece("a", false, "")], &[]), None);
         let left = [Unrestored {
@@ -142,6 +149,7 @@ mod tests {
             piece("b", false, "say why"),
             piece("c", true, ""),
             piece("d", false, ""),
+            piece("e", false, "too long"),
         ];
         let diff = "```diff\n@@ -1 +1 @@\n-a\n+b\n```";
         assert_eq!(
@@ -153,7 +161,9 @@ mod tests {
                  I rejected these changes; they could not be reverted and are still in the files:\n\n\
                  c (it has changed since then)\n{diff}\n\n\
                  I have comments on these changes, which are still in the files:\n\n\
-                 b: say why\n{diff}"
+                 b: say why\n{diff}\n\n\
+                 I have comments on these changes; the lines have changed since then:\n\n\
+                 e: too long\n{diff}"
             )
         );
     }

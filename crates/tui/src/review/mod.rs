@@ -154,7 +154,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// Opens the overlay with a review, or updates the open one; returns the review if it is not shown.
+    /// Opens the overlay with a review, or updates the open one; returns the review if there is nothing to show.
     fn show(
         &self,
         review: Review,
@@ -172,7 +172,8 @@ impl Shown<'_> {
         let before = diff_view(overlays);
         let continues = before.is_some();
         let had_git = before.is_some_and(|view| view.has_git());
-        if continues || known && !files.is_empty() {
+        let has_something = !files.is_empty() || !review.pieces().is_empty();
+        if continues || known && has_something {
             let compares_with_git = known && *range == DiffRange::Head;
             let has_git = had_git || compares_with_git || has_branch;
             let mut view = DiffView::new(range.clone(), has_git, files.to_vec(), review);
@@ -180,9 +181,6 @@ impl Shown<'_> {
                 view = view.continuing(before);
             }
             view.problems = Problems::of(servers);
-            if let Some(text) = view.review().outdated() {
-                outbox.toast(text, true);
-            }
             overlays.remove(ID);
             overlays.push_modal(ID, view);
             return None;
@@ -194,7 +192,7 @@ impl Shown<'_> {
             format!("no file changes were recorded {}", title(range))
         };
         outbox.toast(text, !known);
-        (!review.is_empty()).then_some(review)
+        (!known).then_some(review)
     }
 }
 
@@ -212,6 +210,7 @@ mod tests {
             hunk: "@@".to_owned(),
             rejected: true,
             comment: String::new(),
+            outdated: false,
         }]
     }
 

@@ -1,7 +1,7 @@
 //! The review of changes: accepted, rejected, commented. Stored by the text of the change, so that it applies when
-//! the files are loaded again.
+//! the files are loaded again. A review whose change is gone is outdated; it stays until it is sent or cleared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::Command;
 use osier_base::text;
@@ -21,22 +21,22 @@ const MARK: &str = " comment: ";
 pub(super) struct HunkReview {
     pub verdict: Option<Verdict>,
     pub comment: String,
-    /// The lines have changed since.
-    is_outdated: bool,
 }
 
 impl HunkReview {
-    /// The comment as the model gets it.
-    fn sent_comment(&self) -> String {
-        if self.is_outdated && !self.comment.is_empty() {
-            return format!("{} (these lines have changed since)", self.comment);
-        }
-        self.comment.clone()
+    fn is_to_send(&self) -> bool {
+        self.verdict == Some(Verdict::Rejected) || !self.comment.is_empty()
     }
 
-    /// Whether there is something to send.
-    fn is_sent(&self) -> bool {
-        self.verdict == Some(Verdict::Rejected) || !self.comment.is_empty()
+    /// What the review is, where its change is gone.
+    pub(super) fn outdated_title(&self) -> &'static str {
+        match (self.verdict, self.comment.is_empty()) {
+            (Some(Verdict::Rejected), true) => "outdated rejection: these lines have changed since",
+            (Some(Verdict::Rejected), false) => {
+                "outdated rejection with a comment: these lines have changed since"
+            }
+            _ => "outdated comment: these lines have changed since",
+        }
     }
 }
 
@@ -53,12 +53,16 @@ pub(super) struct FileReview {
     rejected: usize,
     /// Comments without a verdict.
     commented: usize,
+    outdated: usize,
     all: usize,
 }
 
 impl FileReview {
     /// What the list of files shows; words where it is read aloud.
     pub(super) fn sign(self, linear: bool) -> (String, Token) {
+        if self.outdated > 0 {
+            return ("outdated".to_owned(), Token::Warning);
+        }
         let reviewed = self.accepted + self.rejected + self.commented;
         if reviewed == 0 {
             return (String::new(), Token::Muted);
@@ -77,11 +81,15 @@ impl FileReview {
     }
 }
 
+/// The path and the text of a change.
+type Key = (String, String);
+
 /// The review in progress.
 #[derive(Debug, Default)]
 pub(super) struct Review {
-    /// By path and text of the change.
-    said: BTreeMap<(String, String), HunkReview>,
+    said: BTreeMap<Key, HunkReview>,
+    /// The reviews whose change is gone.
+    outdated: BTreeSet<Key>,
     /// The comment that is written, and what it is on.
     writing: Option<(LineInput, String, String)>,
 }
@@ -96,10 +104,13 @@ impl Review {
         let mut file = FileReview::default();
         let from = (path.to_owned(), String::new());
         let said = self.said.range(from..);
-        let said = said.take_while(|((other, _), _)| other == path);
-        for (_, said) in said.filter(|(_, said)| !said.is_outdated) {
+        for (key, said) in said.take_while(|((other, _), _)| other == path) {
             if file.all == 0 {
                 file.all = hunks(diff).len();
+            }
+            if self.outdated.contains(key) {
+                file.outdated += 1;
+                continue;
             }
             match said.verdict {
                 Some(Verdict::Accepted) => file.accepted += 1,
@@ -110,7 +121,8 @@ impl Review {
         file
     }
 
-    /// Sets the verdict of a change, or clears it when it is set already; true when the cursor moves on.
+    /// Sets the verdict of a change, or clears it when it is set already; true when the cursor moves on. To accept an
+    /// outdated change clears its review.
     pub(super) fn set_verdict(&mut self, command: Command, path: String, piece: String) -> bool {
         let verdict = match command {
             Command::AcceptHunk => Verdict::Accepted,
@@ -122,54 +134,84 @@ impl Review {
                 return false;
             }
         };
-        let said = self.said.entry((path, piece)).or_default();
+        let key = (path, piece);
+        if verdict == Verdict::Accepted && self.outdated.remove(&key) {
+            self.said.remove(&key);
+            return false;
+        }
+        let said = self.said.entry(key.clone()).or_default();
         let is_new = said.verdict != Some(verdict);
         said.verdict = is_new.then_some(verdict);
+        self.clear_empty(&key);
         is_new
     }
 
-    /// Compares the review with the files of now. What the user has rejected or written stays until it is sent, also if
-    /// its lines have changed.
+    /// A rejected change is reverted at once: there is no rejection to send any more.
+    pub(super) fn set_reverted(&mut self, path: &str, piece: &str) {
+        let key = (path.to_owned(), piece.to_owned());
+        if let Some(said) = self.said.get_mut(&key) {
+            said.verdict = None;
+            self.clear_empty(&key);
+        }
+    }
+
+    /// Forgets the review of a change that says nothing.
+    fn clear_empty(&mut self, key: &Key) {
+        let says_nothing = |said: &HunkReview| *said == HunkReview::default();
+        if self.said.get(key).is_some_and(says_nothing) {
+            self.said.remove(key);
+            self.outdated.remove(key);
+        }
+    }
+
+    /// Compares the reviews with the changes of now. The review of a change that moved moves with it. A rejection or a
+    /// comment whose change is gone is outdated.
     pub(super) fn update(&mut self, files: &[FileDiff]) {
-        let is_there = |path: &str, piece: &str| {
-            let mut same = files.iter().filter(|file| file.change.path == path);
-            same.any(|file| hunks(&file.diff).contains(&piece))
-        };
-        self.said.retain(|(path, piece), said| {
-            said.is_outdated = !is_there(path, piece);
-            !said.is_outdated || said.is_sent()
+        let changes = files.iter().flat_map(|file| {
+            let pieces = hunks(&file.diff).into_iter();
+            pieces.map(|piece| (file.change.path.clone(), piece.to_owned()))
         });
+        let now: BTreeSet<Key> = changes.collect();
+        let written = self.writing.as_ref();
+        let written = written.map(|(_, path, piece)| (path.clone(), piece.clone()));
+        if let Some(key) = written.clone().filter(|key| !now.contains(key)) {
+            self.said.entry(key).or_default();
+        }
+        let gone = self.said.keys().filter(|key| !now.contains(*key)).cloned();
+        let gone: Vec<Key> = gone.collect();
+        self.outdated.clear();
+        for key in gone {
+            let said = self.said.remove(&key).unwrap_or_default();
+            let is_written = written.as_ref() == Some(&key);
+            let same = now.iter().filter(|other| {
+                let is_same = other.0 == key.0 && changed_lines(&other.1) == changed_lines(&key.1);
+                is_same && !self.said.contains_key(*other)
+            });
+            let same: Vec<&Key> = same.collect();
+            if let [moved] = same[..] {
+                if let (true, Some((_, _, piece))) = (is_written, &mut self.writing) {
+                    piece.clone_from(&moved.1);
+                }
+                self.said.insert(moved.clone(), said);
+            } else if is_written || said.is_to_send() {
+                self.outdated.insert(key.clone());
+                self.said.insert(key, said);
+            }
+        }
     }
 
-    /// Forgets the review of a change that the user has reverted.
-    pub(super) fn forget(&mut self, path: &str, piece: &str) {
-        self.said.remove(&(path.to_owned(), piece.to_owned()));
+    /// The changes of a file with an outdated review.
+    pub(super) fn outdated_of(&self, path: &str) -> Vec<&str> {
+        let own = self.outdated.iter().filter(|(of, _)| of == path);
+        own.map(|(_, piece)| piece.as_str()).collect()
     }
 
-    /// Whether nothing would be lost without it.
-    pub(super) fn is_empty(&self) -> bool {
-        self.said.is_empty()
-    }
-
-    /// What is said about lines that have changed since, and what to do.
-    pub(super) fn outdated(&self) -> Option<String> {
-        let outdated: Vec<_> = self
-            .said
+    /// The files with an outdated review.
+    pub(super) fn outdated_files(&self) -> BTreeSet<&str> {
+        self.outdated
             .iter()
-            .filter(|(_, said)| said.is_outdated)
-            .collect();
-        let ((path, _), first) = outdated.first()?;
-        let said = match &*first.comment {
-            "" => "rejection".to_owned(),
-            comment => format!("comment “{}”", text::single_line(comment)),
-        };
-        let more = match outdated.len() - 1 {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        Some(format!(
-            "outdated, the lines in {path} have changed: {said}{more}"
-        ))
+            .map(|(path, _)| path.as_str())
+            .collect()
     }
 
     /// The rejections and comments to send.
@@ -178,7 +220,8 @@ impl Review {
             path: path.clone(),
             hunk: hunk.clone(),
             rejected: said.verdict == Some(Verdict::Rejected),
-            comment: said.sent_comment(),
+            comment: said.comment.clone(),
+            outdated: self.outdated.contains(&(path.clone(), hunk.clone())),
         });
         said.filter(|piece| piece.rejected || !piece.comment.is_empty())
             .collect()
@@ -190,6 +233,7 @@ impl Review {
             hunk: piece.to_owned(),
             rejected: true,
             comment: String::new(),
+            outdated: false,
         }
     }
 
@@ -208,7 +252,7 @@ impl Review {
                 "rejected",
             ),
             (comments, if comments == 1 { "comment" } else { "comments" }),
-            (count(&|said| said.is_outdated), "outdated"),
+            (self.outdated.len(), "outdated"),
         ];
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts = parts.map(|(count, name)| format!("· {count} {name} "));
@@ -247,11 +291,17 @@ impl Review {
         match command {
             Command::Accept | Command::Submit => {
                 if let Some((input, path, piece)) = self.writing.take() {
-                    let said = self.said.entry((path, piece)).or_default();
+                    let key = (path, piece);
+                    let said = self.said.entry(key.clone()).or_default();
                     input.text().trim().clone_into(&mut said.comment);
+                    self.clear_empty(&key);
                 }
             }
-            Command::Cancel | Command::Interrupt | Command::ClearOrExit => self.writing = None,
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                if let Some((_, path, piece)) = self.writing.take() {
+                    self.clear_empty(&(path, piece));
+                }
+            }
             Command::Left => input.left(),
             Command::Right => input.right(),
             Command::LineStart => input.home(),
@@ -276,8 +326,14 @@ pub(super) fn mark(said: &HunkReview) -> (&'static str, Token) {
     }
 }
 
-/// The key hints that fit, from the current bindings; the one that closes the view always.
-pub(super) fn keys(keymap: &Keymap<Command>, width: usize) -> String {
+/// The lines of a change without its header, which has the line numbers.
+fn changed_lines(piece: &str) -> &str {
+    piece.split_once('\n').map_or("", |(_, lines)| lines)
+}
+
+/// The key hints that fit, from the current bindings; the one that closes the view always. An `outdated` review can be
+/// cleared.
+pub(super) fn keys(keymap: &Keymap<Command>, outdated: bool, width: usize) -> String {
     const KEYS: &[(Command, &str)] = &[
         (Command::NextHunk, "change"),
         (Command::NextFile, "file"),
@@ -296,6 +352,10 @@ pub(super) fn keys(keymap: &Keymap<Command>, width: usize) -> String {
         .filter_map(|(command, meaning)| {
             let keys = keymap.keys_for("diff", *command);
             let key = keys.iter().min_by_key(|key| key.len())?;
+            let meaning = match command {
+                Command::AcceptHunk if outdated => "clear",
+                _ => meaning,
+            };
             Some(format!("{key} {meaning}"))
         })
         .collect();
@@ -309,8 +369,6 @@ pub(super) fn keys(keymap: &Keymap<Command>, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    use osier_protocol::{ChangeKind, FileChange};
 
     const DIFF: &str = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n@@ -9 +9 @@\n-c\n+d\n";
 
@@ -344,46 +402,45 @@ mod tests {
         assert_eq!(review.of_file("y", DIFF), FileReview::default());
     }
 
+    fn file(diff: &str) -> Vec<FileDiff> {
+        let change = osier_protocol::FileChange {
+            path: "x".to_owned(),
+            kind: osier_protocol::ChangeKind::Modify,
+            by_hand: false,
+            obstacle: None,
+        };
+        let diff = diff.to_owned();
+        vec![FileDiff {
+            change,
+            from: None,
+            diff,
+        }]
+    }
+
     #[test]
-    fn comments_and_rejections_stay_when_their_lines_have_changed() {
+    fn a_rejection_of_lines_that_changed_is_outdated_until_it_is_cleared() {
         let pieces: Vec<String> = hunks(DIFF).into_iter().map(str::to_owned).collect();
         let mut review = Review::default();
-        let mut write = |place: usize, text: &str| {
-            let piece = pieces[place].clone();
-            review.set_verdict(Command::CommentHunk, "x".to_owned(), piece);
-            assert!(review.write(text));
-            let _ = review.on_command(Command::Accept);
-        };
-        write(0, "why");
-        review.set_verdict(Command::AcceptHunk, "x".to_owned(), pieces[1].clone());
-        let diff = |diff: &str| FileDiff {
-            change: FileChange {
-                path: "x".to_owned(),
-                kind: ChangeKind::Modify,
-                by_hand: false,
-                obstacle: None,
-            },
-            from: None,
-            diff: diff.to_owned(),
-        };
-        let changed = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+other\n";
-        review.update(&[diff(changed)]);
-        assert_eq!(review.summary(), "· 1 comment · 1 outdated ");
-        assert_eq!(review.of_file("x", changed).sign(false).0, "");
-        let outdated = "outdated, the lines in x have changed: comment “why”";
-        assert_eq!(review.outdated().as_deref(), Some(outdated));
-        let sent = Reviewed {
-            path: "x".to_owned(),
-            hunk: pieces[0].clone(),
-            rejected: false,
-            comment: "why (these lines have changed since)".to_owned(),
-        };
-        assert_eq!(review.pieces(), [sent]);
-        // The lines are as they were.
-        review.update(&[diff(DIFF)]);
-        assert_eq!(review.summary(), "· 1 comment ");
-        assert_eq!(review.outdated(), None);
-        review.forget("x", &pieces[0]);
-        assert!(review.is_empty());
+        for (command, piece) in [(Command::AcceptHunk, 0), (Command::RejectHunk, 1)] {
+            review.set_verdict(command, "x".to_owned(), pieces[piece].clone());
+        }
+        // The rejected lines moved, and the accepted ones are gone.
+        let moved = "--- a/x\n+++ b/x\n@@ -19 +19 @@\n-c\n+d\n";
+        review.update(&file(moved));
+        assert_eq!(review.summary(), "· 1 rejected ");
+        assert_eq!(review.pieces()[0].hunk, "@@ -19 +19 @@\n-c\n+d\n");
+        review.update(&file("--- a/x\n+++ b/x\n@@ -19 +19 @@\n-c\n+e\n"));
+        assert_eq!(review.summary(), "· 1 rejected · 1 outdated ");
+        assert!(review.pieces()[0].outdated);
+        assert_eq!(review.of_file("x", DIFF).sign(false).0, "outdated");
+        review.update(&file(moved));
+        assert_eq!(review.summary(), "· 1 rejected ");
+        review.update(&[]);
+        let gone = review.outdated_of("x")[0].to_owned();
+        review.set_verdict(Command::AcceptHunk, "x".to_owned(), gone);
+        assert_eq!(
+            (review.summary(), review.pieces()),
+            (String::new(), Vec::new())
+        );
     }
 }

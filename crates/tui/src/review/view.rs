@@ -10,7 +10,7 @@ use ratatui::layout::{Position, Rect};
 
 pub(super) use self::problems::Problems;
 pub(super) use self::texts::title;
-use self::texts::{first_line, unshown};
+use self::texts::{first_line, unchanged};
 use super::verdicts::{Review, keys};
 use crate::action::Action;
 use crate::command::Command;
@@ -32,7 +32,7 @@ pub(crate) const ID: &str = "diff";
 
 /// From this width on the list is next to the changes.
 const SIDE_BY_SIDE: u16 = 90;
-/// Columns of the list.
+/// Columns of the list at least. It grows with long paths to a third of the screen.
 const LIST: u16 = 34;
 /// From this width on old and new file are side by side, unless the user has switched.
 const TWO_SIDES: u16 = 130;
@@ -45,12 +45,17 @@ pub(super) struct DiffView {
     range: DiffRange,
     /// There is a repository to compare with.
     has_git: bool,
+    /// The changed files, then those that only have outdated reviews.
     files: Vec<FileDiff>,
+    /// How many files are changed.
+    changed: usize,
     /// Added and removed lines, by file.
     counts: Vec<(usize, usize)>,
+    /// Columns that the list needs to show every path in full.
+    widest: u16,
     /// The colours of each file.
     syntax: Vec<Syntax>,
-    /// Colours have come that are not in the rows.
+    /// Colours have come or reviews were set that are not in the rows.
     stale: bool,
     selected: usize,
     /// The change of that file that keys are for.
@@ -84,17 +89,27 @@ impl DiffView {
     pub(super) fn new(
         range: DiffRange,
         has_git: bool,
-        files: Vec<FileDiff>,
+        mut files: Vec<FileDiff>,
         mut review: Review,
     ) -> Self {
         review.update(&files);
-        let counts = files.iter().map(|file| diff::counts(&file.diff)).collect();
+        let changed = files.len();
+        for path in review.outdated_files() {
+            if files.iter().all(|file| file.change.path != path) {
+                files.push(unchanged(path));
+            }
+        }
+        let counts: Vec<(usize, usize)> =
+            files.iter().map(|file| diff::counts(&file.diff)).collect();
+        let widest = rows::widest(&files, &counts);
         let syntax = files.iter().map(|_| Syntax::default()).collect();
         Self {
             range,
             has_git,
             files,
+            changed,
             counts,
+            widest,
             syntax,
             stale: false,
             selected: 0,
@@ -111,19 +126,15 @@ impl DiffView {
         }
     }
 
-    /// Takes new colours into the rows: they are the same rows, and nothing moves.
-    fn colour(&mut self) {
-        let file = self.files.get(self.selected);
-        let (Some(laid), Some(file), true) = (&mut self.laid_out, file, self.stale) else {
+    /// Takes new colours and reviews into the rows.
+    fn refresh_rows(&mut self) {
+        if !std::mem::take(&mut self.stale) {
             return;
-        };
-        self.stale = false;
-        if !file.diff.is_empty() {
-            let syntax = &self.syntax[laid.file];
-            laid.rows =
-                diff::highlighted_rows(&file.diff, laid.width, MOST_ROWS, laid.layout, syntax);
-            let below = self.problems.rows(&file.change.path, laid.width);
-            laid.rows.extend(below);
+        }
+        if let Some(mut laid) = self.laid_out.take() {
+            (laid.rows, laid.hunks) = self.file_rows(laid.file, laid.width, laid.layout);
+            self.hunk = self.hunk.min(laid.hunks.len().saturating_sub(1));
+            self.laid_out = Some(laid);
         }
     }
 
@@ -164,10 +175,26 @@ impl DiffView {
         (self.range.clone(), std::mem::take(&mut self.review))
     }
 
+    /// The changes of a file, then those with an outdated review.
+    fn pieces<'a>(&'a self, file: &'a FileDiff) -> Vec<&'a str> {
+        let mut pieces = hunks(&file.diff);
+        pieces.extend(self.review.outdated_of(&file.change.path));
+        pieces
+    }
+
+    /// Whether the change that keys are for is gone and has a review.
+    fn is_outdated(&self) -> bool {
+        let file = self.files.get(self.selected);
+        file.is_some_and(|file| {
+            let outdated = self.review.outdated_of(&file.change.path);
+            !outdated.is_empty() && self.hunk >= hunks(&file.diff).len()
+        })
+    }
+
     /// The change that keys are for: its file and its text.
     fn current(&self) -> Option<(&str, &str)> {
         let file = self.files.get(self.selected)?;
-        let pieces = hunks(&file.diff);
+        let pieces = self.pieces(file);
         let piece = pieces.get(self.hunk.min(pieces.len().checked_sub(1)?))?;
         Some((&file.change.path, piece))
     }
@@ -252,25 +279,14 @@ impl DiffView {
         let current =
             |laid: &LaidOut| (laid.file, laid.width, laid.layout) == (self.selected, width, layout);
         if self.laid_out.as_ref().is_some_and(current) {
-            self.colour();
+            self.refresh_rows();
             return;
         }
         self.stale = false;
-        let Some(file) = self.files.get(self.selected) else {
+        if self.selected >= self.files.len() {
             return;
-        };
-        let mut rows = if file.diff.is_empty() {
-            vec![Row::plain(format!("  {}", unshown(file)), Token::Muted)]
-        } else {
-            let syntax = &self.syntax[self.selected];
-            diff::highlighted_rows(&file.diff, width, MOST_ROWS, layout, syntax)
-        };
-        rows.extend(self.problems.rows(&file.change.path, width));
-        let begins = |(place, row): (usize, &Row)| {
-            let mark = row.spans.first().map(|span| span.face.token);
-            (place == 0 || mark == Some(Token::DiffHunk)).then_some(place)
-        };
-        let hunks = rows.iter().enumerate().filter_map(begins).collect();
+        }
+        let (rows, hunks) = self.file_rows(self.selected, width, layout);
         let laid = LaidOut {
             file: self.selected,
             width,
@@ -292,10 +308,16 @@ impl Component<Command, Action> for DiffView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.linear = view.theme.marks_selected();
         let wide = area.width >= SIDE_BY_SIDE && self.files.len() > 1;
-        let list = if wide { LIST } else { 0 };
+        let most = LIST.max(area.width / 3);
+        let list = if wide {
+            self.widest.clamp(LIST, most)
+        } else {
+            0
+        };
         let body = area.height.saturating_sub(2);
-        // On a narrow screen the selected file has a line of its own.
-        let named = u16::from(!wide).min(body);
+        // On a narrow screen the selected file has a line of its own, and where the list cuts its path.
+        let is_cut = wide && self.is_cut(usize::from(list - 1));
+        let named = u16::from(!wide || is_cut).min(body);
         self.page = usize::from(body - named).max(1);
         self.lay_out(area.width.saturating_sub(list));
         let last = self.count().saturating_sub(self.page);
@@ -324,6 +346,10 @@ impl Component<Command, Action> for DiffView {
             paint(&rows, at(0, 1, list - 1, body), buffer);
             let bar = vec![Row::plain("│", Token::Border); usize::from(body)];
             paint(&bar, at(list - 1, 1, 1, body), buffer);
+        }
+        if is_cut {
+            let row = self.path_row(usize::from(area.width - list));
+            paint(&[row], at(list, 1, area.width - list, named), buffer);
         } else if named > 0 {
             paint(&[self.named(width)], at(0, 1, area.width, 1), buffer);
         }
@@ -355,8 +381,10 @@ impl Component<Command, Action> for DiffView {
             .current()
             .and_then(|(path, piece)| self.review.of(path, piece));
         let help = match said.filter(|said| !said.comment.is_empty()) {
+            // Its comment is in the rows.
+            _ if self.is_outdated() => keys(view.keymap, true, width),
             Some(said) => format!(" ✎ {}", text::single_line(&said.comment)),
-            None => keys(view.keymap, width),
+            None => keys(view.keymap, false, width),
         };
         let help = text::truncate(&help, width).into_owned();
         paint(&[Row::plain(help, Token::Muted)], line, buffer);
@@ -389,6 +417,7 @@ impl Component<Command, Action> for DiffView {
 
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
         if self.review.is_writing() {
+            self.stale = true;
             return self.review.on_command(command);
         }
         let page = isize::try_from(self.page.saturating_sub(1).max(1)).unwrap_or(1);
@@ -423,6 +452,7 @@ impl Component<Command, Action> for DiffView {
                 if let Some((path, piece)) = self.current() {
                     let (path, piece) = (path.to_owned(), piece.to_owned());
                     let continues = self.review.set_verdict(command, path, piece);
+                    self.stale = true;
                     if continues {
                         self.next_hunk();
                     }
@@ -431,7 +461,8 @@ impl Component<Command, Action> for DiffView {
             Command::RevertHunk => {
                 if let Some((path, piece)) = self.current() {
                     let (path, piece) = (path.to_owned(), piece.to_owned());
-                    self.review.forget(&path, &piece);
+                    self.review.set_reverted(&path, &piece);
+                    self.stale = true;
                     let pieces = vec![Review::rejection(&path, &piece)];
                     let op = CheckpointOp::Review {
                         pieces,

@@ -1,6 +1,6 @@
 //! What the diff view says about ranges and files.
 
-use osier_protocol::{ChangeKind, DiffRange, FileDiff};
+use osier_protocol::{ChangeKind, DiffRange, FileChange, FileDiff};
 
 /// What is compared, as the end of a sentence.
 pub(in crate::review) fn title(range: &DiffRange) -> &'static str {
@@ -10,6 +10,20 @@ pub(in crate::review) fn title(range: &DiffRange) -> &'static str {
         DiffRange::Head => "against HEAD",
         DiffRange::Turn { .. } => "in that turn",
         DiffRange::Between { .. } => "between those entries",
+    }
+}
+
+/// A file without changes.
+pub(super) fn unchanged(path: &str) -> FileDiff {
+    FileDiff {
+        change: FileChange {
+            path: path.to_owned(),
+            kind: ChangeKind::Modify,
+            by_hand: false,
+            obstacle: None,
+        },
+        from: None,
+        diff: String::new(),
     }
 }
 
