@@ -142,7 +142,7 @@ async fn switch_of_the_model_is_marked_in_the_conversation() {
 #[tokio::test]
 async fn answering_without_a_question_says_so() {
     let mut screen = Screen::new(80, 24).start().await;
-    let text = "no question is waiting for an answer";
+    let text = "no question waits for an answer";
     screen.send("/answer").shows(text).await;
     screen.advance(std::time::Duration::from_secs(5));
     screen.hides(text).await;
