@@ -84,11 +84,8 @@ async fn review_of_hunks_is_sent_to_the_model() {
         .collect();
     assert_eq!(text, expected);
     let request = screen.provider.last_request().unwrap();
-    // The last message says that the user has changed the file.
-    let told = format!(
-        "{:?}",
-        request.context.messages.iter().rev().nth(1).unwrap()
-    );
+    // No reminder follows: the review itself says what changed in the file.
+    let told = format!("{:?}", request.context.messages.last().unwrap());
     assert!(
         told.contains("I rejected these changes and reverted them in the files:\\n\\nlong.txt\\n"),
         "{told}"
