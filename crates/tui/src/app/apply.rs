@@ -31,6 +31,7 @@ impl App {
     fn apply(&mut self, action: Action, now: Instant) {
         self.outbox.redraw(true);
         let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
+        let editor = &mut self.prompt.editor;
         match action {
             Action::Run(command) => {
                 self.app_command(command, now);
@@ -38,9 +39,8 @@ impl App {
             Action::Tell(op) => outbox.send(op),
             Action::Effect(effect) => outbox.effect(effect),
             Action::Toast { text, error } => self.activity.toast(&text, error, now),
-            Action::Submit { .. } if self.questions.is_answer(&self.prompt.editor.text()) => {
-                self.questions
-                    .take_prompt(&mut self.prompt.editor, overlays, outbox);
+            Action::Submit { .. } if self.questions.is_answer(&editor.text()) => {
+                self.questions.take_prompt(editor, overlays, outbox);
             }
             action @ (Action::Submit { .. } | Action::SendPrompt { .. }) => {
                 let to = Submission {
@@ -53,8 +53,8 @@ impl App {
                 };
                 self.prompt.apply(action, to);
             }
-            Action::SetEditor { text } => self.prompt.editor.set_text(&text),
-            Action::InsertText { text } => self.prompt.editor.paste(&text),
+            Action::SetEditor { text } => editor.set_text(&text),
+            Action::InsertText { text } => editor.paste(&text),
             Action::CloseLayer => self.changes.close_layer(overlays, outbox),
             Action::OfferInUse { target } => sessions::offer_in_use(&target, overlays),
             Action::OpenSession { stored, new_tab } => {
@@ -81,7 +81,6 @@ impl App {
                 // While another client has control the dialog stays.
                 let presence = &self.footer.presence;
                 if !presence.is_controlled_elsewhere(&self.keymap, outbox) {
-                    let editor = &self.prompt.editor;
                     self.questions.answer(id, answer, editor, overlays, outbox);
                 }
             }

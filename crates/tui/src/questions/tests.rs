@@ -83,7 +83,7 @@ fn a_long_directory_is_complete() {
     };
     assert_eq!(
         dialog::subject_text(&question, 30),
-        "$ ls\n  in ~/projects/platform-servi\n     ces/payments-api"
+        "$ ls\n  in ~/projects/platform-\n     services/payments-api"
     );
 }
 

@@ -205,7 +205,7 @@ impl Tree {
                 }));
             }
             (Some(MoveFiles::Undo | MoveFiles::Restore), _) => {
-                outbox.send(checkpoints::preview_after_move(FilesAt::Here))
+                outbox.send(checkpoints::preview_after_move(FilesAt::Here));
             }
             (Some(MoveFiles::Compare), _) => outbox.send(checkpoints::compare()),
             (None, _) => {}

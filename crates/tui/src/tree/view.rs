@@ -345,9 +345,12 @@ impl TreeView {
         }
         // On one branch, the later entry is compared; on two, where each of them has come to.
         let is_one_branch = self.hangs_on(marked, selected) || self.hangs_on(selected, marked);
-        let end = |number| match is_one_branch {
-            true => number,
-            false => self.newest_below(number),
+        let end = |number| {
+            if is_one_branch {
+                number
+            } else {
+                self.newest_below(number)
+            }
         };
         let left = self.id_of(Some(end(marked)));
         let right = self.id_of(Some(end(selected)));
