@@ -306,9 +306,12 @@ async fn each_turn_ends_with_its_model_duration_and_tools() {
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
-    let below = paths.flat_map(|path| match path.is_dir() {
-        true => files_below(&path),
-        false => vec![path],
+    let below = paths.flat_map(|path| {
+        if path.is_dir() {
+            files_below(&path)
+        } else {
+            vec![path]
+        }
     });
     below.collect()
 }

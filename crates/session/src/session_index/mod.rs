@@ -141,9 +141,11 @@ impl IndexHandle {
             };
             let found = query.find(request, &asked);
             let event = found.filter(|_| !cancel.is_cancelled());
-            emitter.post(Event::Index(event.unwrap_or_else(|| IndexEvent::SearchCancelled {
-                request,
-                message: "a newer query replaced this one".to_owned(),
+            emitter.post(Event::Index(event.unwrap_or_else(|| {
+                IndexEvent::SearchCancelled {
+                    request,
+                    message: "a newer query replaced this one".to_owned(),
+                }
             })));
         });
     }
