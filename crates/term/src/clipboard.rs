@@ -246,6 +246,7 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test writes its own files")]
 mod tests {
     use tempfile::TempDir;
 
