@@ -28,6 +28,8 @@ export class Transcript {
   #hasScrolledUp = false;
   #watcher = null;
   #pages;
+  /** The message that shows its actions. It can be put away. */
+  #newest = null;
 
   /** `act(name, item)` runs an action of a message; `menu(item, anchor)` shows all of them. */
   constructor({ act, menu }) {
@@ -192,9 +194,10 @@ export class Transcript {
   }
 
   #mark() {
-    this.root.querySelector(".newest")?.classList.remove("newest");
+    this.#newest?.classList.remove("newest");
     const last = this.conversation.items.findLast((item) => item.role === "assistant" || item.role === "user");
-    this.#views.get(last?.key)?.node.classList.add("newest");
+    this.#newest = this.#views.get(last?.key)?.node;
+    this.#newest?.classList.add("newest");
   }
 
   #settled(outcome) {

@@ -56,9 +56,15 @@ pub(super) struct Start<'a> {
 
 /// The page: of a screen with few rows what matters most.
 pub(super) fn rows(width: u16, height: u16, start: &Start<'_>) -> Vec<Row> {
-    let parts: [fn(&Start<'_>, u16) -> Vec<Row>; 4] = [head, keys, to_try, recent];
-    for count in (2..=parts.len()).rev() {
-        let shown = parts[..count].iter().map(|part| part(start, width));
+    type Part = fn(&Start<'_>, u16) -> Vec<Row>;
+    // Who has sessions knows what to try.
+    let pages: [&[Part]; 3] = [
+        &[head, keys, to_try, recent],
+        &[head, keys, recent],
+        &[head, keys],
+    ];
+    for parts in pages {
+        let shown = parts.iter().map(|part| part(start, width));
         let mut page = Vec::new();
         for mut rows in shown.filter(|rows| !rows.is_empty()) {
             page.push(Row::default());
@@ -255,14 +261,18 @@ mod tests {
             modified: clock::now_ms(),
             size: 1,
         };
-        let shown = page(80, 40, &start(&[session]));
+        let shown = page(80, 40, &start(&[session.clone()]));
         assert_eq!(
             shown[shown.len() - 2..],
             ["  Recent sessions: alt+s", "  Fix the⏎last check  just now"]
         );
-        // They are the first to go where there is no room.
-        let less = page(80, 20, &start(&[]));
-        assert_eq!(less, shown[..shown.len() - 3]);
+        // Where there is no room, what to try goes first, then they.
+        let recent = &shown[shown.len() - 3..];
+        let without = page(80, 40, &start(&[]));
+        let less = page(80, 18, &start(&[session.clone()]));
+        assert_eq!(less, [&without[..without.len() - 4], recent].concat());
+        let least = page(80, 16, &start(&[session]));
+        assert_eq!(least, without[..without.len() - 4]);
     }
 
     #[test]
