@@ -72,10 +72,10 @@ async fn tool_added_during_a_turn_is_offered_in_the_next_request() {
             _ => None,
         })
         .collect();
-    // The call of the first turn is older than the tool.
+    // The call of the first turn is older than the tool, so it ends at once.
     let expected = [
-        ToolStatus::Success,
         ToolStatus::ToolNotFound,
+        ToolStatus::Success,
         ToolStatus::Success,
     ];
     assert_eq!(statuses, expected);
