@@ -129,7 +129,7 @@ impl Table {
         let closable = |open: &Connection| open.trust < Trust::Owner || !open.is_active();
         let open = self.open.iter().filter(|(_, open)| closable(open));
         // Otherwise users who take all connections leave none to a client that has not sent its token yet.
-        let too_many = self.too_many();
+        let too_many = too_many(self);
         let least = open.min_by_key(|(_, open)| {
             let is_other = Some(open.trust) != too_many;
             (is_other, open.trust, open.is_active(), open.last_used)
@@ -138,18 +138,16 @@ impl Table {
     }
 }
 
-impl Table {
-    /// Users of the LLM proxy if they have more than half of the connections.
-    #[cfg(feature = "proxy")]
-    fn too_many(&self) -> Option<Trust> {
-        let of_users = self.open.values().filter(|open| open.trust == Trust::User);
-        (2 * of_users.count() > self.open.len()).then_some(Trust::User)
-    }
+/// Users of the LLM proxy if they have more than half of the connections.
+#[cfg(feature = "proxy")]
+fn too_many(table: &Table) -> Option<Trust> {
+    let of_users = table.open.values().filter(|open| open.trust == Trust::User);
+    (2 * of_users.count() > table.open.len()).then_some(Trust::User)
+}
 
-    #[cfg(not(feature = "proxy"))]
-    fn too_many(&self) -> Option<Trust> {
-        None
-    }
+#[cfg(not(feature = "proxy"))]
+fn too_many(_: &Table) -> Option<Trust> {
+    None
 }
 
 impl Connection {
