@@ -271,7 +271,7 @@ mod tests {
         let without = page(80, 40, &start(&[]));
         let less = page(80, 18, &start(&[session.clone()]));
         assert_eq!(less, [&without[..without.len() - 4], recent].concat());
-        let least = page(80, 16, &start(&[session]));
+        let least = page(80, 15, &start(&[session]));
         assert_eq!(least, without[..without.len() - 4]);
     }
 
