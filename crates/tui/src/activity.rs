@@ -430,31 +430,42 @@ fn write_time(text: &mut String, elapsed: Duration) {
     let _ = written;
 }
 
-/// A time, the step that it has reached, and the tokens of the answers. One allocation: it is written with every tick.
+/// A time, the step that it has reached, and the tokens of the answers. One allocation of the exact size: it is written
+/// with every tick.
 fn timed(elapsed: Duration, step: Option<&str>, tokens: Option<usize>) -> String {
-    let mut text = String::with_capacity(TIME_COLUMNS + 32 + step.map_or(0, str::len));
-    write_time(&mut text, elapsed);
     if step.is_none() && tokens.is_none() {
-        return text;
+        return time(elapsed);
     }
+    let step = step.unwrap_or_default();
+    let gap = if step.is_empty() { "" } else { " · " };
+    let digits = |number: usize| {
+        number
+            .checked_ilog10()
+            .map_or(1, |digits| digits as usize + 1)
+    };
+    let written = tokens.map_or(0, |tokens| {
+        let number = match tokens {
+            0..1000 => digits(tokens),
+            _ => digits(tokens / 1000) + ".0k".len(),
+        };
+        gap.len() + "≈".len() + number + " tokens".len()
+    });
+    let mut text = String::with_capacity(TIME_COLUMNS + 1 + step.len() + written);
+    write_time(&mut text, elapsed);
     while text.len() <= TIME_COLUMNS {
         text.push(' ');
     }
-    text.push_str(step.unwrap_or_default());
-    if let Some(tokens) = tokens {
-        let gap = if step.is_some() { " · " } else { "" };
-        let written = match tokens {
-            0..1000 => write!(text, "{gap}≈{tokens} tokens"),
-            _ => write!(
-                text,
-                "{gap}≈{}.{}k tokens",
-                tokens / 1000,
-                tokens % 1000 / 100
-            ),
-        };
-        // Writing to a string cannot fail.
-        let _ = written;
-    }
+    text.push_str(step);
+    let written = match tokens {
+        None => Ok(()),
+        Some(tokens @ 0..1000) => write!(text, "{gap}≈{tokens} tokens"),
+        Some(tokens) => {
+            let (thousands, tenths) = (tokens / 1000, tokens % 1000 / 100);
+            write!(text, "{gap}≈{thousands}.{tenths}k tokens")
+        }
+    };
+    // Writing to a string cannot fail.
+    let _ = written;
     text
 }
 
