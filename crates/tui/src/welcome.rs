@@ -261,7 +261,7 @@ mod tests {
             modified: clock::now_ms(),
             size: 1,
         };
-        let shown = page(80, 40, &start(&[session.clone()]));
+        let shown = page(80, 40, &start(std::slice::from_ref(&session)));
         assert_eq!(
             shown[shown.len() - 2..],
             ["  Recent sessions: alt+s", "  Fix the⏎last check  just now"]
@@ -269,7 +269,7 @@ mod tests {
         // Where there is no room, what to try goes first, then they.
         let recent = &shown[shown.len() - 3..];
         let without = page(80, 40, &start(&[]));
-        let less = page(80, 18, &start(&[session.clone()]));
+        let less = page(80, 18, &start(std::slice::from_ref(&session)));
         assert_eq!(less, [&without[..without.len() - 4], recent].concat());
         let least = page(80, 15, &start(&[session]));
         assert_eq!(least, without[..without.len() - 4]);

@@ -6,8 +6,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DESKTOP, RED, faults, picture, play, ready, say, settled, work } from "./support.mjs";
 
+const SLOWLY = [{ text: "Slowly ", delayMs: 30 }, { text: "on and on ".repeat(2000), delayMs: 40 }];
 const TURNS = [
-  { when: { user: "slow" }, steps: [{ text: "Slowly ", delayMs: 30 }, { text: "on and on ".repeat(2000), delayMs: 40 }] },
+  { when: { user: "slow" }, steps: SLOWLY },
+  { when: { user: "again" }, steps: SLOWLY },
   { repeat: true, steps: [{ text: "An answer." }] },
 ];
 
@@ -146,4 +148,16 @@ await play(async (stage, serve) => {
   await settled(page);
   await say(page, "sent with both");
   await page.locator(".user", { hasText: "sent with both" }).locator(".attached img").nth(1).waitFor();
+  await settled(page);
+
+  // Queued messages were meant for the run that is stopped: they return.
+  await say(page, "again");
+  await page.locator(".answer", { hasText: "Slowly" }).nth(1).waitFor();
+  await page.fill("#prompt", "for this run");
+  await page.keyboard.press("Alt+Enter");
+  await page.locator(".queued", { hasText: "for this run" }).waitFor();
+  await page.click(".stop");
+  await holds("for this run");
+  await settled(page);
+  assert.equal(await page.locator(".queued").count(), 0);
 });
