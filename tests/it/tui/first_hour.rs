@@ -147,4 +147,6 @@ async fn answering_without_a_question_says_so() {
     screen.advance(std::time::Duration::from_secs(5));
     screen.hides(text).await;
     screen.press("alt+a").shows(text).await;
+    // The same key of a question and of the permissions.
+    screen.press("f4").shows("Permissions").await;
 }

@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use super::App;
 use crate::action::Action;
+use crate::command::Command;
 use crate::prompt::Submission;
+use crate::questions::NOTHING_WAITS;
 use crate::review::Changes;
 use crate::{keymap, sessions};
 
@@ -34,7 +36,10 @@ impl App {
         let editor = &mut self.prompt.editor;
         match action {
             Action::Run(command) => {
-                self.app_command(command, now);
+                let applies = self.app_command(command, now);
+                if !applies && command == Command::Answer {
+                    self.activity.toast(NOTHING_WAITS, false, now);
+                }
             }
             Action::Tell(op) => outbox.send(op),
             Action::Effect(effect) => outbox.effect(effect),

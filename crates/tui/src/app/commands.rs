@@ -100,11 +100,7 @@ impl App {
             Command::Complete => return Some(false),
             Command::Skills => skills::open(overlays, outbox),
             Command::Interrupt => self.interrupt_or_rewind(now),
-            Command::Answer => {
-                if !self.questions.enter(overlays) {
-                    outbox.toast("no question waits for an answer", false);
-                }
-            }
+            Command::Answer => return Some(self.questions.enter(overlays)),
             Command::RetryModel => self.models.open_retry(&self.footer, overlays, outbox),
             Command::Permissions => {
                 self.permissions

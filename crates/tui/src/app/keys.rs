@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::command::Command;
+use crate::questions::NOTHING_WAITS;
 use osier_term::frame::CursorShape;
 use osier_term::input::KeyPress;
 use osier_term::keymap::Lookup;
@@ -70,8 +71,11 @@ impl App {
             Lookup::Actions(commands) => {
                 self.pending_keys.clear();
                 // A context that has no use for its command leaves the key to the next one.
-                let mut commands = commands.into_iter();
-                let used = commands.any(|command| self.run_bound(command, key, now));
+                let mut rest = commands.iter();
+                let used = rest.any(|command| self.run_bound(*command, key, now));
+                if !used && commands.contains(&Command::Answer) {
+                    self.activity.toast(NOTHING_WAITS, false, now);
+                }
                 let inserts = self.prompt.editor.modal().inserts();
                 if !used && self.writes() && inserts && key.typed().is_some() {
                     self.on_plain_key(key, now);
