@@ -4,9 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::action::Action;
-use crate::command::Command;
 use crate::prompt::Submission;
-use crate::questions::NOTHING_WAITS;
 use crate::review::Changes;
 use crate::{keymap, sessions};
 
@@ -36,10 +34,8 @@ impl App {
         let editor = &mut self.prompt.editor;
         match action {
             Action::Run(command) => {
-                let applies = self.app_command(command, now);
-                if !applies && command == Command::Answer {
-                    self.activity.toast(NOTHING_WAITS, false, now);
-                }
+                let is_used = self.app_command(command, now);
+                self.activity.explain_unused(is_used, &[command], now);
             }
             Action::Tell(op) => outbox.send(op),
             Action::Effect(effect) => outbox.effect(effect),
@@ -72,9 +68,7 @@ impl App {
                 self.tabs.close(number, is_remote, overlays, outbox);
             }
             Action::RestoreStashed(id) => self.stash.restore(&id, &mut self.prompt, outbox),
-            Action::MarkSession { mark, on } => {
-                sessions::mark(&self.session.id, mark, on, outbox);
-            }
+            Action::MarkSession { mark, on } => sessions::mark(&self.session.id, mark, on, outbox),
             Action::Move { op, files } => self.tree.move_to(op, files, outbox),
             Action::ShowChanges(range) => self.changes.read(range, outbox),
             Action::ShowChangesOf(path) => self.changes.read_file(path, outbox),

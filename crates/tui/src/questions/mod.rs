@@ -344,9 +344,6 @@ impl Questions {
     }
 }
 
-/// What a command to answer says without a question.
-pub(crate) const NOTHING_WAITS: &str = "no question waits for an answer";
-
 /// Whether a text is only letters that answer a question.
 fn is_letters(text: &str) -> bool {
     let is_letter = |letter: char| matches!(letter, 'y' | 'n' | 'Y' | 'N');
