@@ -6,7 +6,6 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use crate::command::Command;
 use crate::shell_commands::as_slash_commands;
 use osier_agent::Event as AgentEvent;
 use osier_base::text;
@@ -223,13 +222,6 @@ impl Activity {
             until: now + TOAST_TIME,
             is_armed: false,
         });
-    }
-
-    /// Says why none of `commands` had a use, if it is the answer to a question: another command of its key may have one.
-    pub(crate) fn explain_unused(&mut self, is_used: bool, commands: &[Command], now: Instant) {
-        if !is_used && commands.contains(&Command::Answer) {
-            self.toast("no question waits for an answer", false, now);
-        }
     }
 
     /// Shows what another press of the same key does.

@@ -6,7 +6,7 @@ use super::App;
 use crate::action::Action;
 use crate::prompt::Submission;
 use crate::review::Changes;
-use crate::{keymap, sessions};
+use crate::{keymap, questions, sessions};
 
 impl App {
     /// Applies an action and what follows from it.
@@ -35,7 +35,7 @@ impl App {
         match action {
             Action::Run(command) => {
                 let is_used = self.app_command(command, now);
-                self.activity.explain_unused(is_used, &[command], now);
+                questions::explain_unused(is_used, &[command], &mut self.outbox);
             }
             Action::Tell(op) => outbox.send(op),
             Action::Effect(effect) => outbox.effect(effect),

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::command::Command;
+use crate::questions;
 use osier_term::frame::CursorShape;
 use osier_term::input::KeyPress;
 use osier_term::keymap::Lookup;
@@ -72,7 +73,7 @@ impl App {
                 // A context that has no use for its command leaves the key to the next one.
                 let mut rest = commands.iter();
                 let used = rest.any(|command| self.run_bound(*command, key, now));
-                self.activity.explain_unused(used, &commands, now);
+                questions::explain_unused(used, &commands, &mut self.outbox);
                 let inserts = self.prompt.editor.modal().inserts();
                 if !used && self.writes() && inserts && key.typed().is_some() {
                     self.on_plain_key(key, now);

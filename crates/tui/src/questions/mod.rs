@@ -344,6 +344,13 @@ impl Questions {
     }
 }
 
+/// Says why none of `commands` had a use, if one is to answer a question: another one of its key may have a use.
+pub(crate) fn explain_unused(is_used: bool, commands: &[Command], outbox: &mut Outbox) {
+    if !is_used && commands.contains(&Command::Answer) {
+        outbox.toast("no question waits for an answer", false);
+    }
+}
+
 /// Whether a text is only letters that answer a question.
 fn is_letters(text: &str) -> bool {
     let is_letter = |letter: char| matches!(letter, 'y' | 'n' | 'Y' | 'N');
