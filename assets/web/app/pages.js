@@ -143,7 +143,7 @@ export class Pages {
     page.style.height = `${height}px`;
   }
 
-  /** The search of the browser finds hidden messages, if they are in the document. There they are until the user goes on. */
+  /** The search of the browser finds hidden messages, if they are in the document. They stay there until the user continues. */
   #prepareSearch() {
     if (!("onbeforematch" in this.root) || this.#away.size === 0) return;
     const hidden = [...this.#away.keys()];

@@ -135,7 +135,7 @@ export class Transcript {
     return view;
   }
 
-  /** Groups the tool calls of some items. A row of calls goes on until the next prompt. */
+  /** Groups the tool calls of some items. A row of calls continues until the next prompt. */
   #group(start, end) {
     const { items } = this.conversation;
     const next = items.findIndex((item, place) => place >= end && item.role === "user");
