@@ -67,12 +67,12 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "a class of exported pages",
     ),
     (
-        "crates/tui/src/command/registry.rs",
+        "crates/tui/src/actions/command/registry.rs",
         "beside",
         "the alias `/beside`",
     ),
     (
-        "crates/tui/src/hooks.rs",
+        "crates/tui/src/dialogs/hooks.rs",
         "goes on",
         "an outcome in the protocol",
     ),

@@ -1,68 +1,35 @@
-//! The full-screen interface, laid out by feature.
+//! The full-screen interface.
 //!
-//! [`App`] is the interface as one value; `run` connects it to the terminal and the host. Each feature is a
-//! module with its state, its events, its overlay and its drawing. `command` lists everything that a key, the
-//! palette or a slash command starts. The app is drawn only when something has changed, and only while the
-//! terminal accepts bytes.
+//! Start at [`App`], the interface as one value: input and events go in, requests come out, `draw` paints it. `run`
+//! connects it to the terminal and to the sessions. A feature is a module with its state, its events, its overlay and
+//! its drawing; it gets what it needs as arguments and never knows the app.
+//!
+//! The rooms, lowest first; a room imports only what is below it, which `tests/it/layers.rs` checks:
+//!
+//! - `actions`: commands, actions and effects, and the outbox that collects them. A command is one row of
+//!   `actions/command/registry.rs`.
+//! - `drawing`: areas, surface, overlays, the picker.
+//! - `status`: the status line, the footer, the side panel.
+//! - `conversation`: the transcript, the search in it, jobs and terminals.
+//! - `input`: the prompt, keys, the mouse, stashed prompts.
+//! - `history`: sessions, tabs, the tree, checkpoints, changes, compaction.
+//! - `dialogs`: lists and questions above the conversation.
+//! - `screen`: `App`, which only passes on keys, actions and events, and the loop that runs it.
+//!
+//! Drawing changes nothing outside of the screen. The app is drawn only when something has changed, and only while the
+//! terminal accepts bytes. A frame costs the same in a session of any length.
 
-mod about;
-mod accounts;
-mod action;
-mod activity;
-mod app;
-mod appearance;
-mod budget;
-mod cache_countdown;
-mod checkpoints;
-mod code_servers;
-mod command;
-mod compaction;
-mod context;
-mod effect;
-mod fan;
-mod footer;
-mod guide;
-mod help;
-mod hooks;
-mod jobs;
-mod keymap;
-mod layout;
-mod mcp;
-mod models;
-mod mouse;
-mod outbox;
-mod overlays;
-mod permissions;
-mod plugins;
-mod presence;
-mod project_map;
-mod prompt;
-mod questions;
-mod review;
-mod run;
-mod search;
-mod sessions;
-mod settings;
-mod shell_commands;
-mod side_panel;
-mod skills;
-mod stash;
-mod styled_lines;
-mod surface;
-mod tabs;
-mod terminals;
-mod todo;
-mod tools;
-mod transcript;
-mod transfer;
-mod tree;
-mod usage;
-mod welcome;
+mod actions;
+mod conversation;
+mod dialogs;
+mod drawing;
+mod history;
+mod input;
+mod screen;
+mod status;
 
-pub use app::{App, AppOptions, NextChange};
-pub use appearance::schema::{keymap_schema, theme_schema};
-pub use appearance::{Appearance, ThemeChoice, check_files};
-pub use command::Command;
-pub use effect::{Effect, NewBinding, StoredSession, TabRequest, Viewer};
-pub use run::{Elsewhere, Open, Options, run, run_over};
-pub use tabs::{TabState, TabSummaries, TabSummary};
+pub use actions::{Command, Effect, NewBinding, StoredSession, TabRequest, Viewer};
+pub use dialogs::appearance::schema::{keymap_schema, theme_schema};
+pub use dialogs::appearance::{Appearance, ThemeChoice, check_files};
+pub use history::{TabState, TabSummaries, TabSummary};
+pub use screen::{App, AppOptions, Elsewhere, NextChange, Open, Options, run, run_over};

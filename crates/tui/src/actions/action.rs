@@ -1,0 +1,113 @@
+//! Actions that components and features request. Only `app/apply.rs` executes them.
+
+use crate::actions::{Command, Effect, StoredSession};
+use osier_protocol::questions::Answer;
+use osier_protocol::{DiffRange, Mark, Op, Reviewed, TreeOp};
+
+/// One action.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Action {
+    /// Runs a command, as its key does outside of every layer.
+    Run(Command),
+    /// Sends an op to the session.
+    Tell(Op),
+    /// Requests something of the program.
+    Effect(Effect),
+    /// Sends the editor's text: as a prompt, a slash command or a shell command.
+    Submit {
+        follow_up: bool,
+    },
+    /// Sends a prompt; what is in the editor stays.
+    SendPrompt {
+        text: String,
+        /// What the user typed for it, if that differs.
+        typed: Option<String>,
+    },
+    /// Replaces the text in the editor.
+    SetEditor {
+        text: String,
+    },
+    /// Puts text at the cursor of the editor.
+    InsertText {
+        text: String,
+    },
+    CloseLayer,
+    /// Moves to another entry of the tree.
+    Move {
+        op: TreeOp,
+        /// With `files`, the list of file changes opens for review; else a notice appears when files differ.
+        files: bool,
+    },
+    /// Opens a stored session. If it is open already, shows its tab.
+    OpenSession {
+        stored: StoredSession,
+        /// Always in a new tab.
+        new_tab: bool,
+    },
+    /// Shows the open session with this number.
+    ShowSessionNumber(usize),
+    /// Closes the tab with this number; asks first if that would stop a run.
+    CloseSession(usize),
+    /// Restores a stashed prompt in the editor.
+    RestoreStashed(String),
+    /// Pins or archives the shown session, or reverts that.
+    MarkSession {
+        mark: Mark,
+        on: bool,
+    },
+    /// Asks what to do with a session that is open in another osier.
+    OfferInUse {
+        target: String,
+    },
+    /// Shows what changed in the files.
+    ShowChanges(DiffRange),
+    /// Shows what changed in this file since the session start.
+    ShowChangesOf(String),
+    /// Requests the shown changes again.
+    ReloadChanges,
+    /// Reverts rejected changes and sends the review to the model.
+    SendReview(Vec<Reviewed>),
+    /// Answers the question `id` and closes its dialog.
+    Answer {
+        id: String,
+        answer: Answer,
+    },
+    /// Closes the dialog of the question `id`, which stays pending; `draft` is the text typed in it.
+    LeaveQuestion {
+        id: String,
+        draft: Vec<String>,
+    },
+    /// Shows the plan of the question `id` as the user edited it.
+    ShowEditedPlan {
+        id: String,
+        plan: String,
+    },
+    /// Shows the details of an MCP server and its actions.
+    ShowServer(String),
+    /// Searches the conversation for this text.
+    Search(String),
+    /// Selects the next match above, or below.
+    StepSearch {
+        older: bool,
+    },
+    EndSearch,
+    /// Enables or disables a tool.
+    ToggleTool(String),
+    /// Changes a setting: to its next value, or in an editor.
+    EditSetting(String),
+    /// Waits for the keys of a command in a context.
+    CaptureKeys {
+        context: String,
+        command: Command,
+    },
+    /// Removes every key of a command in a context.
+    Unbind {
+        context: String,
+        command: Command,
+    },
+    /// Shows a line above the editor for a moment.
+    Toast {
+        text: String,
+        error: bool,
+    },
+}

@@ -1,0 +1,306 @@
+//! The background jobs: a list of them above the output of the selected one, as it comes. The list and
+//! the output come from the session; the panel has the selection and a pending kill.
+
+use std::any::Any;
+use std::time::{Duration, Instant};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::actions::{Action, Command};
+use crate::conversation::{transcript::Painted, transcript::tail_rows};
+use crate::drawing::{frame, frame::boxed, layout::docked};
+use osier_agent::Output;
+use osier_base::{clock, text};
+use osier_protocol::{JobInfo, Op};
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::Token;
+use osier_term::input::KeyPress;
+use osier_term::keymap::Keymap;
+use osier_term::row::{Row, Span};
+use osier_term::widgets::columns::{Cell, Column, Columns};
+use osier_term::widgets::paint::paint_rows;
+use osier_term::widgets::select::{Item, Select};
+
+pub(super) const ID: &str = "jobs";
+
+/// Bytes of output stored of the selected job.
+const KEPT: usize = 64 * 1024;
+/// Jobs shown at once while output is shown too.
+const LISTED: usize = 6;
+/// Bytes of a command that are shown in the list.
+const COMMAND: usize = 1000;
+const COLUMNS: Columns = Columns {
+    label: "",
+    details: &[Column::words("", 0).first(), Column::numbers("", 0)],
+};
+const EMPTY: &str = "no background jobs yet";
+
+/// The panel.
+#[derive(Debug)]
+pub(super) struct Jobs {
+    listed: Vec<JobInfo>,
+    /// When the list arrived: running jobs have continued since.
+    told_at: Instant,
+    list: Select,
+    /// The job whose output is shown.
+    followed: Option<String>,
+    output: Output,
+    /// A first key asked to kill this one.
+    doomed: Option<String>,
+    /// The output replaces the list.
+    wide: bool,
+}
+
+impl Jobs {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            listed: Vec::new(),
+            told_at: now,
+            list: Select::new(Vec::new()).with_columns(COLUMNS),
+            followed: None,
+            output: Output::default(),
+            doomed: None,
+            wide: false,
+        }
+    }
+
+    /// Takes a newer list; gives the job to follow when that is another one now.
+    pub(super) fn set_jobs(&mut self, jobs: &[JobInfo], now: Instant) -> Option<Op> {
+        self.listed = jobs.to_vec();
+        self.told_at = now;
+        self.list.set_items(items(jobs, Duration::ZERO));
+        self.follow()
+    }
+
+    /// More output of the followed job.
+    pub(super) fn append(&mut self, id: &str, output: &Output) {
+        if self.followed.as_deref() == Some(id) {
+            self.output.append(output, KEPT);
+        }
+    }
+
+    fn selected(&self) -> Option<&JobInfo> {
+        let key = &self.list.selected()?.key;
+        self.listed.iter().find(|job| job.id == *key)
+    }
+
+    fn follow(&mut self) -> Option<Op> {
+        let selected = self.selected().map(|job| job.id.clone());
+        if selected == self.followed {
+            return None;
+        }
+        self.doomed = None;
+        self.output = Output::default();
+        self.followed.clone_from(&selected);
+        Some(Op::FollowJob { id: selected })
+    }
+
+    fn moved(&mut self, cx: &mut Cx<'_, Action>) -> Handled {
+        self.doomed = None;
+        if let Some(op) = self.follow() {
+            cx.push(Action::Tell(op));
+        }
+        Handled::Yes
+    }
+
+    /// Kills the selected job when the key is pressed twice.
+    fn kill(&mut self, cx: &mut Cx<'_, Action>) {
+        let Some(job) = self.selected().filter(|job| job.running) else {
+            return;
+        };
+        let id = job.id.clone();
+        if self.doomed.as_ref() == Some(&id) {
+            self.doomed = None;
+            cx.push(Action::Tell(Op::KillJob { id }));
+        } else {
+            self.doomed = Some(id);
+        }
+    }
+
+    fn rows(&mut self, width: usize, height: usize, view: &View<'_, Command>) -> Vec<Row> {
+        let inner = width.saturating_sub(2);
+        let mut rows = vec![self.title_row(inner)];
+        let room = height.saturating_sub(2);
+        if self.listed.is_empty() {
+            rows.push(boxed(Row::plain(format!("  {EMPTY}"), Token::Muted), inner));
+        }
+        let listed = if self.wide {
+            1
+        } else {
+            LISTED.min(self.listed.len()).min(room / 2)
+        };
+        for row in self.job_rows(inner, listed, view.now) {
+            rows.push(boxed(row, inner));
+        }
+        if !self.listed.is_empty() && rows.len() < height.saturating_sub(2) {
+            let line = format!("├{}┤", "─".repeat(inner));
+            rows.push(Row::plain(line, Token::Border));
+            let left = height.saturating_sub(rows.len() + 1);
+            rows.extend(
+                self.output_rows(inner, left)
+                    .into_iter()
+                    .map(|row| boxed(row, inner)),
+            );
+        }
+        while rows.len() + 1 < height {
+            rows.push(boxed(Row::default(), inner));
+        }
+        rows.push(self.hint_row(inner, view.keymap));
+        rows
+    }
+
+    fn title_row(&self, inner: usize) -> Row {
+        let running = self.listed.iter().filter(|job| job.running).count();
+        let count = format!("{running} running, {} ended", self.listed.len() - running);
+        frame::top("Jobs", &count, inner + 2)
+    }
+
+    /// As many jobs as fit, the selected one among them.
+    fn job_rows(&mut self, inner: usize, count: usize, now: Instant) -> Vec<Row> {
+        let since = now.saturating_duration_since(self.told_at);
+        self.list.set_items(items(&self.listed, since));
+        self.list.rows(inner, count)
+    }
+
+    fn output_rows(&self, inner: usize, room: usize) -> Vec<Row> {
+        let skipped = self.output.skipped > 0;
+        if self.output.text.is_empty() {
+            return vec![Row::plain("  (no output yet)", Token::Muted)];
+        }
+        let width = u16::try_from(inner).unwrap_or(u16::MAX);
+        let indent = [Span::new(" ", Token::ToolOutput)];
+        let mut rows = tail_rows(
+            Painted::from(&self.output),
+            width,
+            &indent,
+            room.saturating_sub(1).max(1).into(),
+        );
+        let whole = rows.len() < room && skipped;
+        if whole
+            && rows
+                .first()
+                .is_some_and(|row| !row.text().starts_with("  …"))
+        {
+            rows.insert(0, Row::plain("  … more above", Token::Muted));
+        }
+        rows.truncate(room);
+        rows
+    }
+
+    fn hint_row(&self, inner: usize, keymap: &Keymap<Command>) -> Row {
+        if let Some(id) = &self.doomed {
+            let asked = format!("press x again to kill {id}");
+            return frame::bottom(&[asked], Token::Warning, inner + 2);
+        }
+        let mut keys = Vec::new();
+        if let Some(job) = self.selected() {
+            let how = if self.wide {
+                "show list"
+            } else {
+                "show output only"
+            };
+            keys.extend(frame::hints(keymap, "list", &[(Command::Accept, how)]));
+            if job.running {
+                keys.push("x kill".to_owned());
+            }
+        }
+        keys.extend(frame::hints(keymap, "list", &[(Command::Cancel, "close")]));
+        frame::bottom(&keys, Token::Muted, inner + 2)
+    }
+}
+
+/// Newest first.
+fn items(jobs: &[JobInfo], since: Duration) -> Vec<Item> {
+    let items = jobs.iter().rev().map(|job| Item {
+        key: job.id.clone(),
+        label: text::head_bytes(&job.command, COMMAND).to_owned(),
+        details: vec![
+            Cell::new(job.id.as_str(), Token::ToolName),
+            state(job, since),
+        ],
+        ..Item::default()
+    });
+    items.collect()
+}
+
+/// The state of the job, `since` after it was reported.
+fn state(job: &JobInfo, since: Duration) -> Cell {
+    let time = clock::human_duration(job.duration);
+    let (token, text) = match (&job.signal, job.exit_code) {
+        _ if job.running => {
+            let seconds = (job.duration + since.as_millis() as u64) / 1000;
+            let time = clock::human_duration(seconds * 1000).replace(".0s", "s");
+            let time = if seconds == 0 { "0s" } else { &time };
+            (Token::Working, format!("running {time}"))
+        }
+        (Some(signal), _) => (Token::Warning, format!("{signal} after {time}")),
+        (None, Some(0)) => (Token::Success, format!("done after {time}")),
+        (None, code) => (
+            Token::Error,
+            format!("exit {} after {time}", code.unwrap_or_default()),
+        ),
+    };
+    Cell::new(text, token)
+}
+
+impl Component<Command, Action> for Jobs {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        let wanted = if self.listed.is_empty() {
+            5
+        } else {
+            area.height * 8 / 10
+        };
+        let area = docked(area, 120, wanted.max(5));
+        let (width, height) = (usize::from(area.width), usize::from(area.height));
+        let rows = self.rows(width, height, view);
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+    }
+
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
+        match key.typed() {
+            Some('x') => self.kill(cx),
+            Some('j') => return self.on_command(Command::Down, cx),
+            Some('k') => return self.on_command(Command::Up, cx),
+            Some('q') => return self.on_command(Command::Cancel, cx),
+            _ => self.doomed = None,
+        }
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        match command {
+            Command::Up => self.list.step(false),
+            Command::Down => self.list.step(true),
+            Command::PageUp => self.list.page(false, LISTED),
+            Command::PageDown => self.list.page(true, LISTED),
+            Command::First => self.list.first(),
+            Command::Last => self.list.last(),
+            Command::Accept => self.wide = !self.wide,
+            Command::DeleteForward => {
+                self.kill(cx);
+                return Handled::Yes;
+            }
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                if self.doomed.take().is_some() {
+                    return Handled::Yes;
+                }
+                cx.push(Action::CloseLayer);
+                cx.push(Action::Tell(Op::FollowJob { id: None }));
+                return Handled::Yes;
+            }
+            _ => return Handled::No,
+        }
+        self.moved(cx)
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
+    }
+}

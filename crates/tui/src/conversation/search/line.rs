@@ -1,0 +1,140 @@
+//! The search line: replaces the footer during a search in the
+//! conversation. Scrolling still works.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::actions::{Action, Command};
+use osier_base::text;
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::Token;
+use osier_term::input::KeyPress;
+use osier_term::row::Row;
+use osier_term::widgets::line_input::LineInput;
+use osier_term::widgets::paint::paint_rows;
+
+pub(crate) const ID: &str = "search";
+
+const MARK: &str = "find: ";
+
+/// The line on screen.
+#[derive(Debug, Default)]
+pub(super) struct SearchLine {
+    query: LineInput,
+    /// The query of the last search: the first typed text replaces it.
+    is_kept: bool,
+    /// How far the search is.
+    status: String,
+    cursor: Option<Position>,
+}
+
+impl SearchLine {
+    /// A line with `query` and the status of the search.
+    pub(super) fn new(query: &str, is_kept: bool, status: String) -> Self {
+        Self {
+            query: LineInput::new(query),
+            is_kept,
+            status,
+            cursor: None,
+        }
+    }
+
+    fn insert(&mut self, text: &str) {
+        if std::mem::take(&mut self.is_kept) {
+            self.query.clear();
+        }
+        self.query.insert(text);
+    }
+
+    fn row(&self, width: usize) -> Row {
+        let status = text::truncate(&self.status, width / 2);
+        let room = width.saturating_sub(text::width(MARK) + text::width(&status) + 2);
+        let query = text::truncate_start(self.query.text(), room);
+        let mut row = Row::plain(MARK, Token::Accent);
+        let gap = room.saturating_sub(text::width(&query)) + 2;
+        row.push(query.into_owned(), Token::Text);
+        row.push(" ".repeat(gap), Token::Text);
+        row.push(status.into_owned(), Token::Muted);
+        row
+    }
+}
+
+impl Component<Command, Action> for SearchLine {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        let line = Rect {
+            y: area.bottom().saturating_sub(1),
+            height: area.height.min(1),
+            ..area
+        };
+        let row = self.row(usize::from(line.width));
+        paint_rows(&[row], line, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+        let column = text::width(MARK) + self.query.cursor_column();
+        let column = u16::try_from(column).unwrap_or(u16::MAX);
+        self.cursor = Some(Position {
+            x: line.x + column.min(line.width.saturating_sub(1)),
+            y: line.y,
+        });
+    }
+
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
+        let Some(character) = key.typed() else {
+            return Handled::No;
+        };
+        self.insert(character.encode_utf8(&mut [0; 4]));
+        cx.push(Action::Search(self.query.text().to_owned()));
+        Handled::Yes
+    }
+
+    fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
+        let line = text.lines().next().unwrap_or_default();
+        self.insert(line);
+        cx.push(Action::Search(self.query.text().to_owned()));
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        let before = self.query.text().to_owned();
+        if matches!(
+            command,
+            Command::Left | Command::Right | Command::LineStart | Command::LineEnd
+        ) {
+            self.is_kept = false;
+        }
+        match command {
+            Command::Accept | Command::Up | Command::Search => {
+                cx.push(Action::StepSearch { older: true });
+            }
+            Command::Down => cx.push(Action::StepSearch { older: false }),
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                cx.push(Action::EndSearch);
+            }
+            Command::Left => self.query.left(),
+            Command::Right => self.query.right(),
+            Command::LineStart => self.query.home(),
+            Command::LineEnd => self.query.end(),
+            Command::DeleteBackward => self.query.delete_backward(),
+            Command::DeleteForward => self.query.delete_forward(),
+            Command::DeleteWordBackward => self.query.delete_word_backward(),
+            Command::KillToLineStart => self.query.clear(),
+            _ => return Handled::No,
+        }
+        if self.query.text() != before {
+            cx.push(Action::Search(self.query.text().to_owned()));
+        }
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "search"
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.cursor
+    }
+
+    fn typed(&self) -> Option<&str> {
+        Some(self.query.text())
+    }
+}

@@ -1,0 +1,48 @@
+//! Terminal sessions: their panel with the live screen, in which the user can type.
+
+mod keys;
+mod panel;
+
+use crate::actions::Outbox;
+use crate::drawing::Overlays;
+use osier_protocol::{Event, Op, TerminalInfo};
+use panel::{ID, Terminals};
+
+/// Opens the panel.
+pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
+    overlays.push(ID, Terminals::default());
+    outbox.send(Op::ListTerminals);
+}
+
+/// Requests the screens of these terminals.
+pub(crate) fn show(terminals: Vec<String>, outbox: &mut Outbox) {
+    for terminal in terminals {
+        outbox.send(Op::ShowTerminal { terminal });
+    }
+}
+
+/// How many of the terminals run.
+pub(crate) fn running(terminals: &[TerminalInfo]) -> usize {
+    terminals.iter().filter(|terminal| terminal.running).count()
+}
+
+/// Shows news in the open panel.
+pub(crate) fn on_event(event: &Event, overlays: &mut Overlays, outbox: &mut Outbox) {
+    let Some(panel) = overlays.get_mut(ID) else {
+        return;
+    };
+    let panel = panel.as_any().and_then(|panel| panel.downcast_mut());
+    let Some(panel) = panel else {
+        return;
+    };
+    let panel: &mut Terminals = panel;
+    match event {
+        Event::Terminals { terminals } => {
+            for op in panel.set(terminals) {
+                outbox.send(op);
+            }
+        }
+        Event::TerminalScreen { id, screen } => panel.show(id, screen),
+        _ => {}
+    }
+}

@@ -1,0 +1,287 @@
+//! The panel of the terminals: the live screen of one of them. Once it is entered, all keys go to the program; `ctrl+]`
+//! leaves it. What is typed is sent and not stored.
+
+use std::any::Any;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::actions::{Action, Command};
+use crate::conversation::{transcript::Painted, transcript::tail_rows};
+use crate::drawing::{frame, frame::boxed, layout::docked};
+use osier_base::text;
+use osier_protocol::{Op, TerminalInfo, TerminalScreen};
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::Token;
+use osier_term::input::KeyPress;
+use osier_term::row::Row;
+use osier_term::widgets::paint::paint_rows;
+
+use super::keys;
+
+pub(super) const ID: &str = "terminals";
+
+/// The key that leaves an entered terminal; terminals without a wider protocol report `ctrl+]` as `ctrl+5`.
+const LEAVE: [char; 2] = [']', '5'];
+const EMPTY: &str = "no terminals yet: /terminal COMMAND starts one";
+/// The widest panel.
+const WIDTH: u16 = 202;
+
+/// The panel.
+#[derive(Debug, Default)]
+pub(super) struct Terminals {
+    listed: Vec<TerminalInfo>,
+    /// The terminal that is shown.
+    selected: Option<String>,
+    screen: TerminalScreen,
+    /// Keys go to the program.
+    entered: bool,
+    /// A first key asked to kill it.
+    doomed: bool,
+    /// Where the screen is drawn.
+    area: Rect,
+    /// The size that was requested last.
+    requested: Option<(u16, u16)>,
+}
+
+impl Terminals {
+    /// Takes a newer list; gives the requests that follow from it.
+    pub(super) fn set(&mut self, terminals: &[TerminalInfo]) -> Vec<Op> {
+        let is_new = terminals.len() > self.listed.len() && !self.entered;
+        self.listed = terminals.to_vec();
+        let is_known = self.info().is_some();
+        if !self.info().is_some_and(|info| info.running) {
+            self.entered = false;
+            self.doomed = false;
+        }
+        if is_new || !is_known {
+            let newest = self.listed.last().map(|last| last.id.clone());
+            return self.select(newest).into_iter().collect();
+        }
+        Vec::new()
+    }
+
+    pub(super) fn show(&mut self, id: &str, screen: &TerminalScreen) {
+        if self.selected.as_deref() == Some(id) {
+            self.screen = screen.clone();
+        }
+    }
+
+    fn info(&self) -> Option<&TerminalInfo> {
+        let id = self.selected.as_ref()?;
+        self.listed.iter().find(|info| info.id == *id)
+    }
+
+    fn select(&mut self, id: Option<String>) -> Option<Op> {
+        self.selected = id;
+        self.screen = TerminalScreen::default();
+        self.doomed = false;
+        self.requested = None;
+        let id = self.selected.clone()?;
+        Some(Op::ShowTerminal { terminal: id })
+    }
+
+    fn step(&mut self, forward: bool, cx: &mut Cx<'_, Action>) {
+        let count = self.listed.len();
+        let at = self.listed.iter();
+        let mut at = at.map(|info| Some(&info.id));
+        let Some(at) = at.position(|id| id == self.selected.as_ref()) else {
+            return;
+        };
+        let next = if forward { at + 1 } else { at + count - 1 } % count;
+        let id = self.listed[next].id.clone();
+        if let Some(op) = self.select(Some(id)) {
+            cx.push(Action::Tell(op));
+        }
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_, Action>) {
+        let Some(info) = self.info().filter(|info| info.running) else {
+            return;
+        };
+        let id = info.id.clone();
+        self.entered = true;
+        self.fit(id, cx);
+    }
+
+    /// Gives the terminal the size of the panel.
+    fn fit(&mut self, id: String, cx: &mut Cx<'_, Action>) {
+        let size = (self.area.height, self.area.width);
+        if size.0 > 1 && size.1 > 1 && self.requested != Some(size) {
+            self.requested = Some(size);
+            let (rows, columns) = size;
+            cx.push(Action::Tell(Op::ResizeTerminal {
+                terminal: id,
+                rows,
+                columns,
+            }));
+        }
+    }
+
+    fn type_text(&mut self, text: String, paste: bool, cx: &mut Cx<'_, Action>) {
+        if let Some(id) = self.selected.clone() {
+            // The panel may have another size since it was entered.
+            self.fit(id.clone(), cx);
+            cx.push(Action::Tell(Op::TypeInTerminal {
+                terminal: id,
+                text,
+                paste,
+            }));
+        }
+    }
+
+    /// Kills the program when the key is pressed twice.
+    fn kill(&mut self, cx: &mut Cx<'_, Action>) {
+        let Some(info) = self.info().filter(|info| info.running) else {
+            return;
+        };
+        let id = info.id.clone();
+        if std::mem::replace(&mut self.doomed, true) {
+            self.doomed = false;
+            cx.push(Action::Tell(Op::CloseTerminal { terminal: id }));
+        }
+    }
+
+    fn rows(&self, width: usize, height: usize) -> Vec<Row> {
+        let inner = width.saturating_sub(2);
+        let mut rows = vec![self.title_row(inner)];
+        let room = height.saturating_sub(2);
+        if self.listed.is_empty() {
+            rows.push(boxed(Row::plain(format!("  {EMPTY}"), Token::Muted), inner));
+        }
+        let columns = u16::try_from(inner).unwrap_or(u16::MAX);
+        let screen = Painted::from(&self.screen.output);
+        let shown = tail_rows(screen, columns, &[], room.max(1).into());
+        let cut = shown.len().saturating_sub(room);
+        rows.extend(shown.into_iter().skip(cut).map(|row| boxed(row, inner)));
+        while rows.len() + 1 < height {
+            rows.push(boxed(Row::default(), inner));
+        }
+        rows.push(self.hint_row(inner));
+        rows
+    }
+
+    fn title_row(&self, inner: usize) -> Row {
+        let Some(info) = self.info() else {
+            return frame::top("Terminals", "", inner + 2);
+        };
+        let state = match (&info.signal, info.exit_code) {
+            _ if info.hidden_input => "hidden input".to_owned(),
+            _ if info.running => format!("{}x{}", info.columns, info.rows),
+            (Some(signal), _) => signal.clone(),
+            (None, code) => format!("exit {}", code.unwrap_or_default()),
+        };
+        let title = text::single_line(&format!("{}  {}", info.id, info.command));
+        frame::top(&title, &state, inner + 2)
+    }
+
+    fn hint_row(&self, inner: usize) -> Row {
+        let hints: Vec<String> = match self.info() {
+            _ if self.doomed => {
+                let asked = "press x again to kill it".to_owned();
+                return frame::bottom(&[asked], Token::Warning, inner + 2);
+            }
+            _ if self.entered => vec!["keys go to the program".into(), "ctrl+] leave".into()],
+            None => vec!["esc close".into()],
+            Some(info) => {
+                let mut hints: Vec<String> = Vec::new();
+                if info.running {
+                    hints.extend(["enter type".to_owned(), "x kill".to_owned()]);
+                }
+                if self.listed.len() > 1 {
+                    hints.push("tab next terminal".to_owned());
+                }
+                hints.push("esc close".to_owned());
+                hints
+            }
+        };
+        let token = if self.entered {
+            Token::Working
+        } else {
+            Token::Muted
+        };
+        frame::bottom(&hints, token, inner + 2)
+    }
+}
+
+impl Component<Command, Action> for Terminals {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        let wanted = if self.listed.is_empty() {
+            5
+        } else {
+            area.height
+        };
+        let area = docked(area, WIDTH, wanted);
+        let (width, height) = (usize::from(area.width), usize::from(area.height));
+        self.area = Rect {
+            x: area.x.saturating_add(1),
+            y: area.y.saturating_add(1),
+            width: area.width.saturating_sub(2),
+            height: area.height.saturating_sub(2),
+        };
+        let rows = self.rows(width, height);
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+    }
+
+    fn captures(&self) -> bool {
+        self.entered
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        let (row, column) = self.screen.cursor.filter(|_| self.entered)?;
+        let is_inside = row < self.area.height && column < self.area.width;
+        is_inside.then(|| Position::new(self.area.x + column, self.area.y + row))
+    }
+
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
+        if !self.entered {
+            match key.typed() {
+                Some('x') => self.kill(cx),
+                Some('q') => return self.on_command(Command::Cancel, cx),
+                _ => self.doomed = false,
+            }
+            return Handled::Yes;
+        }
+        if LEAVE.iter().any(|leave| key == KeyPress::ctrl(*leave)) {
+            self.entered = false;
+        } else if let Some(text) = keys::sequence(key, self.screen.application_keys) {
+            self.type_text(text, false, cx);
+        }
+        Handled::Yes
+    }
+
+    fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
+        if self.entered {
+            let text = text.replace("\r\n", "\r").replace('\n', "\r");
+            // The end of a paste must not be in it.
+            let text = text.replace('\x1b', "");
+            self.type_text(text, true, cx);
+        }
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        match command {
+            Command::Up | Command::PageUp => self.step(false, cx),
+            Command::Down | Command::PageDown | Command::Complete => self.step(true, cx),
+            Command::Accept => self.enter(cx),
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                if !std::mem::take(&mut self.doomed) {
+                    cx.push(Action::CloseLayer);
+                }
+            }
+            _ => return Handled::No,
+        }
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
+    }
+}

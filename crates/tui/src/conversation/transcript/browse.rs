@@ -1,0 +1,181 @@
+//! Reading the conversation by keyboard: picking blocks and lines, copying them, jumping between what matters,
+//! and opening a block in another program.
+
+use super::Transcript;
+use crate::actions::{Command, Effect, Outbox, Viewer};
+use osier_protocol::Landmark;
+use osier_term::keymap::Keymap;
+
+impl Transcript {
+    /// Runs a command of the conversation; false when it is not the transcript's.
+    pub(crate) fn on_command(&mut self, command: Command, outbox: &mut Outbox) -> bool {
+        match command {
+            Command::CopyAnswer => self.copy_answer(outbox),
+            Command::ToggleThinking => self.toggle_thinking(),
+            Command::ToggleTools => self.toggle_tools(),
+            Command::Browse => self.browsing = true,
+            Command::PageUp => self.page(false),
+            Command::PageDown => self.page(true),
+            Command::LineUp => self.scroll_line(false),
+            Command::LineDown => self.scroll_line(true),
+            Command::Top => self.go_top(),
+            Command::Bottom => self.go_bottom(),
+            Command::PreviousPrompt => self.go_to_next(Landmark::Prompt, false, outbox),
+            Command::NextPrompt => self.go_to_next(Landmark::Prompt, true, outbox),
+            Command::PreviousCall => self.go_to_next(Landmark::Call, false, outbox),
+            Command::NextCall => self.go_to_next(Landmark::Call, true, outbox),
+            Command::PreviousError => self.go_to_next(Landmark::Error, false, outbox),
+            Command::NextError => self.go_to_next(Landmark::Error, true, outbox),
+            Command::PreviousEdit => self.go_to_next(Landmark::Edit, false, outbox),
+            Command::NextEdit => self.go_to_next(Landmark::Edit, true, outbox),
+            Command::PreviousBlock => self.pick(false),
+            Command::NextBlock => self.pick(true),
+            Command::SelectLines => self.select_lines(),
+            Command::CopyBlock => self.copy_block(outbox),
+            Command::CopyCall => self.copy_command(outbox),
+            Command::ToggleBlock => self.toggle_block(outbox),
+            Command::OpenBlock => self.open_picked(Viewer::Editor, outbox),
+            Command::PageBlock => self.open_picked(Viewer::Pager, outbox),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether keys belong to the transcript, not to the editor.
+    pub(crate) fn is_browsing(&self) -> bool {
+        self.browsing
+    }
+
+    /// Scrolls by a line, or extends the selected lines while browsing.
+    fn scroll_line(&mut self, down: bool) {
+        if self.browsing && self.has_selection() {
+            self.select_by(down);
+        } else {
+            self.scroll(if down { 1 } else { -1 });
+        }
+    }
+
+    /// What the status line says of the position: the keys while browsing, else the rows below the viewport.
+    pub(crate) fn status(&self, keymap: &Keymap<Command>) -> Option<String> {
+        if self.browsing {
+            return Some(browsing_keys(keymap));
+        }
+        if self.follows() {
+            return None;
+        }
+        let keys = keymap.keys_for("global", Command::Bottom);
+        let key = keys.first().map_or("scroll", String::as_str);
+        Some(match self.unseen() {
+            0 => format!("↓ {key} go to end"),
+            1 => format!("↓ 1 new row · {key} go to end"),
+            unseen => format!("↓ {unseen} new rows · {key} go to end"),
+        })
+    }
+
+    fn toggle_block(&mut self, outbox: &mut Outbox) {
+        self.browsing = true;
+        if self.picked_text().is_none() {
+            self.pick_next(true);
+        } else if !self.toggle_picked() {
+            outbox.toast("this block cannot be collapsed", false);
+        }
+    }
+
+    /// Gives the keys back to the editor, and lets what is picked and selected go.
+    pub(crate) fn leave_browsing(&mut self) {
+        self.browsing = false;
+        self.clear_selection();
+        self.clear_pick();
+    }
+
+    /// Esc goes back by one: from lines to the block, from the block to reading, from reading to the editor.
+    pub(crate) fn step_back(&mut self) {
+        if !self.clear_selection() && !self.clear_pick() {
+            self.leave_browsing();
+        }
+    }
+
+    /// Reports a search for a landmark that found nothing.
+    pub(crate) fn report_missed(&mut self, outbox: &mut Outbox) {
+        if let Some(text) = self.take_missed() {
+            outbox.toast(text, false);
+        }
+    }
+
+    fn go_to_next(&mut self, landmark: Landmark, down: bool, outbox: &mut Outbox) {
+        self.go_landmark(landmark, down);
+        if landmark != Landmark::Prompt {
+            self.browsing = true;
+        }
+        self.report_missed(outbox);
+    }
+
+    fn pick(&mut self, down: bool) {
+        self.browsing = true;
+        self.clear_selection();
+        self.pick_next(down);
+    }
+
+    fn select_lines(&mut self) {
+        self.browsing = true;
+        if !self.clear_selection() {
+            self.select_line();
+        }
+    }
+
+    /// The selected lines, else the picked block, else the last answer.
+    fn copy_block(&mut self, outbox: &mut Outbox) {
+        let selected = self.selected_text();
+        let text = selected
+            .or_else(|| self.picked_text())
+            .or_else(|| self.last_answer());
+        match text {
+            Some(text) => outbox.effect(Effect::Copy(text)),
+            None => outbox.toast("nothing to copy yet", true),
+        }
+        self.clear_selection();
+    }
+
+    fn copy_command(&mut self, outbox: &mut Outbox) {
+        match self.picked_command() {
+            Some(command) => outbox.effect(Effect::Copy(command)),
+            None => outbox.toast("select a tool call first", true),
+        }
+    }
+
+    fn open_picked(&mut self, with: Viewer, outbox: &mut Outbox) {
+        let text = self.picked_text();
+        match text.or_else(|| self.last_answer()) {
+            Some(text) => outbox.effect(Effect::View { text, with }),
+            None => outbox.toast("nothing to open yet", true),
+        }
+    }
+
+    /// Copies the last answer.
+    fn copy_answer(&mut self, outbox: &mut Outbox) {
+        match self.last_answer() {
+            Some(answer) => outbox.effect(Effect::Copy(answer)),
+            None => outbox.toast("no answer to copy yet", true),
+        }
+    }
+}
+
+/// The keys that matter while the conversation is browsed.
+fn browsing_keys(keymap: &Keymap<Command>) -> String {
+    let keys = [
+        (Command::LineDown, "down"),
+        (Command::LineUp, "up"),
+        (Command::PreviousPrompt, "previous prompt"),
+        (Command::NextBlock, "select"),
+        (Command::CopyBlock, "copy"),
+        (Command::Bottom, "end"),
+        (Command::Cancel, "back"),
+    ];
+    let shown = keys.iter().filter_map(|(command, meaning)| {
+        let keys = keymap.keys_for("transcript", *command);
+        // Browse mode has single keys: the shortest key of a command is the one to show.
+        let key = keys.iter().min_by_key(|key| key.len())?;
+        Some(format!("{key} {meaning}"))
+    });
+    shown.collect::<Vec<_>>().join(" · ")
+}

@@ -1,0 +1,307 @@
+//! The header of a call: its state, the tool, what it is about and how it ended.
+
+use serde_json::Value;
+
+use super::view::ToolView;
+use super::{Phase, ToolCell};
+use crate::conversation::transcript::cell::plain;
+use osier_agent::ToolStatus;
+use osier_base::visible::visible;
+use osier_base::{clock, text};
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::row::{Row, Span};
+use osier_term::wrap::Wrap;
+
+/// How a call ended that has no result of its own.
+const INTERRUPTED: &str = "interrupted";
+
+impl ToolCell {
+    pub(super) fn header_rows(
+        &self,
+        view: Option<&ToolView>,
+        width: u16,
+        expanded: bool,
+    ) -> Vec<Row> {
+        let (mark, token) = self.mark();
+        let name = Face::from(Token::ToolName).emphasised(Emphasis::BOLD);
+        let first = [
+            Span::new(mark, token),
+            Span::new(self.name.as_str(), name),
+            Span::new(" ", Token::Tool),
+        ];
+        let rest = [Span::new("  ", Token::Tool)];
+        let mut subject = self.subject(view);
+        if !expanded {
+            subject = shorten_subject(&subject, width);
+        }
+        let Some(ending) = self.ending() else {
+            return plain(&subject, Token::Tool, width, &first, &rest);
+        };
+        // The words of a failure have its colour: the sign alone is easily missed.
+        let ending_token = match token {
+            Token::Error | Token::Warning => token,
+            _ => Token::Tool,
+        };
+        let between = if subject.is_empty() { "" } else { " " };
+        let clean = text::sanitize(&subject);
+        let clean = text::expand_tabs(&clean);
+        let mut lines: Vec<&str> = clean.split('\n').collect();
+        let last = lines.pop().unwrap_or_default();
+        let mut rows = Vec::new();
+        let width = usize::from(width);
+        let mut start = &first[..];
+        for line in lines {
+            Wrap::new(width)
+                .hanging(start, &rest)
+                .line(&[Span::new(line, Token::Tool)], &mut rows);
+            start = &rest;
+        }
+        let last = [
+            Span::new(format!("{last}{between}· "), Token::Tool),
+            Span::new(ending, ending_token),
+        ];
+        Wrap::new(width)
+            .hanging(start, &rest)
+            .line(&last, &mut rows);
+        rows
+    }
+
+    /// The header in words: tool, state, then subject.
+    pub(super) fn spoken_header(
+        &self,
+        view: Option<&ToolView>,
+        width: u16,
+        expanded: bool,
+    ) -> Vec<Row> {
+        let ending = self.ending().map(|ending| ending.replace(" · ", ", "));
+        let state = match &self.phase {
+            Phase::Streaming => "streaming".to_owned(),
+            Phase::Running => "running".to_owned(),
+            Phase::Interrupted => INTERRUPTED.to_owned(),
+            Phase::Done(result) => {
+                let is_named = matches!(
+                    result.status,
+                    ToolStatus::Aborted | ToolStatus::Denied { .. } | ToolStatus::Timeout { .. }
+                );
+                let word = if result.status.is_success() {
+                    "done"
+                } else {
+                    "failed"
+                };
+                match ending {
+                    Some(ending) if is_named || ending.starts_with(word) => ending,
+                    Some(ending) => format!("{word}, {ending}"),
+                    None => word.to_owned(),
+                }
+            }
+        };
+        let (_, token) = self.mark();
+        let first = [Span::new(format!("Tool {}, {state}: ", self.name), token)];
+        let rest = [Span::new("  ", Token::Tool)];
+        let mut subject = self.subject(view);
+        if !expanded {
+            subject = shorten_subject(&subject, width);
+        }
+        plain(&subject, Token::Tool, width, &first, &rest)
+    }
+
+    fn mark(&self) -> (&'static str, Token) {
+        match &self.phase {
+            Phase::Streaming => ("○ ", Token::Muted),
+            Phase::Running => ("◐ ", Token::Working),
+            Phase::Interrupted => ("■ ", Token::Warning),
+            Phase::Done(result) => match &result.status {
+                ToolStatus::Success => ("● ", Token::Success),
+                ToolStatus::Aborted | ToolStatus::Denied { .. } => ("■ ", Token::Warning),
+                _ => ("✗ ", Token::Error),
+            },
+        }
+    }
+
+    /// What the call is about, on one or more lines, with every character of the model visible.
+    fn subject(&self, view: Option<&ToolView>) -> String {
+        visible(&self.raw_subject(view)).into_owned()
+    }
+
+    fn raw_subject(&self, view: Option<&ToolView>) -> String {
+        let arguments = match &self.arguments {
+            Value::Null => return partial_subject(&self.raw, view),
+            arguments => arguments,
+        };
+        let subject = view.and_then(|view| match view.subject {
+            "" => Some(""),
+            name => arguments.get(name)?.as_str(),
+        });
+        let Some(subject) = subject else {
+            return compact(arguments);
+        };
+        let more = view.map(|view| (view.more)(arguments));
+        format!("{subject}{}", more.unwrap_or_default())
+    }
+
+    /// Duration and how it ended, once it has.
+    fn ending(&self) -> Option<String> {
+        let result = match &self.phase {
+            Phase::Done(result) => result,
+            Phase::Interrupted => return Some(INTERRUPTED.to_owned()),
+            Phase::Streaming | Phase::Running => return None,
+        };
+        let mut parts = Vec::new();
+        match &result.status {
+            ToolStatus::Success => {}
+            ToolStatus::Aborted => parts.push(INTERRUPTED.to_owned()),
+            ToolStatus::Denied { .. } => parts.push("denied".to_owned()),
+            ToolStatus::Timeout { timeout_ms } => {
+                parts.push(format!(
+                    "timed out after {}",
+                    clock::human_duration(*timeout_ms)
+                ));
+            }
+            _ => match result.details.get("exitCode").and_then(Value::as_i64) {
+                Some(code) => parts.push(format!("exit {code}")),
+                None => match result.details.get("signal").and_then(Value::as_str) {
+                    Some(signal) => parts.push(format!("killed by {signal}")),
+                    None => parts.push("failed".to_owned()),
+                },
+            },
+        }
+        parts.extend(counts(&result.details));
+        if result.duration_ms >= 100 {
+            parts.push(clock::human_duration(result.duration_ms));
+        }
+        (!parts.is_empty()).then(|| parts.join(" · "))
+    }
+}
+
+/// How much a call has read or found.
+fn counts(details: &Value) -> Option<String> {
+    const COUNTS: [(&str, &str, &str); 4] = [
+        ("linesRead", "line", "lines"),
+        ("matches", "match", "matches"),
+        ("count", "path", "paths"),
+        ("total", "entry", "entries"),
+    ];
+    // A picture has no lines.
+    if details.get("mimeType").is_some() {
+        return None;
+    }
+    let number = |name: &str| details.get(name).and_then(Value::as_u64);
+    let counted = |name: &str, one: &str, many: &str| {
+        let count = number(name)?;
+        Some(format!("{count} {}", if count == 1 { one } else { many }))
+    };
+    let (name, one, many) = COUNTS.iter().find(|(name, ..)| number(name).is_some())?;
+    let found = counted(name, one, many)?;
+    Some(match counted("files", "file", "files") {
+        Some(files) if number("files") > Some(0) => format!("{found} in {files}"),
+        _ => found,
+    })
+}
+
+/// The first line of the subject, and how many follow.
+fn shorten_subject(subject: &str, width: u16) -> String {
+    let mut lines = subject.lines();
+    let first = lines.next().unwrap_or_default();
+    let columns = usize::from(width).saturating_sub(24).max(16);
+    let first = text::truncate(first, columns * 2);
+    match lines.count() {
+        0 => first.into_owned(),
+        more => format!("{first} (+{})", text::counted(more, "line", "lines")),
+    }
+}
+
+/// The subject while its JSON still streams: the value of the subject's key as far as it came.
+fn partial_subject(raw: &str, view: Option<&ToolView>) -> String {
+    let Some(view) = view else {
+        return text::single_line(text::tail_bytes(raw, 200));
+    };
+    let key = format!("\"{}\"", view.subject);
+    let value = raw
+        .split_once(&key)
+        .and_then(|(_, rest)| rest.trim_start().strip_prefix(':'))
+        .and_then(|rest| rest.trim_start().strip_prefix('"'));
+    let Some(value) = value else {
+        return "…".to_owned();
+    };
+    let mut shown = String::new();
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => break,
+            '\\' => match characters.next() {
+                Some('n') => shown.push('\n'),
+                Some('t') => shown.push('\t'),
+                Some(other) => shown.push(other),
+                None => break,
+            },
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// `name: value, …` on one line.
+fn compact(arguments: &Value) -> String {
+    let Some(fields) = arguments.as_object() else {
+        return text::single_line(&arguments.to_string());
+    };
+    let show = |value: &Value| match value.as_str() {
+        Some(text) => text::single_line(&visible(text::head_bytes(text, 200))),
+        None => value.to_string(),
+    };
+    fields
+        .iter()
+        .map(|(name, value)| format!("{name}: {}", show(value)))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_streaming_command_shows_as_far_as_it_came() {
+        let bash = ToolView::of("bash");
+        assert_eq!(
+            partial_subject("{\"command\": \"ls -l\\n\\\"a", bash),
+            "ls -l\n\"a"
+        );
+        assert_eq!(partial_subject("{\"comm", bash), "…");
+    }
+
+    #[test]
+    fn a_carriage_return_hides_nothing_of_a_call() {
+        let arguments = serde_json::json!({"command": "touch x\rls -la", "n": 1});
+        assert_eq!(compact(&arguments), "command: touch x␍ls -la, n: 1");
+        let mut cell = ToolCell::streaming("c".to_owned(), "bash".to_owned());
+        cell.arguments = arguments;
+        assert_eq!(cell.subject(ToolView::of("bash")), "touch x␍ls -la");
+    }
+
+    #[test]
+    fn headers_say_where_and_how_much() {
+        let more = |tool: &str, arguments: &Value| {
+            let view = ToolView::of(tool);
+            view.map(|view| (view.more)(arguments)).unwrap_or_default()
+        };
+        let arguments = serde_json::json!({"pattern": "x", "path": "src", "glob": "*.rs"});
+        assert_eq!(more("grep", &arguments), " in src (*.rs)");
+        let arguments = serde_json::json!({"offset": 10, "limit": 5});
+        assert_eq!(more("read", &arguments), ":10-14");
+        for (details, expected) in [
+            (
+                serde_json::json!({"matches": 1, "files": 1}),
+                Some("1 match in 1 file"),
+            ),
+            (
+                serde_json::json!({"matches": 0, "files": 0}),
+                Some("0 matches"),
+            ),
+            (serde_json::json!({"count": 2}), Some("2 paths")),
+            (serde_json::json!({"command": "x"}), None),
+        ] {
+            assert_eq!(counts(&details).as_deref(), expected);
+        }
+    }
+}

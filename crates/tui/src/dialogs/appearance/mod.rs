@@ -1,0 +1,218 @@
+//! Theme and keymap as the settings ask for them, read from the binary and the user's folders.
+
+pub(crate) mod schema;
+mod themes;
+
+use osier_base::sort;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::actions::{Command, NewBinding};
+use crate::drawing::Overlays;
+use osier_base::folders::Folders;
+use osier_base::problem::Problem;
+use osier_base::{atomic_file, path};
+use osier_settings::Settings;
+use osier_term::input::TerminalReply;
+use osier_term::keymap;
+use osier_term::keymap::{Keymap, KeymapSource};
+use osier_term::terminal::TerminalKind;
+use osier_term::theme::{ColourDepth, TerminalColours, Theme, ThemeKind, ThemeStore};
+
+/// Keymap contexts there are.
+pub(crate) const CONTEXTS: &[&str] = &[
+    "diff",
+    "global",
+    "editor",
+    "insert",
+    "normal",
+    "operator",
+    "visual",
+    "list",
+    "search",
+    "question",
+    "summary",
+    "transcript",
+    "sessions",
+    "tree",
+];
+
+/// Where theme and keymap come from.
+#[derive(Debug, Clone)]
+pub struct Appearance {
+    themes: ThemeStore,
+    keymaps: PathBuf,
+    /// The colours that the terminal has reported.
+    colours: TerminalColours,
+}
+
+/// A theme to choose from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThemeChoice {
+    pub name: String,
+    pub kind: ThemeKind,
+    /// The file of a theme of the user.
+    pub path: Option<PathBuf>,
+}
+
+impl Appearance {
+    pub fn new(folders: &Folders, kind: &TerminalKind) -> Self {
+        let themes = ThemeStore::new(Some(folders.themes()), kind.depth);
+        Self {
+            themes,
+            keymaps: folders.keymaps(),
+            colours: TerminalColours::default(),
+        }
+    }
+
+    /// The theme called `name`, or of `DARK/LIGHT` the one that suits the terminal. Invalid parts are returned
+    /// as problems; the rest applies.
+    pub fn theme(&self, name: &str) -> (Theme, Vec<Problem>) {
+        let (theme, problems) = self.themes.load(self.chosen(name));
+        (theme.adapted(&self.colours), problems)
+    }
+
+    /// The theme of `DARK/LIGHT` that suits the terminal now.
+    fn chosen<'a>(&self, name: &'a str) -> &'a str {
+        match name.split_once('/') {
+            Some((_, light)) if self.colours.is_dark() == Some(false) => light,
+            Some((dark, _)) => dark,
+            None => name,
+        }
+    }
+
+    /// Whether there is a theme called `name`, or two of `DARK/LIGHT`.
+    pub fn has_theme(&self, name: &str) -> bool {
+        let entries = self.themes.entries();
+        let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
+        match name.split_once('/') {
+            Some((dark, light)) => is_there(dark) && is_there(light),
+            None => is_there(name),
+        }
+    }
+
+    /// Every theme, dark ones first, then light ones.
+    pub fn choices(&self) -> Vec<ThemeChoice> {
+        let entries = self.themes.entries().into_iter();
+        let mut choices: Vec<ThemeChoice> = entries
+            .map(|entry| ThemeChoice {
+                kind: self.themes.kind(&entry.name),
+                name: entry.name,
+                path: entry.path,
+            })
+            .collect();
+        sort::by_key(&mut choices, |choice| match choice.kind {
+            ThemeKind::System => 0,
+            ThemeKind::Dark => 1,
+            ThemeKind::Light => 2,
+        });
+        choices
+    }
+
+    /// The terminal shows so many colours. True when it showed others before.
+    pub fn set_depth(&mut self, depth: ColourDepth) -> bool {
+        self.themes.set_depth(depth)
+    }
+
+    /// Records a colour report of the terminal. True when it may change a theme.
+    pub fn on_reply(&mut self, reply: &TerminalReply) -> bool {
+        let before = self.colours;
+        match reply {
+            TerminalReply::Foreground(colour) => self.colours.foreground = Some(*colour),
+            TerminalReply::Background(colour) => self.colours.background = Some(*colour),
+            TerminalReply::Palette(index, colour) => {
+                if let Some(place) = self.colours.ansi.get_mut(usize::from(*index)) {
+                    *place = Some(*colour);
+                }
+            }
+            TerminalReply::DarkScheme(dark) => self.colours.dark = Some(*dark),
+            _ => {}
+        }
+        self.colours != before
+    }
+
+    /// The default keymap, extended by the keymap `name`: an embedded one, and a file of the user, which may
+    /// inherit from an embedded one.
+    pub fn keymap(&self, name: &str) -> (Keymap<Command>, Vec<Problem>) {
+        let mut sources = vec![KeymapSource::new("default.toml", keymap::DEFAULT)];
+        let mut problems = Vec::new();
+        let embedded = |name: &str| {
+            let (name, text) = keymap::EMBEDDED.iter().find(|(known, _)| *known == name)?;
+            Some(KeymapSource::new(format!("{name}.toml"), *text))
+        };
+        let below = embedded(name);
+        let path = self.keymap_path(name);
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                let own = KeymapSource::new(path, text);
+                let inherited = keymap::inherited_keymap(&own).and_then(|name| embedded(&name));
+                sources.extend(below.or(inherited));
+                sources.push(own);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && name == "default" => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && below.is_some() => {
+                sources.extend(below);
+            }
+            Err(error) => {
+                let message = format!("cannot read the keymap: {error}");
+                problems.push(Problem::of_file(path, message, "using the default keys"));
+            }
+        }
+        let (keymap, mut found) = Keymap::load(&sources, CONTEXTS, &Command::names());
+        problems.append(&mut found);
+        (keymap, problems)
+    }
+
+    /// Writes a binding into the user's file of the keymap `name`, made when there is none; gives its path.
+    pub fn bind(&self, name: &str, binding: &NewBinding) -> Result<PathBuf, String> {
+        let path = self.keymap_path(name);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+        };
+        let NewBinding {
+            context,
+            keys,
+            action,
+        } = binding;
+        let changed = keymap::edit::set_binding(&text, context, keys, action)
+            .map_err(|error| format!("{}: {error}; fix the file first", path.display()))?;
+        if let Some(folder) = path.parent() {
+            let made = fs::create_dir_all(folder);
+            made.map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+        }
+        atomic_file::write(&path, changed.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(path)
+    }
+
+    /// The user's file of a keymap: in the folder of keymaps, or where a path leads.
+    pub fn keymap_path(&self, name: &str) -> PathBuf {
+        let is_file = Path::new(name).extension().is_some_and(|end| end == "toml");
+        if name.contains('/') || is_file {
+            let home = self.keymaps.parent().unwrap_or(&self.keymaps);
+            return path::resolve(home, name);
+        }
+        self.keymaps.join(format!("{name}.toml"))
+    }
+}
+
+/// Lists the themes; `current` is the chosen one.
+pub(crate) fn list_themes(choices: &[ThemeChoice], current: &str, overlays: &mut Overlays) {
+    overlays.push(themes::ID, themes::picker(choices, current));
+}
+
+/// What is wrong with the theme and the keymap that the settings name.
+pub fn check_files(folders: &Folders, settings: &Settings) -> Vec<Problem> {
+    let kind = TerminalKind::detect(|_| None);
+    let appearance = Appearance::new(folders, &kind);
+    let (_, mut problems) = appearance.theme(&settings.theme);
+    problems.extend(appearance.keymap(&settings.keymap).1);
+    problems
+}
+
+/// The kind of terminal, from the environment.
+pub(crate) fn terminal_kind(environment: &BTreeMap<String, String>) -> TerminalKind {
+    TerminalKind::detect(|name| environment.get(name).cloned())
+}

@@ -1,0 +1,108 @@
+//! The hooks: the event of each, its file and its last run.
+
+use crate::actions::{Action, Effect, Outbox};
+use crate::drawing::{Overlays, Picker, overlays};
+use osier_base::text;
+use osier_protocol::{HookInfo, Op};
+use osier_term::face::Token;
+use osier_term::widgets::columns::{Cell, Column, Columns};
+use osier_term::widgets::select::Item;
+
+const ID: &str = "hooks";
+
+const COLUMNS: Columns = Columns {
+    label: "command",
+    details: &[
+        Column::words("event", 0).first(),
+        Column::words("last run", 1).at_least(12),
+        Column::words("file", 1),
+    ],
+};
+
+/// One line a hook; taking one copies its command.
+fn picker(hooks: &[HookInfo]) -> Picker {
+    let items = hooks.iter().enumerate().map(|(place, hook)| {
+        let event = hook.event.name();
+        let command = text::single_line(&hook.command);
+        let matcher = match hook.matcher.as_str() {
+            "" => String::new(),
+            matcher => format!(" {}", text::single_line(matcher)),
+        };
+        Item {
+            key: format!("{place} {}", hook.command),
+            label: command,
+            details: vec![
+                format!("{} {event}{matcher}", mark(hook)).into(),
+                last_run(hook),
+                file(hook).into(),
+            ],
+            keywords: hook.file.clone(),
+            dimmed: false,
+        }
+    });
+    Picker::new(
+        "Hooks",
+        "no hooks: add them to hooks.json in the configuration folder or in .osier",
+        items.collect(),
+        Box::new(|key| {
+            let (_, command) = key.split_once(' ').unwrap_or_default();
+            vec![Action::Effect(Effect::Copy(command.to_owned()))]
+        }),
+    )
+    .with_columns(COLUMNS)
+    .taking("copy command")
+}
+
+fn mark(hook: &HookInfo) -> &'static str {
+    match hook.last.as_ref().map(|last| last.outcome.as_str()) {
+        None => "○",
+        Some("failed") => "■",
+        Some("goes on") => "◐",
+        Some(_) => "●",
+    }
+}
+
+/// The outcome of the last run.
+fn last_run(hook: &HookInfo) -> Cell {
+    let Some(last) = &hook.last else {
+        return "has not run".into();
+    };
+    let token = match last.outcome.as_str() {
+        "failed" => Token::Error,
+        _ => Token::Muted,
+    };
+    let text = if last.message.is_empty() {
+        format!("{} in {} ms", last.outcome, last.duration_ms)
+    } else {
+        format!("{}: {}", last.outcome, last.message)
+    };
+    Cell::new(text, token)
+}
+
+/// The end of the file's path.
+fn file(hook: &HookInfo) -> String {
+    let mut parts = hook.file.rsplit('/');
+    let (name, folder) = (parts.next().unwrap_or_default(), parts.next());
+    match folder {
+        Some(folder @ (".osier" | ".claude")) => format!("{folder}/{name}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// Opens the list.
+pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
+    overlays.push(ID, picker(&[]));
+    outbox.send(Op::ListHooks);
+}
+
+/// Updates the open list.
+pub(crate) fn refresh(hooks: &[HookInfo], overlays: &mut Overlays) {
+    overlays::refresh(overlays, ID, picker(hooks));
+}
+
+/// Requests the hooks again when their list is open.
+pub(crate) fn reload(overlays: &Overlays, outbox: &mut Outbox) {
+    if overlays.contains(ID) {
+        outbox.send(Op::ListHooks);
+    }
+}

@@ -1,0 +1,71 @@
+//! Model lists: switch the model, or retry the last prompt with another one.
+
+mod picker;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use crate::actions::Outbox;
+use crate::drawing::{Overlays, Picker, overlays};
+use crate::input::Editor;
+use crate::status::Footer;
+use osier_base::sort;
+use osier_protocol::{KeyState, ModelInfo, Op};
+
+/// The models that the host reported last.
+#[derive(Debug, Default)]
+pub(crate) struct Models {
+    models: Vec<ModelInfo>,
+    /// The list shows models without a key too.
+    shows_all: Rc<Cell<bool>>,
+}
+
+/// Favourites, then models with a key, then those that need none, then the scripted ones, then the others.
+fn usability(model: &ModelInfo) -> u8 {
+    match model.key {
+        KeyState::NotNeeded if model.provider == "demo" => 3,
+        _ if model.favourite => 0,
+        KeyState::Present => 1,
+        KeyState::NotNeeded => 2,
+        KeyState::Absent => 4,
+    }
+}
+
+impl Models {
+    /// Lists the models to switch to.
+    pub(crate) fn open(&self, footer: &Footer, overlays: &mut Overlays, outbox: &mut Outbox) {
+        self.shows_all.set(false);
+        overlays.push(picker::ID, self.picker(footer));
+        outbox.send(Op::ListModels);
+    }
+
+    /// Lists the models to retry the last prompt with.
+    pub(crate) fn open_retry(&self, footer: &Footer, overlays: &mut Overlays, outbox: &mut Outbox) {
+        overlays.push(picker::RETRY_ID, picker::retry_picker(&self.models, footer));
+        outbox.send(Op::ListModels);
+    }
+
+    /// Takes the models and updates the open lists and the completion.
+    pub(crate) fn set(
+        &mut self,
+        models: &[ModelInfo],
+        footer: &Footer,
+        editor: &mut Editor,
+        overlays: &mut Overlays,
+    ) {
+        self.models = models.to_vec();
+        sort::by_key(&mut self.models, usability);
+        let models = &self.models;
+        editor.set_models(models.iter().map(ModelInfo::reference).collect());
+        overlays::refresh(
+            overlays,
+            picker::RETRY_ID,
+            picker::retry_picker(models, footer),
+        );
+        overlays::refresh(overlays, picker::ID, self.picker(footer));
+    }
+
+    fn picker(&self, footer: &Footer) -> Picker {
+        picker::picker(&self.models, footer, Rc::clone(&self.shows_all))
+    }
+}

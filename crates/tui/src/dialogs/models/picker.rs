@@ -1,0 +1,361 @@
+//! Choosing a model: window, price, abilities, whether there is a key, and what the switch means for the
+//! conversation so far.
+
+use std::cell::Cell as Shared;
+use std::rc::Rc;
+
+use crate::actions::Action;
+use crate::drawing::Picker;
+use crate::status::{Footer, footer::tokens};
+use osier_base::text;
+use osier_llm::Modality;
+use osier_protocol::{KeyState, ModelInfo, Op, TreeOp};
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::row::Row;
+use osier_term::widgets::columns::{Cell, Column, Columns};
+use osier_term::widgets::select::Item;
+
+pub(super) const ID: &str = "model";
+pub(super) const RETRY_ID: &str = "retry_model";
+
+/// The columns of the list. Prices are dollars per million tokens.
+const COLUMNS: Columns = Columns {
+    label: "model",
+    details: &[
+        Column::words("key", 0),
+        Column::words("thinking", 3),
+        Column::words("images", 3),
+        Column::numbers("$ in", 2),
+        Column::numbers("$ out", 2),
+        Column::numbers("context", 1),
+    ],
+};
+
+/// The mark of a favourite.
+const FAVOURITE: &str = "★ ";
+
+/// The picker over the models that can be used, with the current one selected; a key shows the others too.
+pub(super) fn picker(models: &[ModelInfo], footer: &Footer, shows_all: Rc<Shared<bool>>) -> Picker {
+    let items = models.iter().map(item).collect();
+    let current = footer.model.as_ref().map(ModelInfo::reference);
+    let usable = models.iter().filter(|model| {
+        model.favourite
+            || model.key != KeyState::Absent
+            || current.as_deref() == Some(&model.reference())
+    });
+    let usable: Vec<String> = usable.map(ModelInfo::reference).collect();
+    let take = |reference: &str| {
+        vec![Action::Tell(Op::SelectModel {
+            reference: reference.to_owned(),
+        })]
+    };
+    let picker = Picker::new("Models", "no model matches", items, Box::new(take));
+    let favourites = models.iter().filter(|model| model.favourite);
+    let favourites: Vec<String> = favourites.map(ModelInfo::reference).collect();
+    let favour = move |reference: &str| {
+        vec![Action::Tell(Op::SetFavourite {
+            reference: reference.to_owned(),
+            on: !favourites.iter().any(|known| known == reference),
+        })]
+    };
+    let (listed, now) = (models.to_vec(), footer.clone());
+    let picker = picker
+        .with_columns(COLUMNS)
+        .taking("switch")
+        .with_few(usable, shows_all)
+        .on_favourite(Box::new(favour))
+        .with_preview(Box::new(move |reference| {
+            let model = listed.iter().find(|model| model.reference() == reference);
+            model.map(|model| preview(model, &now)).unwrap_or_default()
+        }));
+    match &footer.model {
+        Some(model) => picker.with_selected(&model.reference()),
+        None => picker,
+    }
+}
+
+/// The picker for a model to retry the last prompt with. The first model that can be used and is not the current one is
+/// selected.
+pub(super) fn retry_picker(models: &[ModelInfo], footer: &Footer) -> Picker {
+    let items = models.iter().map(item).collect();
+    let take = |reference: &str| {
+        let model = Some(reference.to_owned());
+        vec![Action::Tell(Op::Tree(TreeOp::RetryPrompt { model }))]
+    };
+    let title = "Send the last prompt to";
+    let picker = Picker::new(title, "no model matches", items, Box::new(take))
+        .with_columns(COLUMNS)
+        .taking("send");
+    let current = footer.model.as_ref().map(ModelInfo::reference);
+    let is_other = |model: &&ModelInfo| {
+        current.as_deref() != Some(&model.reference())
+            && model.key != KeyState::Absent
+            && model.provider != "demo"
+    };
+    match models.iter().find(is_other) {
+        Some(model) => picker.with_selected(&model.reference()),
+        None => picker,
+    }
+}
+
+fn item(model: &ModelInfo) -> Item {
+    let mut label = model.reference();
+    if model.favourite {
+        label.insert_str(0, FAVOURITE);
+    }
+    if model.in_cycle {
+        label.push_str(" ·");
+    }
+    Item {
+        key: model.reference(),
+        label,
+        details: details(model).into(),
+        keywords: model.name.clone(),
+        dimmed: model.key == KeyState::Absent,
+    }
+}
+
+/// One for each column. Missing abilities are blank, so that the others stand out.
+fn details(model: &ModelInfo) -> [Cell; 6] {
+    let key = match model.key {
+        KeyState::Present => Cell::new("✓", Token::Success),
+        KeyState::NotNeeded => "free".into(),
+        KeyState::Absent => "no key".into(),
+    };
+    let mark = |has: bool| if has { "✓" } else { "" };
+    let has_price = model.price.input + model.price.output > 0.0;
+    let price = |price: f64| {
+        if has_price {
+            dollars(price)
+        } else {
+            String::new()
+        }
+    };
+    [
+        key,
+        mark(model.thinking_levels.len() > 1).into(),
+        mark(model.input.contains(&Modality::Image)).into(),
+        price(model.price.input).into(),
+        price(model.price.output).into(),
+        tokens(model.context_window).into(),
+    ]
+}
+
+/// At most five characters: what a column of prices has room for.
+fn dollars(price: f64) -> String {
+    let text = match price {
+        100.0.. => format!("{price:.0}"),
+        10.0.. => format!("{price:.1}"),
+        1.0.. => format!("{price:.2}"),
+        _ => format!("{price:.3}"),
+    };
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// The facts of a model and the consequences of switching to it.
+fn preview(model: &ModelInfo, now: &Footer) -> Vec<Row> {
+    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+    let mut name = Row::plain(text::single_line(&model.name), bold);
+    if model.favourite {
+        name.push(" ★", Token::Accent);
+    }
+    let mut rows = vec![name];
+    // First: a low screen shows only this, and the list has the rest.
+    let switch = consequences(model, now);
+    rows.extend(
+        switch
+            .into_iter()
+            .map(|(text, token)| Row::plain(text, token)),
+    );
+    rows.push(Row::default());
+    let mut fact = |name: &str, value: String| {
+        let mut row = Row::plain(format!("{name:<18}"), Token::Muted);
+        row.push(value, Token::Text);
+        rows.push(row);
+    };
+    let (window, output) = (tokens(model.context_window), tokens(model.max_tokens));
+    fact("context", format!("{window}, output up to {output}"));
+    let price = model.price.of_prompt(now.context_tokens);
+    if price.input + price.output > 0.0 {
+        fact(
+            "price in, out",
+            format!("${}, ${} per 1M tokens", price.input, price.output),
+        );
+        fact(
+            "cache read, write",
+            format!("${}, ${}", price.cache_read, price.cache_write),
+        );
+    }
+    if model.thinking_levels.len() > 1 {
+        let levels = model.thinking_levels.iter().map(|level| level.name());
+        fact("thinking", levels.collect::<Vec<_>>().join(" "));
+    }
+    fact(
+        "key",
+        match model.key {
+            KeyState::Present => "found".to_owned(),
+            KeyState::NotNeeded => "not needed".to_owned(),
+            KeyState::Absent => format!("no key: /login {}", model.provider),
+        },
+    );
+    rows
+}
+
+/// The consequences of switching to `model` for the conversation so far, a line each.
+fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
+    let reference = model.reference();
+    let current = now.model.as_ref();
+    if current.is_some_and(|current| current.reference() == reference) {
+        return vec![("current model".to_owned(), Token::Success)];
+    }
+    let mut lines = Vec::new();
+    if !model.thinking_levels.contains(&now.level) {
+        let text = format!("no thinking level {}: uses the nearest", now.level.name());
+        lines.push((text, Token::Warning));
+    }
+    let used = now.context_tokens;
+    if used == 0 {
+        lines.push(("no conversation to carry over yet".to_owned(), Token::Muted));
+        return lines;
+    }
+    let room = model
+        .context_window
+        .saturating_sub(model.max_tokens.min(model.context_window / 4));
+    if used > room {
+        let text = format!("context of {} does not fit: compacted first", tokens(used));
+        lines.push((text, Token::Warning));
+    } else {
+        let percent = used * 100 / model.context_window.max(1);
+        lines.push((
+            format!("context of {} fits: {percent}%", tokens(used)),
+            Token::Success,
+        ));
+    }
+    let price = model.price.of_prompt(used);
+    let cold = price.input.max(price.cache_write) * used as f64 / 1e6;
+    if cold > 0.0 {
+        let text = format!("no cache yet: the next request costs about ${cold:.2} more");
+        lines.push((text, Token::Text));
+    }
+    lines.push((
+        "earlier thinking is sent as text, without encrypted thinking".to_owned(),
+        Token::Text,
+    ));
+    let sees = |model: &ModelInfo| model.input.contains(&Modality::Image);
+    if !sees(model) && current.is_some_and(sees) {
+        lines.push((
+            "images are not sent: the model accepts text only".to_owned(),
+            Token::Warning,
+        ));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_llm::Price;
+    use osier_llm::ThinkingLevel;
+
+    fn model(id: &str, window: u64) -> ModelInfo {
+        ModelInfo {
+            provider: "a".into(),
+            id: id.into(),
+            name: "Model".into(),
+            context_window: window,
+            max_tokens: 8_000,
+            thinking_levels: vec![ThinkingLevel::Off],
+            input: vec![Modality::Text],
+            price: Price {
+                input: 3.0,
+                output: 15.0,
+                cache_write: 3.75,
+                ..Price::default()
+            },
+            key: KeyState::Present,
+            cache_seconds: None,
+            in_cycle: false,
+            favourite: false,
+        }
+    }
+
+    #[test]
+    fn the_preview_shows_the_consequences_of_a_switch() {
+        let mut seeing = model("now", 200_000);
+        seeing.input.push(Modality::Image);
+        let now = Footer {
+            model: Some(seeing),
+            level: ThinkingLevel::High,
+            context_tokens: 100_000,
+            ..Footer::default()
+        };
+        let told = |model: &ModelInfo| -> Vec<String> {
+            let lines = consequences(model, &now);
+            lines.into_iter().map(|(text, _)| text).collect()
+        };
+        assert_eq!(told(&model("now", 200_000)), ["current model"]);
+        assert_eq!(
+            told(&model("other", 128_000)),
+            [
+                "no thinking level high: uses the nearest",
+                "context of 100k fits: 78%",
+                "no cache yet: the next request costs about $0.38 more",
+                "earlier thinking is sent as text, without encrypted thinking",
+                "images are not sent: the model accepts text only",
+            ]
+        );
+        assert_eq!(
+            told(&model("small", 32_000))[1],
+            "context of 100k does not fit: compacted first"
+        );
+    }
+
+    #[test]
+    fn a_model_has_key_abilities_prices_and_context_window() {
+        let model = ModelInfo {
+            provider: "a".into(),
+            id: "m".into(),
+            name: "Model".into(),
+            context_window: 200_000,
+            max_tokens: 8_000,
+            thinking_levels: ThinkingLevel::ALL.to_vec(),
+            input: vec![Modality::Text, Modality::Image],
+            price: Price {
+                input: 3.0,
+                output: 15.0,
+                ..Price::default()
+            },
+            key: KeyState::Absent,
+            cache_seconds: None,
+            in_cycle: true,
+            favourite: false,
+        };
+        let item = item(&model);
+        assert_eq!((item.label.as_str(), item.dimmed), ("a/m ·", true));
+        let told = |model: &ModelInfo| details(model).map(|cell| cell.text);
+        assert_eq!(told(&model), ["no key", "✓", "✓", "3", "15", "200k"]);
+        for (price, expected) in [
+            (0.0, "0"),
+            (0.137_5, "0.138"),
+            (0.1, "0.1"),
+            (2.5, "2.5"),
+            (3.125, "3.12"),
+            (15.0, "15"),
+            (100.0, "100"),
+        ] {
+            assert_eq!(dollars(price), expected);
+        }
+        let local = ModelInfo {
+            thinking_levels: vec![ThinkingLevel::Off],
+            input: vec![Modality::Text],
+            price: Price::default(),
+            key: KeyState::NotNeeded,
+            ..model
+        };
+        assert_eq!(told(&local), ["free", "", "", "", "", "200k"]);
+    }
+}

@@ -1,0 +1,35 @@
+//! What a dialog that has opened by itself does with the first keys.
+
+use std::time::Duration;
+
+use crate::actions::{Command, command::Category};
+
+/// Keys that come right after the dialog has opened by itself do not answer it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::dialogs::questions) enum Guard {
+    /// Typed text goes to the editor, and the question waits.
+    Editor(Duration),
+    /// The user has just answered another question: a `y`, an `n` and `enter` count after `ready`, other text goes to
+    /// the editor until `text` is over.
+    Answered {
+        ready: Duration,
+        text: Duration,
+    },
+    Ignore(Duration),
+}
+
+impl Guard {
+    pub(super) fn time(self) -> Duration {
+        match self {
+            Self::Editor(time) | Self::Ignore(time) | Self::Answered { ready: time, .. } => time,
+        }
+    }
+}
+
+/// Whether a command has nothing to do with the question and works while it is open.
+pub(super) fn passes(command: Command) -> bool {
+    let is_of_tabs = command
+        .info()
+        .is_some_and(|info| info.category == Category::Tabs);
+    is_of_tabs || matches!(command, Command::Redraw | Command::Suspend)
+}

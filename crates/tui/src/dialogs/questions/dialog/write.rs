@@ -1,0 +1,228 @@
+//! Text as an answer: what an input asks for, the reason of a refusal, a call that is edited before it may
+//! run. Secret text is never drawn.
+
+use serde_json::{Value, json};
+
+use super::choose::command_of;
+use super::{Painted, Step};
+use crate::actions::{Action, Command};
+use crate::input::{prompt::editing::edit_area, prompt::editing::edit_line};
+use osier_base::text;
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
+use osier_term::face::Token;
+use osier_term::row::{Row, Span};
+use osier_term::widgets::line_input::LineInput;
+use osier_term::widgets::textarea::{Motion, TextArea};
+
+const MARK: &str = "❯ ";
+
+/// Text that is written.
+#[derive(Debug)]
+pub(super) struct Write {
+    purpose: Purpose,
+    field: Field,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Text,
+    /// Another answer than the choices.
+    Other,
+    Reason,
+    /// The call's arguments; only its command where it has one.
+    Call,
+}
+
+#[derive(Debug)]
+enum Field {
+    Secret(LineInput),
+    Line(TextArea),
+    Lines(TextArea),
+}
+
+fn area(placeholder: &str, text: &str) -> TextArea {
+    let mut area = TextArea::new(placeholder);
+    area.set_text(text);
+    let _ = area.move_by(Motion::BufferEnd);
+    area
+}
+
+impl Write {
+    /// What an `Input` asks for.
+    pub(super) fn text(kind: &QuestionKind, draft: &[String]) -> Self {
+        let field = match kind {
+            QuestionKind::Input { secret: true, .. } => Field::Secret(LineInput::default()),
+            QuestionKind::Input {
+                placeholder,
+                prefill,
+                multiline,
+                ..
+            } => {
+                let area = area(placeholder, draft.first().unwrap_or(prefill));
+                if *multiline {
+                    Field::Lines(area)
+                } else {
+                    Field::Line(area)
+                }
+            }
+            _ => Field::Line(TextArea::new("")),
+        };
+        Self {
+            purpose: Purpose::Text,
+            field,
+        }
+    }
+
+    /// Another answer than the choices.
+    pub(super) fn other() -> Self {
+        Self {
+            purpose: Purpose::Other,
+            field: Field::Line(area("Your answer", "")),
+        }
+    }
+
+    /// The reason of a refusal.
+    pub(super) fn reason(text: &str) -> Self {
+        Self {
+            purpose: Purpose::Reason,
+            field: Field::Line(area("Reason (optional, sent to the model)", text)),
+        }
+    }
+
+    /// The reason as far as it is written.
+    pub(super) fn reason_draft(&self) -> Option<String> {
+        let text = self.draft().pop().filter(|text| !text.is_empty());
+        text.filter(|_| self.purpose == Purpose::Reason)
+    }
+
+    /// Whether both are for the same.
+    pub(super) fn is_for_same(&self, other: &Self) -> bool {
+        self.purpose == other.purpose
+    }
+
+    /// A call that is edited before it is allowed.
+    pub(super) fn call(arguments: &Value) -> Self {
+        let text = match command_of(arguments) {
+            Some(command) => command.to_owned(),
+            None => serde_json::to_string_pretty(arguments).unwrap_or_default(),
+        };
+        Self {
+            purpose: Purpose::Call,
+            field: Field::Lines(area("", &text)),
+        }
+    }
+
+    /// Whether `esc` returns to the choices.
+    pub(super) fn is_detour(&self) -> bool {
+        self.purpose != Purpose::Text
+    }
+
+    pub(super) fn hint(&self) -> &'static str {
+        match (self.purpose, &self.field) {
+            (Purpose::Reason, _) => "enter send",
+            (Purpose::Call, _) => "enter run · ctrl+j new line",
+            (_, Field::Lines(_)) => "enter send · ctrl+j new line",
+            _ => "enter send",
+        }
+    }
+
+    /// The draft that is stored when the dialog is closed: never a secret.
+    pub(super) fn draft(&self) -> Vec<String> {
+        match &self.field {
+            Field::Secret(_) => Vec::new(),
+            Field::Line(area) | Field::Lines(area) => vec![area.text()],
+        }
+    }
+
+    pub(super) fn rows(&mut self, inner: usize, most: usize) -> Painted {
+        let room = inner.saturating_sub(text::width(MARK)).max(1);
+        let mark = |first: bool| Span::new(if first { MARK } else { "  " }, Token::Accent);
+        match &mut self.field {
+            Field::Secret(line) => {
+                let length = line.text().chars().count().min(room - 1);
+                let mut row = Row::new(vec![mark(true)]);
+                row.push("•".repeat(length), Token::Text);
+                Painted {
+                    rows: vec![row],
+                    focus: 0,
+                    cursor: Some((2 + length, 0)),
+                }
+            }
+            Field::Line(area) | Field::Lines(area) => {
+                let height = area.height(room, most.max(1));
+                let view = area.view(room, height);
+                let rows = view.rows.into_iter().enumerate().map(|(place, mut row)| {
+                    row.spans.insert(0, mark(place == 0));
+                    row
+                });
+                let (column, row) = view.cursor;
+                Painted {
+                    rows: rows.collect(),
+                    focus: usize::from(row),
+                    cursor: Some((2 + usize::from(column), usize::from(row))),
+                }
+            }
+        }
+    }
+
+    pub(super) fn insert(&mut self, given: &str) -> Step {
+        match &mut self.field {
+            Field::Secret(line) => line.insert(given.trim_end()),
+            Field::Line(area) => area.insert(&given.replace('\n', " ")),
+            Field::Lines(area) => area.insert(given),
+        }
+        Step::Stay
+    }
+
+    pub(super) fn on_command(&mut self, command: Command, question: &Question) -> Step {
+        match (command, &mut self.field) {
+            (Command::Accept, _) => return self.answer(question),
+            (Command::Newline, Field::Secret(_) | Field::Line(_)) => {}
+            (Command::Up, Field::Lines(area)) => drop(area.move_by(Motion::Up(1))),
+            (Command::Down, Field::Lines(area)) => drop(area.move_by(Motion::Down(1))),
+            (command, Field::Secret(line)) => drop(edit_line(line, command)),
+            (command, Field::Line(area) | Field::Lines(area)) => drop(edit_area(area, command)),
+        }
+        Step::Stay
+    }
+
+    fn answer(&self, question: &Question) -> Step {
+        let text = match &self.field {
+            Field::Secret(line) => line.text().to_owned(),
+            Field::Line(area) | Field::Lines(area) => area.text(),
+        };
+        match self.purpose {
+            Purpose::Other if text.trim().is_empty() => Step::Stay,
+            Purpose::Text | Purpose::Other => Step::Answer(Answer::Text { text }),
+            Purpose::Reason => {
+                let reason = Some(text.trim().to_owned()).filter(|reason| !reason.is_empty());
+                Step::Answer(Answer::Refuse { reason })
+            }
+            Purpose::Call => match edited(question, &text) {
+                Ok(arguments) => Step::Answer(Answer::Allow {
+                    grant: Grant::Once,
+                    arguments,
+                }),
+                Err(text) => Step::Act(Action::Toast { text, error: true }),
+            },
+        }
+    }
+}
+
+/// The arguments with what was written in place; none when nothing changed.
+fn edited(question: &Question, text: &str) -> Result<Option<Value>, String> {
+    let QuestionKind::Permission { arguments, .. } = &question.kind else {
+        return Ok(None);
+    };
+    let mut changed = arguments.clone();
+    if command_of(arguments).is_some() {
+        changed["command"] = json!(text);
+    } else {
+        changed = serde_json::from_str(text)
+            .map_err(|error| format!("invalid JSON in the arguments: {error}"))?;
+        if !changed.is_object() {
+            return Err("invalid arguments: expected a JSON object".to_owned());
+        }
+    }
+    Ok((changed != *arguments).then_some(changed))
+}

@@ -1,0 +1,137 @@
+//! A line to type the value of a setting. An invalid value shows an error, and the line stays.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::actions::{Action, Command, Effect};
+use crate::drawing::{frame, frame::boxed, layout::docked_over, preview_pane};
+use osier_base::text;
+use osier_settings::SettingInfo;
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::Token;
+use osier_term::input::KeyPress;
+use osier_term::row::Row;
+use osier_term::widgets::line_input::LineInput;
+use osier_term::widgets::paint::paint_rows;
+
+pub(super) const ID: &str = "value";
+
+const HINTS: &[(Command, &str)] = &[(Command::Accept, "save"), (Command::Cancel, "cancel")];
+
+/// The line on screen.
+#[derive(Debug)]
+pub(super) struct ValueLine {
+    name: &'static str,
+    accepts: &'static str,
+    line: LineInput,
+    /// What is wrong with it.
+    fault: Option<String>,
+    cursor: Option<Position>,
+}
+
+impl ValueLine {
+    pub(super) fn new(info: &SettingInfo) -> Self {
+        // A text is written without its quotes.
+        let value = info
+            .value
+            .strip_prefix('"')
+            .and_then(|value| value.strip_suffix('"'));
+        let value = value
+            .filter(|value| !value.contains('\\'))
+            .unwrap_or(&info.value);
+        Self {
+            name: info.name,
+            accepts: info.accepts,
+            line: LineInput::new(value),
+            fault: None,
+            cursor: None,
+        }
+    }
+
+    fn accept(&mut self, cx: &mut Cx<'_, Action>) {
+        let typed = self.line.text().trim();
+        let value = match osier_settings::literal(self.name, typed) {
+            _ if typed.is_empty() => None,
+            Ok(value) => Some(value),
+            Err(fault) => {
+                self.fault = Some(fault);
+                return;
+            }
+        };
+        let name = self.name.to_owned();
+        cx.push(Action::CloseLayer);
+        cx.push(Action::Effect(Effect::WriteSetting { name, value }));
+    }
+}
+
+impl Component<Command, Action> for ValueLine {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        let area = docked_over(area, 80, 4);
+        let inner = usize::from(area.width.saturating_sub(2));
+        let room = inner.saturating_sub(4);
+        let shown = text::truncate_start(self.line.text(), room);
+        let mut line = Row::plain(" ❯ ", Token::Accent);
+        line.push(shown.into_owned(), Token::Text);
+        let below = match &self.fault {
+            Some(fault) => (fault.as_str(), Token::Error),
+            None => (self.accepts, Token::Muted),
+        };
+        let shown = text::truncate(below.0, inner.saturating_sub(2));
+        let below = Row::plain(format!(" {shown}"), below.1);
+        let mut keys = frame::hints(view.keymap, "list", HINTS);
+        keys.push("leave empty for the default".to_owned());
+        let rows = [
+            frame::top(self.name, "", inner + 2),
+            boxed(line, inner),
+            boxed(below, inner),
+            frame::bottom(&keys, Token::Muted, inner + 2),
+        ];
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+        let column = 3 + self.line.cursor_column().min(room);
+        self.cursor = Some(preview_pane::at_column(
+            Rect {
+                x: area.x + 1,
+                width: area.width.saturating_sub(2),
+                ..area
+            },
+            area.y + 1,
+            column,
+        ));
+    }
+
+    fn on_key(&mut self, key: KeyPress, _cx: &mut Cx<'_, Action>) -> Handled {
+        if let Some(character) = key.typed() {
+            self.line.insert(character.encode_utf8(&mut [0; 4]));
+            self.fault = None;
+        }
+        Handled::Yes
+    }
+
+    fn on_paste(&mut self, text: &str, _cx: &mut Cx<'_, Action>) -> Handled {
+        self.line.insert(text.trim_end());
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        match command {
+            Command::Accept => self.accept(cx),
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                cx.push(Action::CloseLayer);
+            }
+            Command::First => self.line.home(),
+            Command::Last => self.line.end(),
+            command => return preview_pane::edit(&mut self.line, command),
+        }
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.cursor
+    }
+}

@@ -1,0 +1,103 @@
+//! The tools of the session: where each comes from, what its definition costs, and whether the model is
+//! offered it. Taking one turns it off or on; the list stays open.
+
+use crate::actions::Action;
+use crate::drawing::Picker;
+use crate::status::footer::tokens;
+use osier_agent::{ToolInfo, ToolOrigin};
+use osier_term::widgets::columns::{Column, Columns};
+use osier_term::widgets::select::Item;
+
+pub(super) const ID: &str = "tools";
+
+/// Bytes of a definition that make a token, about.
+const BYTES_A_TOKEN: usize = 4;
+
+const COLUMNS: Columns = Columns {
+    label: "tool",
+    details: &[
+        Column::words("access", 2),
+        Column::words("source", 1).at_least(10),
+        Column::numbers("tokens", 0),
+    ],
+};
+
+/// The picker over `tools`, in the order the model sees them.
+pub(super) fn picker(tools: &[ToolInfo]) -> Picker {
+    let offered = tools.iter().filter(|tool| tool.offered);
+    let cost: u64 = offered.clone().map(cost).sum();
+    let count = offered.count();
+    let title = format!("Tools: {count} enabled, about {} tokens", tokens(cost));
+    let items = tools.iter().map(item).collect();
+    let take = |name: &str| vec![Action::ToggleTool(name.to_owned())];
+    Picker::new(title, "no tool matches", items, Box::new(take))
+        .staying()
+        .with_columns(COLUMNS)
+        .taking("turn on or off")
+}
+
+fn cost(tool: &ToolInfo) -> u64 {
+    tool.bytes.div_ceil(BYTES_A_TOKEN) as u64
+}
+
+fn item(tool: &ToolInfo) -> Item {
+    let mark = if tool.offered { "✓" } else { "·" };
+    let origin = match &tool.origin {
+        ToolOrigin::Program => "built in".to_owned(),
+        ToolOrigin::Plugin { name } => format!("plugin {name}"),
+        ToolOrigin::Server { server, .. } => format!("MCP server {server}"),
+    };
+    let reads = tool.hints.read_only == Some(true);
+    let rights = if reads { "read-only" } else { "" };
+    Item {
+        key: tool.name.clone(),
+        label: format!("{mark} {}", tool.name),
+        details: vec![
+            rights.into(),
+            origin.as_str().into(),
+            format!("~{}", tokens(cost(tool))).into(),
+        ],
+        keywords: origin,
+        dimmed: !tool.offered,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_agent::ToolHints;
+
+    #[test]
+    fn a_tool_has_access_source_and_cost() {
+        let tool = ToolInfo {
+            name: "grep".into(),
+            description: "Search".into(),
+            origin: ToolOrigin::Program,
+            hints: ToolHints {
+                read_only: Some(true),
+                ..ToolHints::default()
+            },
+            offered: true,
+            bytes: 478,
+        };
+        let shown = item(&tool);
+        assert_eq!(shown.label, "✓ grep");
+        let told = |item: &Item| -> Vec<String> {
+            let cells = item.details.iter();
+            cells.map(|cell| cell.text.clone()).collect()
+        };
+        assert_eq!(told(&shown), ["read-only", "built in", "~120"]);
+        let server = ToolOrigin::Server {
+            server: "git".into(),
+            tool: "log".into(),
+        };
+        let off = item(&ToolInfo {
+            offered: false,
+            hints: ToolHints::default(),
+            origin: server,
+            ..tool
+        });
+        assert_eq!((off.label.as_str(), off.dimmed), ("· grep", true));
+        assert_eq!(told(&off), ["", "MCP server git", "~120"]);
+    }
+}

@@ -1,0 +1,114 @@
+//! What every box over the conversation contains: its name and a remark in the line above, its keys in the
+//! line below.
+
+use crate::actions::Command;
+use osier_base::text;
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::keymap::Keymap;
+use osier_term::row::{Row, Span};
+
+/// `╭─ Title ──── remark ─╮`. The title is cut before the remark goes.
+pub(crate) fn top(title: &str, remark: &str, width: usize) -> Row {
+    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+    let remark = match remark {
+        "" => String::new(),
+        remark => format!(" {remark} "),
+    };
+    let least = text::width(title).min(width / 2);
+    let remark = text::truncate(&remark, width.saturating_sub(least + 7)).into_owned();
+    let room = width.saturating_sub(text::width(&remark) + 7);
+    let mut row = Row::plain("╭─ ", Token::Border);
+    row.push(text::truncate(title, room).into_owned(), bold);
+    row.push(" ", Token::Border);
+    let line = width.saturating_sub(row.width() + text::width(&remark) + 2);
+    row.push("─".repeat(line), Token::Border);
+    row.push(remark, Token::Muted);
+    row.push("─╮", Token::Border);
+    row
+}
+
+/// `╰─ enter opens · esc closes ───╯`, with as many hints as fit, in the order of their importance.
+pub(crate) fn bottom(hints: &[String], token: Token, width: usize) -> Row {
+    let inner = width.saturating_sub(2);
+    let shown = fitting(hints, inner.saturating_sub(3));
+    if shown.is_empty() {
+        return Row::plain(format!("╰{}╯", "─".repeat(inner)), Token::Border);
+    }
+    let line = inner.saturating_sub(text::width(&shown) + 3);
+    let mut row = Row::plain("╰─", Token::Border);
+    row.push(format!(" {shown} "), token);
+    row.push(format!("{}╯", "─".repeat(line)), Token::Border);
+    row
+}
+
+/// The hints that fit, none of them cut. There is always room for how to leave.
+pub(crate) fn fitting(hints: &[String], width: usize) -> String {
+    const GAP: &str = " · ";
+    let leave = hints.iter().rposition(|hint| hint.starts_with("esc "));
+    let reserved = leave.map_or(0, |leave| text::width(&hints[leave]) + text::width(GAP));
+    let mut line = String::new();
+    for (place, hint) in hints.iter().enumerate() {
+        let gap = if line.is_empty() { "" } else { GAP };
+        let reserved = if leave > Some(place) { reserved } else { 0 };
+        if text::width(&line) + text::width(gap) + text::width(hint) + reserved > width {
+            continue;
+        }
+        line.push_str(gap);
+        line.push_str(hint);
+    }
+    line
+}
+
+/// A hint for each command that has a key in `context`: its first key and a verb.
+pub(crate) fn hints(
+    keymap: &Keymap<Command>,
+    context: &str,
+    words: &[(Command, &str)],
+) -> Vec<String> {
+    let hint = |(command, word): &(Command, &str)| {
+        let keys = keymap.keys_for(context, *command);
+        let key = keys.into_iter().next()?;
+        Some(format!("{key} {word}"))
+    };
+    words.iter().filter_map(hint).collect()
+}
+
+/// A row between two sides, cut or filled to `inner` columns.
+pub(crate) fn boxed(mut row: Row, inner: usize) -> Row {
+    let mut left = inner;
+    for span in &mut row.spans {
+        let kept = text::take_width(&span.text, left);
+        left -= text::width(kept);
+        if kept.len() < span.text.len() {
+            span.text = kept.into();
+        }
+    }
+    let fill = row.fill.take().unwrap_or_default();
+    row.push(" ".repeat(left), fill);
+    row.spans.insert(0, Span::new("│", Token::Border));
+    row.push("│", Token::Border);
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_are_left_out_whole_and_a_title_makes_room() {
+        let hints = ["enter open", "ctrl+d delete it now", "esc close"].map(str::to_owned);
+        let shown = |width| bottom(&hints, Token::Muted, width).text();
+        assert_eq!(
+            shown(56),
+            "╰─ enter open · ctrl+d delete it now · esc close ──────╯"
+        );
+        assert_eq!(shown(34), "╰─ enter open · esc close ───────╯");
+        assert_eq!(shown(20), "╰─ esc close ──────╯");
+        assert_eq!(shown(10), "╰────────╯");
+        assert_eq!(top("Models", "1/9", 24).text(), "╭─ Models ─────── 1/9 ─╮");
+        assert_eq!(
+            top("A long name of a list", "1/9", 24).text(),
+            "╭─ A long name… ─ 1/9 ─╮"
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! What every screen draws with: the areas of the screen, the surface, overlays with their frame, the picker and the
+//! preview pane.
+
+pub(crate) mod frame;
+pub(crate) mod late;
+pub(crate) mod layout;
+pub(crate) mod overlays;
+pub(crate) mod picker;
+pub(crate) mod preview_pane;
+pub(crate) mod styled_lines;
+pub(crate) mod surface;
+
+pub(crate) use overlays::Overlays;
+pub(crate) use picker::Picker;
+pub(crate) use surface::Surface;

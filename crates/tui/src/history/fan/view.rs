@@ -1,0 +1,260 @@
+//! Several models at one prompt, side by side: how far each is, and when they have ended what each says,
+//! costs and changed. One is taken from here.
+
+use std::path::PathBuf;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::actions::{Action, Command};
+use crate::drawing::preview_pane::written;
+use crate::history::tree::changed_file;
+use crate::status::footer::tokens;
+use osier_agent::Op as AgentOp;
+use osier_base::{clock, text};
+use osier_protocol::{LaneState, LaneStatus, Op, TreeOp};
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::input::KeyPress;
+use osier_term::row::Row;
+use osier_term::widgets::paint::paint_rows;
+use osier_term::wrap::Wrap;
+
+pub(super) const ID: &str = "fan";
+
+/// Narrowest column; where they do not all fit, those around the selected one are shown.
+const COLUMN: usize = 34;
+
+/// One column.
+#[derive(Debug)]
+struct Column {
+    model: String,
+    state: Option<LaneState>,
+}
+
+/// The lanes on screen.
+#[derive(Debug)]
+pub(super) struct FanView {
+    columns: Vec<Column>,
+    selected: usize,
+    top: usize,
+    /// Every lane has ended.
+    ended: bool,
+    /// Conflicting files that prevent applying the selected lane.
+    conflicts: Vec<PathBuf>,
+    page: usize,
+}
+
+impl FanView {
+    pub(super) fn new(models: &[String]) -> Self {
+        let columns = models.iter().map(|model| Column {
+            model: model.clone(),
+            state: None,
+        });
+        Self {
+            columns: columns.collect(),
+            selected: 0,
+            top: 0,
+            ended: false,
+            conflicts: Vec::new(),
+            page: 10,
+        }
+    }
+
+    /// Takes how far a lane is.
+    pub(super) fn set_lane(&mut self, state: &LaneState) {
+        if let Some(column) = self.columns.get_mut(state.lane) {
+            column.state = Some(state.clone());
+        }
+    }
+
+    /// Every lane has ended.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// These files were changed by hand since.
+    pub(super) fn set_conflicts(&mut self, files: &[PathBuf]) {
+        self.conflicts = files.to_vec();
+    }
+
+    fn select(&mut self, right: bool) {
+        let count = self.columns.len().max(1);
+        self.selected = (self.selected + if right { 1 } else { count - 1 }) % count;
+        self.conflicts.clear();
+    }
+
+    fn take(&self, force: bool, cx: &mut Cx<'_, Action>) {
+        if !self.ended {
+            cx.push(Action::Toast {
+                text: "models are still running".to_owned(),
+                error: false,
+            });
+            return;
+        }
+        let lane = self.selected;
+        cx.push(Action::Tell(Op::Tree(TreeOp::TakeLane { lane, force })));
+    }
+
+    /// Leaves; what has not ended is stopped first.
+    fn leave(&self, cx: &mut Cx<'_, Action>) {
+        if self.ended {
+            cx.push(Action::CloseLayer);
+            cx.push(Action::Tell(Op::Tree(TreeOp::EndFan)));
+            cx.push(Action::Toast {
+                text: "the answers remain as branches: see /tree".to_owned(),
+                error: false,
+            });
+        } else {
+            cx.push(Action::Tell(Op::Agent(AgentOp::Abort)));
+        }
+    }
+
+    fn rows(&self, width: usize, height: usize) -> Vec<Row> {
+        let shown = (width / COLUMN).clamp(1, self.columns.len().max(1));
+        let first = self
+            .selected
+            .saturating_sub(shown / 2)
+            .min(self.columns.len() - shown.min(self.columns.len()));
+        let column_width = (width + 3) / shown - 3;
+        let columns: Vec<Vec<Row>> = (first..first + shown)
+            .map(|place| self.column(place, column_width))
+            .collect();
+        let rows = (0..height).map(|place| {
+            let mut row = Row::default();
+            for (number, column) in columns.iter().enumerate() {
+                if number > 0 {
+                    row.push(" │ ", Token::Border);
+                }
+                // The head of a column stays, its body scrolls.
+                let at = if place < 2 { place } else { place + self.top };
+                let part = column.get(at).cloned().unwrap_or_default();
+                let gap = column_width.saturating_sub(part.width());
+                row.spans.extend(part.spans);
+                row.push(" ".repeat(gap), Token::Text);
+            }
+            row
+        });
+        rows.collect()
+    }
+
+    fn column(&self, place: usize, width: usize) -> Vec<Row> {
+        let Some(column) = self.columns.get(place) else {
+            return Vec::new();
+        };
+        let is_selected = place == self.selected;
+        let mut face = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        if is_selected {
+            face = face.on(Token::Selected);
+        }
+        let mark = if is_selected { "› " } else { "  " };
+        let title = format!("{mark}{}", text::single_line(&column.model));
+        let mut rows = vec![Row::plain(text::truncate(&title, width).into_owned(), face)];
+        let Some(state) = &column.state else {
+            rows.push(Row::plain("  copying files", Token::Muted));
+            return rows;
+        };
+        rows.push(status_row(state, width));
+        rows.push(Row::default());
+        if let Some(error) = &state.error {
+            Wrap::new(width).text(&text::sanitize(error), Token::Error, &mut rows);
+        }
+        rows.extend(written(&state.text, &[], width, usize::MAX));
+        for (path, changes) in &state.files {
+            rows.extend(changed_file(path, changes, width));
+        }
+        rows
+    }
+
+    fn bottom(&self, width: usize) -> Row {
+        let line = if self.conflicts.is_empty() {
+            let keys = if self.ended {
+                "enter apply · esc leave as branches"
+            } else {
+                "esc stop"
+            };
+            return Row::plain(format!(" ←→ choose · ↑↓ scroll · {keys}"), Token::Muted);
+        } else {
+            let names = self.conflicts.iter().map(|path| path.to_string_lossy());
+            let names = names.collect::<Vec<_>>().join(", ");
+            format!(" changed by hand since: {names} · F overwrite and save a copy")
+        };
+        let line = text::single_line(&line);
+        Row::plain(text::truncate(&line, width).into_owned(), Token::Warning)
+    }
+}
+
+fn status_row(state: &LaneState, width: usize) -> Row {
+    let (word, token) = match state.status {
+        LaneStatus::Working => ("working", Token::Working),
+        LaneStatus::Done => ("done", Token::Success),
+        LaneStatus::Failed => ("failed", Token::Error),
+        LaneStatus::Interrupted => ("interrupted", Token::Warning),
+    };
+    let mut row = Row::plain(format!("  {word}"), token);
+    let doing = match &state.tool {
+        Some(tool) => format!(" {tool}"),
+        None => String::new(),
+    };
+    let cost = match state.usage.cost.total {
+        0.0 => String::new(),
+        cost => format!(" · ${cost:.4}"),
+    };
+    let numbers = format!(
+        "{doing} · {} · ↑{} ↓{}{cost}",
+        clock::human_duration(state.duration_ms),
+        tokens(state.usage.context_tokens()),
+        tokens(state.usage.output),
+    );
+    let room = width.saturating_sub(row.width());
+    row.push(text::truncate(&numbers, room).into_owned(), Token::Muted);
+    row
+}
+
+impl Component<Command, Action> for FanView {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        let (width, height) = (usize::from(area.width), usize::from(area.height));
+        self.page = height.saturating_sub(4).max(1);
+        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let mut head = Row::plain(" Side by side ", bold);
+        let line = width.saturating_sub(head.width());
+        head.push("─".repeat(line), Token::Border);
+        let mut rows = vec![head];
+        rows.extend(self.rows(width, height.saturating_sub(2)));
+        rows.push(self.bottom(width));
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+    }
+
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
+        if key.typed() == Some('F') && !self.conflicts.is_empty() {
+            self.take(true, cx);
+        }
+        Handled::Yes
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        match command {
+            Command::Left => self.select(false),
+            Command::Right => self.select(true),
+            Command::Up => self.top = self.top.saturating_sub(1),
+            Command::Down => self.top += 1,
+            Command::PageUp => self.top = self.top.saturating_sub(self.page),
+            Command::PageDown => self.top += self.page,
+            Command::First => self.top = 0,
+            Command::Accept => self.take(false, cx),
+            Command::Cancel | Command::Interrupt | Command::ClearOrExit => self.leave(cx),
+            _ => {}
+        }
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
+        Some(self)
+    }
+}

@@ -1,0 +1,171 @@
+//! What language servers report about the changed files: below the changes of each, and to jump to.
+
+use std::path::Path;
+
+use super::DiffView;
+use osier_base::text;
+use osier_checkpoint::hunks;
+use osier_protocol::{CodeProblem, CodeServerInfo};
+use osier_term::face::Token;
+use osier_term::row::Row;
+
+/// The errors and warnings of the servers.
+#[derive(Debug, Default)]
+pub(in crate::history::review) struct Problems {
+    list: Vec<CodeProblem>,
+    /// The one that was jumped to.
+    selected: Option<usize>,
+}
+
+impl Problems {
+    pub(in crate::history::review) fn of(servers: &[CodeServerInfo]) -> Self {
+        let list = servers.iter().flat_map(|server| server.problems.clone());
+        Self {
+            list: list.collect(),
+            selected: None,
+        }
+    }
+
+    /// One row for each of a file; `path` is its end.
+    pub(super) fn rows(&self, path: &str, width: u16) -> Vec<Row> {
+        let own = self.list.iter().enumerate();
+        let own = own.filter(|(_, problem)| is_in(problem, path));
+        let rows = own.map(|(place, problem)| {
+            let CodeProblem {
+                line,
+                column,
+                severity,
+                message,
+                ..
+            } = problem;
+            let mark = if self.selected == Some(place) {
+                "▸"
+            } else {
+                " "
+            };
+            let shown = format!(" {mark} {line}:{column} {severity}: {message}");
+            let shown = text::single_line(&shown);
+            let shown = text::truncate(&shown, usize::from(width)).into_owned();
+            let token = if severity == "error" {
+                Token::Error
+            } else {
+                Token::Warning
+            };
+            Row::plain(shown, token)
+        });
+        rows.collect()
+    }
+
+    /// The line of the one that was jumped to, if it is in this file.
+    pub(super) fn line(&self, path: &str) -> Option<usize> {
+        let problem = self.list.get(self.selected?)?;
+        is_in(problem, path).then_some(problem.line as usize)
+    }
+}
+
+fn is_in(problem: &CodeProblem, path: &str) -> bool {
+    Path::new(&problem.file_path).ends_with(path)
+}
+
+/// Whether a change contains a line of the new file.
+fn contains(piece: &str, line: usize) -> bool {
+    let header = piece.lines().next().unwrap_or_default();
+    let new = header.split(" +").nth(1).unwrap_or_default();
+    let new = new.split(' ').next().unwrap_or_default();
+    let (start, count) = new.split_once(',').unwrap_or((new, "1"));
+    let (start, count) = (start.parse().unwrap_or(1_usize), count.parse().unwrap_or(1));
+    (start..start + count).contains(&line)
+}
+
+impl DiffView {
+    /// Jumps to the next error or warning of a changed file: to its change, or to the rows below them.
+    pub(super) fn next_problem(&mut self) {
+        let Problems { list, selected } = &self.problems;
+        let first = selected.map_or(0, |selected| selected + 1);
+        let order = (first..list.len()).chain(0..first.min(list.len()));
+        let mut found = order.filter_map(|place| {
+            let problem = list.get(place)?;
+            let files = &self.files;
+            let file = files
+                .iter()
+                .position(|file| is_in(problem, &file.change.path));
+            Some((place, file?, problem.line as usize))
+        });
+        let Some((place, file, line)) = found.next() else {
+            return;
+        };
+        self.problems.selected = Some(place);
+        self.select(file);
+        let pieces = hunks(&self.files[file].diff);
+        let hunk = pieces.iter().position(|piece| contains(piece, line));
+        // The mark is new.
+        if let Some(width) = self.laid_out.take().map(|laid| laid.width) {
+            self.lay_out(width);
+        }
+        match hunk {
+            Some(hunk) => {
+                self.hunk = hunk;
+                self.show_hunk();
+            }
+            None => self.scroll(isize::MAX / 2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use osier_protocol::{ChangeKind, DiffRange, FileChange, FileDiff};
+
+    use super::*;
+    use crate::history::review::verdicts::Review;
+
+    fn problem(path: &str, line: u32, severity: &str) -> CodeProblem {
+        CodeProblem {
+            file_path: path.to_owned(),
+            line,
+            column: 1,
+            severity: severity.to_owned(),
+            message: "bad\u{1b}[2J".to_owned(),
+        }
+    }
+
+    #[test]
+    fn jumps_go_to_the_change_of_each_problem_in_turn() {
+        let file = |path: &str| FileDiff {
+            change: FileChange {
+                path: path.to_owned(),
+                kind: ChangeKind::Modify,
+                by_hand: false,
+                obstacle: None,
+            },
+            from: None,
+            diff: "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n@@ -8,2 +8,2 @@\n-a\n+b\n c\n"
+                .to_owned(),
+        };
+        let files = vec![file("src/a.rs"), file("b.rs")];
+        let mut view = DiffView::new(DiffRange::Session, false, files, Review::default());
+        view.problems = Problems {
+            list: vec![
+                problem("/w/src/a.rs", 9, "error"),
+                problem("/w/other.rs", 1, "error"),
+                problem("/w/b.rs", 1, "warning"),
+            ],
+            selected: None,
+        };
+        view.lay_out(40);
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            view.next_problem();
+            let path = view.files[view.selected].change.path.clone();
+            seen.push((view.problems.line(&path), path, view.hunk));
+        }
+        let first = (Some(9), "src/a.rs".to_owned(), 1);
+        let second = (Some(1), "b.rs".to_owned(), 0);
+        assert_eq!(seen, [first.clone(), second, first]);
+        let rows = view.problems.rows("src/a.rs", 40);
+        let text: Vec<&str> = rows[0].spans.iter().map(|span| &*span.text).collect();
+        assert_eq!(text.concat(), " ▸ 9:1 error: bad");
+        assert_eq!(view.problems.rows("a.rs", 40).len(), 1);
+        assert_eq!(view.problems.rows("c.rs", 40), []);
+    }
+}

@@ -1,0 +1,264 @@
+//! The stored sessions: search by name or text, preview, rename, delete and
+//! restore. The session searches; the view has one page of the results.
+
+mod in_use;
+mod rows;
+mod view;
+
+use std::path::PathBuf;
+
+use crate::actions::{Effect, Outbox, TabRequest};
+use crate::conversation::Transcript;
+use crate::drawing::Overlays;
+use osier_agent::Severity;
+use osier_base::{path, text};
+use osier_protocol::{
+    Description, IndexEvent, IndexOp, Mark, Op, SessionContents, SessionInfo, SessionSummary,
+};
+use view::{Found, ID, SessionsView};
+
+/// A session that was requested and could not be opened.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    /// Why it is not open.
+    failure: Option<String>,
+    /// The session that another osier has.
+    in_use: Option<String>,
+    /// The newest sessions of this directory, for the start page.
+    recent: Vec<SessionSummary>,
+}
+
+/// Sessions on the start page.
+const RECENT: usize = 3;
+
+impl Sessions {
+    /// The requested session is not open: a new one replaces it, which shows why. A new tab, in which nothing is open yet,
+    /// is closed.
+    pub(crate) fn set_failed(
+        &mut self,
+        message: &str,
+        in_use: Option<&str>,
+        is_new_tab: bool,
+        outbox: &mut Outbox,
+    ) {
+        if is_new_tab && in_use.is_none() {
+            let message = message.to_owned();
+            return outbox.effect(Effect::Tabs(TabRequest::Abandon { message }));
+        }
+        self.failure = Some(message.to_owned()).filter(|_| in_use.is_none());
+        self.in_use = in_use.map(str::to_owned);
+        outbox.send(Op::NewSession);
+    }
+
+    /// Requests the newest sessions for the start page of a session without messages.
+    pub(crate) fn begin(session: &SessionInfo, transcript: &Transcript, outbox: &mut Outbox) {
+        if transcript.is_empty() && !session.id.is_empty() {
+            // The open one may be one of them.
+            let limit = Some(RECENT as u64 + 1);
+            outbox.send(Op::ListSessions { all: false, limit });
+        }
+    }
+
+    /// Takes the stored sessions of this directory, newest first, without the open one.
+    pub(crate) fn set_recent(&mut self, sessions: &[SessionSummary], open: &SessionInfo) {
+        let others = sessions.iter().filter(|session| session.id != open.id);
+        self.recent = others.take(RECENT).cloned().collect();
+    }
+
+    pub(crate) fn recent(&self) -> &[SessionSummary] {
+        &self.recent
+    }
+
+    /// Shows in the session that replaces it why the requested one is not open.
+    pub(crate) fn show_failure(&mut self, transcript: &mut Transcript, overlays: &mut Overlays) {
+        if let Some(message) = self.failure.take() {
+            transcript.notice(Severity::Error, &message);
+        }
+        if let Some(target) = self.in_use.take() {
+            offer_in_use(&target, overlays);
+        }
+    }
+}
+
+/// Asks what to do with a session that is open elsewhere.
+pub(crate) fn offer_in_use(target: &str, overlays: &mut Overlays) {
+    overlays.push(in_use::ID, in_use::picker(target));
+}
+
+/// The requests of the open list to the host.
+pub(crate) fn take_ops(overlays: &mut Overlays) -> Vec<Op> {
+    view(overlays)
+        .map(SessionsView::take_ops)
+        .unwrap_or_default()
+}
+
+fn view(overlays: &mut Overlays) -> Option<&mut SessionsView> {
+    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+}
+
+/// Reports lines of the session file that cannot be read.
+pub(crate) fn report_damage(
+    contents: SessionContents,
+    session: &SessionInfo,
+    transcript: &mut Transcript,
+) {
+    if let Some(text) = contents.damage(session.path.as_deref()) {
+        transcript.notice(Severity::Warning, &text);
+    }
+}
+
+/// Opens the list of stored sessions; see [`mark_open`].
+pub(crate) fn open(open: Vec<(PathBuf, usize)>, joins: bool, overlays: &mut Overlays) {
+    overlays.push_modal(ID, SessionsView::new());
+    mark_open(open, joins, overlays);
+}
+
+/// Tells the list which sessions are open here, and whether opening one joins it.
+pub(crate) fn mark_open(open: Vec<(PathBuf, usize)>, joins: bool, overlays: &mut Overlays) {
+    if let Some(view) = view(overlays) {
+        view.set_open(open, joins);
+    }
+}
+
+/// Applies an event of the session index.
+pub(crate) fn on_event(
+    event: &IndexEvent,
+    transcript: &mut Transcript,
+    overlays: &mut Overlays,
+    outbox: &mut Outbox,
+) {
+    if let IndexEvent::SessionDescribed { description } = event {
+        return transcript.notice(Severity::Info, &lines(description).join("\n"));
+    }
+    let Some(view) = view(overlays) else {
+        if let IndexEvent::LibraryRefused { message } = event {
+            outbox.toast(message, true);
+        }
+        return;
+    };
+    match event {
+        IndexEvent::SessionsFound {
+            request,
+            sessions,
+            total,
+            cut,
+            ready,
+        } => {
+            let found = Found {
+                sessions: sessions.clone(),
+                total: *total,
+                cut: *cut,
+                ready: *ready,
+                current: true,
+            };
+            for action in view.set_found(*request, found) {
+                outbox.act(action);
+            }
+        }
+        IndexEvent::Indexing {
+            done,
+            total,
+            finished,
+            read,
+        } => view.set_indexing(*done, *total, *finished, *read),
+        IndexEvent::SessionPreview { path, preview, .. } => view.set_preview(path, preview),
+        IndexEvent::SessionsChanged => view.refresh(),
+        IndexEvent::SessionDeleted { path, trashed } => view.set_deleted(path, trashed),
+        IndexEvent::LibraryRefused { message } => view.refuse(message),
+        IndexEvent::SessionDescribed { .. } | IndexEvent::SearchCancelled { .. } => {}
+    }
+}
+
+/// Shows the facts of the open session.
+pub(crate) fn describe(outbox: &mut Outbox) {
+    outbox.send(Op::Index(IndexOp::DescribeSession));
+    outbox.send(Op::GetUsage);
+}
+
+/// Pins or archives a session, or no longer.
+pub(crate) fn mark(session: &str, mark: Mark, on: bool, outbox: &mut Outbox) {
+    let session = session.to_owned();
+    outbox.send(Op::Index(IndexOp::MarkSession { session, mark, on }));
+    let text = match (mark, on) {
+        (Mark::Pinned, true) => "pinned to the top of the session list",
+        (Mark::Pinned, false) => "unpinned",
+        (Mark::Archived, true) => "archived: hidden from the session list",
+        (Mark::Archived, false) => "unarchived",
+    };
+    outbox.toast(text, false);
+}
+
+/// The lines of `/session`.
+fn lines(description: &Description) -> Vec<String> {
+    let session = &description.session;
+    let clean = |text: &str| text::single_line(&text::sanitize(text));
+    let name = session
+        .name
+        .as_deref()
+        .map_or("(no name)".to_owned(), clean);
+    let stored = !session.path.as_os_str().is_empty();
+    let path = if stored {
+        format!(
+            "{} ({} bytes)",
+            path::below_home(&session.path),
+            session.size
+        )
+    } else {
+        "(not stored)".to_owned()
+    };
+    let mut lines = vec![
+        format!("session {}: {name}", session.id),
+        format!("file: {path}"),
+        format!("directory: {}", clean(&session.cwd)),
+        format!(
+            "{}, {}, {}",
+            text::counted(description.entries, "entry", "entries"),
+            text::counted(description.branches, "branch", "branches"),
+            text::counted(description.checkpoints, "checkpoint", "checkpoints")
+        ),
+    ];
+    if stored {
+        lines.push(format!(
+            "{}, {}, {}",
+            text::counted(session.prompts, "prompt", "prompts"),
+            text::counted(session.answers, "answer", "answers"),
+            text::counted(session.tool_calls, "tool call", "tool calls")
+        ));
+    }
+    if let Some(parent) = &session.parent {
+        lines.push(format!("forked from {}", clean(parent)));
+    }
+    for fork in &description.forks {
+        lines.push(format!("fork {}: {}", fork.id, clean(fork.title())));
+    }
+    if session.damaged > 0 {
+        lines.push(format!("{} damaged lines (skipped)", session.damaged));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_cannot_be_opened_is_replaced_by_one_that_offers_what_to_do() {
+        let (mut sessions, mut overlays) = (Sessions::default(), Overlays::default());
+        let mut outbox = Outbox::default();
+        let mut transcript = Transcript::new(false);
+        sessions.set_failed("in use", Some("/s/1.jsonl"), true, &mut outbox);
+        assert_eq!(outbox.take_ops(), [Op::NewSession]);
+        sessions.show_failure(&mut transcript, &mut overlays);
+        assert!(transcript.is_empty() && overlays.contains(in_use::ID));
+        overlays.pop();
+        sessions.show_failure(&mut transcript, &mut overlays);
+        assert!(overlays.is_empty());
+        sessions.set_failed("no such session", None, true, &mut outbox);
+        let message = "no such session".to_owned();
+        let closes = Effect::Tabs(TabRequest::Abandon { message });
+        assert_eq!(outbox.take_effects(), [closes]);
+        sessions.set_failed("no such session", None, false, &mut outbox);
+        sessions.show_failure(&mut transcript, &mut overlays);
+        assert!(!transcript.is_empty() && overlays.is_empty());
+    }
+}

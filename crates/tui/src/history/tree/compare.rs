@@ -1,0 +1,234 @@
+//! Two branches side by side: what they answered, what they cost and took, and which files they
+//! changed. Below each other where the screen is narrow.
+
+use std::path::{Path, PathBuf};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::actions::{Action, Command};
+use crate::drawing::{frame, preview_pane::written};
+use crate::status::footer::tokens;
+use osier_base::{clock, text};
+use osier_protocol::{BranchFacts, Comparison, FileChanges};
+use osier_term::component::{Component, Cx, Handled, View};
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::row::{Row, Span};
+use osier_term::widgets::diff;
+use osier_term::widgets::paint::paint_rows;
+use osier_term::wrap::Wrap;
+
+pub(crate) const ID: &str = "compare";
+
+/// From this width on the branches are side by side.
+const SIDE_BY_SIDE: u16 = 72;
+
+/// The overlay.
+#[derive(Debug)]
+pub(crate) struct CompareView {
+    comparison: Comparison,
+    /// Paths below it are shown without it.
+    cwd: PathBuf,
+    top: usize,
+    page: usize,
+    count: usize,
+    /// The rows of the last width.
+    laid_out: Option<(u16, Vec<Row>)>,
+}
+
+impl CompareView {
+    pub(crate) fn new(comparison: Comparison, cwd: PathBuf) -> Self {
+        Self {
+            comparison,
+            cwd,
+            top: 0,
+            page: 10,
+            count: 0,
+            laid_out: None,
+        }
+    }
+
+    fn scroll(&mut self, rows: isize) {
+        let last = self.count.saturating_sub(self.page);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    fn rows(&mut self, width: u16) -> &[Row] {
+        if self.laid_out.as_ref().is_none_or(|(old, _)| *old != width) {
+            let (left, right) = (&self.comparison.left, &self.comparison.right);
+            let column =
+                |facts: &BranchFacts, name: &str, width| column(facts, name, &self.cwd, width);
+            let rows = if let Some(half) = half(width) {
+                side_by_side(
+                    &column(left, "left", half),
+                    &column(right, "right", half),
+                    half,
+                )
+            } else {
+                let width = usize::from(width);
+                let mut rows = column(left, "left", width);
+                rows.push(Row::plain("─".repeat(width), Token::Border));
+                rows.extend(column(right, "right", width));
+                rows
+            };
+            self.laid_out = Some((width, rows));
+        }
+        self.laid_out.as_ref().map_or(&[], |(_, rows)| rows)
+    }
+}
+
+/// The width of a column where there is room for two.
+fn half(width: u16) -> Option<usize> {
+    (width >= SIDE_BY_SIDE).then(|| usize::from(width - 3) / 2)
+}
+
+/// Rows of both in one; the shorter is filled up.
+fn side_by_side(left: &[Row], right: &[Row], half: usize) -> Vec<Row> {
+    let rows = (0..left.len().max(right.len())).map(|place| {
+        let mut row = left.get(place).cloned().unwrap_or_default();
+        let gap = half.saturating_sub(row.width());
+        row.push(" ".repeat(gap), Token::Text);
+        row.push(" │ ", Token::Border);
+        if let Some(right) = right.get(place) {
+            row.spans.extend(right.spans.iter().cloned());
+        }
+        row
+    });
+    rows.collect()
+}
+
+fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row> {
+    let bold = |token: Token| Face::from(token).emphasised(Emphasis::BOLD);
+    let mut rows = Vec::new();
+    let models: Vec<&str> = facts.models.iter().map(String::as_str).collect();
+    let title = if models.is_empty() {
+        name.to_owned()
+    } else {
+        models.join(", ")
+    };
+    let title = text::truncate(&text::single_line(&title), width).into_owned();
+    rows.push(Row::plain(title, bold(Token::Title)));
+    let cost = match facts.usage.cost.total {
+        0.0 => String::new(),
+        cost => format!(" · ${cost:.4}"),
+    };
+    let numbers = format!(
+        "{} · {} · ↑{} ↓{}{cost} · {}",
+        text::counted(facts.messages, "message", "messages"),
+        text::counted(facts.tool_calls, "tool call", "tool calls"),
+        tokens(facts.usage.context_tokens()),
+        tokens(facts.usage.output),
+        clock::human_duration(facts.duration_ms),
+    );
+    Wrap::new(width).text(&numbers, Token::Muted, &mut rows);
+    if !facts.prompt.is_empty() {
+        rows.push(Row::default());
+        let mark = [Span::new("❯ ", Token::UserMarker)];
+        let rest = [Span::new("  ", Token::UserMarker)];
+        wrapped(&facts.prompt, width, &mark, &rest, Token::User, &mut rows);
+    }
+    rows.push(Row::default());
+    let answer = match facts.answer.trim() {
+        "" if facts.messages == 0 => {
+            "The other branch continues from this entry, so nothing is only here."
+        }
+        "" => "(no answer)",
+        answer => answer,
+    };
+    rows.extend(written(answer, &[], width, usize::MAX));
+    for (path, changes) in &facts.files {
+        let path = Path::new(path);
+        rows.extend(changed_file(
+            path.strip_prefix(cwd).unwrap_or(path),
+            changes,
+            width,
+        ));
+    }
+    rows
+}
+
+/// A file's name and counts, and how it changed.
+pub(crate) fn changed_file(path: &Path, changes: &FileChanges, width: usize) -> Vec<Row> {
+    let counts = format!(" +{} -{}", changes.added, changes.removed);
+    let room = width.saturating_sub(text::width(&counts));
+    let path = path.to_string_lossy();
+    let path = text::single_line(&path);
+    let heading = Face::from(Token::Heading).emphasised(Emphasis::BOLD);
+    let mut head = Row::plain(text::truncate_start(&path, room).into_owned(), heading);
+    head.push(counts, Token::Muted);
+    let mut rows = vec![Row::default(), head];
+    let columns = u16::try_from(width).unwrap_or(u16::MAX);
+    rows.extend(diff::rows(&changes.diff, columns, usize::MAX));
+    rows
+}
+
+fn wrapped(
+    source: &str,
+    width: usize,
+    first: &[Span],
+    rest: &[Span],
+    token: Token,
+    rows: &mut Vec<Row>,
+) {
+    let clean = text::sanitize(source);
+    for (place, line) in text::expand_tabs(&clean).lines().enumerate() {
+        let first = if place == 0 { first } else { rest };
+        Wrap::new(width)
+            .hanging(first, rest)
+            .text(line, token, rows);
+    }
+}
+
+impl Component<Command, Action> for CompareView {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        let (top, page) = (self.top, usize::from(area.height.saturating_sub(2)));
+        let all = self.rows(area.width);
+        let count = all.len();
+        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let mut head = Row::plain(" Compare branches ", bold);
+        let line = usize::from(area.width).saturating_sub(head.width());
+        head.push("─".repeat(line), Token::Border);
+        let mut rows = vec![head];
+        let first = top.min(count.saturating_sub(page));
+        rows.extend(all.iter().skip(first).take(page).cloned());
+        while rows.len() <= page {
+            // The line between two columns goes down to the keys.
+            rows.push(match half(area.width) {
+                Some(half) => side_by_side(&[Row::default()], &[], half).remove(0),
+                None => Row::default(),
+            });
+        }
+        let keys = frame::hints(
+            view.keymap,
+            "list",
+            &[(Command::Down, "scroll"), (Command::Cancel, "back")],
+        );
+        let keys = frame::fitting(&keys, usize::from(area.width).saturating_sub(1));
+        rows.push(Row::plain(format!(" {keys}"), Token::Muted));
+        (self.count, self.page, self.top) = (count, page, first);
+        paint_rows(&rows, area, buffer, view.links, |face| {
+            view.theme.style(face)
+        });
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        let page = isize::try_from(self.page.saturating_sub(1).max(1)).unwrap_or(1);
+        match command {
+            Command::Up => self.scroll(-1),
+            Command::Down => self.scroll(1),
+            Command::PageUp => self.scroll(-page),
+            Command::PageDown => self.scroll(page),
+            Command::First => self.top = 0,
+            Command::Last => self.scroll(isize::MAX / 2),
+            Command::Accept | Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                cx.push(Action::CloseLayer);
+            }
+            _ => {}
+        }
+        Handled::Yes
+    }
+
+    fn context(&self) -> &'static str {
+        "list"
+    }
+}

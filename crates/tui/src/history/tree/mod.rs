@@ -1,0 +1,261 @@
+//! The session tree: move, collapse, filter and search, and continue from any entry. `flat` turns the
+//! outline into rows, `view` is the overlay, `rows` draws it, `compare` shows two branches side by side.
+//!
+//! The overlay holds the outline, which is two megabytes for a hundred thousand entries, and the first
+//! lines of what was on the screen; everything else stays with the host.
+
+mod compare;
+mod flat;
+pub(crate) mod rewind;
+mod rows;
+mod view;
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Instant;
+
+use crate::actions::Outbox;
+use crate::conversation::Transcript;
+use crate::drawing::Overlays;
+use crate::history::checkpoints;
+use crate::input::Editor;
+use crate::status::{Activity, Footer};
+use compare::CompareView;
+pub(crate) use compare::changed_file;
+use flat::Filter;
+use osier_agent::{Severity, UserMessage};
+use osier_protocol::{Event, FilesAt, Op, SessionInfo, TreeEvent, TreeOp};
+use view::{ID, TreeMemory, TreeView};
+
+/// The tree of the session while its overlay is closed.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    /// The state of the overlay when it was last open.
+    memory: Rc<RefCell<TreeMemory>>,
+    /// The files of the pending move in the tree.
+    files: Option<MoveFiles>,
+}
+
+/// What happens to the files after a move.
+#[derive(Debug, Clone, Copy)]
+enum MoveFiles {
+    /// A note says that they differ.
+    Compare,
+    /// Restoring those of the target is offered.
+    Restore,
+    /// Restoring those that the undone turns changed is offered.
+    Undo,
+}
+
+/// What the events of the tree change on the main screen.
+#[derive(Debug)]
+pub(crate) struct TreeContext<'a> {
+    pub(crate) session: &'a SessionInfo,
+    pub(crate) editor: &'a mut Editor,
+    pub(crate) transcript: &'a mut Transcript,
+    pub(crate) activity: &'a mut Activity,
+    pub(crate) footer: &'a mut Footer,
+    pub(crate) overlays: &'a mut Overlays,
+    pub(crate) outbox: &'a mut Outbox,
+    pub(crate) now: Instant,
+}
+
+/// The requests of the open tree to the host.
+pub(crate) fn take_ops(overlays: &mut Overlays) -> Vec<Op> {
+    view(overlays).map(TreeView::take_ops).unwrap_or_default()
+}
+
+/// Reads the open tree again when an event has changed it.
+pub(crate) fn refresh(overlays: &mut Overlays, event: &Event) {
+    let stores = matches!(
+        event,
+        Event::MessageStored { .. }
+            | Event::Tree(
+                TreeEvent::Moved { .. }
+                    | TreeEvent::EntryLabelled { .. }
+                    | TreeEvent::BranchHidden { .. }
+            )
+    );
+    if stores && let Some(view) = view(overlays) {
+        view.refresh();
+    }
+}
+
+fn view(overlays: &mut Overlays) -> Option<&mut TreeView> {
+    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+}
+
+/// Puts the prompt of the entry that was left into the editor.
+fn prefill(prompt: Option<&UserMessage>, editor: &mut Editor) {
+    if let Some(prompt) = prompt {
+        editor.set_text(&prompt.text);
+    }
+}
+
+impl Tree {
+    /// Opens the tree of a session.
+    pub(crate) fn open(&mut self, session: &str, overlays: &mut Overlays) {
+        if self.memory.borrow().session != session {
+            let memory = TreeMemory {
+                session: session.to_owned(),
+                ..TreeMemory::default()
+            };
+            self.memory = Rc::new(RefCell::new(memory));
+        }
+        overlays.push_modal(ID, TreeView::new(Rc::clone(&self.memory)));
+    }
+
+    /// Opens the prompts of the session to go back to one of them.
+    pub(crate) fn rewind(session: &str, overlays: &mut Overlays) {
+        let memory = TreeMemory {
+            session: session.to_owned(),
+            filter: Filter::UserOnly,
+            ..TreeMemory::default()
+        };
+        let view = TreeView::new(Rc::new(RefCell::new(memory)));
+        overlays.push_modal(ID, view);
+    }
+
+    /// Moves; with `files`, their changes follow for review, else a note when they differ.
+    pub(crate) fn move_to(&mut self, op: TreeOp, files: bool, outbox: &mut Outbox) {
+        self.files = Some(match (files, &op) {
+            (false, _) => MoveFiles::Compare,
+            (true, TreeOp::UndoPrompt) => MoveFiles::Undo,
+            (true, _) => MoveFiles::Restore,
+        });
+        outbox.send(Op::Tree(op));
+    }
+
+    /// Applies an event of the tree.
+    pub(crate) fn on_event(&mut self, event: &TreeEvent, cx: &mut TreeContext<'_>) {
+        match event {
+            TreeEvent::Tree { outline, .. } => {
+                if let Some(view) = view(cx.overlays) {
+                    view.set_outline(outline);
+                }
+            }
+            TreeEvent::Entries { entries, .. } => {
+                if let Some(view) = view(cx.overlays) {
+                    view.set_glimpses(entries);
+                }
+            }
+            TreeEvent::TreeHits {
+                request,
+                entries,
+                done,
+            } => {
+                if let Some(view) = view(cx.overlays) {
+                    view.set_hits(*request, entries, *done);
+                }
+            }
+            TreeEvent::BranchesCompared { comparison, .. } => {
+                let cwd = PathBuf::from(&cx.session.cwd);
+                let view = CompareView::new((**comparison).clone(), cwd);
+                cx.overlays.push_modal(compare::ID, view);
+            }
+            TreeEvent::Moved {
+                from,
+                messages,
+                prompt,
+                ..
+            } => {
+                cx.activity.end();
+                cx.footer.context_tokens = 0;
+                for stored in messages {
+                    cx.footer.show_tokens(&stored.message);
+                }
+                prefill(prompt.as_ref(), cx.editor);
+                self.check_files(from.as_ref(), cx.outbox);
+            }
+            TreeEvent::Forked { prompt, .. } => {
+                prefill(prompt.as_ref(), cx.editor);
+                let text = "new session with a copy of the branch; the original is unchanged";
+                cx.outbox.toast(text, false);
+            }
+            TreeEvent::BranchSummaryStart => {
+                cx.activity.begin(cx.now);
+                cx.outbox.toast("summarizing the previous branch", false);
+            }
+            TreeEvent::BranchSummaryFailed { message } => {
+                cx.activity.end();
+                let text = format!("not moved: {message}");
+                cx.transcript.notice(Severity::Warning, &text);
+            }
+            TreeEvent::BranchHidden { hidden, .. } => {
+                let text = if *hidden {
+                    "hidden; it can be restored"
+                } else {
+                    "restored"
+                };
+                cx.outbox.toast(text, false);
+            }
+            _ => {}
+        }
+    }
+
+    /// After a move from the entry `from`: requests the file changes for review, or whether files differ.
+    fn check_files(&mut self, from: Option<&String>, outbox: &mut Outbox) {
+        match (self.files.take(), from) {
+            (Some(MoveFiles::Undo), Some(from)) => {
+                let entry_id = from.clone();
+                outbox.send(checkpoints::preview_after_move(FilesAt::Undone {
+                    entry_id,
+                }));
+            }
+            (Some(MoveFiles::Undo | MoveFiles::Restore), _) => {
+                outbox.send(checkpoints::preview_after_move(FilesAt::Here));
+            }
+            (Some(MoveFiles::Compare), _) => outbox.send(checkpoints::compare()),
+            (None, _) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_requested_once_after_a_move() {
+        let (mut tree, mut outbox) = (Tree::default(), Outbox::default());
+        let moved = TreeEvent::Moved {
+            from: Some("b".to_owned()),
+            leaf: None,
+            messages: Vec::new(),
+            at_start: true,
+            count: 0,
+            prompt: Some(UserMessage {
+                text: "again".to_owned(),
+                ..UserMessage::default()
+            }),
+        };
+        let mut editor = Editor::new();
+        let undone = FilesAt::Undone {
+            entry_id: "b".to_owned(),
+        };
+        for (files, expected) in [
+            (Some(true), vec![checkpoints::preview_after_move(undone)]),
+            (Some(false), vec![checkpoints::compare()]),
+            (None, Vec::new()),
+        ] {
+            if let Some(files) = files {
+                tree.move_to(TreeOp::UndoPrompt, files, &mut outbox);
+                assert_eq!(outbox.take_ops(), [Op::Tree(TreeOp::UndoPrompt)]);
+            }
+            let mut cx = TreeContext {
+                session: &SessionInfo::default(),
+                editor: &mut editor,
+                transcript: &mut Transcript::new(false),
+                activity: &mut Activity::default(),
+                footer: &mut Footer::default(),
+                overlays: &mut Overlays::default(),
+                outbox: &mut outbox,
+                now: Instant::now(),
+            };
+            tree.on_event(&moved, &mut cx);
+            assert_eq!(outbox.take_ops(), expected);
+        }
+        assert_eq!(editor.text(), "again");
+    }
+}

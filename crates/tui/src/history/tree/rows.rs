@@ -1,0 +1,338 @@
+//! Draws the tree: the list with its lines, and the selected entry to the right of it, or below it on a narrow screen.
+//! Only visible rows are computed.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::flat::FlatRow;
+use super::view::{LEVEL, TreeView, Typing};
+use crate::actions::Command;
+use crate::drawing::{
+    preview_pane::above_keys, preview_pane::at_column, preview_pane::divide, preview_pane::fit,
+    preview_pane::written,
+};
+use osier_base::text;
+use osier_markdown::plain;
+use osier_protocol::Tag;
+use osier_term::component::View;
+use osier_term::face::{Emphasis, Face, Token};
+use osier_term::keymap::Keymap;
+use osier_term::row::{Row, Span};
+use osier_term::widgets::paint::paint_rows;
+use osier_term::wrap::Wrap;
+
+/// Below this height there is no preview.
+const PREVIEW_HEIGHT: u16 = 18;
+
+/// Key hints below the list: the first ones where there is little room.
+const HINTS: &[(Command, &str)] = &[
+    (Command::Accept, "continue here"),
+    (Command::TreeWithFiles, "with files"),
+    (Command::Search, "find"),
+    (Command::TreeFilter, "filter"),
+    (Command::TreeSummarize, "continue + summarize"),
+    (Command::TreeFork, "fork"),
+    (Command::TreeCompare, "compare"),
+    (Command::Fold, "collapse"),
+    (Command::TreeLabel, "label"),
+    (Command::TreeDelete, "hide"),
+    (Command::TreeRestore, "restore"),
+];
+
+/// How the line of a call begins.
+const CALL: &str = "⚙ ";
+
+/// What a row begins with, by its kind.
+fn sign(tag: Tag) -> (&'static str, Token) {
+    match tag {
+        Tag::User => ("❯", Token::UserMarker),
+        Tag::Assistant => ("●", Token::Accent),
+        Tag::ToolResult => ("└", Token::Muted),
+        Tag::Compaction | Tag::BranchSummary => ("≡", Token::Heading),
+        Tag::Message => ("!", Token::Warning),
+        _ => ("·", Token::Muted),
+    }
+}
+
+/// What a model wrote of an entry's text, which is Markdown, and what is literal: the calls below an answer,
+/// or all of it.
+fn parts(tag: Option<Tag>, text: &str) -> (&str, &str) {
+    let is_written = matches!(
+        tag,
+        Some(Tag::Assistant | Tag::Compaction | Tag::BranchSummary)
+    );
+    if !is_written || text.starts_with(CALL) {
+        return ("", text);
+    }
+    match text.find(&format!("\n{CALL}")) {
+        Some(calls) => text.split_at(calls + 1),
+        None => (text, ""),
+    }
+}
+
+impl TreeView {
+    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        self.settle();
+        self.cursor = None;
+        let (body, keys) = above_keys(area);
+        let (list, preview) = divide(body, PREVIEW_HEIGHT);
+        self.height = usize::from(list.height.saturating_sub(1)).max(1);
+        let selected = self.selected_row();
+        let last_top = self.flat.rows.len().saturating_sub(self.height);
+        self.top = self.top.min(selected).min(last_top);
+        self.top = self.top.max((selected + 1).saturating_sub(self.height));
+        let mut rows = vec![self.title(usize::from(list.width))];
+        rows.extend(self.list(usize::from(list.width), selected));
+        let style = |face| view.theme.style(face);
+        paint_rows(&rows, list, buffer, view.links, style);
+        let bottom = self.bottom(keys, view.keymap);
+        paint_rows(&[bottom], keys, buffer, view.links, style);
+        if let Some(preview) = preview {
+            let rows = self.preview(selected, preview, list.width < area.width);
+            paint_rows(&rows, preview, buffer, view.links, style);
+        }
+    }
+
+    fn title(&self, width: usize) -> Row {
+        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let mut row = Row::plain(" Tree ", bold);
+        row.push(
+            format!("· {} ", self.memory.borrow().filter.name()),
+            Token::Muted,
+        );
+        if !self.query.is_empty() {
+            let state = if self.searching { "…" } else { "" };
+            let query = text::single_line(&self.query);
+            row.push(format!("· “{query}”{state} "), Token::Match);
+        }
+        if self.marked.is_some() {
+            row.push("· compare with… ", Token::Warning);
+        }
+        let count = self.flat.rows.len();
+        let place = (self.selected_row() + 1).min(count);
+        let count = format!(" {place}/{count} ");
+        let line = width.saturating_sub(row.width() + text::width(&count));
+        row.push("─".repeat(line), Token::Border);
+        row.push(count, Token::Muted);
+        row
+    }
+
+    fn list(&mut self, width: usize, selected: usize) -> Vec<Row> {
+        if self.flat.rows.is_empty() {
+            let text = match (self.outline.end(), self.searching) {
+                (0, _) => "  no messages yet",
+                (_, true) => "  searching…",
+                _ => "  no entry matches",
+            };
+            return vec![Row::plain(text, Token::Muted)];
+        }
+        let level = self.flat.rows[selected].level as usize;
+        // The text of the selected row begins in the first half of the screen.
+        let fitting = (width / 2).saturating_sub(6) / LEVEL;
+        let pan = level
+            .saturating_sub(fitting)
+            .saturating_add_signed(self.shift);
+        let end = (self.top + self.height).min(self.flat.rows.len());
+        let mut rails = self.flat.rails(self.top);
+        let mut rows = Vec::with_capacity(end - self.top);
+        for place in self.top..end {
+            self.flat.next_rails(place, &mut rails);
+            let shown = self.flat.rows[place];
+            self.want(shown.number);
+            rows.push(self.row(shown, &rails, pan, width, place == selected));
+        }
+        rows
+    }
+
+    fn row(
+        &self,
+        shown: FlatRow,
+        rails: &[bool],
+        pan: usize,
+        width: usize,
+        is_selected: bool,
+    ) -> Row {
+        let ground = |face: Face| {
+            if is_selected {
+                face.on(Token::Selected)
+            } else {
+                face
+            }
+        };
+        let mut row = Row::default();
+        if is_selected {
+            row.fill = Some(Face::from(Token::Selected));
+        }
+        let mut push = |text: String, face: Face| row.push(text, ground(face));
+        let mark = if self.marked == Some(shown.number) {
+            "◆ "
+        } else if is_selected {
+            "› "
+        } else {
+            "  "
+        };
+        push(mark.to_owned(), Token::Accent.into());
+        push(gutter(shown, rails, pan, width), Token::Border.into());
+        let on_path = self.flat.is_on_path(shown.number);
+        let tag = self
+            .outline
+            .get(shown.number)
+            .map_or(Tag::Other, |entry| entry.tag);
+        let (line, failed) = self.first_line(shown.number);
+        let (sign, token) = if failed {
+            ("✗", Token::Error)
+        } else {
+            sign(tag)
+        };
+        push(
+            if on_path { "▎" } else { " " }.to_owned(),
+            Token::Success.into(),
+        );
+        push(format!("{sign} "), token.into());
+        if let Some(label) = self.label(shown.number) {
+            push(
+                format!("[{}] ", text::single_line(label)),
+                Token::Chip.into(),
+            );
+        }
+        let mut face = match tag {
+            Tag::User => Face::from(Token::Text).emphasised(Emphasis::BOLD),
+            Tag::ToolResult => Token::Muted.into(),
+            _ if on_path => Token::Text.into(),
+            _ => Token::Muted.into(),
+        };
+        if self.flat.is_hidden(shown.number) {
+            face = Face::from(Token::Muted).emphasised(Emphasis::STRIKE);
+        }
+        let is_here = self.outline.leaf.and_then(|leaf| self.flat.row_of(leaf))
+            == self.flat.row_of(shown.number);
+        let here = if is_here { "  ◂ current" } else { "" };
+        let folded = match shown.folded {
+            0 => String::new(),
+            count => format!("  ⊞ {count}"),
+        };
+        let tail = text::width(here) + text::width(&folded);
+        let room = width.saturating_sub(row.width() + tail);
+        let mut push = |text: String, face: Face| row.push(text, ground(face));
+        push(text::truncate(&line, room).into_owned(), face);
+        push(folded, Token::Warning.into());
+        push(here.to_owned(), Token::Success.into());
+        fit(row, width)
+    }
+
+    /// The first line of what the entry says, on one row.
+    fn first_line(&self, number: u32) -> (String, bool) {
+        let Some(glimpse) = self.glimpses.get(&number) else {
+            return ("…".to_owned(), false);
+        };
+        let tag = self.outline.get(number).map(|entry| entry.tag);
+        let (said, rest) = parts(tag, &glimpse.text);
+        let mut line = plain::first_line(said);
+        if line.is_empty() {
+            let first = rest.lines().find(|line| !line.trim().is_empty());
+            first.unwrap_or_default().trim().clone_into(&mut line);
+        }
+        let line = text::single_line(&text::sanitize(&line));
+        let is_result = tag == Some(Tag::ToolResult);
+        let line = match (is_result, line.is_empty()) {
+            (true, _) => format!("{}: {}", glimpse.by, text::unticked(&line)),
+            (false, true) => "(empty)".to_owned(),
+            (false, false) => line,
+        };
+        (line, glimpse.failed)
+    }
+
+    /// The line under the list: what is typed, else the keys.
+    fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Row {
+        let width = usize::from(area.width);
+        let (mark, line) = match &self.typing {
+            Typing::Nothing => return hints(keymap, width),
+            Typing::Query(line) => (" find: ", line),
+            Typing::Label(line) => (" label: ", line),
+        };
+        let column = text::width(mark) + line.cursor_column();
+        self.cursor = Some(at_column(area, area.y, column));
+        let mut row = Row::plain(mark, Token::Accent);
+        row.push(line.text(), Token::Text);
+        row
+    }
+
+    /// The loaded text of the selected entry.
+    fn preview(&self, selected: usize, area: Rect, is_beside: bool) -> Vec<Row> {
+        let (width, height) = (usize::from(area.width), usize::from(area.height));
+        let side = if is_beside { "│ " } else { " " };
+        let mut rows = Vec::new();
+        let number = self.flat.rows.get(selected).map(|row| row.number);
+        let glimpse = number.and_then(|number| self.glimpses.get(&number));
+        let mut title = String::new();
+        if let Some(glimpse) = glimpse {
+            let time = glimpse.timestamp.get(..16).unwrap_or_default();
+            title = format!(" {} {} ", time.replace('T', " "), glimpse.by);
+        }
+        let title = text::truncate(&title, width.saturating_sub(2)).into_owned();
+        let line = width.saturating_sub(text::width(&title) + 1);
+        let corner = if is_beside { "┬" } else { "─" };
+        let mut head = Row::plain(corner, Token::Border);
+        head.push(title, Token::Muted);
+        head.push("─".repeat(line), Token::Border);
+        rows.push(head);
+        if let Some(glimpse) = glimpse {
+            let indent = [Span::new(side, Token::Border)];
+            let tag = number.and_then(|number| Some(self.outline.get(number)?.tag));
+            let (said, literal) = parts(tag, &glimpse.text);
+            rows.extend(written(said, &indent, width, height));
+            if !said.is_empty() && !literal.is_empty() {
+                rows.push(Row::new(indent.to_vec()));
+            }
+            let clean = text::sanitize(literal);
+            for line in text::expand_tabs(&clean).lines() {
+                if rows.len() >= height {
+                    break;
+                }
+                Wrap::new(width)
+                    .hanging(&indent, &indent)
+                    .text(line, Token::Text, &mut rows);
+            }
+        }
+        while is_beside && rows.len() < height {
+            rows.push(Row::plain(side, Token::Border));
+        }
+        rows.truncate(height);
+        rows
+    }
+}
+
+/// The lines before a row, without the `pan` outermost levels; at most two thirds of the width.
+fn gutter(shown: FlatRow, rails: &[bool], pan: usize, width: usize) -> String {
+    let mut gutter = String::new();
+    let level = rails.len();
+    for (place, rail) in rails.iter().enumerate().skip(pan) {
+        if text::width(&gutter) + LEVEL > width * 2 / 3 {
+            break;
+        }
+        let own = place + 1 == level && shown.is_head;
+        gutter.push_str(match (own, rail) {
+            (true, true) => "├─ ",
+            (true, false) => "└─ ",
+            (false, true) => "│  ",
+            (false, false) => "   ",
+        });
+    }
+    gutter
+}
+
+fn hints(keymap: &Keymap<Command>, width: usize) -> Row {
+    let mut line = String::new();
+    for (command, meaning) in HINTS {
+        let keys = keymap.keys_for("tree", *command);
+        let Some(key) = keys.iter().min_by_key(|key| key.len()) else {
+            continue;
+        };
+        let hint = format!(" {key} {meaning} ·");
+        if text::width(&line) + text::width(&hint) > width {
+            break;
+        }
+        line.push_str(&hint);
+    }
+    Row::plain(line.trim_end_matches(" ·").to_owned(), Token::Muted)
+}

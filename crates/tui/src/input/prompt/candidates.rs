@@ -1,0 +1,409 @@
+//! What the word at the cursor may become: a slash command and its argument, a file after `@`, or a
+//! path. Pure: the file list comes from the host, directory listings from the caller.
+
+use osier_base::sort;
+use std::ops::Range;
+
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+use crate::actions::{command::find_slash, command::slash_commands};
+use osier_base::text;
+use osier_protocol::{AddedCommand, ProjectSymbol};
+
+/// Files and symbols shown at most.
+pub(super) const CANDIDATE_LIMIT: usize = 20;
+/// Of them, for symbols if there are so many.
+const SYMBOLS: usize = 8;
+
+/// One completion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// The text that replaces `Completion::range`.
+    pub text: String,
+    pub label: String,
+    pub detail: String,
+}
+
+/// The candidates for one word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Completion {
+    /// Bytes of the text before the cursor that a candidate replaces.
+    pub range: Range<usize>,
+    pub candidates: Vec<Candidate>,
+}
+
+/// What is being written at the cursor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Word<'a> {
+    /// `/na`, at the start of the text.
+    Command(&'a str),
+    /// `/name arg`.
+    Argument {
+        command: &'a str,
+        argument: &'a str,
+        start: usize,
+    },
+    /// `@pa`.
+    File { query: &'a str, start: usize },
+    /// Anything else up to the cursor, since the last white space.
+    Plain { word: &'a str, start: usize },
+}
+
+/// Reads the word that ends at the end of `before`, the text before the cursor.
+pub(super) fn word(before: &str) -> Word<'_> {
+    if let Some(body) = before.strip_prefix('/').filter(|body| !body.contains('\n')) {
+        match body.split_once(' ') {
+            None if !body.contains('/') => return Word::Command(body),
+            Some((command, argument)) if !command.contains('/') => {
+                let start = before.len() - argument.len();
+                return Word::Argument {
+                    command,
+                    argument,
+                    start,
+                };
+            }
+            _ => {}
+        }
+    }
+    let start = before.rfind(char::is_whitespace).map_or(0, |space| {
+        space + before[space..].chars().next().map_or(1, char::len_utf8)
+    });
+    let word = &before[start..];
+    match word.strip_prefix('@') {
+        Some(query) => Word::File { query, start },
+        None => Word::Plain { word, start },
+    }
+}
+
+/// Slash commands that match `query`, built in or added, or values of a command's argument.
+pub(super) fn commands(
+    word: &Word<'_>,
+    models: &[String],
+    added: &[&AddedCommand],
+) -> Option<Completion> {
+    let (range, candidates) = match word {
+        Word::Command(query) => {
+            let is_replaced = |name: &str| added.iter().any(|command| command.name == name);
+            let own = slash_commands().into_iter();
+            let own = own.filter(|(_, slash)| !is_replaced(slash.name));
+            let names = own.flat_map(|(_, slash)| {
+                // An alias is offered only to users who begin to type it.
+                let aliases = slash.aliases.iter().copied();
+                let aliases = aliases.filter(|alias| !query.is_empty() && alias.starts_with(query));
+                [slash.name].into_iter().chain(aliases)
+            });
+            let names = names.chain(added.iter().map(|command| command.name.as_str()));
+            let candidates = ranked(query, names, usize::MAX, |name| {
+                command_candidate(name, added)
+            });
+            (0..query.len() + 1, candidates)
+        }
+        Word::Argument {
+            command,
+            argument,
+            start,
+        } => {
+            let values: Vec<&str> = match (*command, find_slash(command)) {
+                ("model", _) => models.iter().map(String::as_str).collect(),
+                (_, Some((_, slash))) => (slash.values)(),
+                (name, None) => {
+                    let known = added.iter().find(|known| known.name == name)?;
+                    known.values.iter().map(String::as_str).collect()
+                }
+            };
+            let candidates = ranked(argument, values.into_iter(), usize::MAX, |value| {
+                Candidate {
+                    text: value.to_owned(),
+                    label: value.to_owned(),
+                    detail: String::new(),
+                }
+            });
+            (*start..start + argument.len(), candidates)
+        }
+        _ => return None,
+    };
+    (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
+fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
+    let brought = added.iter().find(|command| command.name == name);
+    let brought = brought.map(|command| (command.argument.as_str(), command.description.clone()));
+    let own = || {
+        let (info, slash) = find_slash(name)?;
+        let description = if slash.aliases.contains(&name) {
+            format!("alias of /{}: {}", slash.name, info.description)
+        } else {
+            info.description.to_owned()
+        };
+        Some((slash.argument, description))
+    };
+    let (argument, description) = brought.or_else(own).unwrap_or_default();
+    Candidate {
+        text: format!("/{name} "),
+        label: text::single_line(&format!("/{name} {argument}"))
+            .trim_end()
+            .to_owned(),
+        detail: text::single_line(&description),
+    }
+}
+
+/// Files for what follows `@`: the best of `others` that match it, then `found`; without a query the first of
+/// all. `symbols` follow them.
+pub(super) fn files(
+    word: &Word<'_>,
+    found: &[&str],
+    others: &[String],
+    symbols: &[&ProjectSymbol],
+) -> Option<Completion> {
+    let Word::File { query, start } = word else {
+        return None;
+    };
+    let others = others.iter().map(String::as_str);
+    let mut candidates = ranked(query, others, CANDIDATE_LIMIT, file_candidate);
+    candidates.extend(found.iter().map(|path| file_candidate(path)));
+    candidates.truncate(CANDIDATE_LIMIT - symbols.len().min(SYMBOLS));
+    candidates.extend(symbols.iter().map(|symbol| symbol_candidate(symbol)));
+    candidates.truncate(CANDIDATE_LIMIT);
+    let range = *start..start + 1 + query.len();
+    (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
+/// `@path` for a prompt.
+pub(crate) fn reference(path: &str) -> String {
+    if path.contains(' ') {
+        format!("@\"{path}\"")
+    } else {
+        format!("@{path}")
+    }
+}
+
+fn symbol_candidate(symbol: &ProjectSymbol) -> Candidate {
+    let ProjectSymbol {
+        name,
+        kind,
+        path,
+        line,
+    } = symbol;
+    Candidate {
+        text: format!("{}:{line}", reference(path)),
+        label: text::single_line(name),
+        detail: text::single_line(&format!("{kind} {path}:{line}")),
+    }
+}
+
+fn file_candidate(path: &str) -> Candidate {
+    Candidate {
+        text: reference(path),
+        label: path.to_owned(),
+        detail: String::new(),
+    }
+}
+
+/// Entries of a directory that begin like the last part of a path; `list` gives the names in a
+/// directory, directories with a trailing slash.
+pub(super) fn path(word: &Word<'_>, list: impl FnOnce(&str) -> Vec<String>) -> Option<Completion> {
+    let (text, start) = match word {
+        Word::Plain { word, start } if !word.is_empty() => (*word, *start),
+        Word::File { query, start } => (*query, start + 1),
+        _ => return None,
+    };
+    let split = text.rfind('/').map_or(0, |slash| slash + 1);
+    let (folder, prefix) = text.split_at(split);
+    let mut names = list(folder);
+    names.retain(|name| {
+        name.starts_with(prefix) && (prefix.starts_with('.') || !name.starts_with('.'))
+    });
+    sort::by_key(&mut names, |name| (!name.ends_with('/'), name.clone()));
+    names.truncate(CANDIDATE_LIMIT);
+    let candidates: Vec<Candidate> = names
+        .into_iter()
+        .map(|name| Candidate {
+            text: format!("{folder}{name}"),
+            label: name,
+            detail: String::new(),
+        })
+        .collect();
+    (!candidates.is_empty()).then_some(Completion {
+        range: start..start + text.len(),
+        candidates,
+    })
+}
+
+/// The longest start all candidates share: what Tab inserts before it lists.
+pub(super) fn common_prefix(candidates: &[Candidate]) -> &str {
+    let Some((first, others)) = candidates.split_first() else {
+        return "";
+    };
+    let mut prefix = first.text.as_str();
+    for other in others {
+        let shared = prefix
+            .char_indices()
+            .zip(other.text.chars())
+            .find(|((_, left), right)| left != right)
+            .map_or(prefix.len().min(other.text.len()), |((offset, _), _)| {
+                offset
+            });
+        prefix = &prefix[..prefix.floor_char_boundary(shared)];
+    }
+    prefix
+}
+
+/// The best fuzzy matches, best first; without a query the first ones as they come. At most `limit`.
+fn ranked<'a>(
+    query: &str,
+    names: impl Iterator<Item = &'a str>,
+    limit: usize,
+    candidate: impl Fn(&'a str) -> Candidate,
+) -> Vec<Candidate> {
+    if query.is_empty() {
+        return names.take(limit).map(candidate).collect();
+    }
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
+    let mut buffer = Vec::new();
+    let mut scored: Vec<(u32, usize, &str)> = names
+        .filter_map(|name| {
+            let score = pattern.score(Utf32Str::new(name, &mut buffer), &mut matcher)?;
+            Some((score, name.len(), name))
+        })
+        .collect();
+    sort::by(&mut scored, |left, right| {
+        right
+            .0
+            .cmp(&left.0)
+            .then(left.1.cmp(&right.1))
+            .then(left.2.cmp(right.2))
+    });
+    scored
+        .into_iter()
+        .take(limit)
+        .map(|(_, _, name)| candidate(name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(completion: Option<Completion>) -> (Range<usize>, Vec<String>) {
+        let completion = completion.unwrap();
+        let texts = completion
+            .candidates
+            .into_iter()
+            .map(|candidate| candidate.text)
+            .collect();
+        (completion.range, texts)
+    }
+
+    #[test]
+    fn the_word_at_the_cursor_is_read() {
+        assert_eq!(word("/mo"), Word::Command("mo"));
+        assert_eq!(
+            word("/model son"),
+            Word::Argument {
+                command: "model",
+                argument: "son",
+                start: 7
+            }
+        );
+        assert_eq!(
+            word("see @src/m"),
+            Word::File {
+                query: "src/m",
+                start: 4
+            }
+        );
+        assert_eq!(
+            word("/etc/ho"),
+            Word::Plain {
+                word: "/etc/ho",
+                start: 0
+            }
+        );
+        assert_eq!(
+            word("a b"),
+            Word::Plain {
+                word: "b",
+                start: 2
+            }
+        );
+        assert_eq!(word(""), Word::Plain { word: "", start: 0 });
+    }
+
+    #[test]
+    fn commands_arguments_files_and_paths_complete() {
+        assert_eq!(
+            texts(commands(&word("/thin"), &[], &[])),
+            (0..5, vec!["/thinking ".into()])
+        );
+        let aliases = commands(&word("/beside"), &[], &[]).unwrap().candidates;
+        assert_eq!(
+            (aliases[0].label.as_str(), aliases[0].detail.as_str()),
+            (
+                "/beside [ID]",
+                "alias of /tab: Start a new session in a new tab"
+            )
+        );
+        assert_eq!(texts(commands(&word("/keys"), &[], &[])).1[0], "/keys ");
+        // Without its start, the alias is not offered.
+        assert_eq!(commands(&word("/side"), &[], &[]), None);
+        assert_eq!(
+            texts(commands(&word("/thinking hi"), &[], &[])),
+            (10..12, vec!["high".into(), "xhigh".into()])
+        );
+        assert_eq!(
+            texts(files(&word("in @main"), &["src/main.rs"], &[], &[])),
+            (3..8, vec!["@src/main.rs".into()])
+        );
+        assert_eq!(
+            texts(files(
+                &word("@txt"),
+                &["a b.txt"],
+                &["docs:txt".to_owned()],
+                &[]
+            )),
+            (0..4, vec!["@docs:txt".into(), "@\"a b.txt\"".into()])
+        );
+        let symbol = ProjectSymbol {
+            name: "total".to_owned(),
+            kind: "function".to_owned(),
+            path: "a b.rs".to_owned(),
+            line: 7,
+        };
+        let found = files(&word("@to"), &["to.rs"], &[], &[&symbol]);
+        let symbols = found.as_ref().unwrap().candidates[1..].to_vec();
+        assert_eq!(symbols[0].detail, "function a b.rs:7");
+        assert_eq!(
+            texts(found),
+            (0..3, vec!["@to.rs".into(), "@\"a b.rs\":7".into()])
+        );
+        let list = |folder: &str| {
+            assert_eq!(folder, "src/");
+            vec![
+                "main.rs".to_owned(),
+                "modes/".to_owned(),
+                ".hidden".to_owned(),
+            ]
+        };
+        assert_eq!(
+            texts(path(&word("x src/m"), list)),
+            (2..7, vec!["src/modes/".into(), "src/main.rs".into()])
+        );
+    }
+
+    #[test]
+    fn the_shared_start_ends_where_candidates_differ() {
+        let candidate = |text: &str| Candidate {
+            text: text.into(),
+            label: String::new(),
+            detail: String::new(),
+        };
+        assert_eq!(
+            common_prefix(&[candidate("modes/"), candidate("model.rs")]),
+            "mode"
+        );
+        assert_eq!(common_prefix(&[candidate("äb"), candidate("äc")]), "ä");
+        assert_eq!(common_prefix(&[]), "");
+    }
+}

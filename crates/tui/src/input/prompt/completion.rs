@@ -1,0 +1,472 @@
+//! What the editor completes to: commands, arguments, files of the session and paths.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::candidates::{self, Candidate, Completion};
+use super::editor::Editor;
+use super::file_search::Find;
+use super::symbols::Symbols;
+use crate::actions::Command;
+use osier_base::path;
+use osier_context::slash_parts;
+use osier_protocol::{AddedCommand, ProjectSymbol};
+use osier_term::widgets::columns::Columns;
+use osier_term::widgets::select::{Item, Select};
+use osier_term::widgets::textarea::{Position, TextArea};
+
+/// A list that completion needs and that is not loaded yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    Files,
+    Models,
+}
+
+/// Files that are offered before anything is typed.
+const FIRST: usize = candidates::CANDIDATE_LIMIT;
+
+/// Longer names of servers are not offered: comparing many of them takes too long for a key.
+const MAX_NAME: usize = 200;
+
+/// Time per slice of a file search.
+const MOMENT: Duration = Duration::from_millis(4);
+
+/// Whether the moment is over that begins now.
+fn moment() -> impl Fn() -> bool {
+    let end = Instant::now() + MOMENT;
+    move || Instant::now() >= end
+}
+
+/// The lists to complete from, and what is offered now.
+#[derive(Debug, Default)]
+pub(super) struct Completer {
+    /// Where paths are completed from.
+    files: Option<Arc<Vec<String>>>,
+    /// The list was requested for the word at the cursor: the next word requests it again, because files are created.
+    files_asked: bool,
+    /// The search among them for the word at the cursor.
+    find: Option<Find>,
+    /// The files are on another machine.
+    elsewhere: bool,
+    /// Not set before they are requested.
+    models: Option<Vec<String>>,
+    models_asked: bool,
+    /// Prompts of MCP servers.
+    prompts: Vec<AddedCommand>,
+    /// `server:uri` of what MCP servers have to read.
+    resources: Vec<String>,
+    /// Symbols of the project.
+    symbols: Symbols,
+    /// Slash commands of skills, templates and plugins.
+    commands: Vec<AddedCommand>,
+    offer: Option<Offer>,
+    /// What relative paths are completed from.
+    folder: PathBuf,
+}
+
+/// A completion that is on screen.
+#[derive(Debug)]
+struct Offer {
+    completion: Completion,
+    list: Select,
+}
+
+impl Offer {
+    fn selected(&self) -> Option<&Candidate> {
+        let place: usize = self.list.selected()?.key.parse().ok()?;
+        self.completion.candidates.get(place)
+    }
+}
+
+impl Editor {
+    /// Where the session works: relative paths are completed from there.
+    pub fn set_folder(&mut self, folder: impl Into<PathBuf>) {
+        self.completer.folder = folder.into();
+        self.completer.files = None;
+        self.completer.files_asked = false;
+        self.completer.symbols = Symbols::default();
+    }
+
+    /// The files are on another machine.
+    pub fn set_elsewhere(&mut self) {
+        self.completer.elsewhere = true;
+    }
+
+    /// Takes the files, or with `complete` unset those that are found so far.
+    pub fn set_files(&mut self, files: &Arc<Vec<String>>, complete: bool) {
+        let known = self.completer.files.as_ref().map_or(0, |known| known.len());
+        if !complete && known > files.len() {
+            return;
+        }
+        self.completer.files = Some(Arc::clone(files));
+        // A selection in the list chooses among the shown items.
+        if !self.is_choosing() {
+            self.offer_completion();
+        }
+    }
+
+    /// The search for symbols that the word at the cursor needs now.
+    pub fn wanted_symbols(&mut self) -> Option<(u64, String)> {
+        let before = self.area.before_cursor();
+        match candidates::word(before) {
+            candidates::Word::File { query, .. } => self.completer.symbols.want(query),
+            _ => None,
+        }
+    }
+
+    /// Takes the symbols of a search.
+    pub fn set_symbols(&mut self, request: u64, symbols: Arc<Vec<ProjectSymbol>>) {
+        if self.completer.symbols.take(request, symbols) && !self.is_choosing() {
+            self.offer_completion();
+        }
+    }
+
+    /// References of the models that are known.
+    pub fn set_models(&mut self, models: Vec<String>) {
+        self.completer.models = Some(models);
+        if self.completer.offer.is_none() {
+            self.offer_completion();
+        }
+    }
+
+    /// What the MCP servers of the session have for the editor.
+    pub fn set_servers(&mut self, mut prompts: Vec<AddedCommand>, mut resources: Vec<String>) {
+        prompts.retain(|prompt| prompt.name.len() <= MAX_NAME);
+        resources.retain(|name| name.len() <= MAX_NAME);
+        self.completer.prompts = prompts;
+        self.completer.resources = resources;
+    }
+
+    /// Slash commands in addition to the built-in ones.
+    pub fn set_commands(&mut self, commands: Vec<AddedCommand>) {
+        self.completer.commands = commands;
+    }
+
+    pub fn commands(&self) -> &[AddedCommand] {
+        &self.completer.commands
+    }
+
+    /// Whether `text` calls a skill, a template or a plugin: the session resolves it.
+    pub fn is_added_command(&self, text: &str) -> bool {
+        slash_parts(text).is_some_and(|(name, _)| {
+            let mut commands = self.commands().iter();
+            name.starts_with("skill:") || commands.any(|known| known.name == name)
+        })
+    }
+
+    /// Offers completions for the word at the cursor; or returns, once, which list has to be loaded first.
+    pub fn offer_completion(&mut self) -> Option<Missing> {
+        self.completer.complete(&self.area)
+    }
+
+    /// Completes on request: the offered list, else the path at the cursor.
+    pub fn complete_path(&mut self) -> Option<Missing> {
+        self.completer.complete_path(&mut self.area)
+    }
+
+    /// Whether a search is running.
+    pub fn is_finding(&self) -> bool {
+        let find = self.completer.find.as_ref();
+        find.is_some_and(|find| !find.is_done())
+    }
+
+    /// Continues the search for a moment; whether other files are offered now.
+    pub fn find_on(&mut self) -> bool {
+        self.completer.find_on(&self.area)
+    }
+
+    /// The list above the editor.
+    pub fn completion(&mut self) -> Option<&mut Select> {
+        self.completer.offer.as_mut().map(|offer| &mut offer.list)
+    }
+
+    /// Whether an item of that list was selected.
+    pub fn is_choosing(&self) -> bool {
+        self.completer.is_choosing()
+    }
+}
+
+impl Completer {
+    fn complete(&mut self, area: &TextArea) -> Option<Missing> {
+        self.offer = None;
+        let before = area.before_cursor().to_owned();
+        let first_line = area.cursor().line == 0;
+        let word = candidates::word(&before);
+        if !matches!(word, candidates::Word::File { .. }) {
+            self.files_asked = false;
+        }
+        let offered = match &word {
+            candidates::Word::Argument { command, .. }
+                if first_line && *command == "model" && self.models.is_none() =>
+            {
+                let asked = std::mem::replace(&mut self.models_asked, true);
+                return (!asked).then_some(Missing::Models);
+            }
+            candidates::Word::Command(_) | candidates::Word::Argument { .. } if first_line => {
+                let models = self.models.as_deref().unwrap_or_default();
+                let added: Vec<&AddedCommand> = self.commands.iter().chain(&self.prompts).collect();
+                candidates::commands(&word, models, &added)
+            }
+            candidates::Word::File { .. } => {
+                let asked = std::mem::replace(&mut self.files_asked, true);
+                if let Some(files) = self.files.clone() {
+                    self.offer_files(&word, &files);
+                }
+                return (!asked).then_some(Missing::Files);
+            }
+            _ => None,
+        };
+        self.offer(offered);
+        None
+    }
+
+    /// Files for the word: at once what a moment finds, the rest with `find_on`.
+    fn offer_files(&mut self, word: &candidates::Word<'_>, files: &Arc<Vec<String>>) {
+        let candidates::Word::File { query, .. } = word else {
+            return;
+        };
+        if query.is_empty() {
+            self.find = None;
+            let first: Vec<&str> = files.iter().map(String::as_str).take(FIRST).collect();
+            let offered = candidates::files(word, &first, &self.resources, &[]);
+            return self.offer(offered);
+        }
+        let known = self.find.take();
+        let mut find = match known {
+            Some(find) if find.is_for(query, files) => find,
+            before => Find::new(query, files, before),
+        };
+        find.go_on(moment());
+        let offered = candidates::files(
+            word,
+            &find.found(),
+            &self.resources,
+            &self.symbols.of(query),
+        );
+        self.find = Some(find);
+        self.offer(offered);
+    }
+
+    fn find_on(&mut self, area: &TextArea) -> bool {
+        let Some(find) = self.find.as_mut().filter(|find| !find.is_done()) else {
+            return false;
+        };
+        let changed = find.go_on(moment());
+        let before = area.before_cursor().to_owned();
+        let word = candidates::word(&before);
+        let candidates::Word::File { query, .. } = &word else {
+            self.find = None;
+            return false;
+        };
+        let is_its = self
+            .files
+            .as_ref()
+            .is_some_and(|files| find.is_for(query, files));
+        if !is_its {
+            self.find = None;
+            return false;
+        }
+        // A selection in the list chooses among the shown items.
+        let chooses = self.offer.as_ref();
+        let chooses = chooses.is_some_and(|offer| offer.list.selected_index() > 0);
+        if !changed || chooses {
+            return false;
+        }
+        let offered = candidates::files(
+            &word,
+            &find.found(),
+            &self.resources,
+            &self.symbols.of(query),
+        );
+        self.offer(offered);
+        true
+    }
+
+    fn complete_path(&mut self, area: &mut TextArea) -> Option<Missing> {
+        let missing = self.complete(area);
+        if self.offer.is_some() || missing.is_some() {
+            return missing;
+        }
+        let before = area.before_cursor().to_owned();
+        let list = |name: &str| {
+            // The files are on another machine: `@` lists them, the local disk does not have them.
+            if self.elsewhere {
+                return Vec::new();
+            }
+            list_folder(&self.folder, name)
+        };
+        let found = candidates::path(&candidates::word(&before), list)?;
+        let shared = candidates::common_prefix(&found.candidates).to_owned();
+        if shared.len() > found.range.len() || found.candidates.len() == 1 {
+            replace(area, found.range.clone(), &shared);
+        }
+        if found.candidates.len() > 1 {
+            let range = found.range.start..found.range.start + shared.len();
+            self.offer(Some(Completion { range, ..found }));
+        }
+        None
+    }
+
+    fn is_choosing(&self) -> bool {
+        let list = self.offer.as_ref().map(|offer| &offer.list);
+        list.is_some_and(|list| list.selected_index() > 0)
+    }
+
+    /// Closes the list; false when none is on screen.
+    pub(super) fn close(&mut self) -> bool {
+        self.offer.take().is_some()
+    }
+
+    fn offer(&mut self, offered: Option<Completion>) {
+        self.offer = offered.map(|completion| {
+            let candidates = completion.candidates.iter().enumerate();
+            let items = candidates.map(|(place, candidate)| item(place, candidate));
+            let items = items.collect();
+            Offer {
+                completion,
+                list: Select::new(items).with_columns(Columns::SENTENCE),
+            }
+        });
+    }
+
+    /// A command while the list is on screen; false when it is not the list's.
+    pub(super) fn on_command(&mut self, command: Command, area: &mut TextArea) -> bool {
+        let Some(offer) = &mut self.offer else {
+            return false;
+        };
+        match command {
+            Command::Up => offer.list.step(false),
+            Command::Down => offer.list.step(true),
+            Command::Interrupt | Command::Cancel => {
+                self.offer = None;
+                self.find = None;
+            }
+            Command::Complete => self.accept(area),
+            Command::Submit => {
+                // What is written out already is sent, not completed to itself.
+                let before = area.before_cursor().to_owned();
+                let typed = before.get(offer.completion.range.clone());
+                let whole = offer.selected().map(|candidate| candidate.text.trim_end());
+                if whole == typed {
+                    self.offer = None;
+                    return false;
+                }
+                self.accept(area);
+                // With its argument a command is complete.
+                return !matches!(candidates::word(&before), candidates::Word::Argument { .. });
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn accept(&mut self, area: &mut TextArea) {
+        let Some(offer) = self.offer.take() else {
+            return;
+        };
+        let Some(candidate) = offer.selected() else {
+            return;
+        };
+        let is_folder = candidate.text.ends_with(['/', ' ']);
+        let whole = candidate.text.starts_with('@') && !is_folder;
+        let text = format!("{}{}", candidate.text, if whole { " " } else { "" });
+        replace(area, offer.completion.range, &text);
+    }
+}
+
+/// Replaces bytes of the cursor's line, counted from its start.
+fn replace(area: &mut TextArea, range: Range<usize>, text: &str) {
+    let line = area.cursor().line;
+    area.replace(
+        Position::new(line, range.start)..Position::new(line, range.end),
+        text,
+    );
+}
+
+fn item(place: usize, candidate: &Candidate) -> Item {
+    Item {
+        key: place.to_string(),
+        label: candidate.label.clone(),
+        details: vec![candidate.detail.as_str().into()],
+        ..Item::default()
+    }
+}
+
+/// Names in the folder `name` as seen from `cwd`, for path completion; folders with a trailing slash.
+fn list_folder(cwd: &Path, name: &str) -> Vec<String> {
+    let place = if name.is_empty() { "." } else { name };
+    let Ok(entries) = std::fs::read_dir(path::resolve(cwd, place)) else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let is_folder = entry.path().is_dir();
+            Some(if is_folder { format!("{name}/") } else { name })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offered(editor: &Editor) -> Vec<String> {
+        let offer = editor.completer.offer.iter();
+        let candidates = offer.flat_map(|offer| &offer.completion.candidates);
+        candidates.map(|one| one.text.clone()).collect()
+    }
+
+    #[test]
+    fn each_word_with_an_at_sign_lists_the_files_again() {
+        let mut editor = Editor::new();
+        editor.set_text("@");
+        assert_eq!(editor.offer_completion(), Some(Missing::Files));
+        editor.set_files(&Arc::new(vec!["old.rs".to_owned()]), true);
+        assert_eq!(offered(&editor), ["@old.rs"]);
+        editor.set_text("@o");
+        assert_eq!(editor.offer_completion(), None);
+        editor.set_text("@old.rs and ");
+        assert_eq!(editor.offer_completion(), None);
+        editor.set_text("@old.rs and @");
+        assert_eq!(editor.offer_completion(), Some(Missing::Files));
+        assert_eq!(offered(&editor), ["@old.rs"]);
+        let files = ["new.rs", "old.rs"].map(str::to_owned).to_vec();
+        // A list that is not complete yet does not hide known files.
+        editor.set_files(&Arc::default(), false);
+        assert_eq!(offered(&editor), ["@old.rs"]);
+        editor.set_files(&Arc::new(files), true);
+        assert_eq!(offered(&editor), ["@new.rs", "@old.rs"]);
+    }
+
+    #[test]
+    fn enter_completes_an_argument_and_submits() {
+        let mut editor = Editor::new();
+        editor.set_models(vec!["acme/anvil".to_owned()]);
+        for (typed, submits) in [("/mod", false), ("/model anv", true)] {
+            editor.set_text(typed);
+            editor.offer_completion();
+            assert_eq!(!editor.on_command(Command::Submit), submits, "{typed}");
+        }
+        assert_eq!(editor.text(), "/model acme/anvil");
+    }
+
+    #[test]
+    fn long_names_of_servers_are_not_offered() {
+        let mut editor = Editor::new();
+        let names = ["docs:one", &format!("docs:{}", "x".repeat(6_000))];
+        editor.set_servers(Vec::new(), names.map(str::to_owned).to_vec());
+        editor.set_files(&Arc::default(), true);
+        editor.set_text("@docs");
+        editor.offer_completion();
+        let offered = editor
+            .completer
+            .offer
+            .map(|offer| offer.completion.candidates);
+        let texts = offered.map(|all| all.into_iter().map(|one| one.text).collect::<Vec<_>>());
+        assert_eq!(texts, Some(vec!["@docs:one".to_owned()]));
+    }
+}

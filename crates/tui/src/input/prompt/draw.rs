@@ -1,0 +1,217 @@
+//! Draws the prompt: queued messages, the rule with the mode, the text, the list that completes, and the last
+//! attached picture.
+
+use ratatui::layout::{Position, Rect};
+
+use super::Prompt;
+use super::attachments::label;
+use crate::actions::Command;
+use crate::drawing::{Surface, layout::Areas};
+use osier_base::text;
+use osier_term::face::Token;
+use osier_term::images;
+use osier_term::images::{ImageStore, RowState};
+use osier_term::keymap::Keymap;
+use osier_term::row::{Row, Span};
+
+/// The background of the editor and the footer.
+pub(crate) const PANEL: Token = Token::User;
+/// The mark before the prompt.
+const PROMPT_MARK: &str = "❯ ";
+/// Rows of the list that completes.
+const COMPLETION_ROWS: u16 = 12;
+/// Cells of the picture above the editor.
+const PREVIEW: (u16, u16) = (28, 7);
+/// Rows that the conversation keeps next to it.
+const LEFT_OVER: u16 = 6;
+
+impl Prompt {
+    /// Rows that the text wants on a screen of this width.
+    pub(crate) fn height(&mut self, width: u16, limit: u16) -> u16 {
+        let width = width.saturating_sub(text::width(PROMPT_MARK) as u16);
+        self.editor.height(width, limit)
+    }
+
+    /// Rows that the queued messages want.
+    pub(crate) fn queue_height(&self) -> u16 {
+        self.queue.height()
+    }
+
+    pub(crate) fn draw_queue(
+        &self,
+        areas: Areas,
+        keymap: &Keymap<Command>,
+        surface: &mut Surface<'_>,
+    ) {
+        let rows = self
+            .queue
+            .rows(areas.queue.width, areas.queue.height, keymap);
+        surface.paint(&rows, areas.queue);
+    }
+
+    /// Draws the text and the row above it; returns where the cursor belongs.
+    pub(crate) fn draw_editor(
+        &mut self,
+        areas: Areas,
+        linear: bool,
+        surface: &mut Surface<'_>,
+    ) -> Position {
+        let is_shell = self.editor.is_shell();
+        let mark_width = text::width(PROMPT_MARK) as u16;
+        let area = Rect {
+            x: areas.editor.x + mark_width,
+            width: areas.editor.width.saturating_sub(mark_width),
+            ..areas.editor
+        };
+        self.area = area;
+        let (rows, cursor) = self.editor.rows(area.width, area.height);
+        surface.paint(&rows, area);
+        let mark = if is_shell {
+            Token::Warning
+        } else {
+            Token::Accent
+        };
+        let rule = self.rule(areas.rule.width, linear, surface);
+        surface.paint(&[rule], areas.rule);
+        let mark_area = Rect {
+            width: mark_width,
+            height: 1,
+            ..areas.editor
+        };
+        surface.paint(&[Row::plain(PROMPT_MARK, mark)], mark_area);
+        Position {
+            x: area.x + cursor.0,
+            y: area.y + cursor.1,
+        }
+    }
+
+    /// The row above the text: how many rows are hidden, and the editing mode at the right. Without colours for the
+    /// panel, it is a rule; on a linear screen, a word.
+    fn rule(&self, width: u16, linear: bool, surface: &Surface<'_>) -> Row {
+        let has_panel = surface.background(PANEL).is_some();
+        let (line, face) = match (has_panel && !linear, self.editor.is_shell()) {
+            (true, _) => (" ", Token::Muted),
+            (false, true) => ("─", Token::Warning),
+            (false, false) => ("─", Token::Border),
+        };
+        let (above, below) = self.editor.hidden_rows();
+        let start = match (above + below, linear) {
+            (0, true) => "Message:".to_owned(),
+            (0, false) => String::new(),
+            _ => format!("{line}{line} {above} rows above, {below} below "),
+        };
+        let label = self.editor.modal().label();
+        let label = label.map_or_else(String::new, |label| format!(" {label} "));
+        let end = if label.is_empty() || linear { 0 } else { 2 };
+        let room = usize::from(width).saturating_sub(text::width(&label) + end);
+        let start = text::take_width(&start, room);
+        let rest = if linear { 0 } else { room - text::width(start) };
+        let mut row = Row::plain(format!("{start}{}", line.repeat(rest)), face);
+        if !label.is_empty() {
+            row.push(label, Token::Accent);
+            row.push(line.repeat(end), face);
+        }
+        row
+    }
+
+    /// The cell of the text at a cell of the screen; none outside of the editor.
+    pub(crate) fn editor_cell(&self, x: u16, y: u16) -> Option<(u16, u16)> {
+        let area = self.area;
+        let is_inside = (area.top()..area.bottom()).contains(&y) && x < area.right();
+        is_inside.then(|| (x.saturating_sub(area.x), y - area.y))
+    }
+
+    /// The list above the editor.
+    pub(crate) fn draw_completion(
+        &mut self,
+        areas: Areas,
+        covers_status: bool,
+        linear: bool,
+        surface: &mut Surface<'_>,
+    ) {
+        let Some(list) = self.editor.completion() else {
+            return;
+        };
+        // A status stays visible below the list.
+        let bottom = if covers_status || areas.transcript.height < COMPLETION_ROWS {
+            areas.rule.y
+        } else {
+            areas.status.y
+        };
+        let room = bottom.saturating_sub(areas.transcript.y);
+        let height = u16::try_from(list.len())
+            .unwrap_or(u16::MAX)
+            .min(room)
+            .min(COMPLETION_ROWS);
+        let rule = u16::from(height < room && !linear);
+        let area = Rect {
+            y: bottom - height - rule,
+            height: height + rule,
+            ..areas.rule
+        };
+        let mut rows = list.rows(usize::from(area.width), usize::from(height));
+        if rule > 0 {
+            let count = format!("{}/{}", list.selected_index() + 1, list.len());
+            rows.insert(0, counted_rule(&count, usize::from(area.width)));
+        }
+        surface.paint(&rows, area);
+    }
+
+    /// Shows the picture of the last chip above the editor.
+    pub(crate) fn draw_attached(
+        &self,
+        areas: Areas,
+        pictures: &mut ImageStore,
+        surface: &mut Surface<'_>,
+    ) {
+        let Some(cell) = pictures.cell() else {
+            return;
+        };
+        let room = areas
+            .transcript
+            .height
+            .saturating_sub(LEFT_OVER)
+            .min(PREVIEW.1);
+        let last = self.editor.attachments().pop().filter(|_| room >= 3);
+        let Some(file) = last.and_then(|number| self.attachments.find(number)) else {
+            return;
+        };
+        let most = (PREVIEW.0.min(areas.transcript.width / 2), room - 1);
+        let rows = images::rows(&file.content, cell, most).unwrap_or_default();
+        let mut shown = vec![Row::plain(label(file), Token::Muted)];
+        for row in rows {
+            let Some(part) = row.image.as_deref().copied() else {
+                continue;
+            };
+            match pictures.row(part) {
+                RowState::Missing => pictures.request(part.image, &file.content),
+                // What is painted over cells would have to be taken away again at every key.
+                RowState::Blank | RowState::Ready(_, Some(_)) => {}
+                RowState::Ready(spans, None) => {
+                    let mut row = Row::new(vec![Span::new(" ", Token::Text)]);
+                    row.spans.extend(spans.iter().cloned());
+                    shown.push(row);
+                    continue;
+                }
+            }
+            shown.push(Row::default());
+        }
+        let height = shown.len() as u16;
+        let area = Rect {
+            y: areas.status.y.saturating_sub(height),
+            height,
+            ..areas.transcript
+        };
+        surface.paint(&shown, area);
+    }
+}
+
+/// `──────── 3/94 ──`
+fn counted_rule(count: &str, width: usize) -> Row {
+    let line = width.saturating_sub(text::width(count) + 4);
+    Row::new(vec![
+        Span::new(format!("{} ", "─".repeat(line)), Token::Border),
+        Span::new(count, Token::Muted),
+        Span::new(" ──", Token::Border),
+    ])
+}

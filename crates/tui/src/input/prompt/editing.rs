@@ -1,0 +1,50 @@
+//! What the editing commands do to a text, wherever it is edited.
+
+use crate::actions::Command;
+use osier_term::widgets::line_input::LineInput;
+use osier_term::widgets::textarea::{Motion, TextArea};
+
+/// Edits `area`, which holds any number of lines; false when nothing was done.
+pub(crate) fn edit_area(area: &mut TextArea, command: Command) -> bool {
+    match command {
+        Command::Newline => {
+            area.insert("\n");
+            true
+        }
+        Command::Left => area.move_by(Motion::Left),
+        Command::Right => area.move_by(Motion::Right),
+        Command::WordLeft => area.move_by(Motion::WordLeft),
+        Command::WordRight => area.move_by(Motion::WordRight),
+        Command::LineStart => area.move_by(Motion::LineStart),
+        Command::LineEnd => area.move_by(Motion::LineEnd),
+        Command::BufferStart => area.move_by(Motion::BufferStart),
+        Command::BufferEnd => area.move_by(Motion::BufferEnd),
+        Command::DeleteBackward => area.delete(Motion::Left),
+        Command::DeleteForward => area.delete(Motion::Right),
+        Command::DeleteWordBackward => area.kill(Motion::WordLeft),
+        Command::DeleteWordForward => area.kill(Motion::WordRight),
+        Command::KillToLineStart => area.kill(Motion::LineStart),
+        Command::KillToLineEnd => area.kill(Motion::LineEnd),
+        Command::Yank => area.yank(),
+        Command::YankPop => area.yank_pop(),
+        Command::Undo => area.undo(),
+        Command::Redo => area.redo(),
+        _ => false,
+    }
+}
+
+/// Edits `line`; false when the command is none of a single line.
+pub(crate) fn edit_line(line: &mut LineInput, command: Command) -> bool {
+    match command {
+        Command::Left => line.left(),
+        Command::Right => line.right(),
+        Command::LineStart | Command::First => line.home(),
+        Command::LineEnd | Command::Last => line.end(),
+        Command::DeleteBackward => line.delete_backward(),
+        Command::DeleteForward => line.delete_forward(),
+        Command::DeleteWordBackward => line.delete_word_backward(),
+        Command::KillToLineStart => line.clear(),
+        _ => return false,
+    }
+    true
+}

@@ -1,0 +1,257 @@
+//! The prompt: the editor with its completion and history, attached files, and what was sent and is not in the
+//! conversation yet.
+
+pub(crate) mod attachments;
+pub(crate) mod candidates;
+mod completion;
+mod draw;
+pub(crate) mod editing;
+mod editor;
+mod file_search;
+mod history;
+mod history_picker;
+mod modes;
+mod pending;
+mod queue;
+mod submit;
+mod symbols;
+
+use ratatui::layout::Rect;
+
+use crate::actions::{Command, Effect, Outbox, command::find_slash};
+use crate::conversation::Transcript;
+use crate::drawing::Overlays;
+use attachments::{Attachments, dropped_pictures};
+use completion::Missing;
+pub(crate) use draw::PANEL;
+pub(crate) use editor::Editor;
+use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
+use osier_base::parts::Parts;
+use osier_protocol::{AddedCommand, Op, ProjectSymbol};
+use osier_term::widgets::textarea::modal::EditorRequest;
+use pending::PendingPrompts;
+use queue::Queue;
+use std::sync::Arc;
+pub(crate) use submit::Submission;
+
+/// The prompt of a session.
+#[derive(Debug, Default)]
+pub struct Prompt {
+    pub editor: Editor,
+    pub(crate) attachments: Attachments,
+    pending: PendingPrompts,
+    queue: Queue,
+    /// Where the text of the editor was drawn.
+    area: Rect,
+}
+
+impl Prompt {
+    /// A session was opened in this directory; what is typed stays.
+    pub(crate) fn set_session(&mut self, cwd: &str) {
+        self.editor.set_folder(cwd);
+        self.queue = Queue::default();
+        self.pending.clear();
+    }
+
+    /// Takes the messages that wait in the queues of the agent.
+    pub(crate) fn set_queue(&mut self, steering: &[UserMessage], follow_up: &[UserMessage]) {
+        self.queue = Queue::new(steering, follow_up);
+    }
+
+    pub(crate) fn has_queued(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// The queue was recalled: its messages return to the editor.
+    pub(crate) fn on_recalled(&mut self, messages: &[UserMessage]) {
+        self.pending.clear();
+        self.take_back(messages);
+    }
+
+    /// A prompt is in the conversation.
+    pub(crate) fn on_stored(&mut self, prompt: &UserMessage) {
+        self.pending.stored(prompt);
+    }
+
+    /// Nothing runs any more: prompts that were not stored return to the editor.
+    pub(crate) fn on_settled(&mut self, outcome: &RunOutcome) {
+        let lost = self.pending.take_lost(&self.queue);
+        if matches!(outcome, RunOutcome::Stopped { .. }) {
+            self.take_back(&lost);
+        }
+    }
+
+    /// Restores the draft of an earlier run; what is typed now stays.
+    pub(crate) fn restore_draft(
+        &mut self,
+        text: &Parts,
+        files: &[Attachment],
+        outbox: &mut Outbox,
+    ) {
+        if self.editor.is_empty() {
+            self.editor.set_parts(text);
+            self.restore_attachments(files);
+            return outbox.toast("restored the draft", false);
+        }
+        self.editor.remember(&text.to_string());
+        outbox.toast("the earlier draft is in the prompt history", false);
+    }
+
+    /// Takes the commands of skills, templates and plugins. Built-in names have priority.
+    pub(crate) fn set_commands(&mut self, commands: &[AddedCommand], transcript: &mut Transcript) {
+        let (taken, free): (Vec<_>, Vec<_>) = commands
+            .iter()
+            .cloned()
+            .partition(|command| find_slash(&command.name).is_some_and(|(_, slash)| !slash.yields));
+        for command in taken {
+            let (name, origin) = (&command.name, &command.origin);
+            let text = match origin.as_str() {
+                "skill" => format!(
+                    "skill `{name}` has the name of a built-in command; call it with `/skill:{name}`"
+                ),
+                _ => {
+                    format!("`/{name}` of `{origin}` has the name of a built-in command; rename it")
+                }
+            };
+            transcript.notice(Severity::Warning, &text);
+        }
+        self.editor.set_commands(free);
+    }
+
+    /// Runs an editing command; false when it is not the editor's.
+    pub(crate) fn on_command(&mut self, command: Command, outbox: &mut Outbox) -> bool {
+        let used = self.editor.on_command(command);
+        // Moving in the list or the history, and closing the list, must not open it again.
+        if used && !matches!(command, Command::Interrupt | Command::Up | Command::Down) {
+            self.offer_completion(outbox);
+        }
+        used
+    }
+
+    /// Takes a typed character: text, or an argument outside of insert mode.
+    pub(crate) fn on_char(&mut self, character: char, outbox: &mut Outbox) {
+        if self.editor.modal().inserts() {
+            self.editor.insert_char(character);
+            self.offer_completion(outbox);
+        } else {
+            self.editor.argument(character);
+        }
+    }
+
+    /// Takes a paste: text, or the pictures that a terminal makes of files that are dropped on it.
+    pub(crate) fn on_paste(&mut self, text: &str, outbox: &mut Outbox) {
+        match dropped_pictures(text) {
+            Some(paths) => outbox.effect(Effect::ReadPictures(paths)),
+            None => self.editor.paste(text),
+        }
+    }
+
+    /// Passes on what the editor wants of the clipboard.
+    pub(crate) fn serve_editor(&mut self, outbox: &mut Outbox) {
+        for request in self.editor.take_requests() {
+            outbox.effect(match request {
+                EditorRequest::Copy(text) => Effect::Copy(text),
+                EditorRequest::Paste => Effect::ReadClipboard,
+            });
+        }
+    }
+
+    /// Offers completions for the word at the cursor; requests a list when it is first needed.
+    fn offer_completion(&mut self, outbox: &mut Outbox) {
+        request(self.editor.offer_completion(), outbox);
+        self.find_symbols(outbox);
+    }
+
+    /// Searches for the symbols that match the word at the cursor. One search runs at a time.
+    fn find_symbols(&mut self, outbox: &mut Outbox) {
+        if let Some((request, query)) = self.editor.wanted_symbols() {
+            outbox.send(Op::FindSymbols { request, query });
+        }
+    }
+
+    /// Offers the symbols of a search.
+    pub(crate) fn on_found(
+        &mut self,
+        request: u64,
+        symbols: &Arc<Vec<ProjectSymbol>>,
+        outbox: &mut Outbox,
+    ) {
+        self.editor.set_symbols(request, Arc::clone(symbols));
+        self.find_symbols(outbox);
+    }
+
+    /// Completes the word at the cursor.
+    pub(crate) fn complete(&mut self, outbox: &mut Outbox) {
+        request(self.editor.complete_path(), outbox);
+    }
+
+    /// Edits the prompt in an external editor.
+    pub(crate) fn edit_externally(&self, outbox: &mut Outbox) {
+        outbox.effect(Effect::ExternalEditor(self.editor.text()));
+    }
+
+    /// Lists the prompt history.
+    pub(crate) fn open_history(&self, overlays: &mut Overlays) {
+        let picker = history_picker::picker(self.editor.history());
+        overlays.push(history_picker::ID, picker);
+    }
+}
+
+/// Requests a list that completion needs.
+fn request(missing: Option<Missing>, outbox: &mut Outbox) {
+    match missing {
+        Some(Missing::Files) => outbox.send(Op::ListFiles),
+        Some(Missing::Models) => outbox.send(Op::ListModels),
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_agent::RunOutcome;
+
+    fn message(text: &str) -> UserMessage {
+        UserMessage {
+            text: text.to_owned(),
+            ..UserMessage::default()
+        }
+    }
+
+    #[test]
+    fn an_earlier_draft_does_not_replace_what_is_typed() {
+        let (mut prompt, mut outbox) = (Prompt::default(), Outbox::default());
+        prompt.restore_draft(&"earlier".into(), &[], &mut outbox);
+        assert_eq!(prompt.editor.text(), "earlier");
+        prompt.restore_draft(&"other".into(), &[], &mut outbox);
+        assert_eq!(prompt.editor.text(), "earlier");
+        let history: Vec<&str> = prompt.editor.history().newest().collect();
+        assert_eq!(history, ["other"]);
+    }
+
+    #[test]
+    fn only_prompts_of_a_stopped_run_that_are_nowhere_else_return_to_the_editor() {
+        let mut prompt = Prompt::default();
+        for text in ["stored", "queued", "lost"] {
+            prompt.pending.add(message(text));
+        }
+        prompt.on_stored(&message("stored"));
+        prompt.set_queue(&[message("queued")], &[]);
+        assert!(prompt.has_queued());
+        prompt.on_settled(&RunOutcome::Interrupted);
+        assert_eq!(prompt.editor.text(), "");
+    }
+
+    #[test]
+    fn the_first_file_to_complete_requests_their_list_once() {
+        let (mut prompt, mut outbox) = (Prompt::default(), Outbox::default());
+        for character in "@sr".chars() {
+            prompt.on_char(character, &mut outbox);
+        }
+        let symbols = Op::FindSymbols {
+            request: 1,
+            query: "sr".to_owned(),
+        };
+        assert_eq!(outbox.take_ops(), [Op::ListFiles, symbols]);
+    }
+}

@@ -1,0 +1,179 @@
+//! Sending the prompt: as a slash command, a shell command or a message.
+
+use super::Prompt;
+use crate::actions::{Action, Command, Outbox, command::parse_slash};
+use crate::conversation::Transcript;
+use crate::status::Footer;
+use osier_agent::{Op as AgentOp, UserMessage};
+use osier_protocol::{Op, SessionInfo};
+use osier_term::keymap::Keymap;
+
+/// Where a prompt goes, and what decides whether it can be sent.
+#[derive(Debug)]
+pub(crate) struct Submission<'a> {
+    /// Wait until the model is done.
+    pub(crate) follow_up: bool,
+    pub(crate) session: &'a SessionInfo,
+    pub(crate) footer: &'a Footer,
+    pub(crate) keymap: &'a Keymap<Command>,
+    pub(crate) transcript: &'a mut Transcript,
+    pub(crate) outbox: &'a mut Outbox,
+}
+
+impl Submission<'_> {
+    /// Whether the session takes prompts from here; shows why not.
+    fn is_allowed(&mut self) -> bool {
+        if self.session.read_only {
+            let text = "read-only session: `/clone` continues in a copy";
+            self.outbox.toast(text, true);
+            return false;
+        }
+        let presence = &self.footer.presence;
+        !presence.is_controlled_elsewhere(self.keymap, self.outbox)
+    }
+}
+
+impl Prompt {
+    /// Sends the editor's text, or a prompt that a command wrote.
+    pub(crate) fn apply(&mut self, action: Action, mut to: Submission<'_>) {
+        match action {
+            Action::Submit { follow_up } => {
+                to.follow_up = follow_up;
+                self.submit(to);
+            }
+            Action::SendPrompt { text, typed } => self.send(text, typed, to),
+            _ => {}
+        }
+    }
+
+    /// Sends the editor's text: a slash command, a shell command, or a prompt.
+    fn submit(&mut self, mut to: Submission<'_>) {
+        let text = self.editor.text();
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            return;
+        }
+        let added = self.editor.is_added_command(trimmed);
+        if let Some(parsed) = parse_slash(trimmed).filter(|_| !added) {
+            match parsed {
+                Ok(actions) => {
+                    // A command alone is quicker typed than found, and would hide the prompts.
+                    if trimmed.contains(char::is_whitespace) {
+                        self.remember(trimmed, to.outbox);
+                    }
+                    self.editor.clear();
+                    for action in actions {
+                        to.outbox.act(action);
+                    }
+                }
+                // The text stays: nothing typed is lost.
+                Err(message) => to.outbox.toast(message, true),
+            }
+            return;
+        }
+        if !to.is_allowed() {
+            return;
+        }
+        let outbox = to.outbox;
+        // The first line of a paste may begin with spaces that mean something.
+        let prompt = without_blank_ends(&text);
+        let model = to.footer.model.as_ref();
+        let Some(attachments) = self.attachments_to_send(model, outbox) else {
+            return;
+        };
+        self.remember(prompt, outbox);
+        self.editor.clear();
+        to.transcript.go_bottom();
+        if let Some(command) = trimmed.strip_prefix('!') {
+            return send_shell(command, outbox);
+        }
+        let text = prompt.to_owned();
+        self.pending.add(UserMessage {
+            text: text.clone(),
+            attachments: attachments.clone(),
+            ..UserMessage::default()
+        });
+        outbox.tell(if to.follow_up {
+            AgentOp::FollowUp {
+                text,
+                attachments,
+                typed: None,
+            }
+        } else {
+            AgentOp::Prompt {
+                text,
+                attachments,
+                typed: None,
+            }
+        });
+    }
+
+    /// Sends a prompt that a command wrote.
+    fn send(&mut self, text: String, typed: Option<String>, mut to: Submission<'_>) {
+        if !to.is_allowed() {
+            return;
+        }
+        self.pending.add(UserMessage {
+            text: text.clone(),
+            typed: typed.clone(),
+            ..UserMessage::default()
+        });
+        to.transcript.go_bottom();
+        let attachments = Vec::new();
+        to.outbox.tell(AgentOp::Prompt {
+            text,
+            attachments,
+            typed,
+        });
+    }
+
+    fn remember(&mut self, text: &str, outbox: &mut Outbox) {
+        self.editor.remember(text);
+        outbox.send(Op::AddHistory {
+            text: text.to_owned(),
+        });
+    }
+}
+
+/// Runs a command of the user; the model does not see one with another `!`. With `>` it starts on a terminal.
+fn send_shell(command: &str, outbox: &mut Outbox) {
+    if let Some(command) = command.strip_prefix('>') {
+        let command = command.trim().to_owned();
+        if !command.is_empty() {
+            outbox.send(Op::StartTerminal { command });
+            outbox.act(Action::Run(Command::Terminals));
+        }
+        return;
+    }
+    let (command, exclude_from_context) = match command.strip_prefix('!') {
+        Some(command) => (command, true),
+        None => (command, false),
+    };
+    let command = command.trim().to_owned();
+    if !command.is_empty() {
+        outbox.send(Op::Shell {
+            command,
+            exclude_from_context,
+        });
+    }
+}
+
+/// `text` without blank lines before and blanks after it.
+fn without_blank_ends(text: &str) -> &str {
+    let text = text.trim_end();
+    let first = text.len() - text.trim_start().len();
+    let line = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
+    &text[line..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_blank_lines_are_taken_from_the_start() {
+        assert_eq!(without_blank_ends("\n \n  a\n b \n\n"), "  a\n b");
+        assert_eq!(without_blank_ends("a"), "a");
+        assert_eq!(without_blank_ends(" \n"), "");
+    }
+}

@@ -1,0 +1,262 @@
+//! Painting the app. Reads the state, the area and the time; changes nothing but layout caches.
+
+use std::time::Instant;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::{App, linear};
+use crate::conversation::{Transcript, search, welcome};
+use crate::drawing::{Surface, layout, layout::Areas};
+use crate::input::{keymap::hints, prompt};
+use crate::status::{Footer, side_panel::Shared};
+use osier_term::component::View;
+use osier_term::face::Token;
+use osier_term::frame::Links;
+use osier_term::keymap::describe;
+use osier_term::wrap::Wrap;
+
+/// Divides the place of the conversation: an empty session has the start page, above what osier reports.
+fn start_page(transcript: &mut Transcript, mut area: Rect) -> (Rect, Rect) {
+    let rows = match transcript.notice_rows(area.width) {
+        Some(0) => 0,
+        Some(rows) if rows + welcome::LEAST < area.height => rows,
+        _ => area.height,
+    };
+    let conversation = layout::take_bottom(&mut area, rows);
+    // A row separates them.
+    let gap = u16::from(rows > 0).min(area.height);
+    area.height -= gap;
+    (area, conversation)
+}
+
+impl App {
+    /// Paints everything into `buffer`; returns where the cursor belongs.
+    pub fn draw(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
+        self.transcript.take_placed();
+        let screen = buffer.area;
+        let fits = layout::fits(screen);
+        let cursor = if fits {
+            self.draw_all(buffer, links, now)
+        } else {
+            // A question takes no answer while it is not on the screen.
+            self.overlays.hide();
+            None
+        };
+        let mut surface = Surface {
+            buffer,
+            links,
+            theme: &self.theme,
+        };
+        if !fits {
+            draw_too_small(screen, &mut surface);
+        }
+        surface.paint_ground();
+        cursor
+    }
+
+    /// Paints the main screen and the overlays; returns where the cursor belongs.
+    fn draw_all(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
+        let (screen, has_panel) = self.side_panel.divide(buffer.area, !self.linear);
+        let limit = layout::editor_limit(screen.height);
+        let editor_rows = self.prompt.height(screen.width, limit);
+        let mut areas = layout::divide(
+            screen,
+            editor_rows,
+            self.prompt.queue_height(),
+            self.questions.height(),
+        );
+        let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
+        let mut todo_rows = self.todo.lay_out(screen.height);
+        if has_panel {
+            areas.footer.width = buffer.area.width;
+            todo_rows = 0;
+        }
+        let todo = layout::split_bottom(&mut areas.transcript, todo_rows);
+        let mut surface = Surface {
+            buffer,
+            links,
+            theme: &self.theme,
+        };
+        let (page, conversation) = start_page(&mut self.transcript, areas.transcript);
+        if page.height > 0 {
+            let start = welcome::Start {
+                model: self.footer.model.as_ref(),
+                permissions: self.footer.permissions,
+                directory: &self.footer.cwd,
+                recent: self.sessions.recent(),
+                is_drawn: !self.linear,
+            };
+            surface.paint(&welcome::rows(page.width, page.height, &start), page);
+        }
+        if conversation.height > 0 {
+            self.transcript
+                .render(conversation, &mut surface, &mut self.pictures);
+            self.transcript.request_highlight(&mut self.highlighter);
+        }
+        if widgets.height > 0 {
+            surface.paint(&self.plugins.widget_rows(), widgets);
+        }
+        if todo.height > 0 {
+            surface.paint(&self.todo.rows(todo.width, todo.height), todo);
+        }
+        // After the conversation: it counts the rows below the viewport.
+        let right = self.status_right(now);
+        let width = areas.status.width;
+        let status = self
+            .activity
+            .row(now, width, right.as_deref(), self.questions.height() > 0);
+        surface.paint(&[status], areas.status);
+        self.prompt.draw_queue(areas, &self.keymap, &mut surface);
+        self.questions
+            .draw(areas.questions, &self.keymap, &mut surface);
+        let cursor = self.prompt.draw_editor(areas, self.linear, &mut surface);
+        draw_footer(&self.footer, areas, &mut surface);
+        let shared = Shared {
+            todo: &self.todo,
+            servers: &self.footer.code_servers,
+            cwd: &self.session.cwd,
+        };
+        self.side_panel.draw(&shared, &mut surface);
+        self.prompt
+            .draw_attached(areas, &mut self.pictures, &mut surface);
+        let is_quiet = self.activity.is_idle() && !self.activity.has_toast(now);
+        self.prompt
+            .draw_completion(areas, is_quiet, self.linear, &mut surface);
+        if !self.pending_keys.is_empty() {
+            let next = self
+                .keymap
+                .hints_after(&self.contexts(), &self.pending_keys);
+            hints::draw(&next, self.plugins.keys(), areas, &mut surface);
+        }
+        if self.overlays.is_empty() {
+            self.main_cursor(buffer, areas, cursor)
+        } else {
+            // What a search finds is in the conversation.
+            if !self.linear && self.overlays.top() != Some(search::ID) {
+                step_back(screen, areas, &mut surface);
+            }
+            self.draw_overlays(buffer, links, now)
+        }
+    }
+
+    /// Paints the overlays over the main screen; returns where the cursor belongs.
+    fn draw_overlays(
+        &mut self,
+        buffer: &mut Buffer,
+        links: &Links,
+        now: Instant,
+    ) -> Option<Position> {
+        let screen = buffer.area;
+        let view = View {
+            theme: &self.theme,
+            keymap: &self.keymap,
+            links,
+            now,
+            focused: self.focused,
+        };
+        let is_search = self.overlays.top() == Some(search::ID);
+        let cursor = if self.linear && is_search {
+            self.overlays.render(screen, buffer, &view);
+            // What was found is read, not the query.
+            let found = osier_term::linear::strip(buffer, screen);
+            let query = self.overlays.cursor().map(|cursor| cursor.position);
+            found.or(query)
+        } else if self.linear {
+            linear::draw_layer(&mut self.overlays, buffer, &view)
+        } else {
+            self.overlays.render(screen, buffer, &view);
+            self.overlays.cursor().map(|cursor| cursor.position)
+        };
+        self.overlays.request_highlight(&mut self.highlighter);
+        // Overlays cover the status line, so the toast is on the last row.
+        if let Some(row) = self.activity.toast_row(now, screen.width) {
+            let line = Rect {
+                y: screen.bottom().saturating_sub(1),
+                height: screen.height.min(1),
+                ..screen
+            };
+            let mut surface = Surface {
+                buffer,
+                links,
+                theme: &self.theme,
+            };
+            surface.paint(&[row], line);
+        }
+        cursor
+    }
+
+    /// Keys of a started sequence, the keys of browse mode, or the number of rows below the viewport.
+    fn status_right(&self, now: Instant) -> Option<String> {
+        // A toast has priority over the keys of browse mode.
+        if self.transcript.is_browsing() && self.activity.has_toast(now) {
+            return None;
+        }
+        if !self.pending_keys.is_empty() {
+            let keys: Vec<String> = self.pending_keys.iter().map(|key| describe(*key)).collect();
+            return Some(format!("{} …", keys.join(" ")));
+        }
+        self.transcript.status(&self.keymap)
+    }
+
+    /// The cursor of the main screen: on the selected completion, on the selected block in browse mode, else in the
+    /// editor.
+    fn main_cursor(&self, buffer: &mut Buffer, areas: Areas, typing: Position) -> Option<Position> {
+        let browses = self.transcript.is_browsing();
+        if !self.linear {
+            return (!browses).then_some(typing);
+        }
+        let seen = linear::selected(buffer, areas);
+        if browses {
+            return Some(seen.unwrap_or(areas.transcript.as_position()));
+        }
+        Some(
+            seen.filter(|_| self.prompt.editor.is_choosing())
+                .unwrap_or(typing),
+        )
+    }
+}
+
+/// Draws the footer, and the panel that it shares with the editor.
+fn draw_footer(footer: &Footer, areas: Areas, surface: &mut Surface<'_>) {
+    let text = layout::footer_text(areas.footer, footer.linear);
+    surface.paint(&[footer.row(text.width)], text);
+    if footer.linear {
+        return;
+    }
+    for area in [areas.rule, areas.editor, areas.footer] {
+        surface.paint_background(area, prompt::PANEL);
+    }
+}
+
+/// Makes room for an overlay: it has the place of the editor, also where it is narrower.
+fn step_back(screen: Rect, areas: Areas, surface: &mut Surface<'_>) {
+    let (y, end) = (areas.status.y, areas.footer.y);
+    let height = end - y;
+    surface.paint(
+        &[],
+        Rect {
+            y,
+            height,
+            ..screen
+        },
+    );
+    let (y, height) = (screen.y, end - screen.y);
+    surface.dim(Rect {
+        y,
+        height,
+        ..areas.footer
+    });
+}
+
+fn draw_too_small(screen: Rect, surface: &mut Surface<'_>) {
+    let (width, height) = (screen.width, screen.height);
+    let text = format!(
+        "osier needs {}x{} cells; this terminal has {width}x{height}",
+        layout::MIN_WIDTH,
+        layout::MIN_HEIGHT
+    );
+    let mut rows = Vec::new();
+    Wrap::new(usize::from(width)).text(&text, Token::Warning, &mut rows);
+    surface.paint(&rows, screen);
+}

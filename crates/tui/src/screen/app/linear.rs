@@ -1,0 +1,65 @@
+//! The screen for people who have it read to them: one column, words, and the real cursor where the attention
+//! is: at the place of typing, at what is selected in a list, at the block that is picked.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::App;
+use crate::actions::{Action, Command};
+use crate::drawing::layout::Areas;
+use osier_settings::Settings;
+use osier_term::component::View;
+use osier_term::layers::Layers;
+use osier_term::linear;
+
+impl App {
+    /// Applies the settings for the appearance of the screen.
+    pub fn take_settings(&mut self, settings: &Settings) {
+        let linear = settings.screen_reader;
+        self.linear = linear;
+        self.transcript.set_linear(linear);
+        self.transcript.show_turn_summaries(settings.turn_summary);
+        self.activity.set_linear(linear);
+        self.footer.linear = linear;
+        self.side_panel.set_on(settings.side_panel);
+        self.footer.left.clone_from(&settings.footer_left);
+        self.footer.right.clone_from(&settings.footer_right);
+        self.theme.mark_selected(linear);
+        self.outbox.redraw(true);
+    }
+}
+
+/// What is selected on the main screen above the prompt.
+pub(super) fn selected(buffer: &mut Buffer, areas: Areas) -> Option<Position> {
+    let above = Rect {
+        height: areas.rule.y.saturating_sub(areas.transcript.y),
+        ..areas.transcript
+    };
+    let selected = linear::strip(buffer, above)?;
+    Some(linear::first_alphanumeric(buffer, selected))
+}
+
+/// Draws the topmost layer alone: what is above and below each other would be read in one line. Tells where
+/// the cursor belongs.
+pub(super) fn draw_layer(
+    layers: &mut Layers<Command, Action>,
+    buffer: &mut Buffer,
+    view: &View<'_, Command>,
+) -> Option<Position> {
+    buffer.reset();
+    let area = Rect {
+        width: buffer.area.width.min(linear::OVERLAY_COLUMNS),
+        ..buffer.area
+    };
+    layers.render_top(area, buffer, view);
+    let cursor = layers.cursor().map(|cursor| cursor.position);
+    let mut places = [linear::strip(buffer, area), cursor];
+    linear::compact(buffer, &mut places);
+    let [selected, cursor] = places;
+    let selected = selected.map(|at| linear::first_alphanumeric(buffer, at));
+    // In a list, the cursor is on the selected item, not in the query; elsewhere it is in the input line.
+    match cursor {
+        Some(cursor) if layers.typed().is_none() => Some(cursor),
+        cursor => selected.or(cursor).or(Some(area.as_position())),
+    }
+}

@@ -1,0 +1,226 @@
+//! Theme, keymap and settings while the program runs: files that are edited, choices that are made, and what
+//! the terminal says of its colours.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+
+use super::screen::Screen;
+use crate::actions::{Action, Command, NewBinding};
+use crate::dialogs::settings::OF_THE_SCREEN;
+use osier_base::path;
+use osier_base::problem::Problem;
+use osier_base::watch::Watcher;
+use osier_protocol::Op;
+use osier_settings::Settings;
+use osier_term::keymap::describe_all;
+
+/// Settings are read up to this many seconds before the interface starts.
+const BEFORE_START: u64 = 2;
+
+impl Screen {
+    /// Shows a theme that is not chosen yet; without one, the chosen one again.
+    pub(super) fn preview_theme(&mut self, name: Option<&str>) {
+        let name = name.unwrap_or(&self.options.settings.theme);
+        let (theme, _) = self.appearance.theme(name);
+        self.tabs.front.app.set_theme(theme);
+    }
+
+    /// Takes a theme and writes it into the settings.
+    pub(super) fn keep_theme(&mut self, name: &str) {
+        if !self.appearance.has_theme(name) {
+            let text = format!("unknown theme `{name}`; `/theme` lists them");
+            return self.tabs.front.app.toast(&text, true, Instant::now());
+        }
+        let (theme, problems) = self.appearance.theme(name);
+        name.clone_into(&mut self.options.settings.theme);
+        self.tabs.front.app.set_theme(theme);
+        self.tabs.front.app.report(&problems);
+        self.write_setting("theme", Some(&osier_settings::quoted(name)));
+    }
+
+    /// Shows every setting with its value.
+    pub(super) fn list_settings(&mut self) {
+        let place = PathBuf::from(&self.tabs.front.app.session.cwd);
+        let settings = osier_settings::list(&self.options.folders, &place);
+        self.tabs.front.app.show_settings(settings);
+    }
+
+    /// Writes a setting and takes it over at once.
+    pub(super) fn change_setting(&mut self, name: &str, value: Option<&str>) {
+        self.write_setting(name, value);
+        self.reload_appearance();
+        if !OF_THE_SCREEN.contains(&name) {
+            self.reload_sessions();
+        }
+        self.list_settings();
+    }
+
+    /// Saves that the side panel is shown or not, and applies it to all tabs. Reports only errors.
+    pub(super) fn save_side_panel(&mut self, is_on: bool) {
+        self.options.settings.side_panel = is_on;
+        for tab in self.tabs.tabs() {
+            tab.app.take_settings(&self.options.settings);
+        }
+        let path = self.options.folders.settings();
+        if let Err(error) = osier_settings::write(&path, "side_panel", Some(&is_on.to_string())) {
+            self.tabs.front.app.toast(&error, true, Instant::now());
+        }
+    }
+
+    /// Writes a binding into the user's keymap and takes it over at once.
+    pub(super) fn bind(&mut self, binding: &NewBinding) {
+        let now = Instant::now();
+        match self.appearance.bind(&self.options.settings.keymap, binding) {
+            Ok(path) => {
+                let keys = describe_all(&binding.keys);
+                let place = path::below_home(&path);
+                let text = match &*binding.action {
+                    "" => format!("`{keys}` is unbound in [{}] ({place})", binding.context),
+                    name => {
+                        let command = Command::from_name(name);
+                        let what = command.map_or(name, |command| command.description());
+                        format!("`{keys}` is bound to \"{what}\" ({place})")
+                    }
+                };
+                self.tabs.front.app.toast(&text, false, now);
+            }
+            Err(error) => self.tabs.front.app.toast(&error, true, now),
+        }
+        self.reload_appearance();
+    }
+
+    /// Writes a setting of the user and reports where, or the error.
+    pub(super) fn write_setting(&mut self, name: &str, value: Option<&str>) {
+        let path = self.options.folders.settings();
+        let now = Instant::now();
+        match osier_settings::write(&path, name, value) {
+            Ok(()) => {
+                let shown = path::below_home(&path);
+                let text = match value {
+                    Some(value) => format!("Saved `{name} = {value}` to {shown}"),
+                    None => format!("Removed `{name}` from {shown}"),
+                };
+                self.tabs.front.app.toast(&text, false, now);
+            }
+            Err(error) => self.tabs.front.app.toast(&error, true, now),
+        }
+    }
+
+    /// The terminal has reported its colours, or other ones than before.
+    pub(super) fn apply_colours(&mut self) {
+        let front = &mut self.tabs.front.app;
+        let (mut theme, _) = self.appearance.theme(&self.options.settings.theme);
+        theme.mark_selected(front.theme.marks_selected());
+        if theme != *front.theme {
+            front.set_theme(theme);
+        }
+    }
+
+    /// The folders hold other files too: only what decides the looks counts.
+    pub(super) fn on_files_changed(&mut self, paths: &[PathBuf]) {
+        let folders = &self.options.folders;
+        let (settings, themes, keymaps) = (folders.settings(), folders.themes(), folders.keymaps());
+        let has_hooks = paths.contains(&folders.hooks());
+        let concerns = |path: &PathBuf| {
+            *path == settings || path.starts_with(&themes) || path.starts_with(&keymaps)
+        };
+        let before = self.safety();
+        if paths.iter().any(concerns) {
+            self.reload_appearance();
+        }
+        if has_hooks || self.safety() != before {
+            self.reload_sessions();
+        }
+    }
+
+    /// The safety settings as written, and what cannot be read of them.
+    fn safety(&self) -> (String, Vec<Problem>) {
+        let settings = &self.options.settings;
+        (settings.written.clone(), settings.faults.clone())
+    }
+
+    fn reload_sessions(&mut self) {
+        for tab in self.tabs.tabs() {
+            tab.host.send(Op::Reload);
+        }
+    }
+
+    pub(super) fn reload_appearance(&mut self) {
+        let place = PathBuf::from(&self.tabs.front.app.session.cwd);
+        let (folders, current) = (&self.options.folders, &self.options.settings);
+        let (mut settings, mut problems) = Settings::reload_for(folders, &place, current);
+        settings.read_aloud(osier_settings::wants_reading(&self.options.environment));
+        let (theme, found) = self.appearance.theme(&settings.theme);
+        problems.extend(found);
+        let (keymap, found) = self.appearance.keymap(&settings.keymap);
+        problems.extend(found);
+        self.terminal.set_mouse(settings.mouse);
+        let before = &self.options.settings;
+        let preferred = (settings.show_thinking, settings.reduced_motion);
+        // What was folded by hand stays when another setting changes.
+        let is_other = preferred != (before.show_thinking, before.reduced_motion);
+        let are_other_favourites = settings.favourites != before.favourites;
+        self.options.settings = settings;
+        self.place = place;
+        let now = Instant::now();
+        for tab in self.tabs.tabs() {
+            if is_other {
+                tab.app.prefer(preferred.0, preferred.1);
+            }
+            tab.app.take_settings(&self.options.settings);
+            if are_other_favourites {
+                tab.app.act(Action::Tell(Op::ListModels), now);
+            }
+            tab.app.set_keymap(keymap.clone());
+        }
+        self.tabs.front.app.set_theme(theme);
+        self.tabs.front.app.report(&problems);
+    }
+
+    /// Takes over what the project of the session in front has set, when it is another than before.
+    pub(super) fn watch_project(&mut self) {
+        let place = &self.tabs.front.app.session.cwd;
+        if !place.is_empty() && self.place != *place {
+            self.reload_appearance();
+        }
+    }
+
+    /// Takes over a change of the settings since shortly before the start, which is older than the watcher.
+    pub(super) fn catch_up(&mut self) {
+        let file = self.options.folders.settings();
+        let since = self.started.saturating_sub(BEFORE_START);
+        let is_new = match file.metadata() {
+            // A file that was moved here keeps its other time.
+            Ok(metadata) => u64::try_from(metadata.ctime()).is_ok_and(|time| time >= since),
+            Err(_) => !self.options.settings.written.is_empty(),
+        };
+        if !is_new {
+            return;
+        }
+        let (folders, current) = (&self.options.folders, &self.options.settings);
+        let (mut settings, _) = Settings::reload_for(folders, &self.place, current);
+        settings.read_aloud(osier_settings::wants_reading(&self.options.environment));
+        if settings != *current {
+            self.on_files_changed(&[file]);
+        }
+    }
+
+    /// Follows theme, keymap and settings files while they are edited.
+    pub(super) fn watch(&mut self) -> (Option<Watcher>, mpsc::UnboundedReceiver<Vec<PathBuf>>) {
+        let folders = &self.options.folders;
+        let paths = [
+            folders.settings(),
+            folders.hooks(),
+            folders.themes().join("x"),
+            folders.keymaps().join("x"),
+        ];
+        match Watcher::start(&paths) {
+            Ok((watcher, changes)) => (Some(watcher), changes),
+            // Without watching, `/reload` does the same.
+            Err(_) => (None, mpsc::unbounded_channel().1),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Side effects of the interface, such as the clipboard and the browser, and the results of background work.
+
+use std::time::Instant;
+
+use super::screen::Screen;
+use crate::actions::Effect;
+use osier_agent::Attachment;
+use osier_base::browser;
+use osier_term::clipboard::{ClipboardError, CopyResult};
+use osier_term::images::{OuterTerminal, RenderedImage};
+
+/// Results of background work.
+#[derive(Debug)]
+pub(super) enum Finished {
+    CopyResult(Result<CopyResult, ClipboardError>),
+    /// The clipboard's text, where it can be read.
+    Pasted(Option<String>),
+    /// An address was shown in the browser, or could not be.
+    Opened(bool),
+    /// A picture is ready to be shown.
+    Picture(RenderedImage),
+    /// What tmux reports about the outer terminal.
+    OuterTerminal(OuterTerminal),
+    /// A file for the prompt was read, or why not.
+    Attached(Result<Box<Attachment>, String>),
+    /// A picture that an answer in this directory names by this path, in base64, or why it is not shown.
+    Illustration {
+        cwd: String,
+        path: String,
+        read: Result<String, String>,
+    },
+    /// The clipboard holds this instead of a picture.
+    ClipboardText(String),
+}
+
+impl Screen {
+    pub(super) fn on_finished(&mut self, result: Finished) {
+        let now = Instant::now();
+        let app = &mut self.tabs.front.app;
+        match result {
+            Finished::Pasted(Some(text)) => app.pasted(&text),
+            Finished::Pasted(None) => {
+                let text = "cannot read the clipboard: paste with the terminal's own key";
+                app.toast(text, true, now);
+            }
+            Finished::Picture(drawn) => app.on_picture(drawn),
+            Finished::OuterTerminal(around) => self.on_around(around),
+            Finished::Illustration { cwd, path, read } => {
+                for tab in self.tabs.tabs().filter(|tab| tab.app.session.cwd == cwd) {
+                    tab.app.set_illustration(&path, &read);
+                }
+            }
+            Finished::Attached(Ok(file)) => app.attach(*file, now),
+            Finished::Attached(Err(error)) => app.toast(&error, true, now),
+            Finished::ClipboardText(text) => app.insert_paste(&text),
+            Finished::Opened(true) => app.toast("opened in the browser", false, now),
+            Finished::Opened(false) => {
+                let text = "cannot open a browser: copy the address";
+                app.toast(text, true, now);
+            }
+            Finished::CopyResult(Ok(CopyResult { route, bytes })) => {
+                self.writer.queue(bytes);
+                app.toast(&route.to_string(), false, now);
+            }
+            Finished::CopyResult(Err(error)) => app.toast(&error.to_string(), true, now),
+        }
+    }
+
+    fn open_address(&self, url: String) {
+        let results = self.results.clone();
+        let environment = self.options.environment.clone();
+        osier_base::task::spawn(async move {
+            let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
+            let opened = browser::open(&url, is_set).await;
+            let _ = results.send(Finished::Opened(opened));
+        });
+    }
+
+    /// Carries one effect out. True when the user leaves.
+    pub(super) fn carry_out(&mut self, effect: Effect) -> bool {
+        let now = Instant::now();
+        match effect {
+            Effect::Quit => return true,
+            Effect::Tabs(request) => self.on_tab_request(request),
+            Effect::Repaint => self.repaint(),
+            Effect::Copy(text) => {
+                let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
+                osier_base::task::spawn(async move {
+                    let _ = results.send(Finished::CopyResult(clipboard.copy(&text).await));
+                });
+            }
+            Effect::ReadPicture => self.read_clipboard_picture(),
+            Effect::ReadPictures(paths) => self.read_pictures(paths),
+            Effect::ReadClipboard => {
+                let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
+                osier_base::task::spawn(async move {
+                    let _ = results.send(Finished::Pasted(clipboard.paste().await));
+                });
+            }
+            Effect::Open(url) => self.open_address(url),
+            Effect::Suspend => {
+                if let Err(error) = self.terminal.suspend() {
+                    self.tabs.front.app.toast(&error.to_string(), true, now);
+                }
+            }
+            Effect::ExternalEditor(text) => self.edit_externally(&text),
+            Effect::EditPlan { id, text } => self.edit_plan(id, &text),
+            Effect::EditFile { path, line } if self.has_files() => self.edit_file(&path, line),
+            Effect::EditFile { path, .. } => {
+                let text = format!("cannot open `{path}`: it is on the server's machine");
+                self.tabs.front.app.toast(&text, true, now);
+            }
+            Effect::View { text, with } => self.view_externally(&text, with),
+            Effect::Notify(text) => {
+                let name = self.tabs.front_name();
+                self.notify(name.as_deref(), &text);
+            }
+            Effect::PickSetting => self.list_settings(),
+            Effect::WriteSetting { name, value } => self.change_setting(&name, value.as_deref()),
+            Effect::SaveSidePanel(is_on) => self.save_side_panel(is_on),
+            Effect::Bind(binding) => self.bind(&binding),
+            Effect::PreviewTheme(name) => self.preview_theme(name.as_deref()),
+            Effect::LoadTheme(name) => self.keep_theme(&name),
+            Effect::PickTheme => {
+                let choices = self.appearance.choices();
+                let app = &mut self.tabs.front.app;
+                app.pick_theme(&choices, &self.options.settings.theme);
+            }
+            Effect::ReloadAppearance => self.reload_appearance(),
+        }
+        false
+    }
+}

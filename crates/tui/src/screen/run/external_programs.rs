@@ -1,0 +1,151 @@
+//! Other programs on the same terminal: the prompt, a block of the conversation or a file in the user's editor
+//! or pager, and the shell that osier leaves to. They have the terminal while they run.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use super::Options;
+use super::screen::Screen;
+use super::server_notice::ServerState;
+use crate::actions::{Action, Viewer};
+use osier_base::leftovers::{FolderKind, TemporaryFolder};
+use osier_base::text::{sanitize, single_line};
+use osier_base::{atomic_file, foreground};
+use osier_protocol::SessionInfo;
+use osier_settings::ExitOutput;
+
+impl Screen {
+    /// Lets the user write the prompt in their editor.
+    pub(super) fn edit_externally(&mut self, text: &str) {
+        let editor = self.program(Viewer::Editor);
+        if let Some(text) = self.run_on(&editor, text) {
+            self.tabs.front.app.edited(text.trim_end_matches('\n'));
+        }
+    }
+
+    /// Lets the user edit a plan before they decide about it.
+    pub(super) fn edit_plan(&mut self, id: String, text: &str) {
+        let editor = self.program(Viewer::Editor);
+        if let Some(text) = self.run_on(&editor, &format!("{text}\n")) {
+            let plan = text.trim().to_owned();
+            let app = &mut self.tabs.front.app;
+            app.act(Action::ShowEditedPlan { id, plan }, Instant::now());
+        }
+    }
+
+    /// Shows a text; what is changed in it is not taken back.
+    pub(super) fn view_externally(&mut self, text: &str, with: Viewer) {
+        let program = self.program(with);
+        self.run_on(&program, text);
+    }
+
+    /// Whether the agent's files are on this machine.
+    pub(super) fn has_files(&self) -> bool {
+        let elsewhere = self.options.elsewhere.as_ref();
+        elsewhere.is_none_or(|elsewhere| elsewhere.files_are_here)
+    }
+
+    /// Opens a file of the working directory at a line, then reloads the shown changes.
+    pub(super) fn edit_file(&mut self, path: &str, line: usize) {
+        let editor = self.program(Viewer::Editor);
+        let path = Path::new(&self.tabs.front.app.session.cwd).join(path);
+        let path = path.to_string_lossy().into_owned();
+        let command = format!("{editor} {}", at_line(&editor, line));
+        let run = || foreground::run("sh", ["-c", &command, "osier", &path]);
+        let error = match self.terminal.with_released(run) {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(format!("`{editor}` failed: {error}")),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(error) = error {
+            self.tabs.front.app.toast(&error, true, Instant::now());
+        }
+        self.tabs
+            .front
+            .app
+            .act(Action::ReloadChanges, Instant::now());
+        self.repaint();
+    }
+
+    fn program(&self, viewer: Viewer) -> String {
+        let (names, default): (&[&str], &str) = match viewer {
+            Viewer::Editor => (&["VISUAL", "EDITOR"], "vi"),
+            Viewer::Pager => (&["PAGER"], "less"),
+        };
+        let environment = &self.options.environment;
+        let set = names.iter().filter_map(|name| environment.get(*name));
+        let program = set.into_iter().find(|value| !value.is_empty());
+        program.map_or(default, String::as_str).to_owned()
+    }
+
+    /// The text that a program saved in a file with `text`; a failure is shown.
+    fn run_on(&mut self, program: &str, text: &str) -> Option<String> {
+        let now = Instant::now();
+        let edited = self.terminal.with_released(|| edit(program, text));
+        let text = match edited {
+            Ok(Ok(text)) => Some(text),
+            Ok(Err(error)) => {
+                let text = format!("`{program}` failed: {error}");
+                self.tabs.front.app.toast(&text, true, now);
+                None
+            }
+            Err(error) => {
+                self.tabs.front.app.toast(&error.to_string(), true, now);
+                None
+            }
+        };
+        self.repaint();
+        text
+    }
+}
+
+/// The arguments of an editor for a file and a line; most accept `+LINE`.
+fn at_line(editor: &str, line: usize) -> String {
+    let program = editor.split_whitespace().next().unwrap_or_default();
+    match program.rsplit('/').next().unwrap_or_default() {
+        "hx" | "helix" | "zed" | "subl" => format!("\"$1:{line}\""),
+        "code" | "codium" | "cursor" => format!("--goto \"$1:{line}\""),
+        _ => format!("+{line} \"$1\""),
+    }
+}
+
+/// Runs the program on a file with `text` and gives back what it holds afterwards.
+fn edit(program: &str, text: &str) -> std::io::Result<String> {
+    let folder = TemporaryFolder::new(FolderKind::Editor)?;
+    let path = folder.path().join("prompt.md");
+    let options = atomic_file::Options::PRIVATE;
+    atomic_file::write_with(&path, text.as_bytes(), options).map_err(std::io::Error::other)?;
+    let command = format!("{program} \"$1\"");
+    let name = path.to_string_lossy();
+    foreground::run("sh", ["-c", &command, "osier", &name])?;
+    std::fs::read_to_string(&path)
+}
+
+/// Prints the answer or the transcript, and how to resume.
+pub(super) fn leave_behind(
+    options: &Options,
+    transcript: &[String],
+    sessions: &[SessionInfo],
+    server: &ServerState,
+) {
+    let mut out = osier_base::terminal_output::stdout();
+    if options.settings.exit_output != ExitOutput::Nothing {
+        for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
+            let _ = writeln!(out, "{}\n", sanitize(text).trim_end());
+        }
+    }
+    if let Some(elsewhere) = &options.elsewhere {
+        let _ = writeln!(out, "{}", server.text(&elsewhere.way_back));
+        return;
+    }
+    for session in sessions {
+        let path = session.path.as_deref();
+        if path.is_some_and(|path| Path::new(path).exists()) {
+            let name = session.name.as_deref().filter(|_| sessions.len() > 1);
+            let name = name.map(|name| format!("  ({})", single_line(&sanitize(name))));
+            let name = name.unwrap_or_default();
+            let _ = writeln!(out, "Resume with: osier --resume {}{name}", session.id);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Connects the app to the terminal and the session. The loop is in `screen`; the other modules execute the effects of
+//! the app.
+
+mod appearance;
+mod attachments;
+mod attention;
+mod effects;
+mod external_programs;
+mod pictures;
+mod screen;
+mod server_notice;
+mod sessions;
+mod tab;
+mod tabs;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use tokio::sync::mpsc;
+
+use self::attention::AttentionState;
+use self::external_programs::leave_behind;
+use self::pictures::Painted;
+use self::screen::Screen;
+pub use self::sessions::Open;
+use self::tab::Tab;
+use self::tabs::Tabs;
+use crate::actions::{Action, Command};
+use crate::dialogs::{Appearance, appearance::terminal_kind, guide};
+use crate::screen::{App, AppOptions};
+use osier_agent::Subscription;
+use osier_base::folders::Folders;
+use osier_base::problem::Problem;
+use osier_base::text::sanitize;
+use osier_base::{clock, exit_limit};
+use osier_protocol::{Event, Prompt};
+use osier_session::{SessionChoice, SessionHandle, SessionSetup};
+use osier_settings::Settings;
+use osier_term::clipboard::Clipboard;
+use osier_term::frame::{FrameClock, FrameWriter};
+use osier_term::highlight::Highlighter;
+use osier_term::terminal::{Signals, Terminal, TerminalOptions, restore_without_waiting};
+
+/// How long the sessions may take to end, from the moment the user quits; and at least after the screen is closed.
+const LAST_WORK: Duration = Duration::from_millis(700);
+const MIN_LAST_WORK: Duration = Duration::from_millis(150);
+
+/// What the interface starts with, in addition to the session setup.
+#[derive(Debug)]
+pub struct Options {
+    pub prompts: Vec<Prompt>,
+    pub problems: Vec<Problem>,
+    pub settings: Settings,
+    pub folders: Folders,
+    pub environment: BTreeMap<String, String>,
+    /// Open the session picker at once.
+    pub pick_session: bool,
+    pub accounting: Option<File>,
+    /// The agent runs on a server.
+    pub elsewhere: Option<Elsewhere>,
+    /// Called when the user has quit, with the exit code: what follows may hang. Programs that embed the interface may go
+    /// on afterwards.
+    pub leaving: fn(i32),
+}
+
+/// The differences if the agent runs on a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Its files are on this machine.
+    pub files_are_here: bool,
+    /// The command that reconnects.
+    pub way_back: String,
+}
+
+/// Runs the interface with sessions in this process until the user quits. Returns the signal that ended it.
+pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<Option<i32>> {
+    setup.answers_questions = true;
+    setup.starts_with_faults = true;
+    let (here, template) = (setup.clone(), setup.clone());
+    let open = Open::new(move |wanted, opening| {
+        let choice = match (&wanted.session, &template.session) {
+            (Some(target), _) => SessionChoice::opening(opening, target.clone()),
+            (None, SessionChoice::Unstored) => SessionChoice::Unstored,
+            (None, _) => SessionChoice::New,
+        };
+        let setup = wanted.setup(&template, choice);
+        let setup = setup.map_err(|error| error.to_string())?;
+        SessionHandle::start(setup).map_err(|error| error.to_string())
+    });
+    run_with(
+        move || Ok(SessionHandle::start(setup)?),
+        open,
+        &here,
+        options,
+    )
+    .await
+}
+
+/// Runs the interface with an existing session until the user quits. `open` opens other sessions of the same server.
+pub async fn run_over(
+    host: SessionHandle,
+    events: Subscription<Event>,
+    open: Open,
+    setup: &SessionSetup,
+    options: Options,
+) -> anyhow::Result<Option<i32>> {
+    run_with(move || Ok((host, events)), open, setup, options).await
+}
+
+async fn run_with(
+    start: impl FnOnce() -> anyhow::Result<(SessionHandle, Subscription<Event>)>,
+    open: Open,
+    setup: &SessionSetup,
+    mut options: Options,
+) -> anyhow::Result<Option<i32>> {
+    let kind = terminal_kind(&options.environment);
+    let appearance = Appearance::new(&options.folders, &kind);
+    let (colours, highlighted) = mpsc::unbounded_channel();
+    let highlighter = Highlighter::new(move |lines| drop(colours.send(lines)));
+    let app = new_app(setup, &options, &appearance, highlighter);
+    let terminal_options = TerminalOptions {
+        mouse: options.settings.mouse,
+        ..TerminalOptions::default()
+    };
+    let shows_guide = shows_guide(setup, &options);
+    // What the setup names must exist before the screen is taken: the error belongs on a plain line.
+    let (host, events) = start()?;
+    let mut tab = Tab::new(1, app, host, events);
+    tab.prompts = std::mem::take(&mut options.prompts);
+    tab.prompts.reverse();
+    let display = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| options.environment.contains_key(*name));
+    let mut clipboard = Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
+    if options
+        .environment
+        .get("TMUX")
+        .is_some_and(|server| !server.is_empty())
+    {
+        clipboard = clipboard.with_tmux(&["tmux"]);
+    }
+    // Before the size is read: a resize from here on is not missed.
+    let signals = Signals::listen().context("cannot listen for signals")?;
+    let (terminal, input) = Terminal::enter(kind, terminal_options)?;
+    exit_limit::set_last_action(restore_without_waiting);
+    let writer = FrameWriter::new(terminal.size(), terminal.features());
+    let (results, finished) = mpsc::unbounded_channel();
+    let mut screen = Box::new(Screen {
+        tabs: Tabs::new(tab),
+        terminal,
+        writer,
+        clock: FrameClock::default(),
+        appearance,
+        clipboard,
+        results,
+        options,
+        colours_changed: false,
+        painted: Painted::default(),
+        attention: AttentionState::default(),
+        open,
+        place: setup.cwd.clone(),
+        started: u64::try_from(clock::now_ms() / 1000).unwrap_or_default(),
+    });
+    if shows_guide {
+        guide::set_shown(&screen.options.folders);
+        let app = &mut screen.tabs.front.app;
+        app.act(Action::Run(Command::Guide), Instant::now());
+    }
+    screen.start_pictures();
+    screen.clock.queries_sent(Instant::now());
+    screen.draw();
+    let left = screen.serve((signals, input), highlighted, finished).await;
+    leave(screen, left).await
+}
+
+/// Whether the guide of the first start is shown: a new user starts osier without a task, at home.
+fn shows_guide(setup: &SessionSetup, options: &Options) -> bool {
+    options.prompts.is_empty()
+        && !options.pick_session
+        && options.elsewhere.is_none()
+        && setup.session == SessionChoice::New
+        && !options.environment.contains_key("OSIER_HOME")
+        && guide::is_first_start(&options.folders)
+}
+
+/// Restores the terminal, ends every session and prints how to resume each.
+async fn leave(
+    mut screen: Box<Screen>,
+    left: anyhow::Result<Option<i32>>,
+) -> anyhow::Result<Option<i32>> {
+    let code = match &left {
+        Ok(signal) => signal.map_or(0, |signal| 128 + signal),
+        Err(_) => 2,
+    };
+    (screen.options.leaving)(code);
+    // Before the sessions are left, which ends the connections.
+    let server = screen.tabs.server_state();
+    let deadline = Instant::now() + LAST_WORK;
+    screen.tabs.shut_down();
+    screen.take_pictures_back();
+    screen.forget_attention();
+    let Screen {
+        terminal,
+        options,
+        tabs,
+        ..
+    } = *screen;
+    let panics = terminal.leave();
+    let mut said = tabs.front.said.clone();
+    let output = options.settings.exit_output;
+    let sessions = tabs.sessions();
+    // The partial answers are stored, commands are stopped; a hanging disk must not hold the shell up.
+    let deadline = deadline.max(Instant::now() + MIN_LAST_WORK);
+    let _ = tokio::time::timeout_at(deadline.into(), tabs.ended_all(&mut said, output)).await;
+    leave_behind(&options, &said, &sessions, &server);
+    let signal = left?;
+    match panics.first() {
+        Some(panic) => Err(anyhow::anyhow!("internal error: {}", sanitize(panic))),
+        None => Ok(signal),
+    }
+}
+
+/// The app before the first event of the session.
+fn new_app(
+    setup: &SessionSetup,
+    options: &Options,
+    appearance: &Appearance,
+    highlighter: Highlighter,
+) -> App {
+    let settings = &options.settings;
+    let (theme, theme_problems) = appearance.theme(&settings.theme);
+    let (keymap, keymap_problems) = appearance.keymap(&settings.keymap);
+    let named = setup.model.as_ref().or(settings.model.as_ref());
+    let mut app = App::new(AppOptions {
+        theme,
+        keymap,
+        highlighter,
+        show_thinking: settings.show_thinking,
+        reduced_motion: settings.reduced_motion,
+        cwd: setup.cwd.display().to_string(),
+        model_hint: named.cloned().unwrap_or_default(),
+    });
+    app.take_settings(settings);
+    if let Some(elsewhere) = &options.elsewhere
+        && !elsewhere.files_are_here
+    {
+        app.prompt.editor.set_elsewhere();
+    }
+    for problems in [&options.problems, &theme_problems, &keymap_problems] {
+        app.report(problems);
+    }
+    app
+}

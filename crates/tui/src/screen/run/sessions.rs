@@ -1,0 +1,188 @@
+//! The tabs while the program runs: open, switch, close, and the alerts of background tabs.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::screen::Screen;
+use super::tab::Tab;
+use crate::actions::{StoredSession, TabRequest};
+use crate::screen::{App, AppOptions};
+use osier_agent::Subscription;
+use osier_hub::OpenOptions;
+use osier_protocol::{Event, Op, Opening};
+use osier_session::SessionHandle;
+use osier_term::highlight::Highlighter;
+
+type Opener = dyn Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>;
+
+/// How another session is opened in a new tab.
+pub struct Open(Box<Opener>);
+
+impl Open {
+    /// `open` gives a host that is just starting, and its events from the first one on; else why not, for the
+    /// person.
+    pub fn new(
+        open: impl Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>
+        + 'static,
+    ) -> Self {
+        Self(Box::new(open))
+    }
+}
+
+impl fmt::Debug for Open {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Open").finish()
+    }
+}
+
+impl Screen {
+    pub(super) fn on_tab_request(&mut self, request: TabRequest) {
+        match request {
+            TabRequest::Begin => self.begin(None),
+            TabRequest::Open(stored) => self.begin(Some(stored)),
+            TabRequest::Show(number) => {
+                self.tabs.show(number);
+                self.shown();
+            }
+            TabRequest::Report => {
+                let summaries = self.tabs.summaries();
+                self.tabs.front.app.set_summaries(summaries);
+            }
+            TabRequest::Abandon { message } => {
+                self.tabs.close(self.tabs.front.number);
+                self.tabs.front.app.toast(&message, true, Instant::now());
+                self.shown();
+            }
+            TabRequest::Close(number) => {
+                if !self.tabs.close(number) {
+                    let text = "this is the only tab";
+                    self.tabs.front.app.toast(text, false, Instant::now());
+                }
+                self.shown();
+            }
+        }
+    }
+
+    /// Opens a new session or a stored one and shows it.
+    fn begin(&mut self, stored: Option<StoredSession>) {
+        let front = &self.tabs.front.app;
+        let is_new = stored.is_none();
+        let (session, cwd, opening) = match stored {
+            Some(stored) => (Some(stored.target), stored.cwd, stored.opening),
+            None => (None, None, Opening::Itself),
+        };
+        // If its directory is gone, the session opens in the current one.
+        let stored = cwd.map(PathBuf::from).filter(|cwd| cwd.is_dir());
+        let here = PathBuf::from(&front.session.cwd);
+        let here = Some(here).filter(|here| here.is_absolute());
+        let wanted = OpenOptions {
+            cwd: stored.or(here),
+            session,
+            model: None,
+            permissions: Some(front.footer.permissions),
+        };
+        let model = front.footer.model.as_ref().map(|model| {
+            let level = front.footer.level.name();
+            format!("{}:{level}", model.reference())
+        });
+        match (self.open.0)(wanted, opening) {
+            Ok((host, events)) => {
+                let app = self.new_app();
+                let tab = Tab::new(self.tabs.free_number(), app, host, events);
+                self.tabs.add(tab);
+                let host = &self.tabs.front.host;
+                if let Some(reference) = model.filter(|_| is_new) {
+                    host.send(Op::SelectModel { reference });
+                }
+                host.send(Op::ListHistory);
+                self.shown();
+            }
+            Err(error) => self.tabs.front.app.toast(&error, true, Instant::now()),
+        }
+    }
+
+    /// The interface of another session. It gets what belongs to the terminal when it is shown.
+    fn new_app(&self) -> App {
+        let settings = &self.options.settings;
+        let front = &self.tabs.front.app;
+        let (keymap, _) = self.appearance.keymap(&settings.keymap);
+        let mut app = App::new(AppOptions {
+            theme: (*front.theme).clone(),
+            keymap,
+            highlighter: Highlighter::new(drop),
+            show_thinking: settings.show_thinking,
+            reduced_motion: settings.reduced_motion,
+            cwd: front.footer.cwd.clone(),
+            model_hint: front.footer.model_hint.clone(),
+        });
+        if !self.has_files() {
+            app.prompt.editor.set_elsewhere();
+        }
+        app.take_settings(settings);
+        app
+    }
+
+    /// Another tab is shown.
+    fn shown(&mut self) {
+        // The screen still shows another tab.
+        self.painted.forget();
+        self.clock.request_now(Instant::now());
+    }
+
+    /// Applies the events of background tabs and alerts the user to those that need attention.
+    pub(super) fn take_events_of_others(&mut self) {
+        let now = Instant::now();
+        for entry in self.tabs.take_events_of_others(&mut self.options, now) {
+            self.tabs.front.app.alert(&entry, now);
+        }
+    }
+
+    /// Sends the ops of every tab. Sent prompts are in the history of all tabs.
+    pub(super) fn send_ops(&mut self) {
+        let sent = self.tabs.front.send_ops();
+        for tab in self.tabs.others() {
+            for prompt in &sent {
+                tab.app.prompt.editor.remember(prompt);
+            }
+            tab.send_ops();
+        }
+    }
+
+    /// Updates the tabs. True when the last session has ended.
+    pub(super) fn update_tabs(&mut self) -> bool {
+        for number in self.tabs.ended() {
+            if !self.tabs.is_several() {
+                return true;
+            }
+            let text = format!("session {number} ended");
+            self.tabs.close(number);
+            self.tabs.front.app.toast(&text, false, Instant::now());
+            self.shown();
+        }
+        if self.tabs.front.app.focused {
+            self.tabs.front.mark_seen();
+        }
+        self.notify_of_others();
+        if self.tabs.is_several() || self.tabs.front.app.tabs.is_several() {
+            let summaries = self.tabs.summaries();
+            self.tabs.front.app.set_summaries(summaries);
+            self.watch_project();
+        }
+        self.update_attention();
+        false
+    }
+
+    /// Notifications of sessions that are not shown. What else they want waits until they are.
+    fn notify_of_others(&mut self) {
+        let mut notes = Vec::new();
+        for tab in self.tabs.others() {
+            for text in tab.app.take_notifications() {
+                notes.push((tab.title(), text));
+            }
+        }
+        for (name, text) in notes {
+            self.notify(Some(&name), &text);
+        }
+    }
+}

@@ -1,0 +1,577 @@
+//! The status line: working, waiting to retry, or idle.
+//!
+//! While the model works, it changes several times a second, also over slow connections. To send few bytes, spinner and
+//! clock share a face, so that a change needs no colour codes, and nothing moves when a number gets another digit.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use crate::actions::shell_commands::as_slash_commands;
+use osier_agent::Event as AgentEvent;
+use osier_base::text;
+use osier_llm::Delta;
+use osier_term::face::Token;
+use osier_term::row::{Row, Span, sentence};
+use osier_term::widgets::spinner;
+
+/// How long a toast stays.
+pub(crate) const TOAST_TIME: Duration = Duration::from_secs(4);
+
+/// How long a toast stays even if a key is pressed.
+const READ_TIME: Duration = Duration::from_millis(1500);
+
+/// How long a step of a run takes before the line names it: short ones would only flicker.
+const STEP_TIME: Duration = Duration::from_secs(3);
+
+/// Columns of a time, to align the text after it.
+const TIME_COLUMNS: usize = 5;
+
+/// The current activity.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+enum Work {
+    #[default]
+    Idle,
+    /// A run is on since then.
+    Working { since: Instant },
+    /// A failed call is tried again at `until`.
+    Retrying {
+        since: Instant,
+        until: Instant,
+        /// How long the wait is in all.
+        delay: Duration,
+        attempt: u32,
+        attempts: u32,
+        reason: String,
+    },
+    /// A command of the user runs since then.
+    Shell { since: Instant },
+}
+
+/// The state of the line.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Activity {
+    work: Work,
+    reduced_motion: bool,
+    /// Nothing changes by itself: it would be read again.
+    linear: bool,
+    toast: Option<Toast>,
+    hint: Option<String>,
+    /// What the run waits for, and since when.
+    step: Option<(String, Instant)>,
+    streamed: Streamed,
+}
+
+/// What the run has received of answers.
+#[derive(Debug, Clone, Copy, Default)]
+struct Streamed {
+    bytes: usize,
+    /// Second of the run in which the shown number was counted: it changes with the time, so that a tick writes both.
+    second: u64,
+    shown: usize,
+}
+
+/// Bytes of a token, about.
+const BYTES_PER_TOKEN: usize = 4;
+
+#[derive(Debug, Clone)]
+struct Toast {
+    text: String,
+    error: bool,
+    until: Instant,
+    /// It names a key that has this effect only if it is pressed next.
+    is_armed: bool,
+}
+
+impl Activity {
+    pub(crate) fn set_reduced_motion(&mut self, reduced_motion: bool) {
+        self.reduced_motion = reduced_motion;
+    }
+
+    pub(crate) fn set_linear(&mut self, linear: bool) {
+        self.linear = linear;
+    }
+
+    pub(crate) fn new(reduced_motion: bool) -> Self {
+        Self {
+            reduced_motion,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.work == Work::Idle
+    }
+
+    /// A run of the agent, or a call of a model outside of one, begins.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.work = Work::Working { since: now };
+        self.hint = None;
+        self.step = None;
+        self.streamed = Streamed::default();
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.work = Work::Idle;
+    }
+
+    /// A run has ended; a command of the user may continue. Returns since when the run was on.
+    pub(crate) fn settle(&mut self, runs_shell: bool, now: Instant) -> Option<Instant> {
+        let since = self.run_since();
+        self.work = if runs_shell {
+            Work::Shell { since: now }
+        } else {
+            Work::Idle
+        };
+        since
+    }
+
+    /// A command of the user begins; a run has priority.
+    pub(crate) fn begin_shell(&mut self, now: Instant) {
+        if self.is_idle() {
+            self.work = Work::Shell { since: now };
+        }
+    }
+
+    pub(crate) fn end_shell(&mut self) {
+        if matches!(self.work, Work::Shell { .. }) {
+            self.work = Work::Idle;
+        }
+    }
+
+    /// A failed call is tried again later.
+    pub(crate) fn begin_retry(&mut self, event: &AgentEvent, now: Instant) {
+        if let AgentEvent::RetryScheduled {
+            attempt,
+            max_attempts,
+            delay_ms,
+            status,
+        } = event
+        {
+            let delay = Duration::from_millis(*delay_ms);
+            self.work = Work::Retrying {
+                since: self.run_since().unwrap_or(now),
+                until: now + delay,
+                delay,
+                attempt: *attempt,
+                attempts: *max_attempts,
+                reason: status.message().to_owned(),
+            };
+        }
+    }
+
+    /// Follows what the run waits for.
+    pub(crate) fn follow(&mut self, event: &AgentEvent, now: Instant) {
+        if let AgentEvent::MessageUpdate { delta, .. } = event {
+            self.count(delta, now);
+        }
+        let step = match event {
+            AgentEvent::TurnStart { .. } => "waiting for the model".to_owned(),
+            AgentEvent::MessageUpdate { delta, .. } => match delta {
+                Delta::ThinkingStart { .. } => "thinking".to_owned(),
+                Delta::TextStart { .. } => "writing".to_owned(),
+                Delta::ToolcallStart { name, .. } => format!("calling {}", text::single_line(name)),
+                _ => return,
+            },
+            AgentEvent::ToolExecutionStart { tool_name, .. } => {
+                format!("running {}", text::single_line(tool_name))
+            }
+            _ => return,
+        };
+        self.step = Some((step, now));
+    }
+
+    /// Counts what a model writes.
+    fn count(&mut self, delta: &Delta, now: Instant) {
+        let (Delta::TextDelta { delta, .. }
+        | Delta::ThinkingDelta { delta, .. }
+        | Delta::ToolcallDelta { delta, .. }) = delta
+        else {
+            return;
+        };
+        let elapsed = self
+            .run_since()
+            .map(|since| now.saturating_duration_since(since));
+        let second = elapsed.unwrap_or_default().as_secs();
+        let streamed = &mut self.streamed;
+        streamed.bytes += delta.len();
+        if streamed.second != second {
+            (streamed.second, streamed.shown) = (second, streamed.bytes);
+        }
+    }
+
+    /// The call that failed is tried again.
+    pub(crate) fn end_retry(&mut self) {
+        if let Work::Retrying { since, .. } = self.work {
+            self.work = Work::Working { since };
+        }
+    }
+
+    /// Since when a run is on, also while a failed call waits.
+    fn run_since(&self) -> Option<Instant> {
+        match self.work {
+            Work::Working { since } | Work::Retrying { since, .. } => Some(since),
+            Work::Idle | Work::Shell { .. } => None,
+        }
+    }
+
+    /// Shows a line for a moment.
+    pub(crate) fn toast(&mut self, text: &str, error: bool, now: Instant) {
+        self.toast = Some(Toast {
+            text: as_slash_commands(text),
+            error,
+            until: now + TOAST_TIME,
+            is_armed: false,
+        });
+    }
+
+    /// Shows what another press of the same key does.
+    pub(crate) fn arm(&mut self, text: &str, now: Instant) {
+        self.toast(text, false, now);
+        if let Some(toast) = &mut self.toast {
+            toast.is_armed = true;
+        }
+    }
+
+    /// Another key was pressed, so that line is not true any more.
+    pub(crate) fn disarm(&mut self) {
+        self.toast.take_if(|toast| toast.is_armed);
+    }
+
+    /// When the line changes next without an event.
+    pub(crate) fn next_change(&self, now: Instant) -> Option<Instant> {
+        // A toast that expires while a frame is drawn is in this frame, so it needs another one.
+        let toast = self.toast.as_ref().map(|toast| toast.until);
+        let tick = self.since().filter(|_| !self.linear).map(|since| {
+            let elapsed = now.saturating_duration_since(since);
+            if self.reduced_motion {
+                return since + Duration::from_secs(elapsed.as_secs() + 1);
+            }
+            now + spinner::until_next(elapsed)
+        });
+        [toast, tick].into_iter().flatten().min()
+    }
+
+    /// The user continues: a notice that was long enough on the screen to be read disappears.
+    pub(crate) fn dismiss_toast(&mut self, now: Instant) {
+        self.toast
+            .take_if(|toast| now + TOAST_TIME >= toast.until + READ_TIME);
+    }
+
+    pub(crate) fn clear_toast(&mut self) {
+        self.toast = None;
+    }
+
+    /// Shows a hint while nothing runs and no toast is shown, until the next run.
+    pub(crate) fn set_hint(&mut self, hint: Option<String>) {
+        self.hint = hint;
+    }
+
+    pub(crate) fn expire_toast(&mut self, now: Instant) {
+        self.toast.take_if(|toast| toast.until <= now);
+    }
+
+    /// Whether a toast is shown.
+    pub(crate) fn has_toast(&self, now: Instant) -> bool {
+        self.toast.as_ref().is_some_and(|toast| toast.until > now)
+    }
+
+    /// The toast, on a row of its own.
+    pub(crate) fn toast_row(&self, now: Instant, width: u16) -> Option<Row> {
+        let toast = self.toast.as_ref().filter(|toast| toast.until > now)?;
+        let token = if toast.error {
+            Token::Error
+        } else {
+            Token::Success
+        };
+        let text = format!(" {}", text::single_line(&toast.text));
+        let text = text::truncate(&text, usize::from(width)).into_owned();
+        Some(Row::new(sentence(&text, token)))
+    }
+
+    /// The row at `now`, with `right` at its right edge. `asks`: a question waits for the user.
+    pub(crate) fn row(&self, now: Instant, width: u16, right: Option<&str>, asks: bool) -> Row {
+        let mut row = Row::default();
+        if let Some(since) = self.since() {
+            let elapsed = now.saturating_duration_since(since);
+            let mark = if self.reduced_motion {
+                "·"
+            } else {
+                spinner::frame(elapsed)
+            };
+            if self.linear {
+                row.push(self.words(asks), Token::Working);
+            } else {
+                row.push(mark, Token::Working);
+                self.label(since, elapsed, asks, &mut row);
+            }
+        }
+        if let Some(toast) = self.toast.as_ref().filter(|toast| toast.until > now) {
+            if let Some(time) = row
+                .spans
+                .last_mut()
+                .filter(|time| time.face == Token::Working.into() && !self.linear)
+            {
+                time.text = format!("{:<TIME_COLUMNS$}", time.text).into();
+            }
+            let token = if toast.error {
+                Token::Error
+            } else {
+                Token::Success
+            };
+            if !self.linear || !row.spans.is_empty() {
+                row.push("  ", token);
+            }
+            let line = text::single_line(&toast.text);
+            row.spans.extend(sentence(&line, token));
+        }
+        if let Some(hint) = self.hint.as_ref().filter(|_| row.spans.is_empty()) {
+            if !self.linear {
+                row.push("  ", Token::Muted);
+            }
+            row.push(hint.clone(), Token::Muted);
+        }
+        let width = usize::from(width);
+        let Some(right) = right else {
+            return clip(row, width);
+        };
+        // Where both do not fit, the left side is cut: the right shows the position.
+        let right = text::truncate(right, width);
+        let room = width - text::width(&right);
+        let mut row = clip(row, room.saturating_sub(1));
+        row.push(" ".repeat(room.saturating_sub(row.width())), Token::Text);
+        row.push(right.into_owned(), Token::Accent);
+        row
+    }
+
+    fn since(&self) -> Option<Instant> {
+        match &self.work {
+            Work::Idle => None,
+            Work::Working { since } | Work::Retrying { since, .. } | Work::Shell { since } => {
+                Some(*since)
+            }
+        }
+    }
+
+    /// The same without anything that counts.
+    fn words(&self, asks: bool) -> String {
+        match &self.work {
+            Work::Idle => String::new(),
+            Work::Working { .. } if asks => "Waiting for you, esc to interrupt ".to_owned(),
+            Work::Working { .. } => "Working, esc to interrupt ".to_owned(),
+            Work::Shell { .. } => "Running, esc to stop ".to_owned(),
+            Work::Retrying {
+                attempt,
+                attempts,
+                reason,
+                ..
+            } => format!("Retrying, {attempt} of {attempts}, esc to cancel: {reason} "),
+        }
+    }
+
+    fn label(&self, since: Instant, elapsed: Duration, asks: bool, row: &mut Row) {
+        match &self.work {
+            Work::Idle => {}
+            Work::Working { .. } => {
+                let state = if asks {
+                    " Waiting for you · esc to interrupt · "
+                } else {
+                    " Working · esc to interrupt · "
+                };
+                row.push(state, Token::Muted);
+                let step = self.step.as_ref().filter(|(_, begun)| {
+                    !asks && (since + elapsed).saturating_duration_since(*begun) >= STEP_TIME
+                });
+                let step = step.map(|(step, _)| step.as_str());
+                let tokens = self.streamed.shown / BYTES_PER_TOKEN;
+                let tokens = (!asks && elapsed >= STEP_TIME && tokens > 0).then_some(tokens);
+                row.push(timed(elapsed, step, tokens), Token::Working);
+            }
+            Work::Shell { .. } => {
+                row.push(" Running · esc to stop · ", Token::Muted);
+                row.push(time(elapsed), Token::Working);
+            }
+            Work::Retrying {
+                until,
+                delay,
+                attempt,
+                attempts,
+                reason,
+                ..
+            } => {
+                // Counted by the seconds of the clock: the spinner rests when one of them is over.
+                let second = since + Duration::from_secs(elapsed.as_secs());
+                let left = until.saturating_duration_since(second).min(*delay);
+                let seconds = |time: Duration| time.as_millis().div_ceil(1000);
+                let digits = seconds(*delay).to_string().len();
+                row.push(" Retrying in ", Token::Muted);
+                row.push(format!("{:>digits$}", seconds(left)), Token::Working);
+                let rest = format!("s ({attempt}/{attempts}) · esc to cancel · {reason}");
+                row.push(rest, Token::Muted);
+            }
+        }
+    }
+}
+
+fn time(elapsed: Duration) -> String {
+    let mut text = String::with_capacity(TIME_COLUMNS);
+    write_time(&mut text, elapsed);
+    text
+}
+
+/// `9s`, `4:05`, `2h07`: at most five columns, of which a tick changes few.
+fn write_time(text: &mut String, elapsed: Duration) {
+    let seconds = elapsed.as_secs();
+    let written = match seconds {
+        0..60 => write!(text, "{seconds}s"),
+        60..3600 => write!(text, "{}:{:02}", seconds / 60, seconds % 60),
+        _ => write!(text, "{}h{:02}", seconds / 3600, seconds / 60 % 60),
+    };
+    // Writing to a string cannot fail.
+    let _ = written;
+}
+
+/// A time, the step that it has reached, and the tokens of the answers. One allocation of the exact size: it is written
+/// with every tick.
+fn timed(elapsed: Duration, step: Option<&str>, tokens: Option<usize>) -> String {
+    if step.is_none() && tokens.is_none() {
+        return time(elapsed);
+    }
+    let step = step.unwrap_or_default();
+    let gap = if step.is_empty() { "" } else { " · " };
+    let digits = |number: usize| {
+        number
+            .checked_ilog10()
+            .map_or(1, |digits| digits as usize + 1)
+    };
+    let written = tokens.map_or(0, |tokens| {
+        let number = match tokens {
+            0..1000 => digits(tokens),
+            _ => digits(tokens / 1000) + ".0k".len(),
+        };
+        gap.len() + "≈".len() + number + " tokens".len()
+    });
+    let mut text = String::with_capacity(TIME_COLUMNS + 1 + step.len() + written);
+    write_time(&mut text, elapsed);
+    while text.len() <= TIME_COLUMNS {
+        text.push(' ');
+    }
+    text.push_str(step);
+    let written = match tokens {
+        None => Ok(()),
+        Some(tokens @ 0..1000) => write!(text, "{gap}≈{tokens} tokens"),
+        Some(tokens) => {
+            let (thousands, tenths) = (tokens / 1000, tokens % 1000 / 100);
+            write!(text, "{gap}≈{thousands}.{tenths}k tokens")
+        }
+    };
+    // Writing to a string cannot fail.
+    let _ = written;
+    text
+}
+
+/// Cuts a row at `width`.
+fn clip(mut row: Row, width: usize) -> Row {
+    let mut left = width;
+    for span in &mut row.spans {
+        let shown = text::truncate(&span.text, left);
+        left = left.saturating_sub(text::width(&shown));
+        if shown.len() != span.text.len() {
+            *span = Span {
+                text: shown.into(),
+                ..span.clone()
+            };
+        }
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_removes_a_notice_that_could_be_read() {
+        let mut activity = Activity::default();
+        let now = Instant::now();
+        activity.toast("done", false, now);
+        activity.dismiss_toast(now + READ_TIME / 2);
+        assert!(activity.has_toast(now + READ_TIME / 2));
+        activity.dismiss_toast(now + READ_TIME);
+        assert!(!activity.has_toast(now + READ_TIME));
+    }
+
+    #[test]
+    fn a_notice_names_a_slash_command() {
+        let mut activity = Activity::default();
+        let now = Instant::now();
+        activity.toast("list the sessions with `osier sessions`", true, now);
+        let row = activity.toast_row(now, 80).unwrap();
+        assert_eq!(row.text(), " list the sessions with /resume");
+    }
+
+    #[test]
+    fn the_status_says_that_a_question_waits() {
+        let mut activity = Activity::new(true);
+        let now = Instant::now();
+        activity.begin(now);
+        let text = |asks: bool| activity.row(now, 60, None, asks).text();
+        assert_eq!(text(true), "· Waiting for you · esc to interrupt · 0s");
+        assert_eq!(text(false), "· Working · esc to interrupt · 0s");
+    }
+
+    #[test]
+    fn the_tokens_of_an_answer_are_counted_once_a_second() {
+        let mut activity = Activity::new(true);
+        let now = Instant::now();
+        activity.begin(now);
+        let at = |millis| now + Duration::from_millis(millis);
+        let mut write = |millis, bytes: usize| {
+            let delta = Delta::TextDelta {
+                index: 0,
+                delta: "a".repeat(bytes),
+            };
+            activity.count(&delta, at(millis));
+            activity.row(at(millis), 80, None, false).text()
+        };
+        let shown = |rest: &str| format!("· Working · esc to interrupt · {rest}");
+        assert_eq!(write(2000, 400), shown("2s"));
+        assert_eq!(write(4000, 400), shown("4s    ≈200 tokens"));
+        assert_eq!(write(4900, 400), shown("4s    ≈200 tokens"));
+        assert_eq!(write(65_000, 4000), shown("1:05  ≈1.3k tokens"));
+        activity.step = Some(("writing".to_owned(), now));
+        let text = activity.row(at(65_000), 80, None, false).text();
+        assert_eq!(text, shown("1:05  writing · ≈1.3k tokens"));
+        activity.begin(now);
+        assert_eq!(activity.row(now, 80, None, false).text(), shown("0s"));
+    }
+
+    #[test]
+    fn a_line_about_the_same_key_goes_with_another_key() {
+        let mut activity = Activity::default();
+        let now = Instant::now();
+        activity.arm("press ctrl+c again to quit", now);
+        assert!(activity.has_toast(now));
+        activity.disarm();
+        assert!(!activity.has_toast(now));
+        activity.toast("copied", false, now);
+        activity.disarm();
+        assert!(activity.has_toast(now));
+    }
+
+    #[test]
+    fn a_long_step_is_named() {
+        let mut activity = Activity::new(true);
+        let now = Instant::now();
+        activity.begin(now);
+        activity.follow(&AgentEvent::TurnStart { turn: 1 }, now);
+        let text = |seconds| {
+            let at = now + Duration::from_secs(seconds);
+            activity.row(at, 80, None, false).text()
+        };
+        assert_eq!(text(2), "· Working · esc to interrupt · 2s");
+        assert_eq!(
+            text(65),
+            "· Working · esc to interrupt · 1:05  waiting for the model"
+        );
+    }
+}
