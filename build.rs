@@ -20,8 +20,7 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed={NAMES}");
     println!("cargo:rerun-if-env-changed={PLAIN}");
     let is = |name: &str, wanted: &str| env::var(name).is_ok_and(|value| value == wanted);
-    // `PROFILE` is `release` for every profile that inherits from it, such as `dist` and `bench`; `release` itself is
-    // linked plainly, because it is made to be built fast.
+    // `PROFILE` is `release` for every profile that inherits from it, such as `bench`.
     let is_ordered = is("PROFILE", "release")
         && !is("OPT_LEVEL", "0")
         && is("CARGO_CFG_TARGET_OS", "linux")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure `osier attach` over a slow connection, and check what a broken connection loses. Needs only the standard library.
 
-    cargo build --profile dist && scripts/attach-echo.py target/dist/osier [MILLISECONDS]
+    cargo build --release && scripts/attach-echo.py target/release/osier [MILLISECONDS]
 
 Starts `osier serve` with a scripted model, a TCP proxy that delays every byte by MILLISECONDS (200) each way, and the
 interface in a pseudo-terminal. Prints the key echo at rest and while an answer streams, and the time of a page up, of the

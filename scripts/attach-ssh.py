@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure how long `osier attach ssh://…` needs to join a session over a slow line. Needs the OpenSSH server and root.
 
-    cargo build --profile dist && scripts/attach-ssh.py target/dist/osier [MILLISECONDS]
+    cargo build --release && scripts/attach-ssh.py target/release/osier [MILLISECONDS]
 
 Starts `sshd` with its own keys and a TCP proxy that delays every byte, with a round trip of MILLISECONDS (200). Prints the
 time until the session is shown: when the server has to be started, and three times when it already runs; and for comparison

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Load test of the prompt editor: `@` in a tree of many files, and a paste of many lines. Needs only the standard library.
 
-    cargo build --profile dist && scripts/editor-load.py target/dist/osier [FILES] [LINES]
+    cargo build --release && scripts/editor-load.py target/release/osier [FILES] [LINES]
 
 Creates FILES empty files (200,000) and runs the program among them in a pseudo-terminal. Prints the key echo while the files
 are listed, the time until the first file is offered, the time until a paste of LINES lines (20,000) is shown as a

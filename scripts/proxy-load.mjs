@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Measures the LLM proxy against direct calls. Needs Node.js; run it on an idle machine.
 //
-//     cargo build --profile dist && scripts/proxy-load.mjs target/dist/osier
+//     cargo build --release && scripts/proxy-load.mjs target/release/osier
 //
 // Starts a model server that answers at once, or after DELAY milliseconds, and `osier serve --proxy` in front of it. Prints
 // for both the time of a call alone, the calls per second, the processor time of the proxy and the time to the first byte

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Load test of `osier serve` with many open sessions, some of which stream. Needs only the standard library.
 
-    cargo build --profile dist && scripts/serve-load.py target/dist/osier [OPEN] [STREAMING]
+    cargo build --release && scripts/serve-load.py target/release/osier [OPEN] [STREAMING]
 
 Prints the memory with all sessions open, while they stream and afterwards, and the delay of the deltas. The scripted model
 writes a delta every 20 ms: a longer interval is the overhead of the server, of this script or of the machine.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Write release/start.txt: the functions that run at every start, which build.rs places next to each other.
 
-    CARGO_PROFILE_DIST_STRIP=none cargo build --profile dist
-    scripts/start-order.py target/dist/osier            # run the program, write the list
-    scripts/start-order.py --check target/dist/osier    # report the names that are not in the program
+    CARGO_PROFILE_RELEASE_STRIP=none cargo build --release
+    scripts/start-order.py target/release/osier            # run the program, write the list
+    scripts/start-order.py --check target/release/osier    # report the names that are not in the program
 
 Runs the program in a pseudo-terminal under valgrind, with a home directory of its own and a model that is never called,
 and quits it after a while. Needs valgrind on x86-64 Linux. An old list costs memory after the start and nothing else.
@@ -65,7 +65,7 @@ def symbols(program):
         if len(words) == 3 and words[1] in "tTwW":
             names.add(words[2])
     if not names:
-        sys.exit(f"`{program}` has no symbols; build it with `CARGO_PROFILE_DIST_STRIP=none`")
+        sys.exit(f"`{program}` has no symbols; build it with `CARGO_PROFILE_RELEASE_STRIP=none`")
     return names
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure terminals inside of osier: the CPU of a flood and the time of a key echo. Needs only the standard library.
 
-    cargo build --profile dist && scripts/terminal-load.py target/dist/osier [MEGABYTES]
+    cargo build --release && scripts/terminal-load.py target/release/osier [MEGABYTES]
 
 Prints a file of MEGABYTES (100) in a terminal of the model, with the tool `bash` and in a terminal of the interface, and
 reports user and system time of osier and of the program that prints. Two floors are reported with them: the same program
