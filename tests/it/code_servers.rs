@@ -7,6 +7,7 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use osier_agent::Event as AgentEvent;
@@ -130,8 +131,14 @@ impl Case {
     fn command(&self) -> Option<Vec<String>> {
         let is_elsewhere = self.program.starts_with('/') && !Path::new(self.program).is_file();
         let program = if is_elsewhere {
-            // Not a Debian package: the one of rustup, for example.
-            skip::program(&[self.server], self.install)?
+            // Not a Debian package: the one of rustup, for example, which may be a proxy without its component.
+            let program = skip::program(&[self.server], self.install)?;
+            let version = Command::new(&program).arg("--version").output();
+            if !version.is_ok_and(|output| output.status.success()) {
+                skip::missing(self.server, self.install);
+                return None;
+            }
+            program
         } else if self.program.contains('/') {
             let folder = env::var_os("OSIER_TEST_LSP").map(PathBuf::from);
             let program = folder.unwrap_or_default().join(self.program);

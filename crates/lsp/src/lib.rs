@@ -19,6 +19,7 @@ mod places;
 mod position;
 mod queries;
 mod rename;
+mod rustup;
 mod server;
 mod server_config;
 mod slot;

@@ -116,17 +116,23 @@ impl ServerConfig {
         root.or_else(|| (is_inside && !self.needs_marker).then(|| project.to_owned()))
     }
 
-    /// The program: of the project, or in a folder of `PATH`.
-    pub fn program(&self, root: &Path, project: &Path) -> Option<PathBuf> {
-        program(self.command.first()?, root, project)
+    /// The files that can be the program: of the project, then in the folders of `PATH`.
+    pub fn programs(&self, root: &Path, project: &Path) -> Vec<PathBuf> {
+        let name = self.command.first();
+        name.map_or_else(Vec::new, |name| programs(name, root, project))
     }
 }
 
 /// The program `name` of the project, from `root` up to the folder `project`, or in an absolute folder of `PATH`.
 pub fn program(name: &str, root: &Path, project: &Path) -> Option<PathBuf> {
+    programs(name, root, project).into_iter().next()
+}
+
+fn programs(name: &str, root: &Path, project: &Path) -> Vec<PathBuf> {
     if name.contains('/') {
         let path = PathBuf::from(name);
-        return (path.is_absolute() && path.is_file()).then_some(path);
+        let is_program = path.is_absolute() && path.is_file();
+        return is_program.then_some(path).into_iter().collect();
     }
     let folders = root.ancestors();
     let folders = folders.take_while(|folder| folder.starts_with(project));
@@ -136,7 +142,8 @@ pub fn program(name: &str, root: &Path, project: &Path) -> Option<PathBuf> {
     let installed = installed.into_iter().filter(|folder| folder.is_absolute());
     own.chain(installed)
         .map(|folder| folder.join(name))
-        .find(|path| path.is_file())
+        .filter(|path| path.is_file())
+        .collect()
 }
 
 #[cfg(test)]

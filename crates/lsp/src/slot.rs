@@ -12,6 +12,7 @@ use osier_base::process::Invocation;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::rustup::lacks_component;
 use crate::server::{Server, StartError};
 use crate::server_config::ServerConfig;
 
@@ -73,7 +74,7 @@ pub struct Servers {
 struct Key {
     command: Vec<String>,
     options: String,
-    program: PathBuf,
+    programs: Vec<PathBuf>,
     root: PathBuf,
     launch: String,
 }
@@ -92,18 +93,19 @@ impl Servers {
         &SERVERS
     }
 
-    /// The server with this program and root. It starts when it is used, and ends when nobody has its slot.
+    /// The server with the first of these programs that is installed, and this root. It starts when it is used, and ends
+    /// when nobody has its slot.
     pub fn slot(
         &self,
         config: &Arc<ServerConfig>,
-        program: &Path,
+        programs: Vec<PathBuf>,
         root: &Path,
         launch: Arc<dyn Launch>,
     ) -> Arc<Slot> {
         let key = Key {
             command: config.command.clone(),
             options: config.options.to_string(),
-            program: program.to_owned(),
+            programs: programs.clone(),
             root: root.to_owned(),
             launch: launch.key(),
         };
@@ -114,7 +116,7 @@ impl Servers {
         slots.retain(|_, slot| slot.strong_count() > 0);
         let slot = Arc::new(Slot {
             config: Arc::clone(config),
-            program: program.to_owned(),
+            programs,
             root: root.to_owned(),
             launch,
             limits: self.limits,
@@ -130,7 +132,7 @@ impl Servers {
 #[derive(Debug)]
 pub struct Slot {
     config: Arc<ServerConfig>,
-    program: PathBuf,
+    programs: Vec<PathBuf>,
     root: PathBuf,
     launch: Arc<dyn Launch>,
     limits: Limits,
@@ -258,15 +260,30 @@ impl Slot {
     }
 
     async fn start_once(&self) -> Result<Server, StartError> {
+        let program = self.program().await.ok_or_else(|| {
+            StartError::Final(
+                "rustup does not have it for the toolchain of this project".to_owned(),
+            )
+        })?;
         let args: Vec<OsString> = self.config.command.iter().skip(1).map(Into::into).collect();
         let invocation = Invocation {
             cwd: Some(self.root.clone()),
-            ..Invocation::new(&self.program, args)
+            ..Invocation::new(program, args)
         };
         let wrapped = self.launch.wrap(invocation).await;
         let invocation = wrapped.map_err(StartError::Final)?;
         let reports = self.changed.clone();
         Server::start(&self.config, &self.root, &invocation, self.limits, reports).await
+    }
+
+    /// The first program that is more than a proxy of rustup without its component.
+    async fn program(&self) -> Option<&PathBuf> {
+        for program in &self.programs {
+            if !lacks_component(program, &self.root, &*self.launch).await {
+                return Some(program);
+            }
+        }
+        None
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

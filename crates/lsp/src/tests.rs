@@ -1,6 +1,7 @@
 //! The client with a scripted server, good and bad.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +61,7 @@ impl Bench {
         });
         let servers = Servers::new(limits);
         let launch = Arc::new(Unconfined(""));
-        let slot = servers.slot(&config, &python, folder.path(), launch);
+        let slot = servers.slot(&config, vec![python], folder.path(), launch);
         let bench = Self {
             folder,
             servers,
@@ -304,7 +305,7 @@ async fn a_missing_program_is_final() {
         return;
     };
     let launch = Arc::new(Unconfined(""));
-    let missing = Path::new("/no/such/program");
+    let missing = vec![PathBuf::from("/no/such/program")];
     let slot = bench
         .servers
         .slot(&bench.config, missing, bench.folder.path(), launch);
@@ -315,16 +316,41 @@ async fn a_missing_program_is_final() {
 }
 
 #[tokio::test]
+async fn a_proxy_of_rustup_without_its_component_is_not_started() {
+    let Some(bench) = Bench::new("good", "utf-16", LIMITS) else {
+        return;
+    };
+    let proxy = bench.path("toy-server");
+    symlink("/bin/false", bench.path("rustup")).unwrap();
+    symlink("rustup", &proxy).unwrap();
+    let slot = |programs| {
+        let launch = Arc::new(Unconfined(""));
+        let servers = &bench.servers;
+        servers.slot(&bench.config, programs, bench.folder.path(), launch)
+    };
+    let alone = slot(vec![proxy.clone()]);
+    assert_eq!(
+        alone.server().await.unwrap_err(),
+        "rustup does not have it for the toolchain of this project"
+    );
+    assert_eq!(bench.starts(), 0);
+    // The next candidate is used.
+    let both = slot(vec![proxy, PathBuf::from(&bench.config.command[0])]);
+    both.server().await.unwrap();
+    assert_eq!(bench.starts(), 1);
+}
+
+#[tokio::test]
 async fn sessions_share_a_server_that_ends_with_the_last() {
     let Some(bench) = Bench::new("good", "utf-16", LIMITS) else {
         return;
     };
-    let program = PathBuf::from(&bench.config.command[0]);
+    let programs = vec![PathBuf::from(&bench.config.command[0])];
     let slot = |key| {
         let launch = Arc::new(Unconfined(key));
         bench
             .servers
-            .slot(&bench.config, &program, bench.folder.path(), launch)
+            .slot(&bench.config, programs.clone(), bench.folder.path(), launch)
     };
     assert!(Arc::ptr_eq(&slot(""), &bench.slot));
     assert!(!Arc::ptr_eq(&slot("sandbox"), &bench.slot));

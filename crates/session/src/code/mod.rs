@@ -205,11 +205,11 @@ impl CodeIntelligence {
                 return Some(Arc::clone(&used.slot));
             }
         }
-        let program = config.program(&root, self.project())?;
-        if !self.may_run(&config.name) {
+        let programs = config.programs(&root, self.project());
+        if programs.is_empty() || !self.may_run(&config.name) {
             return None;
         }
-        let slot = Servers::of_process().slot(config, &program, &root, launch);
+        let slot = Servers::of_process().slot(config, programs, &root, launch);
         let used = Used {
             slot: Arc::clone(&slot),
             key,
@@ -313,7 +313,7 @@ impl CodeIntelligence {
             Some(config) if config.root(path, self.project()).is_none() => {
                 format!("`{name}` belongs to no project of {}", config.name)
             }
-            Some(config) if config.program(self.project(), self.project()).is_none() => {
+            Some(config) if config.programs(self.project(), self.project()).is_empty() => {
                 format!("{} is not installed{}", config.name, hint(config))
             }
             Some(config) => format!(
