@@ -29,20 +29,7 @@ struct Yard {
 
 impl Yard {
     fn new() -> Self {
-        // Temporary directories are writable, so the outside directory is elsewhere.
-        let home = std::env::var("HOME").unwrap_or_default();
-        let roots = [env!("CARGO_TARGET_TMPDIR"), home.as_str(), "/var/lib"];
-        let is_kept = |root: &&str| {
-            !["/tmp", "/var/tmp"]
-                .iter()
-                .any(|open| root.starts_with(open))
-        };
-        let root = Path::new(roots.into_iter().find(is_kept).unwrap());
-        fs::create_dir_all(root).unwrap();
-        let folder = tempfile::Builder::new()
-            .prefix("yard")
-            .tempdir_in(root)
-            .unwrap();
+        let folder = protected_folder("yard");
         let work = folder.path().join("work");
         let outside = folder.path().join("outside");
         fs::create_dir_all(work.join(".git/hooks")).unwrap();
@@ -56,6 +43,24 @@ impl Yard {
             folder,
         }
     }
+}
+
+/// A new folder that the sandbox protects. It leaves temporary directories writable, and the clone can be in one.
+fn protected_folder(prefix: &str) -> TempDir {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let roots = [env!("CARGO_TARGET_TMPDIR"), home.as_str(), "/var/lib"];
+    let writable = ["/tmp", "/var/tmp"];
+    let is_protected = |root: &&str| {
+        !writable
+            .iter()
+            .any(|open| Path::new(root).starts_with(open))
+    };
+    let root = Path::new(roots.into_iter().find(is_protected).unwrap());
+    fs::create_dir_all(root).unwrap();
+    tempfile::Builder::new()
+        .prefix(prefix)
+        .tempdir_in(root)
+        .unwrap()
 }
 
 /// The backends of this machine, forced one after the other. Reports each that is missing.

@@ -44,14 +44,12 @@ struct Target {
 
 impl Target {
     fn new(user: Option<u32>) -> Self {
-        let folder = tempfile::Builder::new()
-            .prefix("attacks")
-            .tempdir_in(if user.is_some() {
-                "/var/lib"
-            } else {
-                env!("CARGO_TARGET_TMPDIR")
-            })
-            .unwrap();
+        // Another user cannot enter the home of root.
+        let folder = if user.is_some() {
+            tempfile::tempdir_in("/var/lib").unwrap()
+        } else {
+            super::protected_folder("attacks")
+        };
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let temporary = tempfile::tempdir_in("/tmp").unwrap();
         let at = |path: &str| folder.path().join(path);
