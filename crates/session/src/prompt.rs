@@ -148,7 +148,7 @@ mod tests {
                 tools: tools.clone(),
                 ..osier_llm::Context::default()
             };
-            osier_tools::forms::translate(&mut context, model.tuning.tools);
+            osier_tools::trained_forms::translate(&mut context, model.tuning.tools);
             add_preamble(&mut context.system_prompt, model.tuning.preamble);
             let prompt = tokens(&context.system_prompt);
             let sent = |spec: &osier_llm::ToolSpec| tokens(&serde_json::to_string(spec).unwrap());

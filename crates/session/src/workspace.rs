@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use osier_base::regular_file;
 use osier_protocol::Event;
-use osier_tools::files;
+use osier_tools::completion;
 
 use crate::emitter::Emitter;
 
@@ -47,7 +47,7 @@ impl WorkingDirectory {
                     publish(paths.to_vec(), false);
                 }
             };
-            let (paths, complete) = files::list(&cwd, &walk, show);
+            let (paths, complete) = completion::list(&cwd, &walk, show);
             publish(paths, complete);
         });
     }

@@ -21,125 +21,54 @@
 //! # Ok::<(), osier_tools::UnknownTool>(())
 //! ```
 
-mod adapt;
-mod arguments;
-mod ask_user;
-pub mod attachment;
-mod bash;
+mod ask;
+mod built_in;
+mod call;
 pub mod code;
-mod command_files;
-pub mod details;
-pub mod diff;
+mod commands;
 mod edit;
-mod edit_arguments;
-mod edit_closest;
-mod edit_difference;
-mod edit_file;
-mod edit_match;
-mod edit_refusal;
-mod edit_stale;
-mod edit_view;
-pub mod editor;
-mod editor_access;
-mod file_access;
-mod file_states;
-pub mod files;
-mod find;
-mod foreground;
-pub mod forms;
-#[cfg(any(test, fuzzing))]
-pub mod fuzz;
-mod grep;
-mod grep_file;
-pub mod illustration;
-pub mod image;
-mod jobs;
-mod line_window;
-mod listing;
-mod live_output;
-mod ls;
-mod map;
-pub mod media;
-mod notebook;
-mod ordered_jobs;
-mod output;
-mod output_directory;
-mod output_file;
-mod patch;
-pub mod pdf;
-mod plan;
+mod files;
 mod preview;
-mod prompt_detection;
 mod read;
-mod reformat;
+mod search;
 mod shell;
-pub mod spellings;
 mod terminal;
 #[cfg(any(test, fuzzing))]
 mod testing;
-mod todo;
-mod truncation;
-mod walk;
-mod web_fetch;
+pub mod trained_forms;
 mod workspace;
-mod write;
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use thiserror::Error;
 
-use osier_agent::{Tool, ToolSet};
+use osier_agent::ToolSet;
 
-pub use bash::control_characters;
-pub use file_access::{FileArgument, FileTarget, FileUse, NamedFile, ReadFilter, ReadFilters};
-pub use file_states::ChangedFiles;
+pub use ask::plan::{PLAN_BYTES, PlanAnswer, PlanDecision, PlanMode};
+pub use built_in::BuiltIn;
+pub use call::{details, spellings};
+pub use commands::run::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
+pub use commands::truncation::{Capped, cap, store as store_output};
+#[cfg(any(test, fuzzing))]
+pub use edit::fuzz;
+pub use edit::reformat::{Reformatted, reformat};
+pub use files::ledger::ChangedFiles;
+pub use files::target::{FileArgument, FileTarget, FileUse, NamedFile, ReadFilter, ReadFilters};
+pub use files::{diff, editor};
 pub use osier_map::{Outline, OutlinedFile, Symbol, SymbolMatch};
 pub use osier_web::helper as html_helper;
 pub use osier_web::{
     RESULTS, SearchResult, SearchService, ServiceKind, Web, WebAddress, WebOptions,
 };
-pub use plan::{PLAN_BYTES, PlanAnswer, PlanDecision, PlanMode};
 pub use preview::{link_target, preview};
-pub use reformat::{Reformatted, reformat};
-pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
+pub use read::{attachment, illustration, image, media, pdf};
+pub use search::completion;
+pub use shell::bash::control_characters;
 pub use terminal::{TERMINAL, TerminalChange, TerminalObserver, Typed, TypedCall};
-pub use truncation::{Capped, cap, store as store_output};
 pub use workspace::{JobObserver, Workspace};
 
-/// A built-in tool.
-#[derive(Debug)]
-pub struct BuiltIn {
-    /// The name for models.
-    pub name: &'static str,
-    /// The name for people.
-    pub label: &'static str,
-    /// The tool changes nothing, so it runs without a question.
-    pub read_only: bool,
-    /// The tool only reads, but from the network: plan mode asks before it runs.
-    pub reads_web: bool,
-    /// The tool waits for an answer of the user, so subagents do not have it.
-    pub asks_user: bool,
-    /// The main argument, shown next to the label.
-    pub main_argument: &'static str,
-    /// The argument that names a file.
-    pub file: Option<FileArgument>,
-    /// The files that a call names, for a tool that changes several.
-    pub files: Option<fn(&Value) -> Vec<NamedFile>>,
-    /// The tools that this one is another form of. Models get it instead of them, or not at all.
-    pub replaces: &'static [&'static str],
-    make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
-}
-
-/// An argument that names a file. Only `write` expects a new file, and only searches work without the argument.
-const fn file(name: &'static str, purpose: FileUse) -> FileArgument {
-    FileArgument {
-        name,
-        purpose,
-        exists: !matches!(purpose, FileUse::Write),
-        optional: matches!(purpose, FileUse::Search | FileUse::List),
-    }
-}
+use built_in::file;
+use edit::patch;
 
 /// The tool that starts a subagent. The session provides it.
 pub const SUBAGENT: &str = "task";
@@ -162,7 +91,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: Some(file("file_path", FileUse::Read)),
         files: None,
         replaces: &[],
-        make: |workspace| Arc::new(read::ReadTool::new(workspace)),
+        make: |workspace| Arc::new(read::tool::ReadTool::new(workspace)),
     },
     BuiltIn {
         name: "write",
@@ -174,7 +103,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: Some(file("file_path", FileUse::Write)),
         files: None,
         replaces: &[],
-        make: |workspace| Arc::new(write::WriteTool::new(workspace)),
+        make: |workspace| Arc::new(edit::write::WriteTool::new(workspace)),
     },
     BuiltIn {
         name: "edit",
@@ -186,7 +115,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: Some(file("file_path", FileUse::Edit)),
         files: None,
         replaces: &[],
-        make: |workspace| Arc::new(edit::EditTool::new(workspace)),
+        make: |workspace| Arc::new(edit::tool::EditTool::new(workspace)),
     },
     BuiltIn {
         name: patch::NAME,
@@ -210,7 +139,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: None,
         files: None,
         replaces: &[],
-        make: |workspace| Arc::new(bash::BashTool::new(workspace)),
+        make: |workspace| Arc::new(shell::bash::BashTool::new(workspace)),
     },
     BuiltIn {
         name: "grep",
@@ -222,7 +151,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: Some(file("path", FileUse::Search)),
         files: None,
         replaces: &[],
-        make: |workspace| Arc::new(grep::GrepTool::new(workspace)),
+        make: |workspace| Arc::new(search::grep::GrepTool::new(workspace)),
     },
     BuiltIn {
         name: "find",
@@ -234,7 +163,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: Some(file("path", FileUse::List)),
         files: None,
         replaces: &[],
-        make: |workspace| Arc::new(find::FindTool::new(workspace)),
+        make: |workspace| Arc::new(search::find::FindTool::new(workspace)),
     },
     BuiltIn {
         name: "ls",
@@ -246,7 +175,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: Some(file("path", FileUse::List)),
         files: None,
         replaces: &[],
-        make: |workspace| Arc::new(ls::LsTool::new(workspace)),
+        make: |workspace| Arc::new(search::ls::LsTool::new(workspace)),
     },
     BuiltIn {
         name: "todo",
@@ -258,7 +187,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: None,
         files: None,
         replaces: &[],
-        make: |_| Arc::new(todo::TodoTool),
+        make: |_| Arc::new(ask::todo::TodoTool),
     },
     BuiltIn {
         name: "ask_user",
@@ -270,7 +199,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: None,
         files: None,
         replaces: &[],
-        make: |workspace| Arc::new(ask_user::AskUserTool::new(workspace)),
+        make: |workspace| Arc::new(ask::ask_user::AskUserTool::new(workspace)),
     },
     BuiltIn {
         name: "web_fetch",
@@ -282,7 +211,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: None,
         files: None,
         replaces: &[],
-        make: |workspace| Arc::new(web_fetch::WebFetchTool::new(workspace)),
+        make: |workspace| Arc::new(read::web_fetch::WebFetchTool::new(workspace)),
     },
     BuiltIn {
         name: osier_protocol::PLAN_TOOL,
@@ -294,7 +223,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         file: None,
         files: None,
         replaces: &[],
-        make: |workspace| Arc::new(plan::ExitPlanModeTool::new(workspace)),
+        make: |workspace| Arc::new(ask::plan::ExitPlanModeTool::new(workspace)),
     },
 ];
 
@@ -318,7 +247,7 @@ pub fn all() -> impl Iterator<Item = &'static BuiltIn> {
     const TABLE: &[BuiltIn] = &BUILT_IN;
     const CODE: &[BuiltIn] = &code::TOOLS;
     const TERMINAL: &[BuiltIn] = &terminal::TOOLS;
-    const MAP: &[BuiltIn] = &map::TOOLS;
+    const MAP: &[BuiltIn] = &search::map::TOOLS;
     TABLE.iter().chain(CODE).chain(TERMINAL).chain(MAP)
 }
 

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::file_access::FileTarget;
-use super::workspace::Workspace;
-use super::{code, edit, patch, write};
+use crate::code;
+use crate::edit::{patch, tool as edit, write};
+use crate::files::target::FileTarget;
+use crate::workspace::Workspace;
 use osier_protocol::questions::Subject;
 
 /// What the file of a call really is when its path leads through symbolic links below the working directory, whose real

@@ -17,8 +17,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::file_access::FileTarget;
-use super::{Workspace, build};
+use crate::build;
+use crate::files::target::FileTarget;
+use crate::workspace::Workspace;
 use osier_agent::{ToolContext, ToolOutput, UpdateSink};
 use osier_base::atomic_file::{Options, write_with};
 

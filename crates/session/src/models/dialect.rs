@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use osier_agent::Transport;
 use osier_llm::{EventStream, Request, TurnStatus};
-use osier_tools::forms;
+use osier_tools::trained_forms;
 
 use crate::prompt;
 
@@ -23,7 +23,7 @@ impl DialectTransport {
 impl Transport for DialectTransport {
     fn stream(&self, mut request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>> {
         let tuning = &request.model.tuning;
-        forms::translate(&mut request.context, tuning.tools);
+        trained_forms::translate(&mut request.context, tuning.tools);
         prompt::add_preamble(&mut request.context.system_prompt, tuning.preamble);
         self.0.stream(request)
     }

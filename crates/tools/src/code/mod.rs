@@ -18,8 +18,9 @@ use osier_lsp::{Capability, Change, Server};
 
 pub(super) use self::rename::preview as preview_rename;
 pub use self::rename::{RENAME, with_changes};
-use super::file_access::{FileArgument, FileUse};
-use super::{BuiltIn, Workspace};
+use crate::built_in::BuiltIn;
+use crate::files::target::{FileArgument, FileUse};
+use crate::workspace::Workspace;
 
 /// A server that knows the text of a file.
 pub type Opened = (Arc<Server>, Change);

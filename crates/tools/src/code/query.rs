@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::locate::locate;
 use super::report::{Findings, words};
 use super::{CodeServers, NO_SERVER, Opened, show};
-use crate::arguments::{self, Refusal};
+use crate::call::arguments::{self, Refusal};
 use crate::workspace::Workspace;
 
 /// Places that a result shows.

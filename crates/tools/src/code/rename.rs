@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::NO_SERVER;
 use super::query::spot;
-use crate::arguments::{self, Refusal};
-use crate::details::to_value;
-use crate::file_access::{FileTarget, FileUse, NamedFile};
-use crate::patch::{PlacedEdit, PlacedFile, placed};
+use crate::call::arguments::{self, Refusal};
+use crate::call::details::to_value;
+use crate::edit::patch::{PlacedEdit, PlacedFile, placed};
+use crate::files::target::{FileTarget, FileUse, NamedFile};
 use crate::workspace::Workspace;
 
 /// The name of the tool.

@@ -8,7 +8,7 @@ use osier_base::text::{head_bytes, sanitize};
 use osier_base::{real_path, regular_file};
 use osier_lsp::{Lines, Place, Symbol};
 
-use crate::file_access::ReadFilter;
+use crate::files::target::ReadFilter;
 use crate::workspace::Workspace;
 
 /// Bytes of a file from which lines are shown.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Arguments, read};
-use crate::file_access::{FileUse, NamedFile};
+use super::tool::{Arguments, read};
+use crate::files::target::{FileUse, NamedFile};
 use crate::workspace::Workspace;
 use osier_llm::ContentBlock;
 

@@ -6,18 +6,18 @@ use std::io::{self, Read as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Arguments, ReadError};
-use crate::details::{ReadDetails, to_value};
-use crate::file_access::FileTarget;
-use crate::file_states::{ContentHash, Stamp};
+use super::tool::{Arguments, ReadError};
+use super::{image, media, pdf};
+use crate::call::details::{ReadDetails, to_value};
+use crate::files::ledger::{ContentHash, Stamp};
+use crate::files::target::FileTarget;
 use crate::workspace::Workspace;
-use crate::{image, media, pdf};
 use osier_agent::{ToolOutput, ToolStatus};
 use osier_base::text::counted;
 use osier_llm::ContentBlock;
 
 /// Pages of a PDF from `offset` on.
-pub(super) fn pdf_pages(
+pub(crate) fn pdf_pages(
     workspace: &Workspace,
     target: &FileTarget,
     metadata: &Metadata,
@@ -69,7 +69,7 @@ pub(super) fn pdf_pages(
     Ok(output)
 }
 
-pub(super) fn recording(
+pub(crate) fn recording(
     workspace: &Workspace,
     target: &FileTarget,
     metadata: &Metadata,
@@ -103,7 +103,7 @@ pub(super) fn recording(
     })
 }
 
-pub(super) fn picture(
+pub(crate) fn picture(
     workspace: &Workspace,
     target: &FileTarget,
     metadata: &Metadata,

@@ -28,7 +28,8 @@ use tokio_util::task::AbortOnDropHandle;
 pub(crate) use self::session::TerminalSession;
 pub(crate) use self::tool::started;
 pub use self::typed::Typed;
-use super::{BuiltIn, Workspace};
+use crate::built_in::BuiltIn;
+use crate::workspace::Workspace;
 
 /// Terminals of a session, running or ended; the oldest ended one is removed first.
 const MAX_TERMINALS: usize = 8;

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::emulator::to_text;
 use super::{FIRST_SCREEN, TERMINAL, TerminalSession, Typed, not_started};
-use crate::Workspace;
-use crate::arguments::{self, Refusal};
-use crate::details::{TerminalDetails, to_value};
-use crate::shell::describe;
+use crate::call::arguments::{self, Refusal};
+use crate::call::details::{TerminalDetails, to_value};
+use crate::commands::run::describe;
+use crate::workspace::Workspace;
 
 /// Silence after which a program most likely waits for input.
 const QUIET: Duration = Duration::from_millis(300);

@@ -9,9 +9,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::output::Search;
 use super::{TerminalChange, TerminalObserver, TerminalSession};
-use crate::Workspace;
-use crate::jobs::Job;
-use crate::shell::describe;
+use crate::commands::jobs::Job;
+use crate::commands::run::describe;
+use crate::workspace::Workspace;
 
 /// Watchers of a session.
 const MAX_WATCHERS: usize = 16;

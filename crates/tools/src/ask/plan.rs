@@ -1,0 +1,375 @@
+//! `exit_plan_mode`: presents a plan. The user approves it, edits it, or sends the model back to planning.
+//!
+//! The tool is offered in every mode, because the tools are part of the prompt that providers cache; outside of plan mode
+//! it refuses. The session provides the mode and the dialog.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use futures_util::future::{BoxFuture, FutureExt as _};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::call::arguments::{self, Refusal};
+use crate::call::details::to_value;
+use crate::call::spellings;
+use crate::files::diff::unified;
+use crate::workspace::Workspace;
+use osier_agent::{
+    Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolResultMessage, ToolStatus,
+};
+use osier_base::visible::visible;
+use osier_llm::ToolSpec;
+use osier_protocol::{PLAN_TOOL, PermissionMode, PlanOutcome, PresentedPlan};
+
+/// Maximum bytes of a plan.
+pub const PLAN_BYTES: usize = 64 * 1024;
+
+/// Plan mode as the tool uses it.
+pub trait PlanMode: fmt::Debug + Send + Sync {
+    fn is_on(&self) -> bool;
+
+    /// Saves a plan and asks the user about it. An approval ends plan mode.
+    fn present<'a>(
+        &'a self,
+        plan: &'a str,
+        call_id: &'a str,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, PlanDecision>;
+}
+
+/// What became of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanDecision {
+    pub answer: PlanAnswer,
+    /// The file with the plan, unless it could not be saved.
+    pub path: Option<String>,
+}
+
+/// The answer of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlanAnswer {
+    /// `plan` is the text with the changes of the user.
+    Approved { mode: PermissionMode, plan: String },
+    /// The reason is not empty.
+    Refused { reason: String },
+    /// The user gave no reason, or nobody is there to answer.
+    Unanswered,
+}
+
+const OUTSIDE: &str = "Plan mode is not on, so no approval is needed: continue with the work.";
+const NOBODY: &str = "Nobody can approve a plan here: answer with the plan.";
+const UNANSWERED: &str = "The plan is not approved. Plan mode stays on: wait for the user.";
+
+/// Shared by all sessions. Short, because every request contains it.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    name: PLAN_TOOL.to_owned(),
+    description: "In plan mode: present the complete plan, in Markdown, for approval.".to_owned(),
+    parameters: json!({
+        "type": "object",
+        "properties": {"plan": {"type": "string"}},
+        "required": ["plan"],
+    }),
+    freeform: None,
+});
+
+#[derive(Debug)]
+pub(crate) struct ExitPlanModeTool {
+    workspace: Arc<Workspace>,
+}
+
+impl ExitPlanModeTool {
+    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+        Self { workspace }
+    }
+
+    async fn present(&self, arguments: Value, cx: &ToolContext) -> ToolOutput {
+        let plan = match arguments::parse(arguments).and_then(|given| check(&given)) {
+            Ok(plan) => plan,
+            Err(refusal) => return refusal.into(),
+        };
+        let Some(mode) = self.workspace.plan_mode() else {
+            return ToolOutput::error(NOBODY);
+        };
+        if !mode.is_on() {
+            return ToolOutput::error(OUTSIDE);
+        }
+        let decision = mode.present(&plan, &cx.call_id, &cx.cancel).await;
+        if cx.cancel.is_cancelled() && decision.answer == PlanAnswer::Unanswered {
+            return ToolOutput::failed(
+                ToolStatus::Aborted,
+                "interrupted before the user decided about the plan",
+            );
+        }
+        result(plan, decision)
+    }
+}
+
+impl Tool for ExitPlanModeTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::PLAN
+    }
+
+    fn hints(&self) -> ToolHints {
+        ToolHints::READS
+    }
+
+    /// What the other calls of an answer found out precedes the decision.
+    fn concurrency(&self, _arguments: &Value) -> Concurrency {
+        Concurrency::Exclusive
+    }
+
+    fn ends_run(&self, result: &ToolResultMessage) -> bool {
+        PresentedPlan::of(&result.details)
+            .is_some_and(|presented| presented.outcome == PlanOutcome::Unanswered)
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        async move { self.present(arguments, &cx).await }.boxed()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    plan: String,
+}
+
+/// The plan as it is shown and saved, without hidden characters.
+fn check(arguments: &Arguments) -> Result<String, Refusal> {
+    let plan = visible(arguments.plan.trim()).into_owned();
+    if plan.is_empty() {
+        return Err(Refusal::invalid(
+            "`plan` is empty; write the plan in Markdown",
+        ));
+    }
+    if plan.len() > PLAN_BYTES {
+        return Err(Refusal::Invalid(format!(
+            "the plan has {} bytes, and the limit is {PLAN_BYTES}; shorten it",
+            plan.len()
+        )));
+    }
+    Ok(plan)
+}
+
+/// The result for the model.
+fn result(plan: String, decision: PlanDecision) -> ToolOutput {
+    let PlanDecision { answer, path } = decision;
+    let mut presented = PresentedPlan {
+        outcome: PlanOutcome::Unanswered,
+        plan_path: path,
+        mode: None,
+        plan,
+    };
+    let text = match answer {
+        PlanAnswer::Unanswered => UNANSWERED.to_owned(),
+        PlanAnswer::Refused { reason } => {
+            presented.outcome = PlanOutcome::Refused;
+            format!(
+                "The user wants to keep planning: {}. Plan mode stays on: change the plan and present it again.",
+                reason.trim_end_matches('.')
+            )
+        }
+        PlanAnswer::Approved { mode, plan } => {
+            presented.outcome = PlanOutcome::Approved;
+            presented.mode = Some(mode);
+            let changes = unified("plan.md", Some(&presented.plan), &plan).text;
+            presented.plan = plan;
+            approved(&presented, mode, &changes)
+        }
+    };
+    ToolOutput::success(text, to_value(&presented))
+}
+
+fn approved(presented: &PresentedPlan, mode: PermissionMode, changes: &str) -> String {
+    let path = presented.plan_path.as_ref();
+    let file = path.map_or_else(String::new, |path| format!(" It is in `{path}`."));
+    let start = format!(
+        "The user approved the plan{}. Plan mode is off. Permission mode: `{}` ({}).{file}",
+        if changes.is_empty() {
+            ""
+        } else {
+            " with changes"
+        },
+        mode.name(),
+        mode.meaning(),
+    );
+    if changes.is_empty() {
+        return format!("{start} Carry it out.");
+    }
+    let plan = &presented.plan;
+    format!(
+        "{start} Carry out the changed plan.\n\nWhat the user changed:\n\n{changes}\nThe changed plan:\n\n{plan}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::testing::{Bench, text};
+
+    /// A session in which the user gives one answer.
+    #[derive(Debug)]
+    struct Scripted {
+        on: bool,
+        answer: PlanAnswer,
+        path: Option<&'static str>,
+        shown: Mutex<Vec<String>>,
+    }
+
+    impl PlanMode for Scripted {
+        fn is_on(&self) -> bool {
+            self.on
+        }
+
+        fn present<'a>(
+            &'a self,
+            plan: &'a str,
+            call_id: &'a str,
+            _cancel: &'a CancellationToken,
+        ) -> BoxFuture<'a, PlanDecision> {
+            self.shown
+                .lock()
+                .unwrap()
+                .push(format!("{call_id}: {plan}"));
+            let decision = PlanDecision {
+                answer: self.answer.clone(),
+                path: self.path.map(str::to_owned),
+            };
+            std::future::ready(decision).boxed()
+        }
+    }
+
+    fn scripted(answer: PlanAnswer) -> Scripted {
+        Scripted {
+            on: true,
+            answer,
+            path: Some("/plans/a.md"),
+            shown: Mutex::default(),
+        }
+    }
+
+    /// The text for the model, the details, and what the user saw.
+    async fn presented(mode: Scripted, plan: &str) -> (ToolOutput, Vec<String>) {
+        let mode = Arc::new(mode);
+        let bench = Bench::with(|workspace| workspace.with_plan_mode(Some(mode.clone())));
+        let output = bench.run(PLAN_TOOL, json!({ "plan": plan })).await;
+        let shown = std::mem::take(&mut *mode.shown.lock().unwrap());
+        (output, shown)
+    }
+
+    #[tokio::test]
+    async fn an_approved_plan_names_the_mode() {
+        let answer = PlanAnswer::Approved {
+            mode: PermissionMode::Ask,
+            plan: "# Plan\n\n1. Test".to_owned(),
+        };
+        let (output, shown) = presented(scripted(answer), " # Plan\n\n1. Test\n").await;
+        assert_eq!(
+            text(&output),
+            "The user approved the plan. Plan mode is off. Permission mode: `ask` (ask before changes). \
+             It is in `/plans/a.md`. Carry it out."
+        );
+        assert_eq!(
+            output.details,
+            json!({"outcome": "approved", "plan": "# Plan\n\n1. Test", "planPath": "/plans/a.md", "mode": "ask"})
+        );
+        assert_eq!(shown, ["call: # Plan\n\n1. Test"]);
+    }
+
+    #[tokio::test]
+    async fn an_edited_plan_comes_with_the_changes_of_the_user() {
+        let answer = PlanAnswer::Approved {
+            mode: PermissionMode::Yolo,
+            plan: "# Plan\n1. Test\n2. Fix".to_owned(),
+        };
+        let mode = Scripted {
+            path: None,
+            ..scripted(answer)
+        };
+        let (output, _) = presented(mode, "# Plan\n1. Fix").await;
+        assert_eq!(
+            text(&output),
+            "\
+The user approved the plan with changes. Plan mode is off. Permission mode: `yolo` (run everything unless denied). \
+Carry out the changed plan.
+
+What the user changed:
+
+--- a/plan.md
++++ b/plan.md
+@@ -1,2 +1,3 @@
+ # Plan
+-1. Fix
+\\ No newline at end of file
++1. Test
++2. Fix
+\\ No newline at end of file
+
+The changed plan:
+
+# Plan
+1. Test
+2. Fix"
+        );
+        assert_eq!(
+            output.details,
+            json!({"outcome": "approved", "plan": "# Plan\n1. Test\n2. Fix", "mode": "yolo"})
+        );
+    }
+
+    #[tokio::test]
+    async fn without_an_approval_plan_mode_stays_on() {
+        let reason = "test it first.".to_owned();
+        let (output, _) = presented(scripted(PlanAnswer::Refused { reason }), "a").await;
+        assert_eq!(
+            text(&output),
+            "The user wants to keep planning: test it first. Plan mode stays on: change the plan and present it again."
+        );
+        assert_eq!(output.details["outcome"], "refused");
+        let (output, _) = presented(scripted(PlanAnswer::Unanswered), "a").await;
+        assert_eq!(text(&output), UNANSWERED);
+        assert_eq!(
+            output.details,
+            json!({"outcome": "unanswered", "plan": "a", "planPath": "/plans/a.md"})
+        );
+    }
+
+    #[tokio::test]
+    async fn outside_of_plan_mode_nothing_is_presented() {
+        let off = Scripted {
+            on: false,
+            ..scripted(PlanAnswer::Unanswered)
+        };
+        let (output, shown) = presented(off, "a").await;
+        assert_eq!((text(&output).as_str(), shown), (OUTSIDE, Vec::new()));
+        let output = Bench::new().run(PLAN_TOOL, json!({"plan": "a"})).await;
+        assert_eq!(text(&output), NOBODY);
+    }
+
+    #[tokio::test]
+    async fn invalid_plans_are_refused_and_hidden_characters_shown() {
+        for (plan, fault) in [
+            (
+                " \n".to_owned(),
+                "`plan` is empty; write the plan in Markdown",
+            ),
+            (
+                "x".repeat(PLAN_BYTES + 1),
+                "the plan has 65537 bytes, and the limit is 65536; shorten it",
+            ),
+        ] {
+            let (output, shown) = presented(scripted(PlanAnswer::Unanswered), &plan).await;
+            assert_eq!(text(&output), format!("invalid arguments: {fault}"));
+            assert_eq!(shown, [""; 0]);
+        }
+        let (_, shown) = presented(scripted(PlanAnswer::Unanswered), "a\x1b[2Jb").await;
+        assert_eq!(shown, ["call: a^[[2Jb"]);
+    }
+}

@@ -1,0 +1,134 @@
+//! `todo`: the agent's to-do list, sent completely with every call.
+
+use std::sync::LazyLock;
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::call::arguments::{self, Refusal};
+use crate::call::details::to_value;
+use crate::call::spellings;
+use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput};
+use osier_base::text::{head_bytes, single_line};
+use osier_llm::ToolSpec;
+use osier_protocol::{TodoItem, TodoList};
+
+/// Maximum number of items, and maximum bytes of an item.
+const MOST_ITEMS: usize = 50;
+const ITEM_BYTES: usize = 300;
+
+/// Shared by all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    let description =
+        "Show the user your plan for work of several steps. Send the complete list each time.";
+    let item = json!({
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "state": {"enum": ["open", "doing", "done"]},
+        },
+        "required": ["text", "state"],
+    });
+    ToolSpec {
+        freeform: None,
+        name: osier_protocol::TOOL.to_owned(),
+        description: description.to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"items": {"type": "array", "items": item}},
+            "required": ["items"],
+        }),
+    }
+});
+
+#[derive(Debug)]
+pub(crate) struct TodoTool;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    items: Vec<TodoItem>,
+}
+
+impl Tool for TodoTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::TODO
+    }
+
+    fn hints(&self) -> ToolHints {
+        ToolHints::READS
+    }
+
+    fn run(&self, arguments: Value, _cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        let output = arguments::parse(arguments).and_then(apply);
+        Box::pin(std::future::ready(output.unwrap_or_else(ToolOutput::from)))
+    }
+}
+
+fn apply(arguments: Arguments) -> Result<ToolOutput, Refusal> {
+    let mut items = arguments.items;
+    items.retain(|item| !item.text.trim().is_empty());
+    if items.len() > MOST_ITEMS {
+        return Err(Refusal::Invalid(format!(
+            "{} items, and the limit is {MOST_ITEMS}; group related items",
+            items.len()
+        )));
+    }
+    for item in &mut items {
+        let words: Vec<&str> = item.text.split_whitespace().collect();
+        let line = single_line(&words.join(" "));
+        head_bytes(&line, ITEM_BYTES).clone_into(&mut item.text);
+    }
+    let list = TodoList { items };
+    Ok(ToolOutput::success(list.summary(), to_value(&list)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(items: &Value) -> Result<(String, Value), Refusal> {
+        let arguments = arguments::parse(json!({ "items": items }))?;
+        let output = apply(arguments)?;
+        Ok((crate::testing::text(&output), output.details))
+    }
+
+    #[test]
+    fn a_list_is_stored_and_summarised() {
+        let items = json!([
+            {"text": "read the parser", "state": "done"},
+            {"text": "  fix\nit ", "state": "doing"},
+            {"text": " ", "state": "open"},
+            {"text": "test it", "state": "open"},
+        ]);
+        let stored = json!({"items": [
+            {"text": "read the parser", "state": "done"},
+            {"text": "fix it", "state": "doing"},
+            {"text": "test it", "state": "open"},
+        ]});
+        let summary = "1 of 3 done; now: fix it".to_owned();
+        assert_eq!(kept(&items), Ok((summary, stored)));
+        assert_eq!(
+            kept(&json!([])),
+            Ok(("nothing to do".into(), json!({"items": []})))
+        );
+        let (summary, _) = kept(&json!([{"text": "a", "state": "done"}])).unwrap();
+        assert_eq!(summary, "all done");
+        let (summary, _) = kept(&json!([{"text": "a", "state": "open"}])).unwrap();
+        assert_eq!(summary, "0 of 1 done; next: a");
+    }
+
+    #[test]
+    fn an_invalid_list_is_rejected() {
+        let many: Vec<Value> = (0..51).map(|n| json!({"text": n.to_string()})).collect();
+        let refused = "51 items, and the limit is 50; group related items";
+        assert_eq!(kept(&json!(many)), Err(Refusal::Invalid(refused.into())));
+        let wrong = kept(&json!([{"text": "a", "state": "later"}]));
+        let reason = "unknown variant `later`, expected one of `open`, `doing`, `done`";
+        assert_eq!(wrong, Err(Refusal::Invalid(reason.into())));
+    }
+}

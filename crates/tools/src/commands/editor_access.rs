@@ -1,0 +1,274 @@
+//! Files and commands in an editor: texts are read and written through its buffers, and commands run in its
+//! terminals. A command's output is read when it has ended.
+
+use std::fs::Metadata;
+use std::io;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::run::{Recorder, ShellEnd, ShellOutcome, ShellRequest, ended, stopped};
+use crate::files::editor::Terminal;
+use crate::files::ledger::MAX_HASHED;
+use crate::files::target::FileTarget;
+use crate::workspace::Workspace;
+use osier_agent::{ToolUpdate, UpdateSink};
+use osier_base::process::{Exit, Invocation, UNATTENDED};
+use osier_base::without_links;
+
+/// Bytes of output that the terminal stores.
+const STORED: usize = 1024 * 1024;
+/// Time that a killed command has to end.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Workspace {
+    /// The text of the file at `path` in the editor; `None` where the disk is used. Blocks.
+    pub(crate) fn text_in_editor(
+        &self,
+        target: &FileTarget,
+        metadata: &Metadata,
+    ) -> Option<String> {
+        let path = &target.in_editor(self.editor().map(|_| self.cwd())?);
+        let editor = self.editor().filter(|editor| editor.has_file(path))?;
+        if metadata.len() > MAX_HASHED {
+            return None;
+        }
+        // A file that the editor cannot read is read from disk.
+        Handle::try_current().ok()?.block_on(editor.read(path)).ok()
+    }
+
+    /// Writes a text through the editor; `None` where the disk is used. Blocks.
+    pub(crate) fn write_in_editor(
+        &self,
+        target: &FileTarget,
+        text: &str,
+    ) -> Option<Result<(), String>> {
+        let path = &target.in_editor(self.editor().map(|_| self.cwd())?);
+        let editor = self.editor().filter(|editor| editor.has_file(path))?;
+        let runtime = Handle::try_current().ok()?;
+        if let Some(folder) = target.host.parent()
+            && let Err(error) = without_links::create_folder(folder)
+        {
+            return Some(Err(format!(
+                "cannot create `{}`: {error}",
+                folder.display()
+            )));
+        }
+        let written = runtime.block_on(editor.write(path, text));
+        Some(written.map_err(|error| {
+            format!("the editor did not write the file: {error}; nothing was changed")
+        }))
+    }
+
+    /// A terminal that runs the command; `None` where commands are child processes.
+    pub(crate) async fn terminal(&self, invocation: &Invocation) -> Option<Box<dyn Terminal>> {
+        let editor = self.editor().filter(|editor| editor.has_terminals())?;
+        let mut invocation = invocation.clone();
+        let quiet = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
+        invocation.env.splice(0..0, quiet);
+        // A command that the editor cannot start is started by osier.
+        editor.open(&invocation, STORED).await.ok()
+    }
+}
+
+/// Waits for the command in `terminal`.
+pub(crate) async fn follow(
+    terminal: &dyn Terminal,
+    workspace: &Workspace,
+    request: &ShellRequest,
+    cancel: &CancellationToken,
+    updates: &UpdateSink,
+) -> io::Result<ShellOutcome> {
+    let started = Instant::now();
+    updates.send(ToolUpdate::Terminal {
+        id: terminal.id().to_owned(),
+    });
+    let (end, exit) = tokio::select! {
+        biased;
+        exit = terminal.exited() => (ShellEnd::Exited, exit),
+        end = stopped(request, cancel, None) => {
+            terminal.kill().await;
+            let exit = timeout(KILL_TIMEOUT, terminal.exited()).await;
+            // A terminal of the editor cannot become a job.
+            let end = match end {
+                ShellEnd::MovedToBackground(limit) => {
+                    limit.map_or(ShellEnd::Aborted, ShellEnd::TimedOut)
+                }
+                end => end,
+            };
+            (end, exit.unwrap_or_else(|_| Ok(Exit::default())))
+        }
+    };
+    let output = terminal.output().await;
+    terminal.release().await;
+    let exit = exit.map_err(io::Error::other)?;
+    let (output, cut) = output.map_err(io::Error::other)?;
+    // The terminal already showed the output.
+    let mut recorder = Recorder::new(workspace, UpdateSink::discard());
+    if cut {
+        recorder
+            .push(b"[the terminal no longer has the earlier output]\n")
+            .await;
+    }
+    recorder.push(output.as_bytes()).await;
+    recorder.end().await;
+    Ok(ended(recorder, &request.command, end, exit, started.elapsed()).await)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::sync::{Arc, Mutex};
+
+    use futures_util::FutureExt as _;
+    use futures_util::future::BoxFuture;
+    use serde_json::json;
+
+    use super::*;
+    use crate::files::editor::Editor;
+    use crate::testing::{Bench, text};
+
+    /// An editor with one buffer that differs from the disk, whose commands print themselves.
+    #[derive(Debug, Default)]
+    struct FakeEditor {
+        buffer: Mutex<String>,
+        file: PathBuf,
+    }
+
+    impl Editor for FakeEditor {
+        fn has_file(&self, _: &Path) -> bool {
+            true
+        }
+
+        fn has_terminals(&self) -> bool {
+            true
+        }
+
+        fn read<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<String, String>> {
+            let buffer = self.buffer.lock().unwrap().clone();
+            let known = path == self.file;
+            let text = if known {
+                Ok(buffer)
+            } else {
+                Err("not open".to_owned())
+            };
+            std::future::ready(text).boxed()
+        }
+
+        fn write<'a>(&'a self, path: &'a Path, text: &'a str) -> BoxFuture<'a, Result<(), String>> {
+            if path == self.file {
+                text.clone_into(&mut self.buffer.lock().unwrap());
+            }
+            let written = fs::File::create(path)
+                .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
+            std::future::ready(written.map_err(|error| error.to_string())).boxed()
+        }
+
+        fn open<'a>(
+            &'a self,
+            invocation: &'a Invocation,
+            _: usize,
+        ) -> BoxFuture<'a, Result<Box<dyn Terminal>, String>> {
+            let command = invocation
+                .args
+                .last()
+                .unwrap()
+                .to_string_lossy()
+                .into_owned();
+            let terminal: Box<dyn Terminal> = Box::new(FakeTerminal(command));
+            std::future::ready(Ok(terminal)).boxed()
+        }
+    }
+
+    /// A terminal that echoes its command; `wait` runs until it is killed.
+    #[derive(Debug)]
+    struct FakeTerminal(String);
+
+    impl Terminal for FakeTerminal {
+        fn id(&self) -> &'static str {
+            "t1"
+        }
+
+        fn exited(&self) -> BoxFuture<'_, Result<Exit, String>> {
+            if self.0 == "wait" {
+                return std::future::pending().boxed();
+            }
+            let exit = Exit {
+                code: Some(3),
+                signal: None,
+            };
+            std::future::ready(Ok(exit)).boxed()
+        }
+
+        fn kill(&self) -> BoxFuture<'_, ()> {
+            std::future::ready(()).boxed()
+        }
+
+        fn output(&self) -> BoxFuture<'_, Result<(String, bool), String>> {
+            std::future::ready(Ok((format!("ran {}\r\n", self.0), true))).boxed()
+        }
+
+        fn release(&self) -> BoxFuture<'_, ()> {
+            std::future::ready(()).boxed()
+        }
+    }
+
+    fn bench() -> Bench {
+        let bench = Bench::with(|workspace| {
+            let desk = FakeEditor {
+                buffer: Mutex::new("not stored yet\n".to_owned()),
+                file: workspace.cwd().join("f"),
+            };
+            workspace.within(Some(Arc::new(desk)))
+        });
+        bench.put("f", "stored\n");
+        bench
+    }
+
+    #[tokio::test]
+    async fn unsaved_text_is_read_and_changed() {
+        let bench = bench();
+        let read = bench.run("read", json!({"file_path": "f"})).await;
+        assert_eq!(text(&read), "1\tnot stored yet\n");
+        let edit = json!({"file_path": "f", "old_string": "yet", "new_string": "now"});
+        let edited = bench.run("edit", edit).await;
+        assert!(edited.status.is_success(), "{}", text(&edited));
+        assert_eq!(bench.get("f"), "not stored now\n");
+        let write = json!({"file_path": "new/g", "content": "made\n"});
+        assert!(bench.run("write", write).await.status.is_success());
+        assert_eq!(bench.get("new/g"), "made\n");
+        // Other files are read from disk.
+        let read = bench.run("read", json!({"file_path": "new/g"})).await;
+        assert_eq!(text(&read), "1\tmade\n");
+    }
+
+    #[tokio::test]
+    async fn a_command_runs_in_a_terminal_of_the_editor() {
+        let bench = bench();
+        let output = bench.run("bash", json!({"command": "make"})).await;
+        let told = text(&output);
+        assert!(
+            told.starts_with(
+                "[the terminal no longer has the earlier output]\nran make\n[exit code 3"
+            ),
+            "{told}"
+        );
+        assert_eq!(output.details["exitCode"], 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timed_out_command_is_killed_in_the_terminal() {
+        let bench = bench();
+        let output = bench
+            .run("bash", json!({"command": "wait", "timeout": 1}))
+            .await;
+        assert!(
+            text(&output).contains("timed out after"),
+            "{}",
+            text(&output)
+        );
+    }
+}

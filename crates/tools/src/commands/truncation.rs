@@ -1,0 +1,45 @@
+//! Limits texts of other tools the way `bash` limits output: the model gets the start and the end, and a file
+//! contains all of it.
+
+use std::path::{Path, PathBuf};
+
+use super::output::Capture;
+use super::output_file::Spill;
+use crate::workspace::Workspace;
+
+/// A text limited for a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capped {
+    pub text: String,
+    pub truncated: bool,
+    /// The file with the complete text, when it was cut.
+    pub path: Option<PathBuf>,
+}
+
+/// Limits `text`.
+pub async fn cap(workspace: &Workspace, text: &str) -> Capped {
+    let mut capture = Capture::default();
+    capture.push(text.as_bytes());
+    let mut spill = Spill::new(std::sync::Arc::clone(&workspace.outputs));
+    if capture.exceeds_model() {
+        spill.write(text.as_bytes()).await;
+        spill.end().await;
+    }
+    let shown = capture.since(0).for_model(&spill.kept().full_output());
+    Capped {
+        text: shown.text,
+        truncated: shown.truncated,
+        path: spill.kept().path().map(Path::to_owned),
+    }
+}
+
+/// Stores `bytes` in a file of the session. Returns its path, or an error message.
+pub async fn store(workspace: &Workspace, bytes: &[u8]) -> Result<PathBuf, String> {
+    let mut spill = Spill::new(std::sync::Arc::clone(&workspace.outputs));
+    spill.write(bytes).await;
+    spill.end().await;
+    match spill.kept() {
+        super::output_file::StoredOutput::Failed(error) => Err(error.clone()),
+        kept => Ok(kept.path().unwrap_or(Path::new("")).to_owned()),
+    }
+}

@@ -1,0 +1,563 @@
+//! The changes of a patch: planned completely, then written. If a file cannot be written, those before it are restored.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::io::Read as _;
+
+use super::hunks::{Edits, NoPlace, complete};
+use super::parse::{Action, Hunk, Patch, Section};
+use super::undo::{Done, first_missing, remove, rename};
+use crate::call::details::{PatchDetails, PatchedFile, PatchedKind};
+use crate::edit::file::{self, EditError, Original, other_changes, snippet};
+use crate::edit::matching::Applied;
+use crate::edit::refusal::{Terms, explain_match};
+use crate::edit::stale::merge;
+use crate::edit::write::{self, changed_on_disk, explain, other_names};
+use crate::files::diff::{FileDiff, combined, deletion, unified};
+use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
+use crate::files::target::{FileTarget, reason};
+use crate::read::tool::suggestion;
+use crate::workspace::Workspace;
+use osier_base::atomic_file::{Name, Replaced};
+use osier_base::text::counted;
+
+/// Nothing was written yet.
+const UNCHANGED: &str = "; nothing was changed";
+
+/// What a patch changes.
+pub(crate) struct Changes {
+    pub(super) files: Vec<Change>,
+}
+
+/// The change of one file.
+pub(super) struct Change {
+    /// The name for messages, after the change.
+    pub(super) name: String,
+    pub(super) diff: FileDiff,
+    pub(super) kind: Kind,
+}
+
+pub(super) enum Kind {
+    Add {
+        target: FileTarget,
+        old: Option<write::Old>,
+        text: String,
+    },
+    Delete {
+        target: FileTarget,
+        stamp: Stamp,
+        content: Vec<u8>,
+        mode: fs::Permissions,
+    },
+    Update(Box<Update>),
+}
+
+pub(super) struct Update {
+    pub(super) original: Original,
+    pub(super) applied: Applied,
+    /// The text that the model knew, after the hunks, and what another program changed in it.
+    pub(super) stale: Option<(String, FileDiff)>,
+    pub(super) moved_to: Option<FileTarget>,
+}
+
+/// The result of a call.
+pub(crate) struct Report {
+    pub(crate) text: String,
+    pub(crate) details: PatchDetails,
+}
+
+impl Changes {
+    /// Checks all files. `targets` are those of [`super::named`].
+    pub(super) fn plan(
+        workspace: &Workspace,
+        patch: &Patch,
+        targets: Vec<FileTarget>,
+    ) -> Result<Self, String> {
+        let mut targets = targets.into_iter();
+        let mut files = Vec::with_capacity(patch.sections.len());
+        for section in &patch.sections {
+            let target = targets.next();
+            let moved_to = section.moved_to().and_then(|_| targets.next());
+            let target = target.ok_or_else(|| "the patch names no file".to_owned())?;
+            let change = Change::plan(workspace, section, target, moved_to);
+            files.push(change.map_err(|error| with_note(error, patch))?);
+        }
+        Ok(Self { files })
+    }
+
+    /// A name for all files.
+    pub(crate) fn title(&self) -> String {
+        match &self.files[..] {
+            [only] => only.name.clone(),
+            [first, rest @ ..] => {
+                let others = counted(rest.len(), "other file", "other files");
+                format!("{} and {others}", first.name)
+            }
+            [] => String::new(),
+        }
+    }
+
+    pub(crate) fn diff(&self) -> String {
+        let named = |change: &Change| {
+            let old = change.moved_from().unwrap_or_else(|| change.name.clone());
+            (old, change.name.clone(), change.diff.clone())
+        };
+        combined(&self.files.iter().map(named).collect::<Vec<_>>())
+    }
+
+    /// Writes all files. New and changed files come first, so that nothing is deleted before everything else succeeded.
+    pub(crate) fn carry_out(self, workspace: &Workspace) -> Result<Report, String> {
+        let mut done: Vec<Done> = Vec::new();
+        let mut notes: Vec<String> = vec![String::new(); self.files.len()];
+        let is_last = |change: &Change| matches!(change.kind, Kind::Delete { .. });
+        let order = (0..self.files.len()).filter(|index| !is_last(&self.files[*index]));
+        let last = (0..self.files.len()).filter(|index| is_last(&self.files[*index]));
+        for index in order.chain(last) {
+            let change = &self.files[index];
+            match change.write(workspace, &mut done) {
+                Ok(note) => notes[index] = note,
+                Err(error) => {
+                    let failed: Vec<String> = done
+                        .iter()
+                        .rev()
+                        .filter_map(|done| done.undo(workspace).err())
+                        .collect();
+                    return Err(match &failed[..] {
+                        [] => format!("{error}{UNCHANGED}"),
+                        failed => format!(
+                            "{error}; files that were written before could not be restored: {}",
+                            failed.join("; ")
+                        ),
+                    });
+                }
+            }
+        }
+        let diff = self.diff();
+        for (change, note) in self.files.iter().zip(&mut notes) {
+            note.push_str(&change.record(workspace));
+        }
+        Ok(self.report(diff, &notes))
+    }
+
+    fn report(&self, diff: String, notes: &[String]) -> Report {
+        let mut text = format!("Changed {}:\n", counted(self.files.len(), "file", "files"));
+        for (change, note) in self.files.iter().zip(notes) {
+            text.push_str(&change.line());
+            text.push('\n');
+            text.push_str(note);
+            if !note.is_empty() && !note.ends_with('\n') {
+                text.push('\n');
+            }
+        }
+        let sum =
+            |count: fn(&FileDiff) -> u64| self.files.iter().map(|file| count(&file.diff)).sum();
+        let details = PatchDetails {
+            files: self.files.iter().map(Change::details).collect(),
+            diff,
+            lines_added: sum(|diff| diff.added),
+            lines_removed: sum(|diff| diff.removed),
+        };
+        Report { text, details }
+    }
+}
+
+/// The message with the note that nothing was changed, if a patch has several sections.
+fn with_note(error: String, patch: &Patch) -> String {
+    let is_said = error.ends_with("Nothing was changed") || error.contains("nothing was written");
+    if patch.sections.len() < 2 || is_said {
+        return error;
+    }
+    let separator = if error.contains('\n') {
+        "\nNothing was changed"
+    } else {
+        UNCHANGED
+    };
+    format!("{error}{separator}")
+}
+
+impl Change {
+    fn plan(
+        workspace: &Workspace,
+        section: &Section,
+        target: FileTarget,
+        moved_to: Option<FileTarget>,
+    ) -> Result<Self, String> {
+        let name = workspace.display(&target.named);
+        match &section.action {
+            Action::Add(text) => Self::add(workspace, name, target, text),
+            Action::Delete => Self::delete(workspace, name, target),
+            Action::Update { hunks, .. } => Self::update(workspace, &name, target, moved_to, hunks),
+        }
+    }
+
+    fn add(
+        workspace: &Workspace,
+        name: String,
+        target: FileTarget,
+        text: &str,
+    ) -> Result<Self, String> {
+        check_parent(workspace, &target)?;
+        let old = write::old_contents(workspace, &target)
+            .map_err(|error| format!("cannot read `{name}`: {}", reason(&error)))?;
+        if target.host.is_dir() {
+            return Err(format!("`{name}` is a directory"));
+        }
+        if old.as_ref().is_some_and(|old| !old.stamp.is_empty()) {
+            return Err(format!(
+                "`{name}` exists already; change it with `*** Update File: {name}`"
+            ));
+        }
+        let diff = unified(&name, None, text);
+        let text = text.to_owned();
+        let kind = Kind::Add { target, old, text };
+        Ok(Self { name, diff, kind })
+    }
+
+    fn delete(workspace: &Workspace, name: String, target: FileTarget) -> Result<Self, String> {
+        let (file, metadata) = target
+            .open()
+            .map_err(|error| missing(workspace, &target, &error))?;
+        check_no_link(&name, &target)?;
+        let Some(mut file) = file else {
+            return Err(format!(
+                "`{name}` is not a regular file; delete it with a command"
+            ));
+        };
+        if metadata.len() > MAX_HASHED {
+            return Err(format!("`{name}` is too large; delete it with a command"));
+        }
+        let mut content = Vec::new();
+        file.read_to_end(&mut content)
+            .map_err(|error| format!("cannot read `{name}`: {}", reason(&error)))?;
+        let stamp = Stamp::of(&metadata, &content);
+        let freshness = workspace.ledger.freshness(&target, &stamp);
+        if matches!(freshness, Freshness::Changed | Freshness::OtherFile) {
+            return Err(changed_on_disk(&name));
+        }
+        let diff = match str::from_utf8(&content) {
+            Ok(text) => deletion(&name, text),
+            Err(_) => FileDiff {
+                text: format!("--- a/{name}\n+++ /dev/null\n[the file was binary]\n"),
+                ..FileDiff::default()
+            },
+        };
+        let kind = Kind::Delete {
+            target,
+            stamp,
+            content,
+            mode: metadata.permissions(),
+        };
+        Ok(Self { name, diff, kind })
+    }
+
+    fn update(
+        workspace: &Workspace,
+        name: &str,
+        target: FileTarget,
+        moved_to: Option<FileTarget>,
+        hunks: &[Hunk],
+    ) -> Result<Self, String> {
+        let original = edit_file::load(workspace, target).map_err(|error| error.to_string())?;
+        let mut new_name = name.to_owned();
+        if let Some(moved_to) = &moved_to {
+            check_no_link(name, &original.target)?;
+            check_parent(workspace, moved_to)?;
+            new_name = workspace.display(&moved_to.named);
+            if moved_to.host.symlink_metadata().is_ok() {
+                return Err(format!(
+                    "`{new_name}` exists already, so `{name}` cannot be moved there"
+                ));
+            }
+        }
+        let (applied, stale) = apply(workspace, &original, hunks)?;
+        let diff = unified(&new_name, Some(&original.text), &applied.text);
+        let update = Update {
+            original,
+            applied,
+            stale,
+            moved_to,
+        };
+        Ok(Self {
+            name: new_name,
+            diff,
+            kind: Kind::Update(Box::new(update)),
+        })
+    }
+
+    /// The name before the file was moved.
+    fn moved_from(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Update(update) if update.moved_to.is_some() => Some(update.original.name.clone()),
+            _ => None,
+        }
+    }
+
+    /// What was done, for the model.
+    fn line(&self) -> String {
+        let (added, removed) = (self.diff.added, self.diff.removed);
+        match &self.kind {
+            Kind::Add { .. } => format!("A {} (+{added} lines)", self.name),
+            Kind::Delete { .. } => format!("D {}", self.name),
+            Kind::Update(update) => {
+                let from = self.moved_from();
+                let mut line = match from {
+                    Some(from) => format!("R {from} -> {} (+{added} -{removed} lines)", self.name),
+                    None => format!("M {} (+{added} -{removed} lines)", self.name),
+                };
+                for (index, found) in update.applied.matches.iter().enumerate() {
+                    if !found.notes.is_empty() {
+                        let notes = found.notes.join(", ");
+                        // Writing to a string cannot fail.
+                        let _ = write!(line, "; hunk {}: {notes}", index + 1);
+                    }
+                }
+                line
+            }
+        }
+    }
+
+    fn details(&self) -> PatchedFile {
+        let path = |target: &FileTarget| target.named.display().to_string();
+        let (kind, target, from) = match &self.kind {
+            Kind::Add { target, .. } => (PatchedKind::Add, target, None),
+            Kind::Delete { target, .. } => (PatchedKind::Delete, target, None),
+            Kind::Update(update) => {
+                let own = &update.original.target;
+                match &update.moved_to {
+                    Some(to) => (PatchedKind::Update, to, Some(path(own))),
+                    None => (PatchedKind::Update, own, None),
+                }
+            }
+        };
+        PatchedFile {
+            file_path: path(target),
+            kind,
+            moved_from: from,
+            lines_added: self.diff.added,
+            lines_removed: self.diff.removed,
+        }
+    }
+
+    /// Writes the change, and says how to undo it. Returns what the model is told about it.
+    fn write(&self, workspace: &Workspace, done: &mut Vec<Done>) -> Result<String, String> {
+        match &self.kind {
+            Kind::Add { target, old, text } => {
+                let folder = first_missing(&target.host);
+                let written = match workspace.write_in_editor(target, text) {
+                    Some(written) => written,
+                    None => write::store(&target.host, old.as_ref(), text.as_bytes())
+                        .map(drop)
+                        .map_err(|error| explain(&error)),
+                };
+                if written.is_ok() {
+                    done.push(Done::Created {
+                        file: target.host.clone(),
+                        was_empty: old.is_some(),
+                        folder,
+                    });
+                }
+                written.map(|()| String::new())
+            }
+            Kind::Delete {
+                target,
+                stamp,
+                content,
+                mode,
+            } => {
+                if !stamp.matches(&target.host, Name::Own, Some(content)) {
+                    return Err(changed_on_disk(&self.name));
+                }
+                remove(&target.host).map_err(|error| {
+                    format!("cannot delete `{}`: {}", self.name, reason(&error))
+                })?;
+                done.push(Done::Deleted {
+                    file: target.host.clone(),
+                    content: content.clone(),
+                    mode: mode.clone(),
+                });
+                Ok(String::new())
+            }
+            Kind::Update(update) => update.write(workspace, done),
+        }
+    }
+
+    /// Records the state of the file for the checks of later calls. Returns what the model is told.
+    fn record(&self, workspace: &Workspace) -> String {
+        match &self.kind {
+            Kind::Add { target, text, .. } => {
+                if let Ok(metadata) = fs::symlink_metadata(&target.host) {
+                    let stamp = Stamp::of(&metadata, text.as_bytes());
+                    workspace.ledger.record(target, stamp, Some(text));
+                }
+                String::new()
+            }
+            Kind::Delete { target, .. } => {
+                workspace.ledger.forget(target);
+                String::new()
+            }
+            Kind::Update(update) => {
+                let mut note = update.record(workspace);
+                let is_inexact = |found: &crate::edit::matching::Match| found.actual.is_some();
+                let hunks = self
+                    .diff
+                    .text
+                    .split_once("\n@@")
+                    .map_or("", |(_, hunks)| hunks);
+                if update.applied.matches.iter().any(is_inexact) && !hunks.is_empty() {
+                    note.insert_str(0, &format!("@@{}\n", snippet(hunks).trim_end()));
+                }
+                note
+            }
+        }
+    }
+}
+
+impl Update {
+    fn write(&self, workspace: &Workspace, done: &mut Vec<Done>) -> Result<String, String> {
+        let original = &self.original;
+        let mut note = String::new();
+        if self.applied.text != original.text {
+            let replaced = edit_file::store(workspace, original, &self.applied.text);
+            let replaced = replaced.map_err(|error| error.to_string())?;
+            done.push(Done::Replaced {
+                target: original.target.clone(),
+                text: original.text.clone(),
+            });
+            note.push_str(replaced.note());
+            if replaced == Replaced::Atomically && original.links > 1 {
+                note.push_str(other_names(original.links).trim_start());
+            }
+        }
+        if let Some(moved_to) = &self.moved_to {
+            let (from, to) = (&original.target.host, &moved_to.host);
+            let folder = first_missing(to);
+            rename(from, to).map_err(|error| {
+                let name = workspace.display(&moved_to.named);
+                format!(
+                    "cannot move `{}` to `{name}`: {}",
+                    original.name,
+                    reason(&error)
+                )
+            })?;
+            done.push(Done::Moved {
+                from: from.clone(),
+                to: to.clone(),
+                folder,
+            });
+        }
+        Ok(note)
+    }
+
+    fn record(&self, workspace: &Workspace) -> String {
+        let original = &self.original;
+        let mut moved;
+        let original = match &self.moved_to {
+            None => original,
+            Some(moved_to) => {
+                workspace.ledger.forget(&original.target);
+                moved = original.clone();
+                moved.target = moved_to.clone();
+                &moved
+            }
+        };
+        let text = &self.applied.text;
+        match &self.stale {
+            Some((known, changes)) => {
+                let changes = other_changes(changes);
+                let known = if changes.is_complete { text } else { known };
+                edit_file::record(workspace, original, known, !changes.is_complete);
+                changes.text
+            }
+            // What the model does not know, it still does not know.
+            None if matches!(original.freshness, Freshness::Unread | Freshness::Changed) => {
+                String::new()
+            }
+            None => {
+                edit_file::record(workspace, original, text, false);
+                String::new()
+            }
+        }
+    }
+}
+
+/// The text after the hunks; for a file that another program changed also the text that the model knew, after the hunks, and
+/// that change.
+type Planned = (Applied, Option<(String, FileDiff)>);
+
+fn apply(workspace: &Workspace, original: &Original, hunks: &[Hunk]) -> Result<Planned, String> {
+    let name = &original.name;
+    let edits = Edits::of(hunks, &original.text).map_err(|NoPlace(index)| {
+        format!(
+            "hunk {} of `{name}` only adds lines, so its place is unknown; add unchanged lines before or after them",
+            index + 1
+        )
+    })?;
+    match original.freshness {
+        Freshness::OtherFile => Err(changed_on_disk(name)),
+        Freshness::Changed => {
+            let known = workspace.ledger.known_text(&original.target);
+            let known = known.ok_or_else(|| changed_on_disk(name))?;
+            let (then, now) = (complete(&known), complete(&original.text));
+            let conflict = |lines| {
+                let path = name.clone();
+                EditError::Conflict { path, lines }.to_string()
+            };
+            if !edits.are_aligned(&now) {
+                return Err(changed_on_disk(name));
+            }
+            let mut merged = merge(&then, &now, &edits.list).map_err(conflict)?;
+            merged.applied.text = edits.finished(&original.text, &merged.applied.text);
+            let then = edits.finished(&known, &merged.known);
+            let changes = unified(name, Some(&known), &original.text);
+            Ok((merged.applied, Some((then, changes))))
+        }
+        freshness => {
+            let is_known = matches!(freshness, Freshness::Fresh | Freshness::ByCommand);
+            let applied = edits.apply(&original.text, is_known).map_err(|error| {
+                explain_match(&error, &edits.list, name, &original.text, Terms::HUNK)
+            })?;
+            Ok((applied, None))
+        }
+    }
+}
+
+fn missing(workspace: &Workspace, target: &FileTarget, error: &io::Error) -> String {
+    let name = workspace.display(&target.named);
+    if crate::read::tool::is_missing(error) {
+        return format!(
+            "`{name}` does not exist{}",
+            suggestion(workspace, &target.named)
+        );
+    }
+    format!("cannot read `{name}`: {}", reason(error))
+}
+
+/// A link would be left without its target, or its target would be moved.
+fn check_no_link(name: &str, target: &FileTarget) -> Result<(), String> {
+    let is_link = target
+        .named
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_symlink());
+    if is_link {
+        return Err(format!(
+            "`{name}` is a symbolic link; delete or move it with a command"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the directory of a new file can be created.
+fn check_parent(workspace: &Workspace, target: &FileTarget) -> Result<(), String> {
+    let parents = target.host.ancestors().skip(1);
+    let mut existing = parents.filter(|parent| parent.symlink_metadata().is_ok());
+    match existing.next() {
+        Some(parent) if !parent.is_dir() => {
+            let name = workspace.display(&target.named);
+            Err(format!(
+                "a parent of `{name}` is not a directory; choose another path"
+            ))
+        }
+        _ => Ok(()),
+    }
+}

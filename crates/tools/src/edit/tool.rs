@@ -1,0 +1,380 @@
+//! `edit`: replaces text in a file. `edit_match` does the matching; this module protects the file against
+//! concurrent changes and reports the result.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::arguments::{Arguments, Change};
+use super::file::{EditError, Original, load, other_changes, record, snippet, store};
+use super::matching::{Applied, Edit, Match, apply};
+use super::notebook::{self, CellChange, CellEditError};
+use super::refusal::{Terms, explain_match};
+use super::stale::merge;
+use super::write::other_names;
+use crate::call::arguments::{self, Refusal};
+use crate::call::details::{EditDetails, SingleEdit, to_value};
+use crate::call::spellings;
+use crate::files::diff::{FileDiff, unified};
+use crate::files::ledger::Freshness;
+use crate::files::target::FileTarget;
+use crate::read::notebook::{Notebook, is_notebook as is_notebook_name};
+use crate::workspace::Workspace;
+use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_base::atomic_file::Replaced;
+use osier_base::text::counted;
+use osier_llm::ToolSpec;
+
+/// Shared by all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec {
+        freeform: None,
+        name: "edit".to_owned(),
+        description: "Replace text in a file. old_string must occur once unless replace_all. For several places give edits; all refer to the original file.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string"},
+                "old_string": {"type": "string"},
+                "new_string": {"type": "string"},
+                "replace_all": {"type": "boolean"},
+                "edits": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "old_string": {"type": "string"},
+                            "new_string": {"type": "string"},
+                            "replace_all": {"type": "boolean"},
+                        },
+                        "required": ["old_string", "new_string"],
+                    },
+                },
+            },
+            "required": ["file_path"],
+        }),
+    }
+});
+
+#[derive(Debug)]
+pub(crate) struct EditTool {
+    workspace: Arc<Workspace>,
+}
+
+impl EditTool {
+    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+        Self { workspace }
+    }
+}
+
+impl Tool for EditTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::EDIT
+    }
+
+    fn concurrency(&self, arguments: &Value) -> Concurrency {
+        self.workspace
+            .file_concurrency("edit", arguments)
+            .unwrap_or(Concurrency::Exclusive)
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| {
+            let change = Change::of(&arguments).map_err(Refusal::invalid)?;
+            if cx.cancel.is_cancelled() {
+                let text = "interrupted; nothing was changed";
+                return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
+            }
+            let given = Some(arguments.file_path.as_str());
+            let target = workspace.approved_target(&cx.call_id, "edit", given)?;
+            edit(&workspace, target, &change).map_err(|error| Refusal::Failed(error.to_string()))
+        };
+        Box::pin(arguments::carry_out(arguments, "editing", work))
+    }
+}
+
+/// What a call makes of a file.
+struct Planned {
+    applied: Applied,
+    /// The text that the model knew, after the edits, and what another program changed in it.
+    stale: Option<(String, FileDiff)>,
+}
+
+fn edit(
+    workspace: &Workspace,
+    target: FileTarget,
+    change: &Change,
+) -> Result<ToolOutput, EditError> {
+    let original = load(workspace, target)?;
+    let Planned { applied, stale } = plan(workspace, &original, change)?;
+    let in_place = store(workspace, &original, &applied.text)?;
+    let diff = unified(&original.name, Some(&original.text), &applied.text);
+    let mut text = report(&original.name, &applied, &diff);
+    if let Some((known, changes)) = stale {
+        let note = other_changes(&changes);
+        text.push_str(&note.text);
+        // What was left out stays unknown.
+        let known = if note.is_complete {
+            &applied.text
+        } else {
+            &known
+        };
+        record(workspace, &original, known, !note.is_complete);
+    } else if original.freshness != Freshness::Unread {
+        // A file that was never read stays unread: the model saw only its changes.
+        record(workspace, &original, &applied.text, false);
+    }
+    text.push_str(in_place.note());
+    if in_place == Replaced::Atomically {
+        text.push_str(&other_names(original.links));
+    }
+    let details = details(&original.target.named, change, &applied, diff);
+    Ok(ToolOutput::success(text, to_value(&details)))
+}
+
+fn plan(workspace: &Workspace, original: &Original, change: &Change) -> Result<Planned, EditError> {
+    let path = || original.name.clone();
+    let is_known = matches!(original.freshness, Freshness::Fresh | Freshness::ByCommand);
+    let (edits, expected) = match change {
+        Change::Insertion { after, text } => {
+            if original.freshness != Freshness::Fresh {
+                return Err(EditError::UnknownLines { path: path() });
+            }
+            let applied =
+                insert(&original.text, *after, text).map_err(|total| EditError::NoLine {
+                    path: path(),
+                    line: *after,
+                    total,
+                })?;
+            let stale = None;
+            return Ok(Planned { applied, stale });
+        }
+        Change::Cell(change) => {
+            let applied = change_cell(original, change)?;
+            let stale = None;
+            return Ok(Planned { applied, stale });
+        }
+        Change::Edits { edits, expected } => (edits, *expected),
+    };
+    let planned = match original.freshness {
+        Freshness::OtherFile => return Err(EditError::Changed { path: path() }),
+        Freshness::Changed => {
+            let known = workspace.ledger.known_text(&original.target);
+            let known = known.ok_or_else(|| EditError::Changed { path: path() })?;
+            let merged = merge(&known, &original.text, edits);
+            let merged = merged.map_err(|lines| EditError::Conflict {
+                path: path(),
+                lines,
+            })?;
+            let changes = unified(&original.name, Some(&known), &original.text);
+            Planned {
+                applied: merged.applied,
+                stale: Some((merged.known, changes)),
+            }
+        }
+        _ => {
+            let in_text = || {
+                apply(&original.text, edits, is_known).map_err(|error| {
+                    let message =
+                        explain_match(&error, edits, &original.name, &original.text, Terms::EDIT);
+                    EditError::Match(message)
+                })
+            };
+            let applied = if is_notebook(original) {
+                edit_cells(original, edits, is_known, in_text)?
+            } else {
+                in_text()?
+            };
+            let stale = None;
+            Planned { applied, stale }
+        }
+    };
+    let found = planned
+        .applied
+        .matches
+        .iter()
+        .map(|found| found.count)
+        .sum();
+    match expected {
+        Some(expected) if expected != found as u64 => Err(EditError::Count {
+            path: path(),
+            found,
+            expected,
+        }),
+        _ => Ok(planned),
+    }
+}
+
+/// Whether the model saw the cells of the file, not its JSON.
+fn is_notebook(original: &Original) -> bool {
+    is_notebook_name(&original.target.named) && Notebook::parse(&original.text).is_some()
+}
+
+/// The notebook with edits of its cells, or of its JSON if the text is in no cell.
+fn edit_cells(
+    original: &Original,
+    edits: &[Edit],
+    is_known: bool,
+    in_text: impl Fn() -> Result<Applied, EditError>,
+) -> Result<Applied, EditError> {
+    let refuse = |text: String| EditError::Match(format!("{text}; nothing was changed"));
+    match notebook::apply_edits(&original.text, edits, is_known) {
+        Ok(applied) => Ok(applied),
+        Err(CellEditError::NotFound(error)) => {
+            let Ok(applied) = in_text() else {
+                let sources = Notebook::parse(&original.text).map(|notebook| notebook.sources());
+                let text = sources.as_ref().unwrap_or(&original.text);
+                let message = explain_match(&error, edits, &original.name, text, Terms::EDIT);
+                return Err(EditError::Match(message));
+            };
+            if Notebook::parse(&applied.text).is_none() {
+                let path = &original.name;
+                return Err(refuse(format!(
+                    "`{path}` would be no valid notebook any more"
+                )));
+            }
+            Ok(applied)
+        }
+        Err(error) => Err(refuse(error.to_string())),
+    }
+}
+
+/// The notebook with one changed, new or deleted cell.
+fn change_cell(original: &Original, change: &CellChange) -> Result<Applied, EditError> {
+    let path = || original.name.clone();
+    if original.freshness != Freshness::Fresh {
+        return Err(EditError::UnknownCells { path: path() });
+    }
+    let notebook = Notebook::parse(&original.text);
+    let notebook = notebook.ok_or_else(|| EditError::NoNotebook { path: path() })?;
+    notebook::apply_cell(&notebook, change)
+        .map_err(|error| EditError::Match(format!("{error}; nothing was changed")))
+}
+
+/// `original` with `text` after the line `after`, or the number of its lines if it has fewer.
+fn insert(original: &str, after: u64, text: &str) -> Result<Applied, u64> {
+    let lines: Vec<&str> = original.split_inclusive('\n').collect();
+    let count = usize::try_from(after).unwrap_or(usize::MAX);
+    if count > lines.len() {
+        return Err(lines.len() as u64);
+    }
+    let is_crlf = original.contains("\r\n");
+    let mut text = text.replace("\r\n", "\n");
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let before = lines[..count].concat();
+    if !before.is_empty() && !before.ends_with('\n') {
+        text.pop();
+        text.insert(0, '\n');
+    }
+    if is_crlf {
+        text = text.replace('\n', "\r\n");
+    }
+    let found = Match {
+        count: 1,
+        actual: None,
+        notes: Vec::new(),
+    };
+    Ok(Applied {
+        text: [&before, &text, lines[count..].concat().as_str()].concat(),
+        matches: vec![found],
+    })
+}
+
+/// The change that a call would make, as a diff; `None` when it would fail.
+pub(crate) fn preview(
+    workspace: &Workspace,
+    target: &FileTarget,
+    arguments: &Value,
+) -> Option<String> {
+    let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
+    let change = Change::of(&arguments).ok()?;
+    let original = load(workspace, target.clone()).ok()?;
+    let planned = plan(workspace, &original, &change).ok()?;
+    Some(unified(&original.name, Some(&original.text), &planned.applied.text).text)
+}
+
+/// The result for the model: one line. An edit that did not match exactly is followed by what it changed, so that the
+/// model can check it.
+fn report(name: &str, applied: &Applied, diff: &FileDiff) -> String {
+    let count: usize = applied.matches.iter().map(|found| found.count).sum();
+    let places = counted(count, "place", "places");
+    let mut text = format!(
+        "Changed {places} in `{name}` (+{} -{} lines)",
+        diff.added, diff.removed
+    );
+    let several = applied.matches.len() > 1;
+    for (index, found) in applied.matches.iter().enumerate() {
+        if !found.notes.is_empty() {
+            let which = if several {
+                format!("edit {}: ", index + 1)
+            } else {
+                String::new()
+            };
+            let _ = write!(text, "; {which}{}", found.notes.join(", "));
+        }
+    }
+    text.push('\n');
+    let hunks = diff.text.split_once("\n@@").map_or("", |(_, hunks)| hunks);
+    let inexact = applied.matches.iter().any(|found| found.actual.is_some());
+    if inexact && !hunks.is_empty() {
+        text.push_str("@@");
+        text.push_str(&snippet(hunks));
+    }
+    text
+}
+
+fn details(path: &Path, change: &Change, applied: &Applied, diff: FileDiff) -> EditDetails {
+    let inserted = match change {
+        Change::Insertion { text, .. } => Some(Edit {
+            new: text.clone(),
+            ..Edit::default()
+        }),
+        Change::Cell(change) => Some(Edit {
+            new: change.source.clone(),
+            ..Edit::default()
+        }),
+        Change::Edits { .. } => None,
+    };
+    let singles = change
+        .edits()
+        .iter()
+        .chain(&inserted)
+        .zip(&applied.matches)
+        .map(|(edit, found)| SingleEdit {
+            old_string: edit.old.clone(),
+            new_string: edit.new.clone(),
+            match_count: found.count as u64,
+        });
+    let mut singles: Vec<SingleEdit> = singles.collect();
+    let first = singles.first().cloned().unwrap_or_default();
+    let match_count = singles.iter().map(|edit| edit.match_count).sum();
+    if singles.len() == 1 {
+        singles.clear();
+    }
+    EditDetails {
+        file_path: path.display().to_string(),
+        old_string: first.old_string,
+        new_string: first.new_string,
+        match_count,
+        lines_changed: diff.changed,
+        diff: diff.text,
+        lines_added: diff.added,
+        lines_removed: diff.removed,
+        first_changed_line: diff.first_changed_line,
+        fuzzy: applied.matches.iter().any(|found| found.actual.is_some()),
+        edits: singles,
+    }
+}
+
+#[cfg(test)]
+mod tests;

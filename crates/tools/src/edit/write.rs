@@ -1,0 +1,405 @@
+//! `write`: creates a file with its parent directories, or replaces it atomically.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::call::arguments::{self, Refusal};
+use crate::call::details::{WriteDetails, to_value};
+use crate::call::spellings;
+use crate::files::diff::{FileDiff, unified};
+use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
+use crate::files::target::{FileTarget, reason};
+use crate::workspace::Workspace;
+use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_base::atomic_file;
+use osier_base::atomic_file::{Expected, Options, Replaced, WriteError};
+use osier_llm::ToolSpec;
+
+/// Shared by all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    freeform: None,
+    name: "write".to_owned(),
+    description: "Create or overwrite a file; creates parent directories.".to_owned(),
+    parameters: json!({
+        "type": "object",
+        "properties": {
+            "file_path": {"type": "string"},
+            "content": {"type": "string"},
+        },
+        "required": ["file_path", "content"],
+    }),
+});
+
+#[derive(Debug)]
+pub(crate) struct WriteTool {
+    workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    file_path: String,
+    content: String,
+}
+
+impl WriteTool {
+    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+        Self { workspace }
+    }
+}
+
+impl Tool for WriteTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::WRITE
+    }
+
+    fn concurrency(&self, arguments: &Value) -> Concurrency {
+        self.workspace
+            .file_concurrency("write", arguments)
+            .unwrap_or(Concurrency::Exclusive)
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| {
+            if cx.cancel.is_cancelled() {
+                let text = "interrupted; nothing was written";
+                return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
+            }
+            let given = Some(arguments.file_path.as_str());
+            let target = workspace.approved_target(&cx.call_id, "write", given)?;
+            write(&workspace, &target, &arguments).map_err(Refusal::Failed)
+        };
+        Box::pin(arguments::carry_out(arguments, "writing", work))
+    }
+}
+
+fn write(
+    workspace: &Workspace,
+    target: &FileTarget,
+    arguments: &Arguments,
+) -> Result<ToolOutput, String> {
+    let name = workspace.display(&target.named);
+    let old = old_contents(workspace, target)
+        .map_err(|error| format!("cannot read `{name}`: {}", reason(&error)))?;
+    if let Some(old) = &old
+        && let Some(why) = refusal(workspace, target, old)
+    {
+        return Err(why(&name));
+    }
+    let content = arguments.content.as_bytes();
+    let unchanged = old
+        .as_ref()
+        .is_some_and(|old| old.bytes.as_deref() == Some(content));
+    let mut replaced = Replaced::Atomically;
+    if !unchanged {
+        replaced = match workspace.write_in_editor(target, &arguments.content) {
+            Some(written) => written.map(|()| Replaced::Atomically)?,
+            None => store(&target.host, old.as_ref(), content).map_err(|error| match error {
+                WriteError::Changed { .. } => changed_on_disk(&name),
+                error => explain(&error),
+            })?,
+        };
+    }
+    if let Ok(metadata) = fs::symlink_metadata(&target.host) {
+        workspace.ledger.record(
+            target,
+            Stamp::of(&metadata, content),
+            Some(&arguments.content),
+        );
+    }
+    let diff = difference(&name, old.as_ref(), &arguments.content);
+    let size = content.len();
+    let text = match (&old, unchanged) {
+        (None, _) => format!("Created `{name}`, {size} bytes"),
+        (_, true) => format!("`{name}` already has this content"),
+        (Some(old), _) => format!(
+            "Overwrote `{name}`, {size} bytes (+{} -{} lines){}",
+            diff.added,
+            diff.removed,
+            match replaced {
+                Replaced::Atomically => other_names(old.links),
+                Replaced::InPlace => format!("\n{}", replaced.note()),
+            }
+        ),
+    };
+    let details = WriteDetails {
+        file_path: target.named.display().to_string(),
+        size: size as u64,
+        is_new: old.is_none(),
+        diff: diff.text,
+        lines_added: diff.added,
+        lines_removed: diff.removed,
+    };
+    Ok(ToolOutput::success(text, to_value(&details)))
+}
+
+/// Why a file must not be overwritten, as a message for its name.
+fn refusal(workspace: &Workspace, target: &FileTarget, old: &Old) -> Option<fn(&str) -> String> {
+    match workspace.ledger.freshness(target, &old.stamp) {
+        Freshness::Fresh => None,
+        Freshness::Unread if old.stamp.is_empty() => None,
+        Freshness::Unread => Some(|name| {
+            format!(
+                "`{name}` exists and was not read in this session; nothing was written. Read it first, or change parts of it with edit"
+            )
+        }),
+        Freshness::ByCommand => Some(|name| {
+            format!(
+                "a command changed `{name}` since it was last read; nothing was written. Read it again first, or change parts of it with edit"
+            )
+        }),
+        Freshness::Changed | Freshness::OtherFile => Some(changed_on_disk),
+    }
+}
+
+pub(crate) fn store(
+    path: &Path,
+    old: Option<&Old>,
+    content: &[u8],
+) -> Result<Replaced, WriteError> {
+    let parents = Options {
+        parents: true,
+        no_links: true,
+        ..Options::default()
+    };
+    let known = old.and_then(|old| old.bytes.as_deref());
+    let is_same = |target: &Path, name| match old {
+        Some(old) => old.stamp.matches(target, name, known),
+        None => target.symlink_metadata().is_err(),
+    };
+    let expected = Expected {
+        content: known,
+        is_same: &is_same,
+    };
+    atomic_file::write_if(path, content, parents, &expected)
+}
+
+/// The change that a call would make, as a diff.
+pub(crate) fn preview(
+    workspace: &Workspace,
+    target: &FileTarget,
+    arguments: &Value,
+) -> Option<String> {
+    let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
+    let old = old_contents(workspace, target).ok()?;
+    let name = workspace.display(&target.named);
+    Some(difference(&name, old.as_ref(), &arguments.content).text)
+}
+
+/// The file to replace.
+pub(crate) struct Old {
+    pub(crate) stamp: Stamp,
+    /// Number of hard links.
+    links: u64,
+    /// Not set when the file is too large to compare.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
+
+pub(crate) fn old_contents(workspace: &Workspace, target: &FileTarget) -> io::Result<Option<Old>> {
+    let (mut file, metadata) = match target.open() {
+        Ok((Some(file), metadata)) => (file, metadata),
+        // The write reports an obstacle.
+        Ok((None, _)) => return Ok(None),
+        Err(_) if !target.host.is_file() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let links = metadata.nlink();
+    if metadata.len() > MAX_HASHED {
+        let stamp = Stamp::large(&metadata);
+        return Ok(Some(Old {
+            stamp,
+            links,
+            bytes: None,
+        }));
+    }
+    let bytes = if let Some(text) = workspace.text_in_editor(target, &metadata) {
+        text.into_bytes()
+    } else {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        bytes
+    };
+    Ok(Some(Old {
+        stamp: Stamp::of(&metadata, &bytes),
+        links,
+        bytes: Some(bytes),
+    }))
+}
+
+fn difference(name: &str, old: Option<&Old>, new: &str) -> FileDiff {
+    let Some(old) = old else {
+        return unified(name, None, new);
+    };
+    match old.bytes.as_deref().map(std::str::from_utf8) {
+        Some(Ok(text)) => unified(name, Some(text), new),
+        _ => FileDiff {
+            text: "[the file was binary or too large to compare]\n".to_owned(),
+            ..FileDiff::default()
+        },
+    }
+}
+
+/// The message for a model when another program changed a file.
+pub(crate) fn changed_on_disk(name: &str) -> String {
+    format!(
+        "`{name}` changed on disk since it was last read; nothing was written. Read it again first"
+    )
+}
+
+/// The note about other hard links of a written file.
+pub(crate) fn other_names(links: u64) -> String {
+    match links {
+        0 | 1 => String::new(),
+        2 => "\n[the file had another hard link, which still has the old contents]".to_owned(),
+        more => format!(
+            "\n[the file had {} other hard links, which still have the old contents]",
+            more - 1
+        ),
+    }
+}
+
+/// The message for a failed write, with advice.
+pub(crate) fn explain(error: &WriteError) -> String {
+    format!("{error}; {}", error.hint())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use crate::testing::{Bench, text};
+
+    #[tokio::test]
+    async fn a_new_file_is_created_with_its_parents() {
+        let bench = Bench::new();
+        let arguments = json!({"file_path": "a/b/c.txt", "content": "one\n"});
+        let output = bench.run("write", arguments).await;
+        assert_eq!(text(&output), "Created `a/b/c.txt`, 4 bytes");
+        let expected = json!({
+            "filePath": bench.path("a/b/c.txt").to_str(),
+            "size": 4,
+            "isNew": true,
+            "diff": "--- /dev/null\n+++ b/a/b/c.txt\n@@ -0,0 +1 @@\n+one\n",
+            "linesAdded": 1,
+            "linesRemoved": 0,
+        });
+        assert_eq!(output.details, expected);
+        assert_eq!(bench.get("a/b/c.txt"), "one\n");
+    }
+
+    #[tokio::test]
+    async fn an_existing_file_keeps_mode_and_link() {
+        let bench = Bench::new();
+        bench.put("real.sh", "old\n");
+        fs::set_permissions(bench.path("real.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink("real.sh", bench.path("link")).unwrap();
+        bench.run("read", json!({"file_path": "link"})).await;
+        let output = bench
+            .run("write", json!({"file_path": "link", "content": "new\n"}))
+            .await;
+        assert_eq!(text(&output), "Overwrote `link`, 4 bytes (+1 -1 lines)");
+        assert_eq!(bench.get("real.sh"), "new\n");
+        let mode = fs::metadata(bench.path("real.sh"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o755);
+        assert!(bench.path("link").is_symlink());
+    }
+
+    #[tokio::test]
+    async fn an_externally_changed_file_is_rejected_until_read_again() {
+        let bench = Bench::new();
+        bench.put("a", "mine\n");
+        bench.run("read", json!({"file_path": "a"})).await;
+        bench.put("a", "theirs\n");
+        let write = json!({"file_path": "a", "content": "new\n"});
+        let refused = bench.run("write", write.clone()).await;
+        assert_eq!(text(&refused), changed_on_disk("a"));
+        assert_eq!(bench.get("a"), "theirs\n");
+        bench.run("read", json!({"file_path": "a"})).await;
+        assert!(bench.run("write", write).await.status.is_success());
+        // The session's own writes are not external changes.
+        let again = json!({"file_path": "a", "content": "newer\n"});
+        assert!(bench.run("write", again.clone()).await.status.is_success());
+        assert_eq!(
+            text(&bench.run("write", again).await),
+            "`a` already has this content"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_unread_file_is_not_overwritten_unless_it_is_empty() {
+        let bench = Bench::new();
+        bench.put("unread", "x");
+        bench.put("empty", "");
+        let write = |path: &str| json!({"file_path": path, "content": "y"});
+        assert_eq!(
+            text(&bench.run("write", write("unread")).await),
+            "`unread` exists and was not read in this session; nothing was written. Read it first, or change parts of it with edit"
+        );
+        assert_eq!(bench.get("unread"), "x");
+        assert!(bench.run("write", write("empty")).await.status.is_success());
+        bench.run("read", json!({"file_path": "unread"})).await;
+        assert!(
+            bench
+                .run("write", write("unread"))
+                .await
+                .status
+                .is_success()
+        );
+    }
+
+    #[tokio::test]
+    async fn an_obstacle_is_named() {
+        let bench = Bench::new();
+        bench.put("file", "");
+        bench.put("dir/x", "");
+        for (path, expected) in [
+            (
+                "file/below",
+                "a parent of `PATH` is not a directory; choose another path",
+            ),
+            ("dir", "`PATH` is a directory; choose another path"),
+        ] {
+            let output = bench
+                .run("write", json!({"file_path": path, "content": "x"}))
+                .await;
+            let path = bench.path(path);
+            assert_eq!(
+                text(&output),
+                expected.replace("PATH", path.to_str().unwrap())
+            );
+        }
+    }
+
+    /// Not even root can create files there.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn an_unwritable_directory_is_an_error_with_advice() {
+        let bench = Bench::new();
+        let arguments = json!({"file_path": "/sys/osier-test", "content": "x"});
+        let output = bench.run("write", arguments).await;
+        let expected = [
+            "no permission to write `/sys/osier-test`; change the permissions of the file and its directory, or write elsewhere",
+            "`/sys/osier-test` is on a read-only file system; write elsewhere, or remount the file system",
+        ];
+        assert!(
+            expected.contains(&text(&output).as_str()),
+            "{}",
+            text(&output)
+        );
+    }
+}

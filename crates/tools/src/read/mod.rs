@@ -1,0 +1,12 @@
+//! What models read: text with line numbers, images, recordings, PDF files, notebooks, and pages of the web.
+
+pub(crate) mod again;
+pub mod attachment;
+pub(crate) mod binary;
+pub mod illustration;
+pub mod image;
+pub mod media;
+pub(crate) mod notebook;
+pub mod pdf;
+pub(crate) mod tool;
+pub(crate) mod web_fetch;

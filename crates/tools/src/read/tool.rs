@@ -1,0 +1,525 @@
+//! `read`: the numbered lines of a text file, or an image. Files of any size are read in bounded memory; the
+//! ledger records every file that is read.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use super::binary;
+use super::image::{self, ImageError};
+use super::media;
+use super::notebook;
+use super::pdf::PdfError;
+use crate::call::arguments::{self, Refusal};
+use crate::call::details::{ReadDetails, to_value};
+use crate::call::spellings;
+use crate::files::ledger::Stamp;
+use crate::files::line_window::{Scan, Window, scan};
+use crate::files::target::{FileTarget, reason};
+use crate::workspace::Workspace;
+use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
+use osier_base::path::nearest;
+use osier_base::text::counted;
+use osier_llm::ToolSpec;
+
+/// Limits of one call. Code has about three bytes per token, with the numbers of its lines.
+pub(crate) const MAX_LINES: u64 = 5_000;
+const MAX_TOKENS: usize = 25_000;
+pub(crate) const MAX_BYTES: usize = MAX_TOKENS * 3;
+/// Bytes at the start of a file in which a NUL byte means binary.
+const SNIFFED: usize = 8 * 1024;
+const BUFFER: usize = 128 * 1024;
+/// Names shown for a directory.
+const MAX_LISTED: usize = 100;
+
+/// Shared by all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    freeform: None,
+    name: "read".to_owned(),
+    description: format!(
+        "Read a text file with line numbers, an image, a notebook or a PDF. At most {MAX_LINES} lines a call; continue with offset."
+    ),
+    parameters: json!({
+        "type": "object",
+        "properties": {
+            "file_path": {"type": "string"},
+            "offset": {"type": "integer", "minimum": 1, "description": "First line"},
+            "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
+        },
+        "required": ["file_path"],
+    }),
+});
+
+#[derive(Debug)]
+pub(crate) struct ReadTool {
+    workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Arguments {
+    pub(crate) file_path: String,
+    #[serde(default, deserialize_with = "arguments::count")]
+    pub(crate) offset: Option<u64>,
+    #[serde(default, deserialize_with = "arguments::count")]
+    pub(crate) limit: Option<u64>,
+}
+
+/// Why nothing was read. The model receives the message.
+#[derive(Debug, Error)]
+pub(crate) enum ReadError {
+    #[error("interrupted")]
+    Interrupted,
+    #[error("`{path}` does not exist{suggestion}")]
+    Missing { path: String, suggestion: String },
+    #[error("`{path}` is a directory; read one of its files:\n{listing}")]
+    Directory { path: String, listing: String },
+    #[error("`{path}` is not a regular file")]
+    NotRegular { path: String },
+    #[error(
+        "`{path}` is a binary file of {size} bytes; inspect it with bash: `file`, `xxd | head`"
+    )]
+    Binary { path: String, size: u64 },
+    #[error("`{path}` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`")]
+    Utf16 { path: String },
+    #[error(
+        "the image `{path}` has {size} bytes, more than the limit of {limit}; scale it down with bash, e.g. `convert {path} -resize 1600x1600 small.png`",
+        limit = image::FILE_LIMIT
+    )]
+    LargeImage { path: String, size: u64 },
+    #[error(
+        "the recording `{path}` has {size} bytes, more than the limit of {limit}; shorten or compress it with bash, e.g. `ffmpeg -i {path} -ac 1 -b:a 32k short.mp3`",
+        limit = media::LIMIT
+    )]
+    LargeRecording { path: String, size: u64 },
+    #[error("the image `{path}` {source}; inspect it with bash: `file`, `xxd | head`")]
+    Image { path: String, source: ImageError },
+    #[error(
+        "offset {offset} is past the end of `{path}`, which has {}",
+        counted(total, unit_of(path), &format!("{}s", unit_of(path)))
+    )]
+    PastEnd {
+        path: String,
+        offset: u64,
+        total: u64,
+    },
+    #[error("`{path}` {source}")]
+    Pdf { path: String, source: PdfError },
+    #[error("cannot read `{path}`: {}", reason(source))]
+    Io { path: String, source: io::Error },
+}
+
+impl ReadTool {
+    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+        Self { workspace }
+    }
+}
+
+impl Tool for ReadTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::READ
+    }
+
+    fn hints(&self) -> ToolHints {
+        ToolHints::READS
+    }
+
+    /// Ordered with the calls that change the same file.
+    fn concurrency(&self, arguments: &Value) -> Concurrency {
+        self.workspace
+            .file_concurrency("read", arguments)
+            .unwrap_or(Concurrency::Parallel)
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| {
+            let given = Some(arguments.file_path.as_str());
+            let target = workspace.approved_target(&cx.call_id, "read", given)?;
+            match read(&workspace, &target, &arguments, &cx.cancel) {
+                Ok(output) => Ok(output),
+                Err(ReadError::Interrupted) => {
+                    Ok(ToolOutput::failed(ToolStatus::Aborted, "interrupted"))
+                }
+                Err(error) => Err(Refusal::Failed(error.to_string())),
+            }
+        };
+        Box::pin(arguments::carry_out(arguments, "reading", work))
+    }
+}
+
+/// Refuses files that are no text in UTF-8, by their start.
+fn check_text(start: &[u8], name: &str, size: u64) -> Result<(), ReadError> {
+    let path = name.to_owned();
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        return Err(ReadError::Utf16 { path });
+    }
+    if start.contains(&0) {
+        return Err(ReadError::Binary { path, size });
+    }
+    Ok(())
+}
+
+pub(crate) fn read(
+    workspace: &Workspace,
+    target: &FileTarget,
+    arguments: &Arguments,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, ReadError> {
+    let path = &target.named;
+    let name = workspace.display(path);
+    let failed = |source| ReadError::Io {
+        path: name.clone(),
+        source,
+    };
+    let (file, metadata) = match target.open() {
+        Ok((Some(file), metadata)) => (file, metadata),
+        Ok((None, metadata)) if metadata.is_dir() => {
+            return Err(ReadError::Directory {
+                listing: listing(&target.host),
+                path: name,
+            });
+        }
+        Ok((None, _)) => return Err(ReadError::NotRegular { path: name }),
+        Err(error) if is_missing(&error) => return Err(missing(workspace, path)),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut source = BufReader::with_capacity(BUFFER, file);
+    let start = source.fill_buf().map_err(failed)?;
+    let start = &start[..start.len().min(SNIFFED)];
+    if image::image_type(start).is_some() {
+        return binary::picture(workspace, target, &metadata, source);
+    }
+    match media::media_type(start) {
+        Some(media::PDF) => {
+            return binary::pdf_pages(workspace, target, &metadata, source, arguments);
+        }
+        Some(audio) => return binary::recording(workspace, target, &metadata, source, audio),
+        None => {}
+    }
+    check_text(start, &name, metadata.len())?;
+    if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
+        let mut content = String::new();
+        source.read_to_string(&mut content).map_err(failed)?;
+        let range = (arguments.offset, arguments.limit);
+        let cells = notebook::read(workspace, target, &metadata, &content, range);
+        if let Some(output) = cells {
+            return output.map_err(|total| ReadError::PastEnd {
+                path: name,
+                offset: arguments.offset.unwrap_or(1),
+                total,
+            });
+        }
+        source.rewind().map_err(failed)?;
+    }
+    let window = Window {
+        offset: arguments.offset.unwrap_or(1).max(1),
+        max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
+        max_bytes: MAX_BYTES,
+    };
+    let scanned = match workspace.text_in_editor(target, &metadata) {
+        Some(text) => scan(text.as_bytes(), window, cancel),
+        None => scan(source, window, cancel),
+    };
+    let scan = match scanned {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+            return Err(ReadError::Interrupted);
+        }
+        scan => scan.map_err(failed)?,
+    };
+    if window.offset > scan.total_lines.max(1) {
+        return Err(ReadError::PastEnd {
+            path: name,
+            offset: window.offset,
+            total: scan.total_lines,
+        });
+    }
+    workspace.ledger.record(
+        target,
+        Stamp::hashed(&metadata, &scan.hash),
+        scan.hash.text(),
+    );
+    Ok(text(path, window.offset, scan))
+}
+
+fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
+    let next = offset + scan.lines_read;
+    let more = next <= scan.total_lines;
+    let details = ReadDetails {
+        file_path: path.display().to_string(),
+        total_lines: scan.total_lines,
+        lines_read: scan.lines_read,
+        offset,
+        truncated: more || scan.cut_lines > 0,
+        mime_type: None,
+    };
+    let mut text = scan.text;
+    if more {
+        let (last, total) = (next - 1, scan.total_lines);
+        let limit = if scan.is_full {
+            format!(", about {MAX_TOKENS} tokens, the limit of one read")
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            text,
+            "[lines {offset}-{last} of {total}{limit}; continue with offset {next}]"
+        );
+    }
+    if scan.total_lines == 0 {
+        text.push_str("(empty file)");
+    }
+    ToolOutput::success(text, to_value(&details))
+}
+
+/// What `offset` counts in a file.
+fn unit_of(path: &str) -> &'static str {
+    if notebook::is_notebook(Path::new(path)) {
+        "cell"
+    } else {
+        "line"
+    }
+}
+
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn missing(workspace: &Workspace, path: &Path) -> ReadError {
+    ReadError::Missing {
+        path: workspace.display(path),
+        suggestion: suggestion(workspace, path),
+    }
+}
+
+/// `; did you mean …?`, or an empty text.
+pub(crate) fn suggestion(workspace: &Workspace, path: &Path) -> String {
+    let near: Vec<String> = nearest(path, 3)
+        .iter()
+        .map(|path: &PathBuf| format!("`{}`", workspace.display(path)))
+        .collect();
+    if near.is_empty() {
+        return String::new();
+    }
+    format!("; did you mean {}?", near.join(" or "))
+}
+
+/// Names in `directory`, one per line, directories with a slash.
+fn listing(directory: &Path) -> String {
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| {
+            let slash = if entry.path().is_dir() { "/" } else { "" };
+            format!("{}{slash}", entry.file_name().to_string_lossy())
+        })
+        .collect();
+    names.sort();
+    let left_out = names.len().saturating_sub(MAX_LISTED);
+    names.truncate(MAX_LISTED);
+    if left_out > 0 {
+        names.push(format!("[{left_out} more]"));
+    }
+    if names.is_empty() {
+        names.push("(empty)".to_owned());
+    }
+    names.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Bench, numbered, png, text};
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use osier_llm::ContentBlock;
+
+    use super::*;
+
+    async fn read_text(bench: &Bench, arguments: Value) -> String {
+        text(&bench.run("read", arguments).await)
+    }
+
+    #[tokio::test]
+    async fn lines_are_numbered_and_details_reported() {
+        let bench = Bench::new();
+        bench.put("a.txt", "one\r\ntwo\n");
+        let output = bench.run("read", json!({"file_path": "a.txt"})).await;
+        assert_eq!(text(&output), "1\tone\n2\ttwo\n");
+        let expected = json!({
+            "filePath": bench.path("a.txt").to_str(),
+            "totalLines": 2,
+            "linesRead": 2,
+            "offset": 1,
+            "truncated": false,
+        });
+        assert_eq!(output.details, expected);
+        bench.put("empty", "");
+        assert_eq!(
+            read_text(&bench, json!({"file_path": "empty"})).await,
+            "(empty file)"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_window_says_how_to_continue() {
+        let bench = Bench::new();
+        bench.put("long", numbered(1..=6000));
+        let part = read_text(
+            &bench,
+            json!({"file_path": "long", "offset": 3, "limit": 2}),
+        )
+        .await;
+        let expected = "3\t3\n4\t4\n[lines 3-4 of 6000; continue with offset 5]\n";
+        assert_eq!(part, expected);
+        let all = read_text(&bench, json!({"file_path": "long", "limit": 9000})).await;
+        assert!(all.ends_with("\n5000\t5000\n[lines 1-5000 of 6000; continue with offset 5001]\n"));
+        let end = read_text(&bench, json!({"file_path": "long", "offset": 6000})).await;
+        assert_eq!(end, "6000\t6000\n");
+    }
+
+    #[tokio::test]
+    async fn bytes_limit_a_call() {
+        let bench = Bench::new();
+        bench.put("wide", format!("{}\n", "x".repeat(1016)).repeat(1000));
+        let output = bench.run("read", json!({"file_path": "wide"})).await;
+        assert_eq!(output.details["linesRead"], 73);
+        assert!(text(&output).ends_with(
+            "[lines 1-73 of 1000, about 25000 tokens, the limit of one read; continue with offset 74]\n"
+        ));
+    }
+
+    #[tokio::test]
+    async fn errors_explain_what_to_do() {
+        let bench = Bench::new();
+        bench.put("settings.rs", "x\n");
+        bench.put("dir/inner/file", "");
+        bench.put("dir/b.txt", "");
+        bench.put("binary", b"ELF\0\x01");
+        bench.put("wide", b"\xff\xfea\0");
+        for (path, offset, expected) in [
+            (
+                "setings.rs",
+                1,
+                "`setings.rs` does not exist; did you mean `settings.rs`?",
+            ),
+            ("zzz/file", 1, "`zzz/file` does not exist"),
+            (
+                "settings.rs/x",
+                1,
+                "`settings.rs/x` does not exist; did you mean `settings.rs`?",
+            ),
+            (
+                "dir",
+                1,
+                "`dir` is a directory; read one of its files:\nb.txt\ninner/",
+            ),
+            (
+                "settings.rs",
+                2,
+                "offset 2 is past the end of `settings.rs`, which has 1 line",
+            ),
+            (
+                "binary",
+                1,
+                "`binary` is a binary file of 5 bytes; inspect it with bash: `file`, `xxd | head`",
+            ),
+            (
+                "wide",
+                1,
+                "`wide` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`",
+            ),
+            ("/dev/null", 1, "`/dev/null` is not a regular file"),
+        ] {
+            let output = bench
+                .run("read", json!({"file_path": path, "offset": offset}))
+                .await;
+            assert_eq!(text(&output), expected);
+            let message = expected.to_owned();
+            assert_eq!(output.status, ToolStatus::ExecutionError { message });
+        }
+    }
+
+    #[tokio::test]
+    async fn an_image_becomes_a_block() {
+        let bench = Bench::new();
+        let png = png(2, 1);
+        bench.put("picture.txt", &png);
+        let output = bench.run("read", json!({"file_path": "picture.txt"})).await;
+        let head = format!("[picture.txt: 2x1, {} bytes]", png.len());
+        let image = ContentBlock::Image {
+            data: STANDARD.encode(&png),
+            mime_type: "image/png".to_owned(),
+        };
+        assert_eq!(output.content, [ContentBlock::text(head), image]);
+    }
+
+    #[tokio::test]
+    async fn a_large_image_is_scaled_down() {
+        let bench = Bench::new();
+        bench.put("large.png", png(3000, 300));
+        let output = bench.run("read", json!({"file_path": "large.png"})).await;
+        let [
+            ContentBlock::Text { text, .. },
+            ContentBlock::Image { data, .. },
+        ] = &output.content[..]
+        else {
+            panic!("{:?}", output.content);
+        };
+        assert!(
+            text.starts_with("[large.png: 3000x300, shown at 2000x200: scale 1.50, "),
+            "{text}"
+        );
+        let sent = ::image::load_from_memory(&STANDARD.decode(data).unwrap()).unwrap();
+        assert_eq!((sent.width(), sent.height()), (2000, 200));
+    }
+
+    #[tokio::test]
+    async fn a_damaged_image_never_reaches_a_model() {
+        let bench = Bench::new();
+        let whole = png(64, 64);
+        bench.put("torn.png", &whole[..whole.len() - 20]);
+        let output = bench.run("read", json!({"file_path": "torn.png"})).await;
+        let message = text(&output);
+        assert!(
+            message.starts_with("the image `torn.png` is damaged: "),
+            "{message}"
+        );
+        assert_eq!(output.status, ToolStatus::ExecutionError { message });
+        let file = fs::File::create(bench.path("huge.png")).unwrap();
+        std::io::Write::write_all(&mut &file, &whole).unwrap();
+        file.set_len(image::FILE_LIMIT + 1).unwrap();
+        let message = read_text(&bench, json!({"file_path": "huge.png"})).await;
+        assert!(
+            message.contains("has 67108865 bytes, more than the limit of 67108864"),
+            "{message}"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_pass_gives_up() {
+        let bench = Bench::new();
+        bench.put("a", "x\n");
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let updates = osier_agent::UpdateSink::discard();
+        let output = bench
+            .run_with("read", json!({"file_path": "a"}), &cancel, updates)
+            .await;
+        assert_eq!(output.status, ToolStatus::Aborted);
+    }
+}

@@ -1,0 +1,380 @@
+//! `find`: finds files and directories by name like `fd --glob`, in a stable order. docs/tools.md lists the
+//! differences.
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use futures_util::future::BoxFuture;
+use globset::{GlobBuilder, GlobMatcher};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::listing::Listing;
+use super::walk::{Problems, Root, entries, names_hidden};
+use crate::call::arguments::{self, Refusal};
+use crate::call::details::{FindDetails, to_value};
+use crate::call::spellings;
+use crate::workspace::Workspace;
+use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
+use osier_base::text::single_line;
+use osier_llm::ToolSpec;
+
+/// Default number of paths.
+const DEFAULT_LIMIT: u64 = 500;
+/// Entries between two updates of the screen.
+const TICK: usize = 1024;
+
+/// Shared by all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    freeform: None,
+    name: "find".to_owned(),
+    description:
+        "Find files by glob: *.rs by name, src/**/*.rs by path. Skips the same files as grep."
+            .to_owned(),
+    parameters: json!({
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string"},
+            "path": {"type": "string"},
+            "limit": {"type": "integer", "minimum": 1},
+        },
+        "required": ["pattern"],
+    }),
+});
+
+#[derive(Debug)]
+pub(crate) struct FindTool {
+    workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    pattern: String,
+    #[serde(default)]
+    path: Option<String>,
+    #[serde(default, deserialize_with = "arguments::count")]
+    limit: Option<u64>,
+}
+
+impl FindTool {
+    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+        Self { workspace }
+    }
+}
+
+impl Tool for FindTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::FIND
+    }
+
+    fn hints(&self) -> ToolHints {
+        ToolHints::READS
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| {
+            let plan = Plan::new(&workspace, &cx.call_id, &arguments)?;
+            Ok(plan.execute(&cx.cancel, cx.updates))
+        };
+        Box::pin(arguments::carry_out(arguments, "finding", work))
+    }
+}
+
+struct Plan {
+    workspace: Arc<Workspace>,
+    given: String,
+    names: Names,
+    root: Root,
+    limit: u64,
+}
+
+impl Plan {
+    fn new(
+        workspace: &Arc<Workspace>,
+        call_id: &str,
+        arguments: &Arguments,
+    ) -> Result<Self, Refusal> {
+        let root = Root::find(workspace, call_id, "find", arguments.path.as_deref())?;
+        if root.is_file {
+            let name = workspace.display(root.named());
+            return Err(Refusal::Failed(format!("`{name}` is not a directory")));
+        }
+        Ok(Self {
+            workspace: Arc::clone(workspace),
+            given: arguments.pattern.clone(),
+            names: Names::new(&arguments.pattern, &root)?,
+            root,
+            limit: arguments.limit.unwrap_or(DEFAULT_LIMIT).max(1),
+        })
+    }
+
+    fn execute(&self, cancel: &CancellationToken, updates: UpdateSink) -> ToolOutput {
+        let problems = Problems::default();
+        let mut listing = Listing::new(updates);
+        let (mut count, mut more) = (0, false);
+        let hidden = names_hidden(&self.given);
+        let entries = entries(&self.root.path, None, hidden, &problems);
+        for (place, entry) in entries.enumerate() {
+            if cancel.is_cancelled() {
+                break;
+            }
+            if place % TICK == 0 {
+                listing.show();
+            }
+            if !self.names.match_path(entry.path(), &self.root.path) {
+                continue;
+            }
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let slash = if is_directory { "/" } else { "" };
+            let name = self.root.name_of(entry.path());
+            let name = single_line(&self.workspace.display(&name));
+            more = count == self.limit || !listing.push(&format!("{name}{slash}\n"));
+            if more {
+                break;
+            }
+            if count == 0 {
+                listing.show();
+            }
+            count += 1;
+        }
+        let aborted = cancel.is_cancelled();
+        let mut notices = Vec::new();
+        if aborted {
+            notices.push(format!("[interrupted after {count} paths]"));
+        } else if more {
+            let raise = if listing.is_full() {
+                ""
+            } else {
+                ", or raise limit"
+            };
+            notices.push(format!(
+                "[the first {count} paths; there are more. Narrow pattern or path{raise}]"
+            ));
+        } else if count == 0 {
+            notices.push(self.nothing());
+        }
+        notices.extend(problems.notice());
+        let details = FindDetails {
+            pattern: self.given.clone(),
+            path: self.root.named().display().to_string(),
+            count,
+            truncated: more || aborted,
+            unreadable: problems.count() as u64,
+        };
+        let output = ToolOutput::success(listing.end(&notices), to_value(&details));
+        let status = if aborted {
+            ToolStatus::Aborted
+        } else {
+            ToolStatus::Success
+        };
+        ToolOutput { status, ..output }
+    }
+
+    fn nothing(&self) -> String {
+        let plain = !self.given.contains(['*', '?', '[', '{']);
+        if plain {
+            let given = &self.given;
+            return format!("no file is named `{given}`; to match part of a name, try `*{given}*`");
+        }
+        "no paths match; ignored and hidden files were skipped".to_owned()
+    }
+}
+
+/// A glob that is matched against names, or against paths when it contains a slash.
+struct Names {
+    glob: GlobMatcher,
+    by_path: bool,
+}
+
+impl Names {
+    fn new(pattern: &str, root: &Root) -> Result<Self, Refusal> {
+        let below = |root: &Path| pattern.strip_prefix(&format!("{}/", root.display()));
+        let relative = below(root.named()).or_else(|| below(&root.path));
+        let pattern = relative.unwrap_or(pattern);
+        let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+        let pattern = pattern.trim_start_matches('/');
+        if pattern.is_empty() {
+            return Err(Refusal::invalid(
+                "the pattern is empty; use `*` to find everything",
+            ));
+        }
+        let by_path = pattern.contains('/');
+        let whole = if by_path && !pattern.starts_with("**/") {
+            &format!("**/{pattern}")
+        } else {
+            pattern
+        };
+        let glob = GlobBuilder::new(whole)
+            .literal_separator(true)
+            // Smart case as in fd: a pattern with a capital letter is case-sensitive.
+            .case_insensitive(!pattern.chars().any(char::is_uppercase))
+            .build();
+        let glob = glob.map_err(|error| Refusal::Invalid(error.to_string()))?;
+        Ok(Self {
+            glob: glob.compile_matcher(),
+            by_path,
+        })
+    }
+
+    fn match_path(&self, path: &Path, root: &Path) -> bool {
+        let part = if self.by_path {
+            path.strip_prefix(root).unwrap_or(path)
+        } else {
+            path.file_name().map_or(path, Path::new)
+        };
+        self.glob.is_match(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::testing::{Bench, text};
+
+    fn bench() -> Bench {
+        let bench = Bench::new();
+        for name in [
+            "sources/x",
+            "src/main.rs",
+            "src/tui/Main.rs",
+            "README.md",
+            ".env",
+            "x.log",
+            "a b/ü.rs",
+        ] {
+            bench.put(name, "");
+        }
+        bench.put(".gitignore", "*.log\n");
+        bench
+    }
+
+    #[tokio::test]
+    async fn names_and_paths_are_matched() {
+        let bench = bench();
+        for (pattern, expected) in [
+            ("*.rs", "a b/ü.rs\nsrc/main.rs\nsrc/tui/Main.rs\n"),
+            ("main.rs", "src/main.rs\nsrc/tui/Main.rs\n"),
+            ("Main.*", "src/tui/Main.rs\n"),
+            ("readme*", "README.md\n"),
+            ("tui/*.rs", "src/tui/Main.rs\n"),
+            ("./src/**/*.rs", "src/main.rs\nsrc/tui/Main.rs\n"),
+            ("src", "src/\n"),
+            (".env", ".env\n"),
+            ("{README.md,*.log}", "README.md\n"),
+            (
+                "main",
+                "no file is named `main`; to match part of a name, try `*main*`\n",
+            ),
+            (
+                "*.zig",
+                "no paths match; ignored and hidden files were skipped\n",
+            ),
+        ] {
+            let output = bench.run("find", json!({"pattern": pattern})).await;
+            assert_eq!(text(&output), expected, "{pattern}");
+        }
+        let absolute = format!(
+            "{}/src/*.rs",
+            bench.path("").display().to_string().trim_end_matches('/')
+        );
+        let output = bench.run("find", json!({"pattern": absolute})).await;
+        assert_eq!(text(&output), "src/main.rs\n");
+    }
+
+    #[tokio::test]
+    async fn a_limit_reports_more_results() {
+        let bench = bench();
+        let arguments = json!({"pattern": "*.rs", "limit": 2});
+        let output = bench.run("find", arguments).await;
+        assert_eq!(
+            text(&output),
+            "a b/ü.rs\nsrc/main.rs\n[the first 2 paths; there are more. Narrow pattern or path, or raise limit]\n"
+        );
+        let expected = FindDetails {
+            pattern: "*.rs".to_owned(),
+            path: bench.workspace.cwd().display().to_string(),
+            count: 2,
+            truncated: true,
+            unreadable: 0,
+        };
+        assert_eq!(output.details, to_value(&expected));
+        let output = bench
+            .run("find", json!({"pattern": "*.rs", "limit": 3}))
+            .await;
+        assert_eq!(output.details["truncated"], false);
+    }
+
+    #[tokio::test]
+    async fn many_paths_are_cut_with_advice() {
+        let bench = Bench::new();
+        for number in 0..2000 {
+            bench.put(&format!("{}/{number}", "long".repeat(20)), "");
+        }
+        let output = bench
+            .run("find", json!({"pattern": "*", "limit": 5000}))
+            .await;
+        assert!(text(&output).len() < 51 * 1024);
+        assert!(text(&output).ends_with("there are more. Narrow pattern or path]\n"));
+    }
+
+    #[tokio::test]
+    async fn names_cannot_forge_lines_or_move_the_cursor() {
+        let bench = Bench::new();
+        bench.put("a\nb\x1b[2J.rs", "");
+        let output = bench.run("find", json!({"pattern": "*.rs"})).await;
+        assert_eq!(text(&output), "a⏎b.rs\n");
+    }
+
+    #[tokio::test]
+    async fn invalid_arguments_are_rejected() {
+        let bench = bench();
+        symlink("nowhere", bench.path("broken")).unwrap();
+        for (arguments, expected) in [
+            (
+                json!({"pattern": ""}),
+                "invalid arguments: the pattern is empty; use `*` to find everything",
+            ),
+            (
+                json!({"pattern": "*", "path": "README.md"}),
+                "`README.md` is not a directory",
+            ),
+            (
+                json!({"pattern": "*", "path": "souces"}),
+                "`souces` does not exist; did you mean `sources`?",
+            ),
+            (
+                json!({"pattern": "*", "path": "broken"}),
+                "`broken` does not exist; did you mean `broken`?",
+            ),
+            (
+                json!({"pattern": "[z-a]"}),
+                "invalid arguments: error parsing glob '[z-a]': invalid range; 'z' > 'a'",
+            ),
+        ] {
+            let output = bench.run("find", arguments).await;
+            assert_eq!(text(&output), expected);
+            assert!(!output.status.is_success());
+        }
+    }
+
+    #[tokio::test]
+    async fn an_interrupt_ends_it_immediately() {
+        let bench = bench();
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let arguments = json!({"pattern": "*"});
+        let output = bench
+            .run_with("find", arguments, &cancel, UpdateSink::discard())
+            .await;
+        assert_eq!(output.status, ToolStatus::Aborted);
+        assert_eq!(text(&output), "[interrupted after 0 paths]\n");
+    }
+}

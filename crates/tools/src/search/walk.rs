@@ -1,0 +1,217 @@
+//! Lists the files for a search like ripgrep, with the same library. It skips hidden files and what
+//! .gitignore, .ignore, .rgignore and git's own excludes name, also outside of a repository. Links are listed
+//! but never followed, so a cycle of links cannot block the walk. Entries are sorted by name per directory,
+//! so the order is stable.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use ignore::overrides::Override;
+use ignore::{DirEntry, WalkBuilder};
+
+use crate::call::arguments::Refusal;
+use crate::files::target::FileTarget;
+use crate::read::tool::{is_missing, suggestion};
+use crate::workspace::Workspace;
+
+/// The start of a search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Root {
+    /// The path to walk: without symbolic links.
+    pub(crate) path: PathBuf,
+    pub(crate) is_file: bool,
+    target: FileTarget,
+}
+
+impl Root {
+    /// The start of the call of `tool`: the path `given`, or the working directory when it is not set.
+    pub(crate) fn find(
+        workspace: &Workspace,
+        call_id: &str,
+        tool: &str,
+        given: Option<&str>,
+    ) -> Result<Self, Refusal> {
+        let target = workspace.approved_target(call_id, tool, given)?;
+        let name = workspace.display(&target.named);
+        let metadata = fs::symlink_metadata(&target.host).map_err(|error| {
+            Refusal::Failed(if is_missing(&error) {
+                let suggestion = suggestion(workspace, &target.named);
+                format!("`{name}` does not exist{suggestion}")
+            } else {
+                format!("cannot read `{name}`: {error}")
+            })
+        })?;
+        if !metadata.is_dir() && !metadata.is_file() {
+            return Err(Refusal::Failed(format!(
+                "`{name}` is neither a directory nor a regular file"
+            )));
+        }
+        Ok(Self {
+            path: target.host.clone(),
+            is_file: metadata.is_file(),
+            target,
+        })
+    }
+
+    /// The path as given, for messages.
+    pub(crate) fn named(&self) -> &Path {
+        &self.target.named
+    }
+
+    /// The name of a path below the root, for messages.
+    pub(crate) fn name_of(&self, path: &Path) -> PathBuf {
+        below(&self.target.named, path, &self.path)
+    }
+
+    /// The real path of a path below the root, as a command finds it.
+    pub(crate) fn real_of(&self, path: &Path) -> PathBuf {
+        below(&self.target.real, path, &self.path)
+    }
+}
+
+/// `path` below `root`, moved to `other`.
+fn below(other: &Path, path: &Path, root: &Path) -> PathBuf {
+    match path.strip_prefix(root) {
+        Ok(rest) if rest.as_os_str().is_empty() => other.to_owned(),
+        Ok(rest) => other.join(rest),
+        Err(_) => path.to_owned(),
+    }
+}
+
+/// Paths that could not be read.
+#[derive(Debug, Default)]
+pub(crate) struct Problems(Mutex<(usize, Option<String>)>);
+
+impl Problems {
+    pub(crate) fn note(&self, text: impl FnOnce() -> String) {
+        let mut problems = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        problems.0 += 1;
+        problems.1.get_or_insert_with(text);
+    }
+
+    /// Their number.
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// One line about them, if there are any.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let problems = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (count, first) = (problems.0, problems.1.as_deref()?);
+        Some(match count {
+            1 => format!("[not read: {first}]"),
+            _ => format!("[{count} paths not read; the first: {first}]"),
+        })
+    }
+}
+
+/// The entries below `root`. `root` itself is included only if it is a file. With `hidden`, hidden entries
+/// are included, except the contents of `.git`.
+pub(crate) fn entries<'a>(
+    root: &Path,
+    overrides: Option<Override>,
+    hidden: bool,
+    problems: &'a Problems,
+) -> impl Iterator<Item = DirEntry> + use<'a> {
+    let mut walk = WalkBuilder::new(root);
+    walk.hidden(!hidden)
+        .require_git(false)
+        .follow_links(false)
+        .sort_by_file_name(std::ffi::OsStr::cmp)
+        .filter_entry(|entry| entry.file_name() != ".git");
+    walk.add_custom_ignore_filename(".rgignore");
+    if let Some(overrides) = overrides {
+        walk.overrides(overrides);
+    }
+    walk.build().filter_map(|entry| match entry {
+        Ok(entry) => {
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            (entry.depth() > 0 || !is_directory).then_some(entry)
+        }
+        Err(error) => {
+            problems.note(|| error.to_string());
+            None
+        }
+    })
+}
+
+/// Whether a glob names hidden files, which it then includes.
+pub(crate) fn names_hidden(glob: &str) -> bool {
+    let parts = glob.split('/');
+    parts.into_iter().any(|part| {
+        let name = part.trim_start_matches(['!', '{']);
+        name.starts_with('.') && !matches!(name, "." | "..")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::testing::Bench;
+
+    fn walked(bench: &Bench, hidden: bool) -> Vec<String> {
+        let problems = Problems::default();
+        let root = bench.path("");
+        let entries = entries(&root, None, hidden, &problems);
+        let names = entries.map(|entry| bench.workspace.display(entry.path()));
+        let names = names.collect();
+        assert_eq!(problems.notice(), None);
+        names
+    }
+
+    #[test]
+    fn ignored_and_hidden_files_are_skipped_and_order_is_stable() {
+        let bench = Bench::new();
+        for name in [
+            "b.rs",
+            "a/z",
+            "a/y",
+            "a.rs",
+            "x.log",
+            ".hidden/x",
+            ".git/config",
+            "out/x",
+            "rg",
+            "ig",
+        ] {
+            bench.put(name, "");
+        }
+        bench.put(".gitignore", "*.log\n/out/\n");
+        bench.put(".ignore", "ig\n");
+        bench.put(".rgignore", "rg\n");
+        assert_eq!(walked(&bench, false), ["a", "a/y", "a/z", "a.rs", "b.rs"]);
+        let all = walked(&bench, true);
+        let dotted = [".gitignore", ".hidden", ".hidden/x", ".ignore", ".rgignore"];
+        assert_eq!(all[..5], dotted);
+    }
+
+    #[test]
+    fn a_cycle_of_links_is_listed_and_not_followed() {
+        let bench = Bench::new();
+        bench.put("a/b/file", "");
+        symlink("../..", bench.path("a/b/up")).unwrap();
+        symlink("self", bench.path("self")).unwrap();
+        assert_eq!(
+            walked(&bench, false),
+            ["a", "a/b", "a/b/file", "a/b/up", "self"]
+        );
+    }
+
+    #[test]
+    fn a_glob_with_a_hidden_name_includes_it() {
+        for (glob, expected) in [
+            ("*.rs", false),
+            ("./src/*.rs", false),
+            ("../x", false),
+            (".github/*.yml", true),
+            ("**/.env*", true),
+            ("!.github/**", true),
+            ("{.a,b}", true),
+        ] {
+            assert_eq!(names_hidden(glob), expected, "{glob}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! `bash`: runs a command in the session's directory, in the foreground or as a background job.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::time::sleep;
+
+use super::prompt_detection::asks_for_input;
+use crate::call::arguments::{self, Refusal};
+use crate::call::details::{BashDetails, JobListDetails, to_value};
+use crate::call::spellings;
+use crate::call::spellings::values;
+use crate::commands::jobs::Job;
+use crate::commands::run::{
+    ShellEnd, ShellOutcome, ShellRequest, describe, run_outside, run_shell,
+};
+use crate::edit::patch;
+use crate::terminal;
+use crate::workspace::Workspace;
+use osier_agent::{Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_base::clock::human_duration;
+use osier_base::text::{head_bytes, single_line};
+use osier_llm::{ContentBlock, ToolSpec};
+
+/// Maximum timeout, in seconds; larger values are reduced to it.
+const MAX_TIMEOUT: f64 = 7.0 * 24.0 * 3600.0;
+/// Bytes of a command that the job list shows.
+const LISTED_COMMAND: usize = 200;
+
+/// Shared by all sessions.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec {
+        freeform: None,
+        name: "bash".to_owned(),
+        description: "Run a bash command in the working directory, without input, or on a terminal. Long output is cut and stored in a file. background starts a job; action lists jobs, reads new output of one (waiting timeout for its end) or kills it.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string"},
+                "timeout": {"type": "number", "description": "Seconds until it's ended"},
+                "background": {"type": "boolean"},
+                "terminal": {"type": "boolean"},
+                "job": {"type": "string"},
+                "action": {"type": "string", "enum": ["list", "read", "kill"]},
+            },
+        }),
+    }
+});
+
+#[derive(Debug)]
+pub(crate) struct BashTool {
+    workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    #[serde(default)]
+    command: Option<String>,
+    /// Seconds.
+    #[serde(default)]
+    timeout: Option<f64>,
+    #[serde(default)]
+    background: Option<bool>,
+    #[serde(default)]
+    terminal: Option<bool>,
+    #[serde(default)]
+    job: Option<String>,
+    #[serde(default)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    List,
+    Read,
+    Kill,
+}
+
+impl BashTool {
+    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+        Self { workspace }
+    }
+
+    async fn execute(&self, arguments: Arguments, cx: ToolContext) -> Result<ToolOutput, Refusal> {
+        let timeout = timeout(arguments.timeout)?;
+        let action = match (arguments.action, &arguments.job, &arguments.command) {
+            // A job without an action can only be a request to read it.
+            (None, Some(_), None) => Some(Action::Read),
+            (action, _, _) => action,
+        };
+        if let Some(action) = action {
+            return self
+                .job_action(action, arguments.job.as_deref(), timeout, &cx)
+                .await;
+        }
+        let command = arguments.command.unwrap_or_default();
+        if command.trim().is_empty() {
+            return Err(Refusal::invalid("set `command`, or `action` and `job`"));
+        }
+        if let Some(problem) = control_characters(&command) {
+            return Err(Refusal::Invalid(problem));
+        }
+        if arguments.terminal == Some(true) {
+            return terminal::started(&self.workspace, &command, &cx.cancel).await;
+        }
+        if arguments.background == Some(true) {
+            self.workspace
+                .confinement()
+                .prepare()
+                .await
+                .map_err(|error| Refusal::Failed(error.to_string()))?;
+            return self.start(&command);
+        }
+        let request = ShellRequest {
+            command,
+            timeout,
+            background_after: self.workspace.background_after,
+            movable: true,
+        };
+        let before = self.workspace.unchanged_files().await;
+        let outcome = run_shell(&self.workspace, &request, &cx.cancel, cx.updates.clone()).await;
+        let outcome = outcome.map_err(|error| self.not_started(&error))?;
+        if outcome.details.sandbox_denied
+            && self
+                .workspace
+                .confinement()
+                .may_leave(&request.command, &cx.cancel)
+                .await
+        {
+            let again = run_outside(&self.workspace, &request, &cx.cancel, cx.updates).await;
+            let outcome = again.map_err(|error| self.not_started(&error))?;
+            self.workspace.command_ended(&outcome, before).await;
+            return Ok(to_output(outcome));
+        }
+        self.workspace.command_ended(&outcome, before).await;
+        Ok(to_output(outcome))
+    }
+
+    fn start(&self, command: &str) -> Result<ToolOutput, Refusal> {
+        let job = self.workspace.jobs.start(&self.workspace, command);
+        let job = job.map_err(|error| match error.kind() {
+            std::io::ErrorKind::QuotaExceeded => {
+                Refusal::Failed("too many jobs are running; kill one first".to_owned())
+            }
+            _ => self.not_started(&error),
+        })?;
+        let id = &job.id;
+        let text = format!("Started {id}; read its output with job `{id}` and action `read`");
+        Ok(ToolOutput::success(text, to_value(&job.details())))
+    }
+
+    async fn job_action(
+        &self,
+        action: Action,
+        id: Option<&str>,
+        timeout: Option<Duration>,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, Refusal> {
+        let jobs = self.workspace.jobs.all();
+        if action == Action::List {
+            return Ok(list(&jobs));
+        }
+        let job = id.and_then(|id| self.workspace.jobs.find(id));
+        let Some(job) = job else {
+            let known: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
+            let known = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            };
+            let given = id.unwrap_or_default();
+            return Err(Refusal::Failed(format!("no job `{given}`; jobs: {known}")));
+        };
+        match (action, timeout) {
+            (Action::Kill, _) => job.kill().await,
+            (_, Some(timeout)) => tokio::select! {
+                () = job.ended() => {}
+                () = sleep(timeout) => {}
+                () = cx.cancel.cancelled() => {}
+            },
+            _ => {}
+        }
+        Ok(job_output(&job))
+    }
+
+    fn not_started(&self, error: &std::io::Error) -> Refusal {
+        let cwd = self.workspace.cwd();
+        Refusal::Failed(if cwd.is_dir() {
+            format!("cannot start the shell: {error}")
+        } else {
+            format!("the working directory `{}` does not exist", cwd.display())
+        })
+    }
+}
+
+impl Tool for BashTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::BASH
+    }
+
+    fn adapt(&self, arguments: &mut Map<String, Value>) -> Vec<String> {
+        adapt::bash(arguments, self.workspace.cwd())
+    }
+
+    fn redirect(
+        &self,
+        arguments: &Map<String, Value>,
+    ) -> Option<(&'static str, Map<String, Value>)> {
+        let command = arguments.get("command")?.as_str()?;
+        let patch = patch::patch_of_command(command)?;
+        let arguments = Map::from_iter([("input".to_owned(), patch.into())]);
+        Some((patch::NAME, arguments))
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        Box::pin(async move {
+            let arguments = match arguments::parse(arguments) {
+                Ok(arguments) => arguments,
+                Err(refusal) => return refusal.into(),
+            };
+            self.execute(arguments, cx)
+                .await
+                .unwrap_or_else(ToolOutput::from)
+        })
+    }
+}
+
+/// What is wrong with a command that contains control characters other than newline and tab: a terminal could show
+/// another command than the one that runs.
+pub fn control_characters(command: &str) -> Option<String> {
+    let is_refused = |char: &char| char.is_control() && !matches!(char, '\n' | '\t');
+    let found = command.chars().find(is_refused)?;
+    Some(format!(
+        "the command contains the control character U+{:04X}; only newline and tab are allowed. Remove it, or write it as an escape such as `\\033` in an argument of `printf`",
+        u32::from(found)
+    ))
+}
+
+fn timeout(seconds: Option<f64>) -> Result<Option<Duration>, Refusal> {
+    match seconds {
+        None => Ok(None),
+        Some(seconds) if seconds > 0.0 => {
+            Ok(Some(Duration::from_secs_f64(seconds.min(MAX_TIMEOUT))))
+        }
+        Some(_) => Err(Refusal::invalid("timeout must be greater than 0 seconds")),
+    }
+}
+
+fn list(jobs: &[Arc<Job>]) -> ToolOutput {
+    let lines: Vec<String> = jobs
+        .iter()
+        .map(|job| {
+            let command = single_line(head_bytes(job.command(), LISTED_COMMAND));
+            format!("{}: {command}", job.status())
+        })
+        .collect();
+    let text = if lines.is_empty() {
+        "no jobs".to_owned()
+    } else {
+        lines.join("\n")
+    };
+    let details = JobListDetails {
+        jobs: jobs.iter().map(|job| job.details()).collect(),
+    };
+    ToolOutput::success(text, to_value(&details))
+}
+
+fn job_output(job: &Job) -> ToolOutput {
+    // Status before output: a job that this status reports as ended has written all of its output.
+    let status = job.status();
+    let details = job.details();
+    let shown = job.new_output();
+    let details = BashDetails {
+        truncated: shown.truncated,
+        ..details
+    };
+    let waits = job.is_running() && asks_for_input(&shown.text);
+    let notes = job.new_notes().into_iter();
+    let status = notes.fold(status, |status, note| format!("{status}. {note}"));
+    let status = with_advice(&status, waits);
+    let output = if shown.text.trim().is_empty() {
+        "(no new output)\n"
+    } else {
+        &shown.text
+    };
+    ToolOutput::success(with_footer(output, &status), to_value(&details))
+}
+
+/// The result of a command in the foreground.
+fn to_output(outcome: ShellOutcome) -> ToolOutput {
+    let ShellOutcome {
+        output,
+        end,
+        exit,
+        details,
+    } = outcome;
+    let output = if output.trim().is_empty() {
+        "(no output)"
+    } else {
+        &output
+    };
+    let time = human_duration(details.duration);
+    let (status, footer) = match end {
+        ShellEnd::Aborted => (
+            ToolStatus::Aborted,
+            format!("interrupted by the user after {time}; the command was killed"),
+        ),
+        ShellEnd::TimedOut(timeout) => (
+            ToolStatus::Timeout {
+                timeout_ms: timeout.as_millis() as u64,
+            },
+            format!(
+                "timed out after {time}; the command was killed. Give a longer timeout, or run it in the background"
+            ),
+        ),
+        ShellEnd::MovedToBackground(limit) => {
+            let id = details.job.as_ref().map_or("", |job| &job.id);
+            let why = match limit {
+                Some(_) => format!("still running after {time}, so it continues"),
+                None => format!(
+                    "the user moved the command to the background after {time}: it continues"
+                ),
+            };
+            let footer = format!(
+                "{why} in the background as {id}; read new output with job `{id}` and action `read` (timeout waits for its end), or stop it with `kill`"
+            );
+            let footer = with_advice(&footer, asks_for_input(output));
+            return ToolOutput::success(with_footer(output, &footer), to_value(&details));
+        }
+        ShellEnd::Exited if exit.is_success() => {
+            let output = match details.sandbox_notes.join(". ") {
+                notes if notes.is_empty() => output.to_owned(),
+                notes => with_footer(output, &notes),
+            };
+            return ToolOutput::success(output, to_value(&details));
+        }
+        ShellEnd::Exited => {
+            let message = describe(exit);
+            let mut footer = format!("{message}, after {time}");
+            if details.sandbox_denied {
+                footer.push_str("; the sandbox most likely denied it: commands can write only to the working directory and temporary directories, and have no network unless the user allows it");
+            }
+            (ToolStatus::ExecutionError { message }, footer)
+        }
+    };
+    let notes = details.sandbox_notes.iter();
+    let footer = notes.fold(footer, |footer, note| format!("{footer}. {note}"));
+    let footer = with_advice(&footer, asks_for_input(output));
+    ToolOutput {
+        content: vec![ContentBlock::text(with_footer(output, &footer))],
+        details: to_value(&details),
+        status,
+    }
+}
+
+/// `footer`, with advice for a command that waits for input.
+fn with_advice(footer: &str, asks: bool) -> String {
+    if !asks {
+        return footer.to_owned();
+    }
+    format!(
+        "{footer}; it seems to wait for input, but it has no terminal and its standard input is empty. Pass a flag such as --yes, pipe the answer in, or start it with terminal"
+    )
+}
+
+/// `output` with `[footer]` on its own line.
+fn with_footer(output: &str, footer: &str) -> String {
+    let newline = if output.ends_with('\n') { "" } else { "\n" };
+    format!("{output}{newline}[{footer}]")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+//! The tool `bash`.
+
+pub(crate) mod bash;
+pub(crate) mod command_files;
+pub(crate) mod prompt_detection;

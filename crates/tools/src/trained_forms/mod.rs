@@ -1,0 +1,60 @@
+//! The tools and calls of a request in the form that its model is trained with. The conversation, rules, hooks and
+//! transcripts have the names of osier; calls in another form become these when an answer is complete (`spellings`).
+
+mod gemini;
+mod patches;
+
+use std::collections::HashMap;
+
+use osier_llm::{AssistantBlock, Context, Message, ToolCall, ToolForm};
+use serde_json::Value;
+
+/// Changes the tools of a request and the calls of its conversation to `form`.
+pub fn translate(context: &mut Context, form: ToolForm) {
+    let is_patch = form == ToolForm::Patch && patches::replace_tools(&mut context.tools);
+    if form == ToolForm::Gemini {
+        gemini::rename_tools(&mut context.tools);
+    }
+    let offers_patches = context
+        .tools
+        .iter()
+        .any(|spec| spec.name == crate::edit::patch::NAME);
+    let mut renamed: HashMap<String, String> = HashMap::new();
+    for message in &mut context.messages {
+        match message {
+            Message::Assistant(answer) => {
+                for block in &mut answer.content {
+                    let AssistantBlock::ToolCall(call) = block else {
+                        continue;
+                    };
+                    let before = call.name.clone();
+                    match form {
+                        ToolForm::Patch if is_patch => patches::of_edit(call),
+                        _ if !offers_patches => patches::to_edit(call),
+                        _ => {}
+                    }
+                    if form == ToolForm::Gemini {
+                        gemini::rename_call(call);
+                    }
+                    if call.name != before {
+                        renamed.insert(call.id.clone(), call.name.clone());
+                    }
+                }
+            }
+            Message::ToolResult(result) => {
+                if let Some(name) = renamed.get(&result.tool_call_id) {
+                    result.tool_name.clone_from(name);
+                }
+            }
+            Message::User(_) => {}
+        }
+    }
+}
+
+/// A text argument of a call.
+fn text<'c>(call: &'c ToolCall, name: &str) -> Option<&'c str> {
+    call.arguments.get(name).and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests;
