@@ -51,6 +51,27 @@ const AGENT_LAYERS: &[&str] = &[
     "agent",
 ];
 
+/// The rooms of the crate `tools`, lowest layer first: what tools share, one room for each kind of tool, and what knows
+/// the table of tools.
+const TOOL_LAYERS: &[&str] = &[
+    "call",
+    "files",
+    "commands",
+    "terminal",
+    "workspace",
+    "built_in",
+    "read",
+    "edit",
+    "search",
+    "shell",
+    "ask",
+    "code",
+    "trained_forms",
+    "calls",
+    "preview",
+    "testing",
+];
+
 /// The rooms of the crate `tui`, lowest layer first.
 const SCREEN_LAYERS: &[&str] = &[
     "actions",
@@ -173,6 +194,14 @@ fn files_stay_small() {
 fn agent_modules_import_only_lower_layers() {
     let checked = imports_point_down("crates/agent/src", AGENT_LAYERS, |_, _| false);
     assert!(checked > 50, "the imports were not found");
+}
+
+#[test]
+fn tool_rooms_import_only_lower_layers() {
+    // Tests of each room use the bench and the tools.
+    let allowed = |own: &str, other: &str| own == other || matches!(other, "build" | "testing");
+    let checked = imports_point_down("crates/tools/src", TOOL_LAYERS, allowed);
+    assert!(checked > 100, "the imports were not found");
 }
 
 #[test]

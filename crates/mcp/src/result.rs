@@ -128,7 +128,7 @@ impl Parts {
                 text: String::new(),
             });
         }
-        match osier_tools::store_output(workspace, &bytes).await {
+        match workspace.store_output(&bytes).await {
             Ok(path) => self.push(&format!(
                 "[{kind}, {size} bytes: stored in {}{reason}]",
                 path.display()
@@ -154,7 +154,7 @@ async fn without_data(mut value: Value, workspace: &Workspace) -> Value {
                 let stored = match left.checked_sub(1) {
                     Some(rest) => {
                         left = rest;
-                        let stored = osier_tools::store_output(workspace, &bytes).await;
+                        let stored = workspace.store_output(&bytes).await;
                         stored.map(|path| path.display().to_string()).ok()
                     }
                     None => None,
@@ -201,7 +201,7 @@ pub(super) async fn output(
         let structured = without_data(structured.clone(), workspace).await;
         parts.push(&serde_json::to_string_pretty(&structured).unwrap_or_default());
     }
-    let capped = osier_tools::cap(workspace, &parts.text).await;
+    let capped = workspace.cap(&parts.text).await;
     let mut content = Vec::new();
     if !capped.text.is_empty() || parts.images.is_empty() {
         let text = match capped.text.as_str() {

@@ -180,7 +180,7 @@ impl Preparation {
             movable: false,
         };
         let updates = UpdateSink::new(|_| {});
-        let outcome = osier_tools::run_shell(&self.workspace, &request, &self.cancel, updates);
+        let outcome = self.workspace.run_shell(&request, &self.cancel, updates);
         let outcome = outcome
             .await
             .map_err(|error| format!("cannot be started: {error}"))?;

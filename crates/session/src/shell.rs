@@ -64,7 +64,7 @@ impl UserShell {
                 command,
                 ..ShellRequest::default()
             };
-            let run = match osier_tools::run_shell(&workspace, &request, &token, updates).await {
+            let run = match workspace.run_shell(&request, &token, updates).await {
                 Ok(outcome) => outcome.into_shell_run(exclude_from_context, timestamp),
                 Err(error) => ShellRun {
                     command: request.command,

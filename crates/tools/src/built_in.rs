@@ -5,7 +5,7 @@ use std::sync::Arc;
 use osier_agent::Tool;
 use serde_json::Value;
 
-use crate::files::target::{FileArgument, FileUse, NamedFile};
+use crate::files::target::{FileArgument, NamedFile};
 use crate::workspace::Workspace;
 
 /// A built-in tool.
@@ -32,12 +32,25 @@ pub struct BuiltIn {
     pub(crate) make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
 }
 
-/// An argument that names a file. Only `write` expects a new file, and only searches work without the argument.
-pub(crate) const fn file(name: &'static str, purpose: FileUse) -> FileArgument {
-    FileArgument {
-        name,
-        purpose,
-        exists: !matches!(purpose, FileUse::Write),
-        optional: matches!(purpose, FileUse::Search | FileUse::List),
+impl BuiltIn {
+    /// A tool that changes something, and whose arguments name no file.
+    pub(crate) const fn new(
+        name: &'static str,
+        label: &'static str,
+        main_argument: &'static str,
+        make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
+    ) -> Self {
+        Self {
+            name,
+            label,
+            read_only: false,
+            reads_web: false,
+            asks_user: false,
+            main_argument,
+            file: None,
+            files: None,
+            replaces: &[],
+            make,
+        }
     }
 }

@@ -24,6 +24,7 @@
 mod ask;
 mod built_in;
 mod call;
+mod calls;
 pub mod code;
 mod commands;
 mod edit;
@@ -44,11 +45,12 @@ use thiserror::Error;
 
 use osier_agent::ToolSet;
 
-pub use ask::plan::{PLAN_BYTES, PlanAnswer, PlanDecision, PlanMode};
+pub use ask::plan::PLAN_BYTES;
 pub use built_in::BuiltIn;
 pub use call::{details, spellings};
-pub use commands::run::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
-pub use commands::truncation::{Capped, cap, store as store_output};
+pub use commands::jobs::JobObserver;
+pub use commands::outcome::{ShellEnd, ShellOutcome, ShellRequest};
+pub use commands::truncation::Capped;
 #[cfg(any(test, fuzzing))]
 pub use edit::fuzz;
 pub use edit::reformat::{Reformatted, reformat};
@@ -64,11 +66,10 @@ pub use preview::{link_target, preview};
 pub use read::{attachment, illustration, image, media, pdf};
 pub use search::completion;
 pub use shell::bash::control_characters;
-pub use terminal::{TERMINAL, TerminalChange, TerminalObserver, Typed, TypedCall};
-pub use workspace::{JobObserver, Workspace};
-
-use built_in::file;
-use edit::patch;
+pub use shell::terminal_tool::TERMINAL;
+pub use shell::terminals::TypedCall;
+pub use terminal::{TerminalChange, TerminalObserver, Typed};
+pub use workspace::{PlanAnswer, PlanDecision, PlanMode, Workspace};
 
 /// The tool that starts a subagent. The session provides it.
 pub const SUBAGENT: &str = "task";
@@ -80,151 +81,19 @@ pub const TOOL_SEARCH: &str = "tool_search";
 pub const WEB_SEARCH: &str = "web_search";
 
 /// Every tool, in the order that models see.
-pub const BUILT_IN: [BuiltIn; 12] = [
-    BuiltIn {
-        name: "read",
-        label: "Read",
-        read_only: true,
-        reads_web: false,
-        asks_user: false,
-        main_argument: "file_path",
-        file: Some(file("file_path", FileUse::Read)),
-        files: None,
-        replaces: &[],
-        make: |workspace| Arc::new(read::tool::ReadTool::new(workspace)),
-    },
-    BuiltIn {
-        name: "write",
-        label: "Write",
-        read_only: false,
-        reads_web: false,
-        asks_user: false,
-        main_argument: "file_path",
-        file: Some(file("file_path", FileUse::Write)),
-        files: None,
-        replaces: &[],
-        make: |workspace| Arc::new(edit::write::WriteTool::new(workspace)),
-    },
-    BuiltIn {
-        name: "edit",
-        label: "Edit",
-        read_only: false,
-        reads_web: false,
-        asks_user: false,
-        main_argument: "file_path",
-        file: Some(file("file_path", FileUse::Edit)),
-        files: None,
-        replaces: &[],
-        make: |workspace| Arc::new(edit::tool::EditTool::new(workspace)),
-    },
-    BuiltIn {
-        name: patch::NAME,
-        label: "Patch",
-        read_only: false,
-        reads_web: false,
-        asks_user: false,
-        main_argument: "input",
-        file: None,
-        files: Some(patch::named_files),
-        replaces: patch::REPLACES,
-        make: |workspace| Arc::new(patch::PatchTool::new(workspace)),
-    },
-    BuiltIn {
-        name: "bash",
-        label: "Bash",
-        read_only: false,
-        reads_web: false,
-        asks_user: false,
-        main_argument: "command",
-        file: None,
-        files: None,
-        replaces: &[],
-        make: |workspace| Arc::new(shell::bash::BashTool::new(workspace)),
-    },
-    BuiltIn {
-        name: "grep",
-        label: "Grep",
-        read_only: true,
-        reads_web: false,
-        asks_user: false,
-        main_argument: "pattern",
-        file: Some(file("path", FileUse::Search)),
-        files: None,
-        replaces: &[],
-        make: |workspace| Arc::new(search::grep::GrepTool::new(workspace)),
-    },
-    BuiltIn {
-        name: "find",
-        label: "Find",
-        read_only: true,
-        reads_web: false,
-        asks_user: false,
-        main_argument: "pattern",
-        file: Some(file("path", FileUse::List)),
-        files: None,
-        replaces: &[],
-        make: |workspace| Arc::new(search::find::FindTool::new(workspace)),
-    },
-    BuiltIn {
-        name: "ls",
-        label: "Ls",
-        read_only: true,
-        reads_web: false,
-        asks_user: false,
-        main_argument: "path",
-        file: Some(file("path", FileUse::List)),
-        files: None,
-        replaces: &[],
-        make: |workspace| Arc::new(search::ls::LsTool::new(workspace)),
-    },
-    BuiltIn {
-        name: "todo",
-        label: "Todo",
-        read_only: true,
-        reads_web: false,
-        asks_user: false,
-        main_argument: "",
-        file: None,
-        files: None,
-        replaces: &[],
-        make: |_| Arc::new(ask::todo::TodoTool),
-    },
-    BuiltIn {
-        name: "ask_user",
-        label: "Ask",
-        read_only: true,
-        reads_web: false,
-        asks_user: true,
-        main_argument: "",
-        file: None,
-        files: None,
-        replaces: &[],
-        make: |workspace| Arc::new(ask::ask_user::AskUserTool::new(workspace)),
-    },
-    BuiltIn {
-        name: "web_fetch",
-        label: "Fetch",
-        read_only: false,
-        reads_web: true,
-        asks_user: false,
-        main_argument: "url",
-        file: None,
-        files: None,
-        replaces: &[],
-        make: |workspace| Arc::new(read::web_fetch::WebFetchTool::new(workspace)),
-    },
-    BuiltIn {
-        name: osier_protocol::PLAN_TOOL,
-        label: "Plan",
-        read_only: true,
-        reads_web: false,
-        asks_user: true,
-        main_argument: "",
-        file: None,
-        files: None,
-        replaces: &[],
-        make: |workspace| Arc::new(ask::plan::ExitPlanModeTool::new(workspace)),
-    },
+pub const BUILT_IN: &[BuiltIn] = &[
+    read::tool::ROW,
+    edit::write::ROW,
+    edit::tool::ROW,
+    edit::patch::ROW,
+    shell::bash::ROW,
+    search::grep::ROW,
+    search::find::ROW,
+    search::ls::ROW,
+    ask::todo::ROW,
+    ask::ask_user::ROW,
+    read::web_fetch::ROW,
+    ask::plan::ROW,
 ];
 
 /// An unknown tool name.
@@ -237,18 +106,15 @@ pub struct UnknownTool {
 impl UnknownTool {
     /// The known tools.
     pub fn hint(&self) -> String {
-        let names = BUILT_IN.map(|tool| tool.name);
+        let names: Vec<&str> = BUILT_IN.iter().map(|tool| tool.name).collect();
         format!("expected one of {}", names.join(", "))
     }
 }
 
 /// The built-in tools, and those that a session offers with a language server, a terminal or a large project.
 pub fn all() -> impl Iterator<Item = &'static BuiltIn> {
-    const TABLE: &[BuiltIn] = &BUILT_IN;
-    const CODE: &[BuiltIn] = &code::TOOLS;
-    const TERMINAL: &[BuiltIn] = &terminal::TOOLS;
-    const MAP: &[BuiltIn] = &search::map::TOOLS;
-    TABLE.iter().chain(CODE).chain(TERMINAL).chain(MAP)
+    const OTHERS: &[BuiltIn] = &[shell::terminal_tool::ROW, search::map::ROW];
+    BUILT_IN.iter().chain(code::rows()).chain(OTHERS)
 }
 
 /// The tool `name` of [`all`].
@@ -295,7 +161,8 @@ mod tests {
 
     #[test]
     fn tools_are_built_by_name_in_table_order() {
-        assert_eq!(names(None).unwrap(), BUILT_IN.map(|tool| tool.name));
+        let all: Vec<&str> = BUILT_IN.iter().map(|tool| tool.name).collect();
+        assert_eq!(names(None).unwrap(), all);
         let wanted = ["bash".to_owned(), "read".to_owned()];
         assert_eq!(names(Some(&wanted)).unwrap(), ["read", "bash"]);
         let wanted = ["edit".to_owned(), "write".to_owned()];

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::spellings;
 use crate::workspace::Workspace;
@@ -32,6 +33,14 @@ const UNATTENDED: &str = "Nobody can answer now. Choose yourself, and state your
 const DISMISSED: &str = "The user gave no answer. Choose yourself, and state your assumption.";
 const DECLINED: &str = "The user declined to answer";
 const AFTER_DECLINED: &str = "Continue with your best judgement, or say what you need to know.";
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    read_only: true,
+    asks_user: true,
+    ..BuiltIn::new(NAME, "Ask", "", |workspace| {
+        Arc::new(AskUserTool::new(workspace))
+    })
+};
 
 /// Shared by all sessions. Short, because every request contains it: parsing reports missing fields.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
@@ -66,7 +75,7 @@ pub(crate) struct AskUserTool {
 }
 
 impl AskUserTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 

@@ -3,19 +3,18 @@
 //! The tool is offered in every mode, because the tools are part of the prompt that providers cache; outside of plan mode
 //! it refuses. The session provides the mode and the dialog.
 
-use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::to_value;
 use crate::call::spellings;
 use crate::files::diff::unified;
-use crate::workspace::Workspace;
+use crate::workspace::{PlanAnswer, PlanDecision, Workspace};
 use osier_agent::{
     Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolResultMessage, ToolStatus,
 };
@@ -26,41 +25,17 @@ use osier_protocol::{PLAN_TOOL, PermissionMode, PlanOutcome, PresentedPlan};
 /// Maximum bytes of a plan.
 pub const PLAN_BYTES: usize = 64 * 1024;
 
-/// Plan mode as the tool uses it.
-pub trait PlanMode: fmt::Debug + Send + Sync {
-    fn is_on(&self) -> bool;
-
-    /// Saves a plan and asks the user about it. An approval ends plan mode.
-    fn present<'a>(
-        &'a self,
-        plan: &'a str,
-        call_id: &'a str,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, PlanDecision>;
-}
-
-/// What became of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanDecision {
-    pub answer: PlanAnswer,
-    /// The file with the plan, unless it could not be saved.
-    pub path: Option<String>,
-}
-
-/// The answer of the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PlanAnswer {
-    /// `plan` is the text with the changes of the user.
-    Approved { mode: PermissionMode, plan: String },
-    /// The reason is not empty.
-    Refused { reason: String },
-    /// The user gave no reason, or nobody is there to answer.
-    Unanswered,
-}
-
 const OUTSIDE: &str = "Plan mode is not on, so no approval is needed: continue with the work.";
 const NOBODY: &str = "Nobody can approve a plan here: answer with the plan.";
 const UNANSWERED: &str = "The plan is not approved. Plan mode stays on: wait for the user.";
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    read_only: true,
+    asks_user: true,
+    ..BuiltIn::new(PLAN_TOOL, "Plan", "", |workspace| {
+        Arc::new(ExitPlanModeTool::new(workspace))
+    })
+};
 
 /// Shared by all sessions. Short, because every request contains it.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
@@ -80,7 +55,7 @@ pub(crate) struct ExitPlanModeTool {
 }
 
 impl ExitPlanModeTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 
@@ -211,8 +186,11 @@ fn approved(presented: &PresentedPlan, mode: PermissionMode, changes: &str) -> S
 mod tests {
     use std::sync::Mutex;
 
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
     use crate::testing::{Bench, text};
+    use crate::workspace::PlanMode;
 
     /// A session in which the user gives one answer.
     #[derive(Debug)]

@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::to_value;
 use crate::call::spellings;
@@ -17,6 +18,11 @@ use osier_protocol::{TodoItem, TodoList};
 /// Maximum number of items, and maximum bytes of an item.
 const MOST_ITEMS: usize = 50;
 const ITEM_BYTES: usize = 300;
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    read_only: true,
+    ..BuiltIn::new("todo", "Todo", "", |_| Arc::new(TodoTool))
+};
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {

@@ -14,9 +14,11 @@ use serde_json::{Value, json};
 
 use super::locate::locate;
 use super::report::{Findings, words};
-use super::{CodeServers, NO_SERVER, Opened, show};
+use super::show;
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
-use crate::workspace::Workspace;
+use crate::files::target::{FileArgument, FileUse};
+use crate::workspace::{CodeServers, Opened, Workspace};
 
 /// Places that a result shows.
 const PLACES: usize = 100;
@@ -60,6 +62,42 @@ fn spec(name: &str, description: &str, of_symbol: bool) -> ToolSpec {
         parameters,
     }
 }
+
+/// The message without a server.
+pub(super) const NO_SERVER: &str = "no language server runs here; use grep and read";
+
+pub(super) const FILE: FileArgument = FileArgument::new("file_path", FileUse::Read);
+
+/// A tool that only asks.
+const fn row(
+    name: &'static str,
+    label: &'static str,
+    make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
+) -> BuiltIn {
+    BuiltIn {
+        read_only: true,
+        file: Some(FILE),
+        ..BuiltIn::new(name, label, "symbol", make)
+    }
+}
+
+pub(super) static ROWS: [BuiltIn; 5] = [
+    row("definition", "Definition", |workspace| {
+        Arc::new(QueryTool::new(workspace, Query::Definition))
+    }),
+    row("references", "References", |workspace| {
+        Arc::new(QueryTool::new(workspace, Query::References))
+    }),
+    row("symbols", "Symbols", |workspace| {
+        Arc::new(QueryTool::new(workspace, Query::Symbols))
+    }),
+    row("hover", "Hover", |workspace| {
+        Arc::new(QueryTool::new(workspace, Query::Hover))
+    }),
+    row("diagnostics", "Diagnostics", |workspace| {
+        Arc::new(QueryTool::new(workspace, Query::Diagnostics))
+    }),
+];
 
 static SPECS: LazyLock<[ToolSpec; 5]> = LazyLock::new(|| {
     [
@@ -137,8 +175,7 @@ impl QueryTool {
             .filter(|path| !path.is_empty());
         let path = match given {
             Some(given) => {
-                let tool = self.spec().name.as_str();
-                let target = self.workspace.approved_target(call_id, tool, Some(given))?;
+                let target = self.workspace.approved_target(call_id, FILE, Some(given))?;
                 Some(target.host)
             }
             None => None,

@@ -10,8 +10,8 @@ use osier_lsp::{Capability, FileEdits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::NO_SERVER;
-use super::query::spot;
+use super::query::{FILE, NO_SERVER, spot};
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::to_value;
 use crate::edit::patch::{PlacedEdit, PlacedFile, placed};
@@ -23,6 +23,15 @@ pub const RENAME: &str = "rename";
 /// The argument with what changes, which models do not write.
 const CHANGES: &str = "changes";
 const PROBLEM: &str = "problem";
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    files: Some(named_files),
+    // Rules about them are about it.
+    replaces: &["write", "edit"],
+    ..BuiltIn::new(RENAME, "Rename", "symbol", |workspace| {
+        Arc::new(RenameTool::new(workspace))
+    })
+};
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     freeform: None,
@@ -91,9 +100,7 @@ pub async fn with_changes(workspace: &Workspace, arguments: &Value) -> Value {
 
 async fn find(workspace: &Workspace, wanted: Wanted) -> Result<Vec<PlacedFile>, String> {
     let servers = workspace.code_servers().ok_or(NO_SERVER)?;
-    let given = json!({"file_path": wanted.file_path});
-    let target = workspace.file_target("definition", &given);
-    let path = target.ok_or("missing `file_path`")?.host;
+    let path = workspace.resolve(&FILE.named(&wanted.file_path)).host;
     let symbol = &wanted.symbol;
     let capability = Capability::Rename;
     let spot = spot(

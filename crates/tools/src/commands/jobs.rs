@@ -2,9 +2,9 @@
 //! and ends with its session at the latest.
 
 use osier_protocol::JobInfo;
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use std::{fmt, io};
 
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -12,11 +12,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::live_output::Live;
+use super::outcome::{ShellEnd, describe, details};
 use super::output::{Capture, Shown};
 use super::output_file::StoredOutput;
-use super::run::{Recorder, ShellEnd, Started, describe, details, drive};
+use super::recorder::{Recorder, Started, drive};
+use super::shell::Shell;
 use crate::call::details::{BashDetails, JobDetails};
-use crate::workspace::Workspace;
 use osier_agent::UpdateSink;
 use osier_base::clock::{human_duration, now_ms};
 use osier_base::process::{Exit, signal_name, spawn};
@@ -33,8 +34,14 @@ const INCOMPLETE_LINE: usize = 4096;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The jobs of one session, oldest first.
-#[derive(Debug, Default)]
-pub(crate) struct Jobs(Mutex<List>);
+#[derive(Default)]
+pub(crate) struct Jobs {
+    list: Mutex<List>,
+    observer: Option<JobObserver>,
+}
+
+/// Called when a job starts or ends.
+pub type JobObserver = Arc<dyn Fn() + Send + Sync>;
 
 #[derive(Debug, Default)]
 struct List {
@@ -68,47 +75,63 @@ struct Progress {
     ended: Option<(Exit, Duration)>,
 }
 
+impl fmt::Debug for Jobs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Jobs").field(&self.list).finish()
+    }
+}
+
 impl Jobs {
-    /// Starts `command` in `workspace`. The error kind `QuotaExceeded` means too many jobs.
-    pub(crate) fn start(&self, workspace: &Workspace, command: &str) -> io::Result<Arc<Job>> {
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn observe(&mut self, observer: JobObserver) {
+        self.observer = Some(observer);
+    }
+
+    fn changed(&self) {
+        if let Some(observer) = &self.observer {
+            observer();
+        }
+    }
+
+    /// Starts `command`. The error kind `QuotaExceeded` means too many jobs.
+    pub(crate) fn start(&self, shell: &Shell, command: &str) -> io::Result<Arc<Job>> {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         if !list.make_room() {
             return Err(io::ErrorKind::QuotaExceeded.into());
         }
-        let (invocation, report) = workspace.shell().invocation(command)?;
+        let (invocation, report) = shell.invocation(command)?;
         let started = Started {
             command: command.to_owned(),
             running: spawn(&invocation)?,
-            recorder: Recorder::new(workspace, UpdateSink::discard()),
+            recorder: Recorder::new(&shell.outputs, UpdateSink::discard()),
             report,
             at: Instant::now(),
         };
-        let job = list.add(workspace, started);
+        let job = list.add(shell, self.observer.clone(), started);
         drop(list);
-        workspace.jobs_changed();
+        self.changed();
         Ok(job)
     }
 
     /// Makes a job of a command that runs in the foreground, or returns it if there are too many jobs.
     pub(crate) fn adopt(
         &self,
-        workspace: &Workspace,
+        shell: &Shell,
         mut command: Started,
     ) -> Result<Arc<Job>, Box<Started>> {
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         if !list.make_room() {
             return Err(Box::new(command));
         }
         command.recorder.detach();
-        let job = list.add(workspace, command);
+        let job = list.add(shell, self.observer.clone(), command);
         drop(list);
-        workspace.jobs_changed();
+        self.changed();
         Ok(job)
     }
 
     /// Whether a job was ever started.
     pub(crate) fn has_started(&self) -> bool {
-        let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         list.started > 0
     }
 
@@ -117,7 +140,7 @@ impl Jobs {
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Job>> {
-        self.0
+        self.list
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .jobs
@@ -135,16 +158,21 @@ impl List {
         ended.map(|ended| self.jobs.remove(ended)).is_some()
     }
 
-    fn add(&mut self, workspace: &Workspace, command: Started) -> Arc<Job> {
+    fn add(&mut self, shell: &Shell, observer: Option<JobObserver>, command: Started) -> Arc<Job> {
         self.started += 1;
-        let job = Arc::new(Job::new(workspace, command, format!("job{}", self.started)));
+        let job = Arc::new(Job::new(
+            shell,
+            observer,
+            command,
+            format!("job{}", self.started),
+        ));
         self.jobs.push(Arc::clone(&job));
         job
     }
 }
 
 impl Job {
-    fn new(workspace: &Workspace, command: Started, id: String) -> Self {
+    fn new(shell: &Shell, observer: Option<JobObserver>, command: Started, id: String) -> Self {
         let Started {
             command,
             mut running,
@@ -155,8 +183,7 @@ impl Job {
         let running_for = now_ms() - i64::try_from(started.elapsed().as_millis()).unwrap_or(0);
         let capture = Arc::clone(&recorder.capture);
         let grown = recorder.growth();
-        let changed = workspace.job_observer();
-        let survivors = Arc::clone(workspace.survivors());
+        let survivors = Arc::clone(&shell.survivors);
         let cancel = CancellationToken::new();
         let stopped = cancel.clone();
         let (sender, progress) = watch::channel(Progress::default());
@@ -172,7 +199,7 @@ impl Job {
                 kept: recorder.spill.kept().clone(),
                 ended: Some((ended.exit, started.elapsed())),
             });
-            if let Some(changed) = changed {
+            if let Some(changed) = observer {
                 changed();
             }
         });
@@ -370,10 +397,7 @@ mod tests {
             }))
         });
         let workspace = &bench.workspace;
-        workspace
-            .jobs
-            .start(workspace, "echo hi; sleep 600")
-            .unwrap();
+        workspace.commands.start_job("echo hi; sleep 600").unwrap();
         until(|| workspace.background_jobs()[0].output_bytes == 3).await;
         let job = workspace.background_jobs().remove(0);
         let expected = JobInfo {
@@ -401,7 +425,7 @@ mod tests {
         let bench = Bench::new();
         let workspace = &bench.workspace;
         let command = "seq 100000; echo ready; until [ -e go ]; do sleep 0.01; done; echo more";
-        workspace.jobs.start(workspace, command).unwrap();
+        workspace.commands.start_job(command).unwrap();
         let seen: Arc<Mutex<(String, u64)>> = Arc::default();
         let sink = Arc::clone(&seen);
         let updates = UpdateSink::new(move |update| {

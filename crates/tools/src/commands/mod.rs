@@ -1,11 +1,14 @@
 //! Commands of a shell: how one runs to its end or continues as a background job, and where its output goes.
 
-pub(crate) mod editor_access;
-pub(crate) mod foreground;
+mod editor_terminal;
+mod foreground;
 pub(crate) mod jobs;
 pub(crate) mod live_output;
+pub(crate) mod outcome;
 pub(crate) mod output;
 pub(crate) mod output_directory;
-pub(crate) mod output_file;
+mod output_file;
+mod recorder;
 pub(crate) mod run;
+pub(crate) mod shell;
 pub(crate) mod truncation;

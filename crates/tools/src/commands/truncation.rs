@@ -2,10 +2,11 @@
 //! contains all of it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::output::Capture;
-use super::output_file::Spill;
-use crate::workspace::Workspace;
+use super::output_directory::OutputDirectory;
+use super::output_file::{Spill, StoredOutput};
 
 /// A text limited for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,10 +18,10 @@ pub struct Capped {
 }
 
 /// Limits `text`.
-pub async fn cap(workspace: &Workspace, text: &str) -> Capped {
+pub(crate) async fn cap(outputs: &Arc<OutputDirectory>, text: &str) -> Capped {
     let mut capture = Capture::default();
     capture.push(text.as_bytes());
-    let mut spill = Spill::new(std::sync::Arc::clone(&workspace.outputs));
+    let mut spill = Spill::new(Arc::clone(outputs));
     if capture.exceeds_model() {
         spill.write(text.as_bytes()).await;
         spill.end().await;
@@ -34,12 +35,12 @@ pub async fn cap(workspace: &Workspace, text: &str) -> Capped {
 }
 
 /// Stores `bytes` in a file of the session. Returns its path, or an error message.
-pub async fn store(workspace: &Workspace, bytes: &[u8]) -> Result<PathBuf, String> {
-    let mut spill = Spill::new(std::sync::Arc::clone(&workspace.outputs));
+pub(crate) async fn store(outputs: &Arc<OutputDirectory>, bytes: &[u8]) -> Result<PathBuf, String> {
+    let mut spill = Spill::new(Arc::clone(outputs));
     spill.write(bytes).await;
     spill.end().await;
     match spill.kept() {
-        super::output_file::StoredOutput::Failed(error) => Err(error.clone()),
+        StoredOutput::Failed(error) => Err(error.clone()),
         kept => Ok(kept.path().unwrap_or(Path::new("")).to_owned()),
     }
 }

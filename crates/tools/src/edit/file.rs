@@ -11,8 +11,7 @@ use thiserror::Error;
 use super::write::{changed_on_disk, explain};
 use crate::files::diff::FileDiff;
 use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
-use crate::files::target::{FileTarget, reason};
-use crate::read::tool::{is_missing, suggestion};
+use crate::files::target::{FileTarget, is_missing, reason};
 use crate::workspace::Workspace;
 use osier_base::atomic_file;
 use osier_base::atomic_file::{Expected, Options, Replaced, WriteError};
@@ -81,7 +80,7 @@ pub(crate) fn load(workspace: &Workspace, target: FileTarget) -> Result<Original
     let failed = |source: io::Error| {
         let path = name.clone();
         if is_missing(&source) {
-            let suggestion = suggestion(workspace, &target.named);
+            let suggestion = workspace.suggestion(&target.named);
             EditError::Missing { path, suggestion }
         } else {
             EditError::Io { path, source }

@@ -15,18 +15,28 @@ use super::notebook::{self, CellChange, CellEditError};
 use super::refusal::{Terms, explain_match};
 use super::stale::merge;
 use super::write::other_names;
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{EditDetails, SingleEdit, to_value};
 use crate::call::spellings;
 use crate::files::diff::{FileDiff, unified};
 use crate::files::ledger::Freshness;
-use crate::files::target::FileTarget;
+use crate::files::target::{FileArgument, FileTarget, FileUse};
 use crate::read::notebook::{Notebook, is_notebook as is_notebook_name};
 use crate::workspace::Workspace;
 use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::atomic_file::Replaced;
 use osier_base::text::counted;
 use osier_llm::ToolSpec;
+
+const FILE: FileArgument = FileArgument::new("file_path", FileUse::Edit);
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    file: Some(FILE),
+    ..BuiltIn::new("edit", "Edit", "file_path", |workspace| {
+        Arc::new(EditTool::new(workspace))
+    })
+};
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
@@ -65,7 +75,7 @@ pub(crate) struct EditTool {
 }
 
 impl EditTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 }
@@ -81,7 +91,7 @@ impl Tool for EditTool {
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {
         self.workspace
-            .file_concurrency("edit", arguments)
+            .file_concurrency(FILE, arguments)
             .unwrap_or(Concurrency::Exclusive)
     }
 
@@ -94,7 +104,7 @@ impl Tool for EditTool {
                 return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
             }
             let given = Some(arguments.file_path.as_str());
-            let target = workspace.approved_target(&cx.call_id, "edit", given)?;
+            let target = workspace.approved_target(&cx.call_id, FILE, given)?;
             edit(&workspace, target, &change).map_err(|error| Refusal::Failed(error.to_string()))
         };
         Box::pin(arguments::carry_out(arguments, "editing", work))

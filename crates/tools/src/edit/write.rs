@@ -10,17 +10,27 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{WriteDetails, to_value};
 use crate::call::spellings;
 use crate::files::diff::{FileDiff, unified};
 use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
-use crate::files::target::{FileTarget, reason};
+use crate::files::target::{FileArgument, FileTarget, FileUse, reason};
 use crate::workspace::Workspace;
 use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::atomic_file;
 use osier_base::atomic_file::{Expected, Options, Replaced, WriteError};
 use osier_llm::ToolSpec;
+
+const FILE: FileArgument = FileArgument::new("file_path", FileUse::Write);
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    file: Some(FILE),
+    ..BuiltIn::new("write", "Write", "file_path", |workspace| {
+        Arc::new(WriteTool::new(workspace))
+    })
+};
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
@@ -49,7 +59,7 @@ struct Arguments {
 }
 
 impl WriteTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 }
@@ -65,7 +75,7 @@ impl Tool for WriteTool {
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {
         self.workspace
-            .file_concurrency("write", arguments)
+            .file_concurrency(FILE, arguments)
             .unwrap_or(Concurrency::Exclusive)
     }
 
@@ -77,7 +87,7 @@ impl Tool for WriteTool {
                 return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
             }
             let given = Some(arguments.file_path.as_str());
-            let target = workspace.approved_target(&cx.call_id, "write", given)?;
+            let target = workspace.approved_target(&cx.call_id, FILE, given)?;
             write(&workspace, &target, &arguments).map_err(Refusal::Failed)
         };
         Box::pin(arguments::carry_out(arguments, "writing", work))

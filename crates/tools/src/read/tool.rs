@@ -18,15 +18,15 @@ use super::image::{self, ImageError};
 use super::media;
 use super::notebook;
 use super::pdf::PdfError;
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{ReadDetails, to_value};
 use crate::call::spellings;
 use crate::files::ledger::Stamp;
 use crate::files::line_window::{Scan, Window, scan};
-use crate::files::target::{FileTarget, reason};
+use crate::files::target::{FileArgument, FileTarget, FileUse, is_missing, reason};
 use crate::workspace::Workspace;
 use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
-use osier_base::path::nearest;
 use osier_base::text::counted;
 use osier_llm::ToolSpec;
 
@@ -39,6 +39,16 @@ const SNIFFED: usize = 8 * 1024;
 const BUFFER: usize = 128 * 1024;
 /// Names shown for a directory.
 const MAX_LISTED: usize = 100;
+
+const FILE: FileArgument = FileArgument::new("file_path", FileUse::Read);
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    read_only: true,
+    file: Some(FILE),
+    ..BuiltIn::new("read", "Read", "file_path", |workspace| {
+        Arc::new(ReadTool::new(workspace))
+    })
+};
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
@@ -117,7 +127,7 @@ pub(crate) enum ReadError {
 }
 
 impl ReadTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 }
@@ -138,7 +148,7 @@ impl Tool for ReadTool {
     /// Ordered with the calls that change the same file.
     fn concurrency(&self, arguments: &Value) -> Concurrency {
         self.workspace
-            .file_concurrency("read", arguments)
+            .file_concurrency(FILE, arguments)
             .unwrap_or(Concurrency::Parallel)
     }
 
@@ -146,7 +156,7 @@ impl Tool for ReadTool {
         let workspace = Arc::clone(&self.workspace);
         let work = move |arguments: Arguments| {
             let given = Some(arguments.file_path.as_str());
-            let target = workspace.approved_target(&cx.call_id, "read", given)?;
+            let target = workspace.approved_target(&cx.call_id, FILE, given)?;
             match read(&workspace, &target, &arguments, &cx.cancel) {
                 Ok(output) => Ok(output),
                 Err(ReadError::Interrupted) => {
@@ -292,30 +302,11 @@ fn unit_of(path: &str) -> &'static str {
     }
 }
 
-pub(crate) fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
-}
-
 fn missing(workspace: &Workspace, path: &Path) -> ReadError {
     ReadError::Missing {
         path: workspace.display(path),
-        suggestion: suggestion(workspace, path),
+        suggestion: workspace.suggestion(path),
     }
-}
-
-/// `; did you mean …?`, or an empty text.
-pub(crate) fn suggestion(workspace: &Workspace, path: &Path) -> String {
-    let near: Vec<String> = nearest(path, 3)
-        .iter()
-        .map(|path: &PathBuf| format!("`{}`", workspace.display(path)))
-        .collect();
-    if near.is_empty() {
-        return String::new();
-    }
-    format!("; did you mean {}?", near.join(" or "))
 }
 
 /// Names in `directory`, one per line, directories with a slash.

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::pdf;
+use crate::built_in::BuiltIn;
 use crate::call::arguments;
 use crate::call::details::to_value;
 use crate::call::spellings;
-use crate::commands::truncation;
 use crate::workspace::Workspace;
 use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
 use osier_base::text::head_bytes;
@@ -19,6 +19,13 @@ use osier_web::{Fetched, Page};
 
 /// Bytes of a page that the model gets. A file has the rest.
 const SHOWN: usize = 40 * 1024;
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    reads_web: true,
+    ..BuiltIn::new("web_fetch", "Fetch", "url", |workspace| {
+        Arc::new(WebFetchTool::new(workspace))
+    })
+};
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
@@ -43,7 +50,7 @@ struct Arguments {
 }
 
 impl WebFetchTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 
@@ -93,7 +100,7 @@ impl WebFetchTool {
             let shown = head_bytes(&text, SHOWN);
             let shown = shown.rsplit_once('\n').map_or(shown, |(lines, _)| lines);
             let lines = shown.lines().count();
-            match truncation::store(&self.workspace, page.text.as_bytes()).await {
+            match self.workspace.store_output(page.text.as_bytes()).await {
                 Ok(stored) => {
                     let next = lines + 1;
                     note = format!(

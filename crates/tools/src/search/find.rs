@@ -12,9 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::listing::Listing;
 use super::walk::{Problems, Root, entries, names_hidden};
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{FindDetails, to_value};
 use crate::call::spellings;
+use crate::files::target::{FileArgument, FileUse};
 use crate::workspace::Workspace;
 use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use osier_base::text::single_line;
@@ -24,6 +26,16 @@ use osier_llm::ToolSpec;
 const DEFAULT_LIMIT: u64 = 500;
 /// Entries between two updates of the screen.
 const TICK: usize = 1024;
+
+const FILE: FileArgument = FileArgument::new("path", FileUse::List);
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    read_only: true,
+    file: Some(FILE),
+    ..BuiltIn::new("find", "Find", "pattern", |workspace| {
+        Arc::new(FindTool::new(workspace))
+    })
+};
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
@@ -58,7 +70,7 @@ struct Arguments {
 }
 
 impl FindTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 }
@@ -100,7 +112,7 @@ impl Plan {
         call_id: &str,
         arguments: &Arguments,
     ) -> Result<Self, Refusal> {
-        let root = Root::find(workspace, call_id, "find", arguments.path.as_deref())?;
+        let root = Root::find(workspace, call_id, FILE, arguments.path.as_deref())?;
         if root.is_file {
             let name = workspace.display(root.named());
             return Err(Refusal::Failed(format!("`{name}` is not a directory")));

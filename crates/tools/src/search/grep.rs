@@ -15,10 +15,11 @@ use super::grep_file::{FileMatches, Line, Meaning, Pattern, search};
 use super::listing::Listing;
 use super::ordered_jobs::in_order;
 use super::walk::{Problems, Root, entries, names_hidden};
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{GrepDetails, to_value};
 use crate::call::spellings;
-use crate::files::target::reason;
+use crate::files::target::{FileArgument, FileUse, reason};
 use crate::workspace::Workspace;
 use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use osier_base::text::counted;
@@ -28,6 +29,16 @@ use osier_llm::{ContentBlock, ToolSpec};
 const DEFAULT_LIMIT: u64 = 100;
 /// Maximum lines of context; for more, reading the file is better.
 const MAX_CONTEXT: u64 = 50;
+
+const FILE: FileArgument = FileArgument::new("path", FileUse::Search);
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    read_only: true,
+    file: Some(FILE),
+    ..BuiltIn::new("grep", "Grep", "pattern", |workspace| {
+        Arc::new(GrepTool::new(workspace))
+    })
+};
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
@@ -74,7 +85,7 @@ struct Arguments {
 }
 
 impl GrepTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 }
@@ -133,7 +144,7 @@ impl Plan {
                 "{error}\nEscape special characters, or set literal"
             ))
         })?;
-        let root = Root::find(workspace, call_id, "grep", arguments.path.as_deref())?;
+        let root = Root::find(workspace, call_id, FILE, arguments.path.as_deref())?;
         let glob = arguments.glob.filter(|glob| !glob.is_empty());
         let overrides = match &glob {
             Some(glob) if !root.is_file => Some(overrides(&root, glob)?),

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 
 use super::listing::Listing;
 use super::walk::Root;
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{LsDetails, to_value};
 use crate::call::spellings;
-use crate::files::target::reason;
+use crate::files::target::{FileArgument, FileUse, reason};
 use crate::workspace::Workspace;
 use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use osier_base::text::single_line;
@@ -22,6 +23,16 @@ use osier_llm::ToolSpec;
 
 /// Default number of names.
 const DEFAULT_LIMIT: u64 = 500;
+
+const FILE: FileArgument = FileArgument::new("path", FileUse::List);
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    read_only: true,
+    file: Some(FILE),
+    ..BuiltIn::new("ls", "Ls", "path", |workspace| {
+        Arc::new(LsTool::new(workspace))
+    })
+};
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
@@ -51,7 +62,7 @@ struct Arguments {
 }
 
 impl LsTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 }
@@ -81,7 +92,7 @@ fn list(
     arguments: &Arguments,
     cx: &ToolContext,
 ) -> Result<ToolOutput, Refusal> {
-    let root = Root::find(workspace, &cx.call_id, "ls", arguments.path.as_deref())?;
+    let root = Root::find(workspace, &cx.call_id, FILE, arguments.path.as_deref())?;
     let shown = workspace.display(root.named());
     if root.is_file {
         return Err(Refusal::Failed(format!(

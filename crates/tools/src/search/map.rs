@@ -12,11 +12,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::walk::Root;
-use crate::built_in::{BuiltIn, file};
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{MapDetails, to_value};
 use crate::call::spellings;
-use crate::files::target::{FileTarget, FileUse};
+use crate::files::target::{FileArgument, FileTarget, FileUse};
 use crate::workspace::Workspace;
 
 /// The name of the tool.
@@ -30,18 +30,15 @@ const FOCUS: usize = 32;
 /// A project with fewer source files needs no map.
 const SOURCES: usize = 30;
 
-pub(crate) const TOOLS: [BuiltIn; 1] = [BuiltIn {
-    name: NAME,
-    label: "Map",
+const FILE: FileArgument = FileArgument::new("path", FileUse::Search);
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
     read_only: true,
-    reads_web: false,
-    asks_user: false,
-    main_argument: "path",
-    file: Some(file("path", FileUse::Search)),
-    files: None,
-    replaces: &[],
-    make: |workspace| Arc::new(MapTool::new(workspace)),
-}];
+    file: Some(FILE),
+    ..BuiltIn::new(NAME, "Map", "path", |workspace| {
+        Arc::new(MapTool::new(workspace))
+    })
+};
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     freeform: None,
@@ -72,34 +69,8 @@ struct Arguments {
     tokens: Option<u64>,
 }
 
-/// The maps of a workspace. Nothing is read before one is used.
-#[derive(Debug, Default)]
-pub(crate) struct Maps {
-    /// Where the indexes are stored.
-    folder: Option<PathBuf>,
-    /// The map of the working directory.
-    own: OnceLock<Arc<ProjectMap>>,
-    /// Paths in messages of the user, the most recent first.
-    mentioned: Mutex<Vec<String>>,
-}
-
-impl Maps {
-    pub(crate) fn stored_in(folder: PathBuf) -> Self {
-        Self {
-            folder: Some(folder),
-            ..Self::default()
-        }
-    }
-
-    fn mentioned(&self) -> MutexGuard<'_, Vec<String>> {
-        self.mentioned
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl MapTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 }
@@ -130,7 +101,7 @@ fn answer(
     arguments: &Arguments,
 ) -> Result<ToolOutput, Refusal> {
     let given = arguments.path.as_deref();
-    let root = Root::find(workspace, call_id, NAME, given)?;
+    let root = Root::find(workspace, call_id, FILE, given)?;
     let query = arguments.query.clone().unwrap_or_default();
     let tokens = arguments.tokens.unwrap_or(TOKENS);
     let outline = workspace.outline_at(&root.path, root.is_file, &query, tokens);
@@ -156,7 +127,7 @@ impl Workspace {
     /// The tool for maps, if the working directory has enough source files. Blocks.
     pub fn map_tool(self: &Arc<Self>) -> Option<Arc<dyn Tool>> {
         let is_large = osier_map::has_sources(&self.map_root().host, SOURCES);
-        is_large.then(|| (TOOLS[0].make)(Arc::clone(self)))
+        is_large.then(|| (ROW.make)(Arc::clone(self)))
     }
 
     /// Notes what a message of the user mentions: its files come first in maps.
@@ -194,14 +165,7 @@ impl Workspace {
 
     /// The working directory as searches find it.
     fn map_root(&self) -> FileTarget {
-        let root = self.file_target(NAME, &json!({}));
-        root.unwrap_or_else(|| FileTarget {
-            named: self.cwd().to_owned(),
-            real: self.cwd().to_owned(),
-            names: Vec::new(),
-            host: self.cwd().to_owned(),
-            purpose: FileUse::Search,
-        })
+        self.resolve(&FILE.named("."))
     }
 
     fn map_of(&self, folder: &Path, own: &Path) -> Arc<ProjectMap> {

@@ -11,8 +11,7 @@ use ignore::overrides::Override;
 use ignore::{DirEntry, WalkBuilder};
 
 use crate::call::arguments::Refusal;
-use crate::files::target::FileTarget;
-use crate::read::tool::{is_missing, suggestion};
+use crate::files::target::{FileArgument, FileTarget, is_missing};
 use crate::workspace::Workspace;
 
 /// The start of a search.
@@ -25,18 +24,18 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// The start of the call of `tool`: the path `given`, or the working directory when it is not set.
+    /// The start of a call: the path `given` in `argument`, or the working directory when it is not set.
     pub(crate) fn find(
         workspace: &Workspace,
         call_id: &str,
-        tool: &str,
+        argument: FileArgument,
         given: Option<&str>,
     ) -> Result<Self, Refusal> {
-        let target = workspace.approved_target(call_id, tool, given)?;
+        let target = workspace.approved_target(call_id, argument, given)?;
         let name = workspace.display(&target.named);
         let metadata = fs::symlink_metadata(&target.host).map_err(|error| {
             Refusal::Failed(if is_missing(&error) {
-                let suggestion = suggestion(workspace, &target.named);
+                let suggestion = workspace.suggestion(&target.named);
                 format!("`{name}` does not exist{suggestion}")
             } else {
                 format!("cannot read `{name}`: {error}")

@@ -9,16 +9,16 @@ use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
 use super::prompt_detection::asks_for_input;
+use super::terminal_tool;
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{BashDetails, JobListDetails, to_value};
 use crate::call::spellings;
 use crate::call::spellings::values;
 use crate::commands::jobs::Job;
-use crate::commands::run::{
-    ShellEnd, ShellOutcome, ShellRequest, describe, run_outside, run_shell,
-};
+use crate::commands::outcome::{ShellEnd, ShellOutcome, ShellRequest, describe};
+use crate::commands::run::{run_outside, run_shell};
 use crate::edit::patch;
-use crate::terminal;
 use crate::workspace::Workspace;
 use osier_agent::{Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::clock::human_duration;
@@ -29,6 +29,10 @@ use osier_llm::{ContentBlock, ToolSpec};
 const MAX_TIMEOUT: f64 = 7.0 * 24.0 * 3600.0;
 /// Bytes of a command that the job list shows.
 const LISTED_COMMAND: usize = 200;
+
+pub(crate) const ROW: BuiltIn = BuiltIn::new("bash", "Bash", "command", |workspace| {
+    Arc::new(BashTool::new(workspace))
+});
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
@@ -81,7 +85,7 @@ enum Action {
 }
 
 impl BashTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 
@@ -105,7 +109,7 @@ impl BashTool {
             return Err(Refusal::Invalid(problem));
         }
         if arguments.terminal == Some(true) {
-            return terminal::started(&self.workspace, &command, &cx.cancel).await;
+            return terminal_tool::started(&self.workspace, &command, &cx.cancel).await;
         }
         if arguments.background == Some(true) {
             self.workspace
@@ -122,7 +126,13 @@ impl BashTool {
             movable: true,
         };
         let before = self.workspace.unchanged_files().await;
-        let outcome = run_shell(&self.workspace, &request, &cx.cancel, cx.updates.clone()).await;
+        let outcome = run_shell(
+            &self.workspace.commands,
+            &request,
+            &cx.cancel,
+            cx.updates.clone(),
+        )
+        .await;
         let outcome = outcome.map_err(|error| self.not_started(&error))?;
         if outcome.details.sandbox_denied
             && self
@@ -131,7 +141,8 @@ impl BashTool {
                 .may_leave(&request.command, &cx.cancel)
                 .await
         {
-            let again = run_outside(&self.workspace, &request, &cx.cancel, cx.updates).await;
+            let again =
+                run_outside(&self.workspace.commands, &request, &cx.cancel, cx.updates).await;
             let outcome = again.map_err(|error| self.not_started(&error))?;
             self.workspace.command_ended(&outcome, before).await;
             return Ok(to_output(outcome));
@@ -141,7 +152,7 @@ impl BashTool {
     }
 
     fn start(&self, command: &str) -> Result<ToolOutput, Refusal> {
-        let job = self.workspace.jobs.start(&self.workspace, command);
+        let job = self.workspace.commands.start_job(command);
         let job = job.map_err(|error| match error.kind() {
             std::io::ErrorKind::QuotaExceeded => {
                 Refusal::Failed("too many jobs are running; kill one first".to_owned())
@@ -160,11 +171,11 @@ impl BashTool {
         timeout: Option<Duration>,
         cx: &ToolContext,
     ) -> Result<ToolOutput, Refusal> {
-        let jobs = self.workspace.jobs.all();
+        let jobs = self.workspace.commands.jobs.all();
         if action == Action::List {
             return Ok(list(&jobs));
         }
-        let job = id.and_then(|id| self.workspace.jobs.find(id));
+        let job = id.and_then(|id| self.workspace.commands.jobs.find(id));
         let Some(job) = job else {
             let known: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
             let known = if known.is_empty() {
@@ -207,7 +218,7 @@ impl Tool for BashTool {
     }
 
     fn adapt(&self, arguments: &mut Map<String, Value>) -> Vec<String> {
-        adapt::bash(arguments, self.workspace.cwd())
+        values::bash(arguments, self.workspace.cwd())
     }
 
     fn redirect(

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::commands::run::{ShellEnd, ShellOutcome};
+use crate::commands::outcome::{ShellEnd, ShellOutcome};
 use crate::files::ledger::state_of;
+use crate::files::target::{FileUse, NamedFile};
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -42,26 +43,15 @@ impl Workspace {
         let _ = osier_base::task::spawn_blocking(work).await;
     }
 
-    /// Records what hooks changed in the files of a call that has written them, for example a formatter.
-    pub fn record_hooks(&self, call_id: &str, tool: &str, arguments: &Value) {
-        let targets = self.approved_files(call_id, tool, arguments).into_iter();
-        let written = targets.filter(|target| target.purpose.writes());
-        let written: Vec<PathBuf> = written.map(|target| target.host).collect();
-        if !written.is_empty() {
-            self.ledger.record_command(written, &[]);
-        }
-    }
-
     fn record_known(&self, path: &Path) {
-        let arguments = serde_json::json!({"file_path": path});
-        let target = self.file_target("read", &arguments);
-        let Some((target, stamp, text)) = target.and_then(|target| {
-            let (stamp, text) = state_of(&target.host)?;
-            Some((target, stamp, text))
-        }) else {
-            return;
-        };
-        self.ledger.record(&target, stamp, text.as_deref());
+        let target = self.resolve(&NamedFile {
+            path: path.display().to_string(),
+            purpose: FileUse::Read,
+            exists: true,
+        });
+        if let Some((stamp, text)) = state_of(&target.host) {
+            self.ledger.record(&target, stamp, text.as_deref());
+        }
     }
 }
 

@@ -1,5 +1,11 @@
-//! The tool `bash`.
+//! The tools that run commands: `bash`, and `terminal` for programs that are typed into.
 
 pub(crate) mod bash;
-pub(crate) mod command_files;
-pub(crate) mod prompt_detection;
+mod command_files;
+mod prompt_detection;
+pub(crate) mod terminal_tool;
+pub(crate) mod terminals;
+mod watcher;
+
+#[cfg(test)]
+mod terminal_tests;

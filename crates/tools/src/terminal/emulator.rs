@@ -76,7 +76,7 @@ impl vt100::Callbacks for Side {
 
 /// New rows of a terminal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NewRows {
+pub(crate) struct NewRows {
     /// Rows before them that are no longer there.
     pub lost: u64,
     /// Lines, however many rows they have.
@@ -363,7 +363,7 @@ fn hue(colour: vt100::Color) -> Option<Hue> {
 }
 
 /// `rows` for a model, at most the last `bytes`: of a longer last line its end.
-pub(super) fn to_text(lost: u64, rows: &[String], bytes: usize) -> String {
+pub(crate) fn to_text(lost: u64, rows: &[String], bytes: usize) -> String {
     let mut start = rows.len();
     let mut size = 0;
     while start > 0 && size + rows[start - 1].len() < bytes {

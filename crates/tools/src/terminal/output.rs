@@ -24,7 +24,7 @@ const SEARCHED_BYTES: usize = 4096;
 
 /// A search for the first line that matches.
 #[derive(Debug)]
-pub(super) struct Search {
+pub(crate) struct Search {
     regex: Regex,
     state: Mutex<SearchState>,
 }

@@ -14,11 +14,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::change::{TerminalChange, TerminalObserver};
 use super::emulator::{NewRows, limited};
 use super::keys;
 use super::output::{PENDING, Search, TerminalOutput};
 use super::typed::{Line, Typed};
-use super::{TerminalChange, TerminalObserver};
 
 /// Keys that wait for a program that does not read.
 const TYPED: usize = 256;
@@ -44,10 +44,10 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
 /// A program on a terminal. Dropping the last handle ends it.
 pub(crate) struct TerminalSession {
-    pub(super) id: String,
-    pub(super) command: String,
+    pub(crate) id: String,
+    pub(crate) command: String,
     /// Whether the sandbox denied all writes when it started.
-    pub(super) is_read_only: bool,
+    pub(crate) is_read_only: bool,
     started_at: i64,
     pty: Arc<Pty>,
     output: Arc<Mutex<TerminalOutput>>,
@@ -78,7 +78,7 @@ impl fmt::Debug for TerminalSession {
 
 /// The state that the task publishes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// The time of the last output.
     pub last_output: Instant,
     /// How the program ended.
@@ -86,7 +86,7 @@ pub(super) struct Progress {
 }
 
 impl TerminalSession {
-    pub(super) fn new(
+    pub(crate) fn new(
         id: String,
         command: &str,
         child: TerminalChild,
@@ -153,19 +153,19 @@ impl TerminalSession {
         lock(&self.output)
     }
 
-    pub(super) fn ended(&self) -> Option<Exit> {
+    pub(crate) fn ended(&self) -> Option<Exit> {
         self.progress.borrow().ended
     }
 
-    pub(super) fn progress(&self) -> watch::Receiver<Progress> {
+    pub(crate) fn progress(&self) -> watch::Receiver<Progress> {
         self.progress.clone()
     }
 
-    pub(super) fn is_hidden(&self) -> bool {
+    pub(crate) fn is_hidden(&self) -> bool {
         self.ended().is_none() && self.pty.is_hidden()
     }
 
-    pub(super) fn info(&self) -> TerminalInfo {
+    pub(crate) fn info(&self) -> TerminalInfo {
         let ended = self.ended();
         let size = self.size();
         TerminalInfo {
@@ -181,21 +181,21 @@ impl TerminalSession {
         }
     }
 
-    pub(super) fn size(&self) -> PtySize {
+    pub(crate) fn size(&self) -> PtySize {
         self.output().size()
     }
 
-    pub(super) fn screen(&self) -> TerminalScreen {
+    pub(crate) fn screen(&self) -> TerminalScreen {
         self.output().screen()
     }
 
     /// The rows of the screen, for the model.
-    pub(super) fn rows(&self) -> Vec<String> {
+    pub(crate) fn rows(&self) -> Vec<String> {
         self.output().rows()
     }
 
     /// The rows that the model has not read, at most the last `most`; with `take` they are read now.
-    pub(super) fn new_rows(&self, most: usize, take: bool) -> NewRows {
+    pub(crate) fn new_rows(&self, most: usize, take: bool) -> NewRows {
         let mut given = lock(&self.given);
         let new = self.output().new_rows(*given, most);
         if take {
@@ -205,26 +205,26 @@ impl TerminalSession {
     }
 
     /// The rows from number `from` on.
-    pub(super) fn rows_from(&self, from: u64, most: usize) -> NewRows {
+    pub(crate) fn rows_from(&self, from: u64, most: usize) -> NewRows {
         self.output().new_rows(from, most)
     }
 
-    pub(super) fn is_full_screen(&self) -> bool {
+    pub(crate) fn is_full_screen(&self) -> bool {
         self.output().emulator().is_full_screen()
     }
 
     /// Searches every line from now on.
-    pub(super) fn search(&self, regex: Regex) -> Arc<Search> {
+    pub(crate) fn search(&self, regex: Regex) -> Arc<Search> {
         self.output().search(regex)
     }
 
     /// The line that `search` has found.
-    pub(super) fn found(&self, search: &Search) -> Option<String> {
+    pub(crate) fn found(&self, search: &Search) -> Option<String> {
         self.output().emulator();
         search.found()
     }
 
-    pub(super) fn resize(&self, size: PtySize) -> io::Result<()> {
+    pub(crate) fn resize(&self, size: PtySize) -> io::Result<()> {
         let size = limited(size);
         self.output().emulator().resize(size);
         self.pty.resize(size)?;
@@ -239,19 +239,19 @@ impl TerminalSession {
     }
 
     /// What the input of the model would mean, if a shell reads it; `None` if another program does.
-    pub(super) fn meaning(&self, text: &str, keys: &[String]) -> Option<Typed> {
+    pub(crate) fn meaning(&self, text: &str, keys: &[String]) -> Option<Typed> {
         let later = text.trim_end_matches(['\n', '\r']).contains(['\n', '\r']);
         let is_shell = self.pty.is_shell(false) || (later && self.pty.is_shell(true));
         is_shell.then(|| lock(&self.line).clone().add(text, keys))
     }
 
     /// Whether a shell reads what is typed.
-    pub(super) fn is_shell(&self) -> bool {
+    pub(crate) fn is_shell(&self) -> bool {
         self.pty.is_shell(false)
     }
 
     /// Types what the model writes. Fails for an unknown key.
-    pub(super) async fn type_input(&self, text: &str, keys: &[String]) -> Result<(), String> {
+    pub(crate) async fn type_input(&self, text: &str, keys: &[String]) -> Result<(), String> {
         let application = self.output().emulator().has_application_cursor();
         let mut bytes = text.replace("\r\n", "\r").replace('\n', "\r").into_bytes();
         for key in keys {
@@ -267,7 +267,7 @@ impl TerminalSession {
     }
 
     /// Types what the user pressed. It is recorded nowhere.
-    pub(super) fn type_unseen(&self, bytes: &[u8], is_paste: bool) -> Result<(), String> {
+    pub(crate) fn type_unseen(&self, bytes: &[u8], is_paste: bool) -> Result<(), String> {
         lock(&self.line).add_unseen(bytes);
         if self.is_hidden() {
             self.output().secrets.add(bytes);
@@ -301,7 +301,7 @@ impl TerminalSession {
     }
 
     /// Ends the program and waits until it is gone.
-    pub(super) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.cancel.cancel();
         let mut progress = self.progress();
         // An error means that the task is gone.

@@ -111,7 +111,7 @@ pub(crate) static READ: Spellings = Spellings {
         ),
     ],
     without_effect: DESCRIPTIONS,
-    adapt: adapt::read,
+    adapt: values::read,
     ..Spellings::NONE
 };
 
@@ -353,7 +353,7 @@ pub(crate) static GREP: Spellings = Spellings {
         "-n",
         "line_numbers",
     ],
-    adapt: adapt::grep,
+    adapt: values::grep,
     ..Spellings::NONE
 };
 
@@ -442,7 +442,7 @@ pub(crate) static ASK_USER: Spellings = Spellings {
         ("questions.multi_select", &["multiple", "allow_multiple"]),
     ],
     without_effect: DESCRIPTIONS,
-    adapt: adapt::ask_user,
+    adapt: values::ask_user,
     ..Spellings::NONE
 };
 

@@ -16,8 +16,7 @@ use crate::edit::stale::merge;
 use crate::edit::write::{self, changed_on_disk, explain, other_names};
 use crate::files::diff::{FileDiff, combined, deletion, unified};
 use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
-use crate::files::target::{FileTarget, reason};
-use crate::read::tool::suggestion;
+use crate::files::target::{FileTarget, is_missing, reason};
 use crate::workspace::Workspace;
 use osier_base::atomic_file::{Name, Replaced};
 use osier_base::text::counted;
@@ -524,10 +523,10 @@ fn apply(workspace: &Workspace, original: &Original, hunks: &[Hunk]) -> Result<P
 
 fn missing(workspace: &Workspace, target: &FileTarget, error: &io::Error) -> String {
     let name = workspace.display(&target.named);
-    if crate::read::tool::is_missing(error) {
+    if is_missing(error) {
         return format!(
             "`{name}` does not exist{}",
-            suggestion(workspace, &target.named)
+            workspace.suggestion(&target.named)
         );
     }
     format!("cannot read `{name}`: {}", reason(error))

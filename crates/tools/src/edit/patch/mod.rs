@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use self::change::Changes;
 use self::parse::{Action, Patch};
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::to_value;
 use crate::call::spellings;
@@ -35,6 +36,14 @@ pub(crate) const NAME: &str = "apply_patch";
 const INPUT: &str = "input";
 /// The tools that do the same with one file.
 pub(crate) const REPLACES: &[&str] = &["write", "edit"];
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    files: Some(named_files),
+    replaces: REPLACES,
+    ..BuiltIn::new(NAME, "Patch", INPUT, |workspace| {
+        Arc::new(PatchTool::new(workspace))
+    })
+};
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
@@ -64,7 +73,7 @@ struct Arguments {
 }
 
 impl PatchTool {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
+    fn new(workspace: Arc<Workspace>) -> Self {
         Self { workspace }
     }
 }
@@ -94,7 +103,10 @@ impl Tool for PatchTool {
     fn check(&self, arguments: &Value) -> Result<(), String> {
         let input = arguments.get(INPUT).and_then(Value::as_str);
         let patch = Patch::parse(input.unwrap_or_default()).map_err(|error| error.to_string())?;
-        let targets = self.workspace.file_targets(NAME, arguments);
+        let targets = named_files(arguments)
+            .iter()
+            .map(|named| self.workspace.resolve(named))
+            .collect::<Vec<_>>();
         paths::check(&self.workspace, &patch, &targets)
     }
 

@@ -7,10 +7,9 @@ use osier_base::text::{head_bytes, single_line};
 use regex::Regex;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::output::Search;
-use super::{TerminalChange, TerminalObserver, TerminalSession};
 use crate::commands::jobs::Job;
-use crate::commands::run::describe;
+use crate::commands::outcome::describe;
+use crate::terminal::{Search, TerminalChange, TerminalObserver, TerminalSession};
 use crate::workspace::Workspace;
 
 /// Watchers of a session.
@@ -36,7 +35,7 @@ impl Workspace {
             return Err("too many watchers are active".to_owned());
         }
         let watcher = Watcher { regex, observer };
-        let task = if let Some(job) = self.jobs.find(id) {
+        let task = if let Some(job) = self.commands.jobs.find(id) {
             osier_base::task::spawn(watcher.watch_job(job))
         } else {
             let terminal = self.known_terminal(id)?;

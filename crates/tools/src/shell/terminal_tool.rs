@@ -1,5 +1,6 @@
 //! `terminal`: types into a terminal session, waits, reads it, and watches it or a background job.
 
+use std::io;
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 
@@ -13,13 +14,26 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::emulator::to_text;
-use super::{FIRST_SCREEN, TERMINAL, TerminalSession, Typed, not_started};
+use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{TerminalDetails, to_value};
-use crate::commands::run::describe;
+use crate::commands::outcome::describe;
+use crate::terminal::{TerminalSession, Typed, to_text};
 use crate::workspace::Workspace;
 
+/// The tool for terminals that run.
+pub const TERMINAL: &str = "terminal";
+
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    name: TERMINAL,
+    label: "Terminal",
+    main_argument: "text",
+    make: |workspace| Arc::new(TerminalTool::new(&workspace)),
+    ..BuiltIn::EMPTY
+};
+
+/// How long the first screen of a new terminal may take.
+const FIRST_SCREEN: Duration = Duration::from_secs(3);
 /// Silence after which a program most likely waits for input.
 const QUIET: Duration = Duration::from_millis(300);
 /// How long a call waits, in seconds.
@@ -132,7 +146,7 @@ fn compile(pattern: &str) -> Result<Regex, Refusal> {
 }
 
 impl TerminalTool {
-    pub(super) fn new(workspace: &Arc<Workspace>) -> Self {
+    pub(crate) fn new(workspace: &Arc<Workspace>) -> Self {
         Self(Arc::downgrade(workspace))
     }
 
@@ -234,13 +248,22 @@ pub(crate) async fn started(
     }
     let prepared = workspace.confinement().prepare().await;
     prepared.map_err(|error| Refusal::Failed(error.to_string()))?;
-    let terminal = workspace.terminals.start(workspace, command);
+    let terminal = workspace
+        .terminals
+        .start(&workspace.commands.shell, command);
     let terminal = terminal.map_err(|error| Refusal::Failed(not_started(&error)))?;
     let mark = Mark::of(&terminal);
     wait_for(&terminal, &Wait::FirstScreen, &mark, FIRST_SCREEN, cancel).await;
     let id = &terminal.id;
     let note = format!("type, read or close it with the tool `terminal`, id `{id}`");
     Ok(output(&terminal, false, Some(&note)))
+}
+
+pub(super) fn not_started(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::QuotaExceeded => "too many terminals are open; close one first".to_owned(),
+        _ => format!("cannot start the terminal: {error}"),
+    }
 }
 
 /// The output before a call.

@@ -1,27 +1,13 @@
-//! Files and commands in an editor: texts are read and written through its buffers, and commands run in its
-//! terminals. A command's output is read when it has ended.
+//! Files in an editor: texts are read and written through its buffers.
 
 use std::fs::Metadata;
-use std::io;
-use std::time::Duration;
 
+use osier_base::without_links;
 use tokio::runtime::Handle;
-use tokio::time::{Instant, timeout};
-use tokio_util::sync::CancellationToken;
 
-use super::run::{Recorder, ShellEnd, ShellOutcome, ShellRequest, ended, stopped};
-use crate::files::editor::Terminal;
+use super::Workspace;
 use crate::files::ledger::MAX_HASHED;
 use crate::files::target::FileTarget;
-use crate::workspace::Workspace;
-use osier_agent::{ToolUpdate, UpdateSink};
-use osier_base::process::{Exit, Invocation, UNATTENDED};
-use osier_base::without_links;
-
-/// Bytes of output that the terminal stores.
-const STORED: usize = 1024 * 1024;
-/// Time that a killed command has to end.
-const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Workspace {
     /// The text of the file at `path` in the editor; `None` where the disk is used. Blocks.
@@ -61,60 +47,6 @@ impl Workspace {
             format!("the editor did not write the file: {error}; nothing was changed")
         }))
     }
-
-    /// A terminal that runs the command; `None` where commands are child processes.
-    pub(crate) async fn terminal(&self, invocation: &Invocation) -> Option<Box<dyn Terminal>> {
-        let editor = self.editor().filter(|editor| editor.has_terminals())?;
-        let mut invocation = invocation.clone();
-        let quiet = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
-        invocation.env.splice(0..0, quiet);
-        // A command that the editor cannot start is started by osier.
-        editor.open(&invocation, STORED).await.ok()
-    }
-}
-
-/// Waits for the command in `terminal`.
-pub(crate) async fn follow(
-    terminal: &dyn Terminal,
-    workspace: &Workspace,
-    request: &ShellRequest,
-    cancel: &CancellationToken,
-    updates: &UpdateSink,
-) -> io::Result<ShellOutcome> {
-    let started = Instant::now();
-    updates.send(ToolUpdate::Terminal {
-        id: terminal.id().to_owned(),
-    });
-    let (end, exit) = tokio::select! {
-        biased;
-        exit = terminal.exited() => (ShellEnd::Exited, exit),
-        end = stopped(request, cancel, None) => {
-            terminal.kill().await;
-            let exit = timeout(KILL_TIMEOUT, terminal.exited()).await;
-            // A terminal of the editor cannot become a job.
-            let end = match end {
-                ShellEnd::MovedToBackground(limit) => {
-                    limit.map_or(ShellEnd::Aborted, ShellEnd::TimedOut)
-                }
-                end => end,
-            };
-            (end, exit.unwrap_or_else(|_| Ok(Exit::default())))
-        }
-    };
-    let output = terminal.output().await;
-    terminal.release().await;
-    let exit = exit.map_err(io::Error::other)?;
-    let (output, cut) = output.map_err(io::Error::other)?;
-    // The terminal already showed the output.
-    let mut recorder = Recorder::new(workspace, UpdateSink::discard());
-    if cut {
-        recorder
-            .push(b"[the terminal no longer has the earlier output]\n")
-            .await;
-    }
-    recorder.push(output.as_bytes()).await;
-    recorder.end().await;
-    Ok(ended(recorder, &request.command, end, exit, started.elapsed()).await)
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
+//! Tests of terminals that the model starts.
+
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::*;
+use super::terminals::*;
+use crate::terminal::*;
 use crate::testing::{Bench, text};
 
 fn bench() -> Bench {

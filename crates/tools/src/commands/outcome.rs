@@ -1,0 +1,80 @@
+//! What a command is asked to do, and what became of it.
+
+use std::time::Duration;
+
+use osier_agent::ShellRun;
+use osier_base::process::{Exit, signal_name};
+
+use crate::call::details::BashDetails;
+
+/// What to run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShellRequest {
+    pub command: String,
+    pub timeout: Option<Duration>,
+    /// When the command becomes a background job, if it has no timeout.
+    pub background_after: Option<Duration>,
+    /// Whether the user can move it to the background.
+    pub movable: bool,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShellEnd {
+    Exited,
+    Aborted,
+    TimedOut(Duration),
+    /// It continues as a background job, after this time or because the user moved it.
+    MovedToBackground(Option<Duration>),
+}
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellOutcome {
+    /// The output for a model: sanitized, with the middle of long output omitted.
+    pub output: String,
+    pub end: ShellEnd,
+    pub exit: Exit,
+    pub details: BashDetails,
+}
+
+impl ShellOutcome {
+    /// Converts it to the message that stores a command of the user.
+    pub fn into_shell_run(self, exclude_from_context: bool, timestamp: i64) -> ShellRun {
+        ShellRun {
+            command: self.details.command,
+            output: self.output,
+            exit_code: self.details.exit_code,
+            cancelled: self.end == ShellEnd::Aborted,
+            truncated: self.details.truncated,
+            full_output_path: self.details.full_output_path,
+            exclude_from_context,
+            duration_ms: self.details.duration,
+            timestamp,
+        }
+    }
+}
+
+/// The details of a command that ended with `exit`, or is still running.
+pub(crate) fn details(command: &str, exit: Option<Exit>, duration: Duration) -> BashDetails {
+    BashDetails {
+        command: command.to_owned(),
+        exit_code: exit.and_then(|exit| exit.code),
+        signal: exit.and_then(|exit| exit.signal).map(signal_name),
+        duration: duration.as_millis() as u64,
+        ..BashDetails::default()
+    }
+}
+
+/// How a command ended, for a model: `exit code 137 (SIGKILL)`.
+pub(crate) fn describe(exit: Exit) -> String {
+    let code = exit.shell_code();
+    match exit.signal {
+        Some(signal) => format!("ended by {}, exit code {code}", signal_name(signal)),
+        // A shell adds 128 to the signal that ended a child.
+        None if (129..160).contains(&code) => {
+            format!("exit code {code} ({})", signal_name(code - 128))
+        }
+        None => format!("exit code {code}"),
+    }
+}
