@@ -257,7 +257,7 @@ impl Change {
         moved_to: Option<FileTarget>,
         hunks: &[Hunk],
     ) -> Result<Self, String> {
-        let original = edit_file::load(workspace, target).map_err(|error| error.to_string())?;
+        let original = file::load(workspace, target).map_err(|error| error.to_string())?;
         let mut new_name = name.to_owned();
         if let Some(moved_to) = &moved_to {
             check_no_link(name, &original.target)?;
@@ -417,7 +417,7 @@ impl Update {
         let original = &self.original;
         let mut note = String::new();
         if self.applied.text != original.text {
-            let replaced = edit_file::store(workspace, original, &self.applied.text);
+            let replaced = file::store(workspace, original, &self.applied.text);
             let replaced = replaced.map_err(|error| error.to_string())?;
             done.push(Done::Replaced {
                 target: original.target.clone(),
@@ -465,7 +465,7 @@ impl Update {
             Some((known, changes)) => {
                 let changes = other_changes(changes);
                 let known = if changes.is_complete { text } else { known };
-                edit_file::record(workspace, original, known, !changes.is_complete);
+                file::record(workspace, original, known, !changes.is_complete);
                 changes.text
             }
             // What the model does not know, it still does not know.
@@ -473,7 +473,7 @@ impl Update {
                 String::new()
             }
             None => {
-                edit_file::record(workspace, original, text, false);
+                file::record(workspace, original, text, false);
                 String::new()
             }
         }

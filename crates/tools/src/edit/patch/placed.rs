@@ -42,7 +42,7 @@ pub(crate) fn placed(
         return Err("the files of the call are not known; nothing was changed".to_owned());
     }
     let changes = files.iter().zip(targets).map(|(file, target)| {
-        let original = edit_file::load(workspace, target).map_err(|error| error.to_string())?;
+        let original = file::load(workspace, target).map_err(|error| error.to_string())?;
         let name = original.name.clone();
         if original.freshness == Freshness::OtherFile {
             return Err(changed_on_disk(&name));
