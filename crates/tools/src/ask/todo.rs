@@ -1,6 +1,6 @@
 //! `todo`: the agent's to-do list, sent completely with every call.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;

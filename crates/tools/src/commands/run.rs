@@ -161,6 +161,8 @@ fn moved(job: &Job, end: ShellEnd) -> ShellOutcome {
 
 #[cfg(test)]
 mod tests {
+    use osier_agent::ShellRun;
+
     use super::*;
     use crate::testing::Bench;
 

@@ -1,8 +1,8 @@
 //! `map`: outlines the project in a budget of tokens. The files that others use and that the conversation is about come
 //! first, with their most used symbols.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
 use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput};

@@ -6,8 +6,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::commands::outcome::{ShellEnd, ShellOutcome};
 use crate::files::ledger::state_of;
 use crate::files::target::{FileUse, NamedFile};

@@ -1,10 +1,12 @@
 //! Tests of terminals that the model starts.
 
-use serde_json::json;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::terminals::*;
-use crate::terminal::*;
+use super::terminal_tool::TERMINAL;
+use crate::terminal::{TerminalChange, Typed};
 use crate::testing::{Bench, text};
 
 fn bench() -> Bench {

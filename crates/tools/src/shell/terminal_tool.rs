@@ -24,13 +24,9 @@ use crate::workspace::Workspace;
 /// The tool for terminals that run.
 pub const TERMINAL: &str = "terminal";
 
-pub(crate) const ROW: BuiltIn = BuiltIn {
-    name: TERMINAL,
-    label: "Terminal",
-    main_argument: "text",
-    make: |workspace| Arc::new(TerminalTool::new(&workspace)),
-    ..BuiltIn::EMPTY
-};
+pub(crate) const ROW: BuiltIn = BuiltIn::new(TERMINAL, "Terminal", "text", |workspace| {
+    Arc::new(TerminalTool::new(&workspace))
+});
 
 /// How long the first screen of a new terminal may take.
 const FIRST_SCREEN: Duration = Duration::from_secs(3);

@@ -1,6 +1,5 @@
 //! The terminals of a workspace, for tools and for the user.
 
-use std::io;
 use std::sync::Arc;
 
 use osier_agent::ToolSet;

@@ -51,16 +51,17 @@ impl Workspace {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::path::{Path, PathBuf};
     use std::sync::{Arc, Mutex};
+    use std::{fs, io};
 
     use futures_util::FutureExt as _;
     use futures_util::future::BoxFuture;
     use serde_json::json;
 
-    use super::*;
-    use crate::files::editor::Editor;
+    use osier_base::process::{Exit, Invocation};
+
+    use crate::files::editor::{Editor, Terminal};
     use crate::testing::{Bench, text};
 
     /// An editor with one buffer that differs from the disk, whose commands print themselves.
