@@ -19,6 +19,7 @@ mod auto_review;
 mod budget;
 mod call_repair;
 mod checkpoints;
+mod circles;
 mod cloud_providers;
 mod code_intelligence;
 mod code_servers;
