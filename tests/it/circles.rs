@@ -36,20 +36,38 @@ fn few_files_import_each_other() {
 
 #[test]
 fn circles_are_found() {
-    let modules = |files: &[(&str, &str)]| -> Crate {
-        let files = files.iter();
-        files.map(|(path, code)| (split(path), (*code).to_owned())).collect()
-    };
-    let found = |files| circles(&imports(&modules(files)));
     let circle = vec![split("a"), split("b")];
-    assert_eq!(found(&[("", "mod a;"), ("a", "use super::b::B;"), ("b", "")]), Vec::<Vec<Module>>::new());
-    assert_eq!(found(&[("a", "use crate::b::{B, C};"), ("b", "fn f(a: super::a::A) {}")]), [circle.clone()]);
+    assert_eq!(
+        found(&[("", "mod a;"), ("a", "use super::b::B;"), ("b", "")]),
+        Vec::<Vec<Module>>::new()
+    );
+    assert_eq!(
+        found(&[
+            ("a", "use crate::b::{B, C};"),
+            ("b", "fn f(a: super::a::A) {}")
+        ]),
+        [circle.clone()]
+    );
     // Through the face of the crate.
     let face = ("", "pub use b::B;");
-    assert_eq!(found(&[face, ("a", "use crate::B;"), ("b", "use crate::a;")]), [circle]);
+    assert_eq!(
+        found(&[face, ("a", "use crate::B;"), ("b", "use crate::a;")]),
+        [circle]
+    );
     // A parent and its child.
     let parent = ("a", "mod b;\nuse b::B;\nstruct A;");
-    assert_eq!(found(&[parent, ("a::b", "use super::A;")]), [vec![split("a"), split("a::b")]]);
+    assert_eq!(
+        found(&[parent, ("a::b", "use super::A;")]),
+        [vec![split("a"), split("a::b")]]
+    );
+}
+
+fn found(files: &[(&str, &str)]) -> Vec<Vec<Module>> {
+    let modules = files
+        .iter()
+        .map(|(path, code)| (split(path), (*code).to_owned()));
+    let modules: Crate = modules.collect();
+    circles(&imports(&modules))
 }
 
 /// The production code of each crate by module.
@@ -81,15 +99,26 @@ fn crate_of(path: &Path) -> Option<(String, &Path)> {
 }
 
 fn is_test(file: &Path) -> bool {
-    let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_named = |part: &str| part == "tests" || part == "test" || part.ends_with("_tests") || part.ends_with("_test");
+    let name = file
+        .file_stem()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let is_named = |part: &str| {
+        part == "tests" || part == "test" || part.ends_with("_tests") || part.ends_with("_test")
+    };
     is_named(name) || file.iter().any(|part| part.to_str().is_some_and(is_named))
 }
 
 fn module_of(file: &Path) -> Module {
     let file = file.with_extension("");
-    let mut module: Module = file.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    if matches!(module.last().map(String::as_str), Some("mod" | "lib" | "main")) {
+    let mut module: Module = file
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    if matches!(
+        module.last().map(String::as_str),
+        Some("mod" | "lib" | "main")
+    ) {
         module.pop();
     }
     module
@@ -97,8 +126,13 @@ fn module_of(file: &Path) -> Module {
 
 /// Code without comments and without the tests at the end of the file.
 fn production(code: &str) -> String {
-    let code = code.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
-    let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let code = code
+        .split("\n#[cfg(test)]\nmod ")
+        .next()
+        .unwrap_or_default();
+    let lines = code
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -109,7 +143,8 @@ fn imports(modules: &Crate) -> BTreeMap<&Module, BTreeSet<&Module>> {
     for (module, code) in modules {
         let mut imported = BTreeSet::new();
         for path in paths(code) {
-            let target = absolute(modules, module, &path).and_then(|path| declaring(modules, &faces, &path, 0));
+            let target = absolute(modules, module, &path)
+                .and_then(|path| declaring(modules, &faces, &path, 0));
             imported.extend(target.filter(|target| *target != module));
         }
         found.insert(module, imported);
@@ -119,10 +154,13 @@ fn imports(modules: &Crate) -> BTreeMap<&Module, BTreeSet<&Module>> {
 
 /// The names that each module re-exports, with their paths.
 fn faces(modules: &Crate) -> BTreeMap<&Module, BTreeMap<String, Module>> {
-    static EXPORT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bpub(?:\([^)]*\))?\s+use\s+([^;]+);").unwrap());
+    static EXPORT: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\bpub(?:\([^)]*\))?\s+use\s+([^;]+);").unwrap());
     let mut faces: BTreeMap<&Module, BTreeMap<String, Module>> = BTreeMap::new();
     for (module, code) in modules {
-        let trees = EXPORT.captures_iter(code).flat_map(|export| expand(&export[1], &[]));
+        let trees = EXPORT
+            .captures_iter(code)
+            .flat_map(|export| expand(&export[1], &[]));
         for path in trees.filter_map(|path| absolute(modules, module, &path)) {
             let name = path.last().cloned().unwrap_or_default();
             faces.entry(module).or_default().insert(name, path);
@@ -133,9 +171,13 @@ fn faces(modules: &Crate) -> BTreeMap<&Module, BTreeMap<String, Module>> {
 
 /// The paths that code names: those of private `use` lines, and those within expressions and types.
 fn paths(code: &str) -> Vec<Module> {
-    static USE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(pub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);").unwrap());
-    static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b[a-z_][a-z_0-9]*(?:::\w+)+").unwrap());
-    let private = USE.captures_iter(code).filter(|import| import.get(1).is_none());
+    static USE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(pub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);").unwrap());
+    static PATH: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\b[a-z_][a-z_0-9]*(?:::\w+)+").unwrap());
+    let private = USE
+        .captures_iter(code)
+        .filter(|import| import.get(1).is_none());
     let mut found: Vec<Module> = private.flat_map(|import| expand(&import[2], &[])).collect();
     let rest = USE.replace_all(code, "");
     found.extend(PATH.find_iter(&rest).map(|path| split(path.as_str())));
@@ -187,7 +229,9 @@ fn absolute(modules: &Crate, module: &Module, path: &[String]) -> Option<Module>
         }
         _ => {
             let child = [module, std::slice::from_ref(first)].concat();
-            modules.contains_key(&child).then(|| [module, path].concat())
+            modules
+                .contains_key(&child)
+                .then(|| [module, path].concat())
         }
     }
 }
@@ -199,11 +243,20 @@ fn declaring<'a>(
     path: &[String],
     depth: usize,
 ) -> Option<&'a Module> {
-    let length = (0..=path.len()).rev().find(|length| modules.contains_key(&path[..*length]))?;
+    let length = (0..=path.len())
+        .rev()
+        .find(|length| modules.contains_key(&path[..*length]))?;
     let (module, _) = modules.get_key_value(&path[..length])?;
-    let exported = path.get(length).and_then(|name| faces.get(module)?.get(name));
+    let exported = path
+        .get(length)
+        .and_then(|name| faces.get(module)?.get(name));
     match exported {
-        Some(target) if depth < 8 => declaring(modules, faces, &[target, &path[length + 1..]].concat(), depth + 1),
+        Some(target) if depth < 8 => declaring(
+            modules,
+            faces,
+            &[target, &path[length + 1..]].concat(),
+            depth + 1,
+        ),
         _ => Some(module),
     }
 }
@@ -246,7 +299,11 @@ impl<'a> Search<'a> {
             self.lowest.insert(module, lowest);
         }
         if self.lowest[module] == own {
-            let start = self.open.iter().position(|open| *open == module).unwrap_or_default();
+            let start = self
+                .open
+                .iter()
+                .position(|open| *open == module)
+                .unwrap_or_default();
             let mut circle: Vec<Module> = self.open.drain(start..).cloned().collect();
             circle.sort();
             if circle.len() > 1 {

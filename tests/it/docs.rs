@@ -102,3 +102,77 @@ fn pictures_preserve_spaces() {
         .collect();
     assert_eq!(faults, Vec::<&PathBuf>::new());
 }
+
+const GUIDES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
+
+#[test]
+fn every_crate_is_in_the_table_of_crates() {
+    let guide = read(&root().join("CONTRIBUTING.md"));
+    let (_, table) = guide.split_once("| crate | contents |").unwrap();
+    let rows = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let name = |row: &str| row.split('`').nth(1).map(str::to_owned);
+    let mut listed: Vec<String> = rows.filter_map(name).collect();
+    listed.sort();
+    let crates = fs::read_dir(root().join("crates")).unwrap();
+    let names = crates.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    assert_eq!(listed, names);
+}
+
+/// The words in backticks that are paths of the sources.
+#[test]
+fn every_path_in_the_guides_exists() {
+    const FOLDERS: [&str; 12] = [
+        ".ci/",
+        "assets/",
+        "benches/",
+        "crates/",
+        "docs/",
+        "evals/",
+        "examples/",
+        "fuzz/",
+        "keymaps/",
+        "scripts/",
+        "src/",
+        "tests/",
+    ];
+    let mut checked = 0;
+    let mut missing = Vec::new();
+    for guide in GUIDES {
+        let text = read(&root().join(guide));
+        for word in text.split('`').skip(1).step_by(2) {
+            let is_path = FOLDERS.iter().any(|folder| word.starts_with(folder));
+            let is_pattern = word.contains([' ', '*', '<', '{'])
+                || word.chars().any(|char| char.is_ascii_uppercase());
+            if !is_path || is_pattern {
+                continue;
+            }
+            checked += 1;
+            if !root().join(word).exists() {
+                missing.push(format!("{guide}: {word}"));
+            }
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
+    assert!(checked > 20, "the paths were not found");
+}
+
+/// The first lines of the crate name its tools.
+#[test]
+fn every_tool_is_named_on_the_front_page_of_the_tools() {
+    let page = read(&root().join("crates/tools/src/lib.rs"));
+    let lines: Vec<&str> = page
+        .lines()
+        .map_while(|line| line.strip_prefix("//!"))
+        .collect();
+    let first = lines.join(" ");
+    let names = osier_tools::all().map(|tool| tool.name);
+    let missing: Vec<&str> = names
+        .filter(|name| !first.contains(&format!("`{name}`")))
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
