@@ -48,7 +48,6 @@ pub mod locked_file;
 pub mod locked_json;
 pub mod parts;
 pub mod path;
-pub mod peers;
 pub mod pending_file;
 pub mod percent;
 pub mod private;

@@ -10,9 +10,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use osier_agent::{Attachment, Interceptor as _, Op, Severity, ToolDecision, UpdateSink};
 use osier_base::{ids, path, regular_file, text};
-use osier_context::claude::Expansion;
 use osier_extensions::hooks::Role;
 use osier_llm::ToolCall;
+use osier_peers::commands::Expansion;
 use osier_permissions::Gate;
 use osier_permissions::trust::project_root;
 use osier_tools::{ShellRequest, Workspace, attachment};

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use osier_agent::{Op, Severity};
-use osier_context::claude::{Expansion, Placeholders};
 use osier_context::{ContextSources, PathInstructions, ProjectContext, slash_parts};
 use osier_extensions::plugins::{Loaded, Plugins};
+use osier_peers::PeerFolders;
+use osier_peers::commands::{Expansion, Placeholders};
 use osier_protocol::{AddedCommand, Event};
 
 use crate::emitter::{Callback, Emitter};
@@ -76,7 +77,7 @@ impl ContextState {
         }
         let sources = ContextSources {
             config: setup.folders.config.clone(),
-            peers: setup.folders.peers.clone(),
+            peers: PeerFolders::of(&setup.folders.environment),
             cwd: setup.cwd.clone(),
             extra: setup.context.clone(),
         };

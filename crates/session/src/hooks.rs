@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::emitter::{Callback, Emitter};
 use crate::setup::SessionSetup;
 use crate::trust;
+use osier_peers::PeerFolders;
 
 /// How the open session was started, as hooks receive it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +177,7 @@ fn files(setup: &SessionSetup) -> Vec<HookFile> {
 
 /// The user's settings of Claude Code.
 fn claude_settings(setup: &SessionSetup) -> Option<PathBuf> {
-    let peers = setup.folders.peers.as_ref()?;
+    let peers = PeerFolders::of(&setup.folders.environment)?;
     Some(peers.claude.join("settings.json"))
 }
 

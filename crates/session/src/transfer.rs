@@ -1,5 +1,6 @@
 //! Import and export of sessions, in the background.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,9 +9,10 @@ use crate::known_secrets;
 use crate::setup::SessionSetup;
 use osier_agent::Severity;
 use osier_base::path::resolve;
+use osier_peers::import::{ImportOptions, import as import_session};
 use osier_protocol::{Event, Imported, TransferEvent};
 use osier_store::{Reading, SessionStore};
-use osier_transfer::{ExportOptions, ImportOptions, TransferError};
+use osier_transfer::ExportOptions;
 
 /// Writes a session to `path`, which is relative to `cwd`, and publishes the outcome.
 pub(crate) fn export(
@@ -36,7 +38,7 @@ pub(crate) fn export(
             Ok(Ok(exported)) => emitter.post(Event::Transfer(TransferEvent::SessionExported {
                 exported: Box::new(exported),
             })),
-            Ok(Err(error)) => fail(&error, &emitter),
+            Ok(Err(error)) => fail(&error, error.hint(), &emitter),
             Err(error) => emitter.post_notice(Severity::Error, error.to_string()),
         }
     });
@@ -52,16 +54,14 @@ pub(crate) fn import(
     done: Callback<Imported>,
 ) {
     let (path, emitter) = (resolve(&cwd, path), emitter.clone());
-    osier_base::task::spawn_blocking(move || {
-        match osier_transfer::import(&data, &cwd, &path, options) {
-            Ok(imported) => done.call(imported),
-            Err(error) => fail(&error, &emitter),
-        }
+    osier_base::task::spawn_blocking(move || match import_session(&data, &cwd, &path, options) {
+        Ok(imported) => done.call(imported),
+        Err(error) => fail(&error, error.hint(), &emitter),
     });
 }
 
-fn fail(error: &TransferError, emitter: &Emitter) {
-    let hint = error.hint().map(|hint| format!("; {hint}"));
+fn fail(error: &impl Display, hint: Option<&str>, emitter: &Emitter) {
+    let hint = hint.map(|hint| format!("; {hint}"));
     let text = format!("{error}{}", hint.unwrap_or_default());
     emitter.post_notice(Severity::Error, text);
 }

@@ -18,7 +18,7 @@
 //! assert_eq!(problems.len(), 1);
 //! ```
 
-pub mod claude;
+mod claude;
 mod defaults;
 mod edit;
 #[cfg(any(test, fuzzing))]

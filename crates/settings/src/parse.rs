@@ -189,6 +189,10 @@ impl Parsed {
             let (message, hint) = if let Some(known) = rule.misspelt() {
                 let message = format!("no built-in tool has the name in `{shown}`");
                 (message, format!("did you mean `{known}`?"))
+            } else if rule.is_foreign() {
+                let message = format!("no built-in tool has the name in `{shown}`");
+                let hint = "the rule applies only to a tool of a plugin with this name";
+                (message, hint.to_owned())
             } else if let Some(doubt) = rule.doubt() {
                 let message = format!("the rule `{shown}` is likely to match nothing");
                 (message, doubt.to_owned())

@@ -4,8 +4,9 @@ use super::NO_SESSION;
 use super::dispatch::{Actor, Completion};
 use crate::transfer;
 use osier_agent::Severity;
+use osier_peers::import::ImportOptions;
 use osier_protocol::{Event, Imported, Opening, TransferEvent, TransferOp};
-use osier_transfer::{ExportOptions, ImportOptions};
+use osier_transfer::ExportOptions;
 
 impl Actor {
     pub(super) fn apply_transfer(&self, op: TransferOp) {

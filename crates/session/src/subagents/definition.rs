@@ -8,10 +8,11 @@ use osier_base::problem::Problem;
 use osier_base::regular_file::ReadError;
 use osier_base::text;
 use osier_base::walk::Walk;
-use osier_context::front_matter::Document;
-use osier_context::{front_matter, skill};
+use osier_context::skill;
+use osier_peers::front_matter::{self, Document};
+use osier_peers::tools::{is_part, our_tool};
 use osier_permissions::trust::ProjectFiles;
-use osier_tools::BUILT_IN;
+use osier_tools::{BUILT_IN, SUBAGENT};
 
 /// Folders of a project with definitions.
 const PROJECT_FOLDERS: [&str; 2] = [".osier/agents", ".claude/agents"];
@@ -29,33 +30,6 @@ pub(crate) struct Definition {
     pub prompt: String,
     pub path: PathBuf,
 }
-
-/// Names of tools of Claude Code, and osier's.
-const TOOLS: [(&str, &str); 10] = [
-    ("Bash", "bash"),
-    ("Read", "read"),
-    ("Write", "write"),
-    ("Edit", "edit"),
-    ("MultiEdit", "edit"),
-    ("NotebookEdit", "edit"),
-    ("Grep", "grep"),
-    ("Glob", "find"),
-    ("LS", "ls"),
-    ("TodoWrite", "todo"),
-];
-
-/// Tools of Claude Code that belong to another one of osier, or that no subagent has.
-const COVERED: [&str; 9] = [
-    "BashOutput",
-    "KillShell",
-    "KillBash",
-    "TaskOutput",
-    "TaskStop",
-    "Task",
-    "Agent",
-    "AskUserQuestion",
-    "ExitPlanMode",
-];
 
 /// All definitions, by name. A definition of the project overrides one of the user, and one of osier the user's of
 /// `claude`, the folder of Claude Code.
@@ -129,7 +103,7 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Definit
     })
 }
 
-/// The tools that the definition offers. Those that osier does not have are left out and reported.
+/// The tools that the definition offers. A name that no tool has is left out and reported.
 fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> Option<Vec<String>> {
     let denied = document.words("disallowedTools").unwrap_or_default();
     let named = document
@@ -138,58 +112,59 @@ fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> O
     if named.is_none() && denied.is_empty() {
         return None;
     }
-    let mut unknown = Vec::new();
-    let mut map = |tools: Vec<String>| {
-        let mut mapped: Vec<String> = Vec::new();
-        for tool in tools {
-            // `Bash(git *)` offers the tool; the rules of the session decide about its calls.
-            let plain = tool.split('(').next().unwrap_or_default();
-            match own_name(plain) {
-                Some(name) if mapped.iter().any(|known| known == name) => {}
-                Some(name) => mapped.push(name.to_owned()),
-                None if COVERED.contains(&plain) => {}
-                None => unknown.push(plain.to_owned()),
-            }
+    let mut report = |field: &str, unknown: Vec<String>, hint: &str| {
+        if !unknown.is_empty() {
+            let message = format!("subagents have no tool `{}`", unknown.join("`, `"));
+            problems.push(Problem {
+                line: document.field(field).map(|field| field.line),
+                ..Problem::of_file(path, message, hint)
+            });
         }
-        mapped
     };
     let mut offered = match named {
-        Some(named) => map(named),
+        Some(named) => {
+            let (own, unknown) = own_names(&named);
+            report("tools", unknown, "the agent works without it");
+            own
+        }
         // Other forms of tools come with them: without them, they would be tools of their own.
-        None => BUILT_IN
-            .iter()
-            .filter(|tool| tool.replaces.is_empty())
-            .map(|tool| tool.name.to_owned())
-            .collect(),
+        None => {
+            let tools = BUILT_IN.iter().filter(|tool| tool.replaces.is_empty());
+            tools.map(|tool| tool.name).collect()
+        }
     };
-    let denied = map(denied);
+    let (denied, mut unknown) = own_names(&denied);
+    unknown.retain(|name| !name.contains("__") && name != "WebSearch");
+    report("disallowedTools", unknown, "correct the name, or remove it");
     offered.retain(|tool| !denied.contains(tool));
-    if !unknown.is_empty() {
-        unknown.dedup();
-        let line = document.field("tools").map(|field| field.line);
-        let message = format!("osier has no tool `{}`", unknown.join("`, `"));
-        let hint = "the agent works without it";
-        problems.push(Problem {
-            line,
-            ..Problem::of_file(path, message, hint)
-        });
-    }
-    Some(offered)
+    Some(offered.into_iter().map(str::to_owned).collect())
 }
 
-/// osier's name of a tool that is named as in osier or as in Claude Code.
-fn own_name(tool: &str) -> Option<&'static str> {
-    let theirs = TOOLS.iter().find(|(theirs, _)| *theirs == tool);
-    let own = || {
-        BUILT_IN
-            .iter()
-            .find(|known| known.name == tool.to_lowercase())
-    };
-    theirs.map(|(_, ours)| *ours).or_else(|| Some(own()?.name))
+/// osier's names of `tools`, and the names that no tool of a subagent has. Tools of Claude Code that are only a part of one
+/// of osier, or that wait for somebody, are in neither.
+fn own_names(tools: &[String]) -> (Vec<&'static str>, Vec<String>) {
+    let (mut own, mut unknown) = (Vec::new(), Vec::new());
+    for tool in tools {
+        // `Bash(git *)` offers the tool; the rules of the session decide about its calls.
+        let plain = tool.split('(').next().unwrap_or_default();
+        let name = our_tool(plain);
+        let lower = name.to_lowercase();
+        match BUILT_IN.iter().find(|known| known.name == lower) {
+            Some(known) if own.contains(&known.name) || known.asks_user => {}
+            Some(known) => own.push(known.name),
+            None if name == SUBAGENT || is_part(plain) => {}
+            None => unknown.push(plain.to_owned()),
+        }
+    }
+    unknown.dedup();
+    (own, unknown)
 }
 
 #[cfg(test)]
 mod tests {
+    use osier_peers::tools::tools_of;
+    use osier_protocol::ImportSource;
+
     use super::*;
 
     #[test]
@@ -238,7 +213,7 @@ mod tests {
         agent("all", "color: blue\nmodel: inherit\n");
         agent(
             "denied",
-            "disallowedTools: Write, Edit, Bash, TodoWrite, LS\n",
+            "disallowedTools: Write, Edit, Bash, TodoWrite, LS, WebFetch, WebSearch\n",
         );
         agent("list", "tools:\n  - Read\n  - Bash(git log:*)\n");
         agent(
@@ -260,11 +235,15 @@ mod tests {
                 ("all", None, None),
                 (
                     "denied",
-                    Some("read grep find ask_user web_fetch exit_plan_mode".into()),
+                    Some("read grep find ask_user exit_plan_mode".into()),
                     None
                 ),
                 ("list", Some("read bash".into()), None),
-                ("web", Some("read find grep".into()), Some("sonnet")),
+                (
+                    "web",
+                    Some("read find grep web_fetch".into()),
+                    Some("sonnet")
+                ),
             ]
         );
         let problems: Vec<String> = problems.iter().map(Problem::to_string).collect();
@@ -272,9 +251,27 @@ mod tests {
         assert_eq!(
             problems,
             [format!(
-                "{}:4: osier has no tool `WebFetch`, `mcp__x__y`; the agent works without it",
+                "{}:4: subagents have no tool `mcp__x__y`; the agent works without it",
                 path.display()
             )]
         );
+    }
+
+    #[test]
+    fn every_name_of_claude_code_is_known() {
+        for row in tools_of(ImportSource::Claude) {
+            let (own, unknown) = own_names(&[row.name.to_owned()]);
+            let known = BUILT_IN.iter().find(|known| known.name == row.ours);
+            let is_offered = known.is_some_and(|known| !known.asks_user) && !row.is_part;
+            let expected = if is_offered {
+                vec![row.ours]
+            } else {
+                Vec::new()
+            };
+            assert_eq!(own, expected, "{row:?}");
+            // A language server or a large project can bring it, which subagents do not have.
+            let is_absent = known.is_none() && row.ours != SUBAGENT;
+            assert_eq!(unknown.is_empty(), !is_absent, "{row:?}");
+        }
     }
 }

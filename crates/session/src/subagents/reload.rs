@@ -9,6 +9,7 @@ use crate::setup::SessionSetup;
 use crate::trust;
 use osier_agent::Severity;
 use osier_llm::ThinkingLevel;
+use osier_peers::PeerFolders;
 
 impl Subagents {
     /// Offers the tool with the definitions that the folders have now.
@@ -20,8 +21,8 @@ impl Subagents {
         emitter: &Emitter,
     ) {
         self.set_models(models.call_order(), level);
-        let peers = setup.folders.peers.as_ref();
-        let claude = peers.map(|peers| peers.claude.as_path());
+        let peers = PeerFolders::of(&setup.folders.environment);
+        let claude = peers.as_ref().map(|peers| peers.claude.as_path());
         let project = trust::trusted_files(setup);
         let (definitions, problems) = definition::load(&setup.folders.config, claude, &project);
         for problem in problems {
