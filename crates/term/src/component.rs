@@ -53,8 +53,8 @@ pub struct Cx<'a, A> {
 }
 
 impl<A> Cx<'_, A> {
-    pub fn push(&mut self, action: A) {
-        self.actions.push(action);
+    pub fn push(&mut self, action: impl Into<A>) {
+        self.actions.push(action.into());
     }
 }
 
@@ -67,8 +67,8 @@ pub enum Handled {
 }
 
 /// A part of the screen. `C` is the type of commands that keys are bound to; `A` is the type of
-/// actions that a component can request.
-pub trait Component<C: Copy, A> {
+/// actions that a component can request. Its owner finds it by its type to update it in place.
+pub trait Component<C: Copy, A>: Any {
     /// Draws into `area`, which may be empty.
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>);
 
@@ -112,19 +112,8 @@ pub trait Component<C: Copy, A> {
         self.cursor().map(Cursor::from)
     }
 
-    /// The text typed into the component. It is restored when the component is rebuilt with newer
-    /// contents.
+    /// The filter text typed into the component.
     fn typed(&self) -> Option<&str> {
-        None
-    }
-
-    /// The key of the selected list item. It is restored when the component is rebuilt.
-    fn marked(&self) -> Option<&str> {
-        None
-    }
-
-    /// The component as `Any`, so that its owner can update it in place.
-    fn as_any(&mut self) -> Option<&mut dyn Any> {
         None
     }
 

@@ -1,6 +1,7 @@
 //! Overlays above the main screen: a stack of components. Events are offered from the top down
 //! until a component uses them; rendering goes from the bottom up.
 
+use std::any::Any;
 use std::fmt;
 
 use ratatui::buffer::Buffer;
@@ -37,24 +38,16 @@ impl<C, A> fmt::Debug for Layers<C, A> {
     }
 }
 
-impl<C: Copy, A> Layers<C, A> {
+impl<C: Copy + 'static, A: 'static> Layers<C, A> {
     /// Pushes a layer that passes unused events to the layers below. Replaces a layer with the same
     /// id.
-    pub fn push(&mut self, id: &'static str, component: impl Component<C, A> + 'static) {
+    pub fn push(&mut self, id: &'static str, component: impl Component<C, A>) {
         self.insert(id, false, Box::new(component));
     }
 
     /// Pushes a layer that blocks every event from the layers below.
-    pub fn push_modal(&mut self, id: &'static str, component: impl Component<C, A> + 'static) {
+    pub fn push_modal(&mut self, id: &'static str, component: impl Component<C, A>) {
         self.insert(id, true, Box::new(component));
-    }
-
-    /// Replaces the component of a layer and keeps its position in the stack. Does nothing if there
-    /// is no such layer.
-    pub fn replace(&mut self, id: &str, component: impl Component<C, A> + 'static) {
-        if let Some(layer) = self.stack.iter_mut().find(|layer| layer.id == id) {
-            layer.component = Box::new(component);
-        }
     }
 
     /// Removes the topmost layer and returns its id.
@@ -82,12 +75,11 @@ impl<C: Copy, A> Layers<C, A> {
         self.stack.last().map(|layer| layer.id)
     }
 
-    /// The component of the layer with this id.
-    pub fn get_mut(&mut self, id: &str) -> Option<&mut (dyn Component<C, A> + 'static)> {
-        self.stack
-            .iter_mut()
-            .find(|layer| layer.id == id)
-            .map(|layer| &mut *layer.component)
+    /// The component of the layer with this id, if it is of this type.
+    pub fn find<T: Component<C, A>>(&mut self, id: &str) -> Option<&mut T> {
+        let layer = self.stack.iter_mut().find(|layer| layer.id == id)?;
+        let component: &mut dyn Any = &mut *layer.component;
+        component.downcast_mut()
     }
 
     /// The keymap contexts of the layers that receive events, topmost first.
@@ -273,9 +265,9 @@ mod tests {
         assert_eq!(actions, ["b:y"]);
         assert_eq!(handled, [Handled::Yes; 3]);
         assert_eq!(layers.contexts(), ["global"]);
-        // `replace` keeps the position in the stack and whether the layer is modal.
-        layers.replace("c", probe('d', "xyz"));
-        layers.replace("none", probe('e', "xyz"));
+        // A layer is updated in place: it keeps its position in the stack.
+        assert!(layers.find::<Probe>("none").is_none());
+        *layers.find("c").unwrap() = probe('d', "xyz");
         assert_eq!(press(&mut layers, "xy").0, ["b:y"]);
         assert_eq!(layers.pop(), Some("b"));
         assert_eq!(press(&mut layers, "x").0, ["d:x"]);

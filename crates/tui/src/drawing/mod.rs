@@ -11,5 +11,5 @@ pub(crate) mod styled_lines;
 pub(crate) mod surface;
 
 pub(crate) use overlays::Overlays;
-pub(crate) use picker::Picker;
+pub(crate) use picker::{Choice, MenuItem, Picker};
 pub(crate) use surface::Surface;

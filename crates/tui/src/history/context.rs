@@ -353,10 +353,10 @@ impl Component<Command, Action> for ContextView {
     fn on_key(&mut self, key: osier_term::input::KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
         if key.typed() == Some('c') {
             cx.push(Action::CloseLayer);
-            cx.push(Action::Tell(Op::Tree(TreeOp::Compact {
+            cx.push(TreeOp::Compact {
                 instructions: None,
                 review: true,
-            })));
+            });
         }
         Handled::Yes
     }

@@ -185,7 +185,7 @@ impl Pointer {
             }
             // The mark of what is copied stays until something else happens.
             if let Some(text) = transcript.selected_text() {
-                outbox.effect(Effect::Copy(text));
+                outbox.push(Effect::Copy(text));
             }
             if pointer.followed && pointer.dragged {
                 transcript.go_bottom();
@@ -194,7 +194,7 @@ impl Pointer {
         }
         transcript.clear_selection();
         if let Some(url) = transcript.link_at(at.x, at.y) {
-            outbox.effect(Effect::Open(url));
+            outbox.push(Effect::Open(url));
             true
         } else {
             transcript.toggle_at(at.y)

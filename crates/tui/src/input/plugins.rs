@@ -103,7 +103,7 @@ impl PluginView {
         let Some(key) = self.keys.get(usize::from(number)) else {
             return false;
         };
-        outbox.send(Op::PressPluginKey {
+        outbox.push(Op::PressPluginKey {
             plugin: key.plugin.clone(),
             keys: key.keys.clone(),
         });

@@ -1,7 +1,6 @@
 //! The background jobs: a list of them above the output of the selected one, as it comes. The list and
 //! the output come from the session; the panel has the selection and a pending kill.
 
-use std::any::Any;
 use std::time::{Duration, Instant};
 
 use ratatui::buffer::Buffer;
@@ -99,7 +98,7 @@ impl Jobs {
     fn moved(&mut self, cx: &mut Cx<'_, Action>) -> Handled {
         self.doomed = None;
         if let Some(op) = self.follow() {
-            cx.push(Action::Tell(op));
+            cx.push(op);
         }
         Handled::Yes
     }
@@ -112,7 +111,7 @@ impl Jobs {
         let id = job.id.clone();
         if self.doomed.as_ref() == Some(&id) {
             self.doomed = None;
-            cx.push(Action::Tell(Op::KillJob { id }));
+            cx.push(Op::KillJob { id });
         } else {
             self.doomed = Some(id);
         }
@@ -288,7 +287,7 @@ impl Component<Command, Action> for Jobs {
                     return Handled::Yes;
                 }
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Tell(Op::FollowJob { id: None }));
+                cx.push(Op::FollowJob { id: None });
                 return Handled::Yes;
             }
             _ => return Handled::No,
@@ -298,9 +297,5 @@ impl Component<Command, Action> for Jobs {
 
     fn context(&self) -> &'static str {
         "list"
-    }
-
-    fn as_any(&mut self) -> Option<&mut dyn Any> {
-        Some(self)
     }
 }

@@ -11,13 +11,13 @@ use panel::{ID, Terminals};
 /// Opens the panel.
 pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
     overlays.push(ID, Terminals::default());
-    outbox.send(Op::ListTerminals);
+    outbox.push(Op::ListTerminals);
 }
 
 /// Requests the screens of these terminals.
 pub(crate) fn show(terminals: Vec<String>, outbox: &mut Outbox) {
     for terminal in terminals {
-        outbox.send(Op::ShowTerminal { terminal });
+        outbox.push(Op::ShowTerminal { terminal });
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn on_event(event: &Event, overlays: &mut Overlays, outbox: &mut Outb
     match event {
         Event::Terminals { terminals } => {
             for op in panel.set(terminals) {
-                outbox.send(op);
+                outbox.push(op);
             }
         }
         Event::TerminalScreen { id, screen } => panel.show(id, screen),

@@ -99,10 +99,10 @@ impl Login {
     fn accept(&mut self, cx: &mut Cx<'_, Action>) {
         let typed = self.line.text().trim().to_owned();
         match (&self.url, typed.is_empty(), self.input) {
-            (Some(url), true, _) => cx.push(Action::Effect(Effect::Copy(url.clone()))),
+            (Some(url), true, _) => cx.push(Effect::Copy(url.clone())),
             (_, false, LoginInput::Code | LoginInput::Key) => {
                 self.line.clear();
-                cx.push(Action::Tell(Op::LoginInput { text: Typed(typed) }));
+                cx.push(Op::LoginInput { text: Typed(typed) });
             }
             _ => {}
         }
@@ -181,7 +181,7 @@ impl Component<Command, Action> for Login {
             Command::Accept | Command::Submit => self.accept(cx),
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Tell(Op::CancelLogin));
+                cx.push(Op::CancelLogin);
             }
             Command::DeleteBackward => self.line.delete_backward(),
             Command::DeleteWordBackward => self.line.delete_word_backward(),

@@ -18,7 +18,7 @@ impl Servers {
     /// Lists the servers.
     pub(crate) fn open(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
         overlays.push(picker::ID, picker::picker(&self.servers));
-        outbox.send(Op::ListMcpServers);
+        outbox.push(Op::ListMcpServers);
     }
 
     /// Opens the menu of a server.

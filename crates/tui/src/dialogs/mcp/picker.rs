@@ -1,7 +1,7 @@
 //! The MCP servers, and what can be done with one.
 
 use crate::actions::{Action, Effect};
-use crate::drawing::Picker;
+use crate::drawing::{Choice, MenuItem, Picker};
 use osier_base::text;
 use osier_protocol::{Op, ServerAction, ServerInfo, ServerState};
 use osier_term::face::Token;
@@ -25,22 +25,31 @@ const COLUMNS: Columns = Columns {
 };
 
 /// One line a server: how it is, what it has.
-pub(super) fn picker(servers: &[ServerInfo]) -> Picker {
-    let items = servers.iter().map(|server| Item {
-        key: server.name.clone(),
-        label: format!("{} {}", mark(server.state), server.name),
-        details: details(server),
-        keywords: server.shown.clone(),
-        dimmed: server.state == ServerState::Disabled,
-    });
+pub(super) fn picker(servers: &[ServerInfo]) -> Picker<ServerInfo> {
     Picker::new(
         "MCP servers",
         "no servers configured: add one with osier mcp add",
-        items.collect(),
-        Box::new(|name| vec![Action::ShowServer(name.to_owned())]),
+        servers.iter().cloned(),
+        |server| [Action::ShowServer(server.name.clone())],
     )
     .with_columns(COLUMNS)
     .taking("open")
+}
+
+impl Choice for ServerInfo {
+    fn row(&self) -> Item {
+        Item {
+            label: format!("{} {}", mark(self.state), self.name),
+            details: details(self),
+            keywords: self.shown.clone(),
+            dimmed: self.state == ServerState::Disabled,
+            ..Item::default()
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
 }
 
 fn mark(state: ServerState) -> &'static str {
@@ -93,84 +102,49 @@ fn detail(server: &ServerInfo) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// What can be done with `server`, then what is known of it.
-pub(super) fn menu(server: &ServerInfo) -> Picker {
-    let mut items: Vec<Item> = actions(server)
-        .iter()
-        .map(|(word, what)| item(word, what, "", false))
-        .collect();
-    let state = detail(server);
+/// What can be done with `server`, then what is known of it, which is copied.
+pub(super) fn menu(server: &ServerInfo) -> Picker<MenuItem> {
     let instructions = server.instructions.as_deref().map(text::single_line);
     let how = if server.remote { "URL" } else { "command" };
     let facts = [
-        ("state", Some(state.as_str())),
-        (how, Some(server.shown.as_str())),
-        ("configured in", Some(server.file.as_str())),
-        ("log", Some(server.log.as_str())),
-        ("version", server.version.as_deref()),
-        ("protocol", server.protocol.as_deref()),
-        ("instructions", instructions.as_deref()),
+        ("state", Some(detail(server))),
+        (how, Some(server.shown.clone())),
+        ("configured in", Some(server.file.clone())),
+        ("log", Some(server.log.clone())),
+        ("version", server.version.clone()),
+        ("protocol", server.protocol.clone()),
+        ("instructions", instructions),
     ];
     let facts = facts
-        .iter()
-        .filter_map(|(name, value)| Some((name, (*value)?)));
-    items.extend(facts.map(|(name, value)| item(&format!("= {value}"), name, value, true)));
-    let tools = server.tools.iter();
-    items.extend(tools.map(|tool| item(&format!("= {tool}"), "tool", tool, true)));
-    if server.hidden_tools > 0 {
-        let hidden = format!("{} more are hidden", server.hidden_tools);
-        items.push(item(&format!("= {hidden}"), "tool", &hidden, true));
-    }
-    let name = server.name.clone();
-    Picker::new(
-        format!("MCP server {name}"),
-        "nothing matches",
-        items,
-        Box::new(move |key| take(&name, key)),
-    )
-    .with_columns(Columns::SENTENCE)
-    .taking("run or copy")
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let tools = server.tools.iter().map(|tool| ("tool", tool.clone()));
+    let hidden = Some(server.hidden_tools).filter(|count| *count > 0);
+    let hidden = hidden.map(|count| ("tool", format!("{count} more are hidden")));
+    let facts = facts.chain(tools).chain(hidden);
+    let actions = actions(server).into_iter().map(|(action, word, meaning)| {
+        let name = server.name.clone();
+        MenuItem::new(word, meaning, Op::McpServer { name, action })
+    });
+    let facts = facts
+        .map(|(name, value)| MenuItem::new(name, &value, Effect::Copy(value.clone())).dimmed());
+    let title = format!("MCP server {}", server.name);
+    Picker::menu(title, "nothing matches", actions.chain(facts)).taking("run or copy")
 }
 
-fn item(key: &str, label: &str, detail: &str, dimmed: bool) -> Item {
-    Item {
-        key: key.to_owned(),
-        label: label.to_owned(),
-        details: vec![detail.into()],
-        keywords: detail.to_owned(),
-        dimmed,
-    }
-}
-
-/// What makes sense for `server` as it is.
-fn actions(server: &ServerInfo) -> Vec<(&'static str, &'static str)> {
+/// What makes sense for `server` as it is, with its word and its meaning.
+fn actions(server: &ServerInfo) -> Vec<(ServerAction, &'static str, &'static str)> {
+    use ServerAction::{Disable, Enable, Login, Logout, Restart};
     let mut actions = Vec::new();
     if server.state == ServerState::Disabled {
-        actions.push(("enable", "start for this session"));
+        actions.push((Enable, "enable", "start for this session"));
     } else {
-        actions.push(("restart", "stop and start again"));
-        actions.push(("disable", "stop for this session"));
+        actions.push((Restart, "restart", "stop and start again"));
+        actions.push((Disable, "disable", "stop for this session"));
     }
     if server.remote {
-        actions.push(("login", "sign in with a browser"));
-        actions.push(("logout", "delete the stored credentials"));
+        actions.push((Login, "login", "sign in with a browser"));
+        actions.push((Logout, "logout", "delete the stored credentials"));
     }
     actions
-}
-
-/// An action, or a fact, which is copied.
-fn take(name: &str, key: &str) -> Vec<Action> {
-    let action = match key {
-        "enable" => ServerAction::Enable,
-        "restart" => ServerAction::Restart,
-        "disable" => ServerAction::Disable,
-        "login" => ServerAction::Login,
-        "logout" => ServerAction::Logout,
-        fact => {
-            let fact = fact.trim_start_matches("= ").to_owned();
-            return vec![Action::Effect(Effect::Copy(fact))];
-        }
-    };
-    let name = name.to_owned();
-    vec![Action::Tell(Op::McpServer { name, action })]
 }

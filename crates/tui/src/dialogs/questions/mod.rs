@@ -103,7 +103,7 @@ impl Questions {
             } else {
                 "not sent to the model: answer the question here"
             };
-            outbox.toast(text, false);
+            outbox.push(Toast::info(text));
         }
         self.enter(overlays);
     }
@@ -197,7 +197,7 @@ impl Questions {
         if let Some(text) = self.add(question)
             && !focused
         {
-            outbox.effect(Effect::Notify(format!("waiting for you: {text}")));
+            outbox.push(Effect::Notify(format!("waiting for you: {text}")));
         }
     }
 
@@ -227,7 +227,7 @@ impl Questions {
         let _ = self.take(id);
         if self.open.as_deref() == Some(id) {
             self.close_dialog(overlays);
-            outbox.toast("the question was withdrawn", false);
+            outbox.push(Toast::info("the question was withdrawn"));
         }
     }
 
@@ -295,7 +295,7 @@ impl Questions {
     ) {
         self.close_dialog(overlays);
         if self.take(&id).is_some() {
-            outbox.send(Op::AnswerQuestion { id, answer });
+            outbox.push(Op::AnswerQuestion { id, answer });
             self.answered = editor.is_empty();
             self.open_dialog(0, Some(Guard::Ignore(FOLLOWS)), overlays);
         }
@@ -310,7 +310,7 @@ impl Questions {
         outbox: &mut Outbox,
     ) {
         if plan.trim().is_empty() {
-            outbox.toast("the plan is empty, so it stays as it was", true);
+            outbox.push(Toast::error("the plan is empty, so it stays as it was"));
             return;
         }
         let waiting = self.waiting.iter_mut();
@@ -344,7 +344,7 @@ impl Questions {
 /// Says why none of `commands` had a use, if one is to answer a question: another one of its key may have a use.
 pub(crate) fn explain_unused(is_used: bool, commands: &[Command], outbox: &mut Outbox) {
     if !is_used && commands.contains(&Command::Answer) {
-        outbox.toast("no question waits for an answer", false);
+        outbox.push(Toast::info("no question waits for an answer"));
     }
 }
 

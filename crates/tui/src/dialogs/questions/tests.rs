@@ -149,7 +149,7 @@ fn an_edited_plan_is_shown_again_and_kept_as_the_draft() {
     // An empty file changes nothing.
     questions.plan_edited("a", " \n".to_owned(), &mut overlays, &mut outbox);
     assert_eq!(questions.waiting[0].draft, ["# Two"]);
-    assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
+    assert!(matches!(outbox.take()[..], [Action::Toast(_)]));
 }
 
 #[test]
@@ -224,19 +224,19 @@ fn keys_do_not_answer_a_dialog_that_has_just_opened_by_itself() {
     let (id, draft) = ("a".to_owned(), Vec::new());
     let text = "y".to_owned();
     assert_eq!(
-        outbox.take_actions(),
+        outbox.take(),
         [
             Action::LeaveQuestion { id, draft },
             Action::SetEditor { text }
         ]
     );
     let _ = overlays.on_command(Command::Accept, &mut outbox.cx(now + UNASKED / 2));
-    assert_eq!(outbox.take_actions(), []);
+    assert_eq!(outbox.take(), []);
     // A key that is pressed again and again answers nothing.
     let _ = overlays.on_command(Command::Accept, &mut outbox.cx(now + UNASKED));
-    assert_eq!(outbox.take_actions(), []);
+    assert_eq!(outbox.take(), []);
     let _ = overlays.on_key(y, &mut outbox.cx(now + UNASKED * 2));
-    assert!(matches!(outbox.take_actions()[..], [Action::Answer { .. }]));
+    assert!(matches!(outbox.take()[..], [Action::Answer { .. }]));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn an_answer_to_a_withdrawn_question_is_not_sent() {
     let closed = Event::QuestionClosed { id: "a".to_owned() };
     questions.on_event(&closed, true, None, &mut overlays, &mut outbox);
     assert!(overlays.is_empty());
-    assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
+    assert!(matches!(outbox.take()[..], [Action::Toast(_)]));
     let refuse = || Answer::Refuse { reason: None };
     questions.answer(
         "a".to_owned(),
@@ -259,7 +259,7 @@ fn an_answer_to_a_withdrawn_question_is_not_sent() {
         &mut overlays,
         &mut outbox,
     );
-    assert_eq!(outbox.take_ops(), []);
+    assert_eq!(outbox.take(), []);
     questions.answer(
         "b".to_owned(),
         refuse(),
@@ -267,5 +267,5 @@ fn an_answer_to_a_withdrawn_question_is_not_sent() {
         &mut overlays,
         &mut outbox,
     );
-    assert_eq!(outbox.take_ops().len(), 1);
+    assert_eq!(outbox.take().len(), 1);
 }

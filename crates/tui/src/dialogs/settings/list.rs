@@ -1,9 +1,8 @@
 //! Every setting with its value. Enter switches to the next value or opens a line to type one; the preview describes
 //! it and names the file that sets it.
 
-use super::OF_THE_SCREEN;
-use crate::actions::{Action, Effect};
-use crate::drawing::Picker;
+use crate::actions::{Action, Command, Effect};
+use crate::drawing::{Choice, Picker};
 use osier_base::path;
 use osier_settings::{SettingInfo, Source};
 use osier_term::face::{Emphasis, Face, Token};
@@ -12,6 +11,24 @@ use osier_term::widgets::columns::{Column, Columns};
 use osier_term::widgets::select::Item;
 
 pub(super) const ID: &str = "settings";
+
+/// Settings that only the screen uses.
+pub(crate) const OF_THE_SCREEN: &[&str] = &[
+    "theme",
+    "keymap",
+    "mouse",
+    "exit_output",
+    "show_thinking",
+    "turn_summary",
+    "reduced_motion",
+    "screen_reader",
+    "side_panel",
+    "footer_left",
+    "footer_right",
+    "images",
+    "notifications",
+    "title",
+];
 
 /// The settings by what they are about, in the order of the list.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -111,50 +128,47 @@ const COLUMNS: Columns = Columns {
 };
 
 /// The list.
-pub(super) fn picker(settings: &[SettingInfo]) -> Picker {
-    let mut settings: Vec<&SettingInfo> = settings.iter().collect();
+pub(super) fn picker(settings: &[SettingInfo]) -> Picker<SettingInfo> {
+    let mut settings = settings.to_vec();
     settings.sort_by_key(|info| group(info.name));
-    let items = settings.iter().map(|info| item(info)).collect();
-    let previews: Vec<(&'static str, Vec<Row>)> = settings
-        .iter()
-        .map(|info| (info.name, preview(info)))
-        .collect();
-    let edit = |name: &str| vec![Action::EditSetting(name.to_owned())];
-    let remove = |name: &str| {
-        let (name, value) = (name.to_owned(), None);
-        vec![Action::Effect(Effect::WriteSetting { name, value })]
-    };
-    Picker::new("Settings", "no setting matches", items, Box::new(edit))
-        .staying()
-        .with_columns(COLUMNS)
-        .taking("change")
-        .on_remove("reset", Box::new(remove))
-        .with_preview(Box::new(move |name| {
-            let found = previews.iter().find(|(known, _)| *known == name);
-            found.map(|(_, rows)| rows.clone()).unwrap_or_default()
-        }))
+    Picker::new("Settings", "no setting matches", settings, |info| {
+        [Action::EditSetting(info.name)]
+    })
+    .staying()
+    .with_columns(COLUMNS)
+    .taking("change")
+    .on(Command::Remove, "reset", |info| {
+        let (name, value) = (info.name.to_owned(), None);
+        [Effect::WriteSetting { name, value }]
+    })
+    .with_preview(preview)
 }
 
-fn item(info: &SettingInfo) -> Item {
-    let own = info.source != Source::Default;
-    let value = if info.value.is_empty() {
-        "not set"
-    } else {
-        &info.value
-    };
-    let place = match &info.source {
-        Source::Default => String::new(),
-        Source::File { path, line } => {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            format!("{name}:{line}")
+impl Choice for SettingInfo {
+    fn row(&self) -> Item {
+        let value = if self.value.is_empty() {
+            "not set"
+        } else {
+            &self.value
+        };
+        let place = match &self.source {
+            Source::Default => String::new(),
+            Source::File { path, line } => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                format!("{name}:{line}")
+            }
+        };
+        Item {
+            label: self.name.to_owned(),
+            details: vec![group(self.name).2.into(), value.into(), place.into()],
+            keywords: self.description.to_owned(),
+            dimmed: self.source == Source::Default,
+            ..Item::default()
         }
-    };
-    Item {
-        key: info.name.to_owned(),
-        label: info.name.to_owned(),
-        details: vec![group(info.name).2.into(), value.into(), place.into()],
-        keywords: info.description.to_owned(),
-        dimmed: !own,
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 }
 

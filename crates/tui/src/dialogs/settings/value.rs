@@ -60,7 +60,7 @@ impl ValueLine {
         };
         let name = self.name.to_owned();
         cx.push(Action::CloseLayer);
-        cx.push(Action::Effect(Effect::WriteSetting { name, value }));
+        cx.push(Effect::WriteSetting { name, value });
     }
 }
 

@@ -16,7 +16,7 @@ impl Tools {
     /// Lists the tools.
     pub(crate) fn open(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
         overlays.push(picker::ID, picker::picker(&self.tools));
-        outbox.tell(AgentOp::ListTools);
+        outbox.push(AgentOp::ListTools);
     }
 
     pub(crate) fn set(&mut self, tools: &[ToolInfo], overlays: &mut Overlays) {
@@ -33,6 +33,6 @@ impl Tools {
         overlays::refresh(overlays, picker::ID, picker::picker(&self.tools));
         let offered = self.tools.iter().filter(|tool| tool.offered);
         let names = offered.map(|tool| tool.name.clone()).collect();
-        outbox.tell(AgentOp::SetTools { names });
+        outbox.push(AgentOp::SetTools { names });
     }
 }

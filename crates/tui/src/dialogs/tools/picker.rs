@@ -2,7 +2,7 @@
 //! offered it. Taking one turns it off or on; the list stays open.
 
 use crate::actions::Action;
-use crate::drawing::Picker;
+use crate::drawing::{Choice, Picker};
 use crate::status::footer::tokens;
 use osier_agent::{ToolInfo, ToolOrigin};
 use osier_term::widgets::columns::{Column, Columns};
@@ -23,42 +23,48 @@ const COLUMNS: Columns = Columns {
 };
 
 /// The picker over `tools`, in the order the model sees them.
-pub(super) fn picker(tools: &[ToolInfo]) -> Picker {
+pub(super) fn picker(tools: &[ToolInfo]) -> Picker<ToolInfo> {
     let offered = tools.iter().filter(|tool| tool.offered);
     let cost: u64 = offered.clone().map(cost).sum();
     let count = offered.count();
     let title = format!("Tools: {count} enabled, about {} tokens", tokens(cost));
-    let items = tools.iter().map(item).collect();
-    let take = |name: &str| vec![Action::ToggleTool(name.to_owned())];
-    Picker::new(title, "no tool matches", items, Box::new(take))
-        .staying()
-        .with_columns(COLUMNS)
-        .taking("turn on or off")
+    Picker::new(title, "no tool matches", tools.iter().cloned(), |tool| {
+        [Action::ToggleTool(tool.name.clone())]
+    })
+    .staying()
+    .with_columns(COLUMNS)
+    .taking("turn on or off")
 }
 
 fn cost(tool: &ToolInfo) -> u64 {
     tool.bytes.div_ceil(BYTES_A_TOKEN) as u64
 }
 
-fn item(tool: &ToolInfo) -> Item {
-    let mark = if tool.offered { "✓" } else { "·" };
-    let origin = match &tool.origin {
-        ToolOrigin::Program => "built in".to_owned(),
-        ToolOrigin::Plugin { name } => format!("plugin {name}"),
-        ToolOrigin::Server { server, .. } => format!("MCP server {server}"),
-    };
-    let reads = tool.hints.read_only == Some(true);
-    let rights = if reads { "read-only" } else { "" };
-    Item {
-        key: tool.name.clone(),
-        label: format!("{mark} {}", tool.name),
-        details: vec![
-            rights.into(),
-            origin.as_str().into(),
-            format!("~{}", tokens(cost(tool))).into(),
-        ],
-        keywords: origin,
-        dimmed: !tool.offered,
+impl Choice for ToolInfo {
+    fn row(&self) -> Item {
+        let mark = if self.offered { "✓" } else { "·" };
+        let origin = match &self.origin {
+            ToolOrigin::Program => "built in".to_owned(),
+            ToolOrigin::Plugin { name } => format!("plugin {name}"),
+            ToolOrigin::Server { server, .. } => format!("MCP server {server}"),
+        };
+        let reads = self.hints.read_only == Some(true);
+        let rights = if reads { "read-only" } else { "" };
+        Item {
+            label: format!("{mark} {}", self.name),
+            details: vec![
+                rights.into(),
+                origin.as_str().into(),
+                format!("~{}", tokens(cost(self))).into(),
+            ],
+            keywords: origin,
+            dimmed: !self.offered,
+            ..Item::default()
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 }
 
@@ -80,7 +86,7 @@ mod tests {
             offered: true,
             bytes: 478,
         };
-        let shown = item(&tool);
+        let shown = tool.row();
         assert_eq!(shown.label, "✓ grep");
         let told = |item: &Item| -> Vec<String> {
             let cells = item.details.iter();
@@ -91,12 +97,13 @@ mod tests {
             server: "git".into(),
             tool: "log".into(),
         };
-        let off = item(&ToolInfo {
+        let off = ToolInfo {
             offered: false,
             hints: ToolHints::default(),
             origin: server,
             ..tool
-        });
+        };
+        let off = off.row();
         assert_eq!((off.label.as_str(), off.dimmed), ("· grep", true));
         assert_eq!(told(&off), ["", "MCP server git", "~120"]);
     }

@@ -2,7 +2,7 @@
 
 mod picker;
 
-use crate::actions::{Action, Outbox};
+use crate::actions::{Outbox, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use osier_agent::Severity;
@@ -37,14 +37,14 @@ pub(crate) fn on_event(
             at: FilesAt::LastPrompt | FilesAt::Undone { .. },
             known: false,
             ..
-        } => outbox.toast("no files to restore: that turn changed none", false),
+        } => outbox.push(Toast::info("no files to restore: that turn changed none")),
         CheckpointEvent::FilesPreview { known: false, .. } => {
             let text = "no checkpoint of the files at this point";
-            outbox.toast(text, true);
+            outbox.push(Toast::error(text));
         }
         CheckpointEvent::FilesPreview { changes, .. } if changes.is_empty() => {
             let text = "no files to restore: none differ from this point";
-            outbox.toast(text, false);
+            outbox.push(Toast::info(text));
         }
         CheckpointEvent::FilesPreview {
             request,
@@ -55,9 +55,7 @@ pub(crate) fn on_event(
             let mut picker = picker::picker(at, changes);
             if *request == picker::AFTER_MOVE {
                 // The conversation has moved already.
-                picker = picker
-                    .closing("keep files")
-                    .on_leave(vec![Action::Tell(picker::left(at))]);
+                picker = picker.closing("keep files").on_leave(picker::left(at));
             }
             overlays.push(picker::ID, picker);
         }
@@ -76,7 +74,7 @@ pub(crate) fn on_event(
             report_left(left, transcript);
             if let Some(first) = left.first() {
                 let text = format!("{}: {}", first.path, first.reason);
-                outbox.toast(text, true);
+                outbox.push(Toast::error(text));
             }
         }
         CheckpointEvent::FilesChangedOutside { paths, more } => {

@@ -1,11 +1,9 @@
 //! The preview of a restore: what happens to each file.
 
 use crate::actions::Action;
-use crate::drawing::Picker;
+use crate::drawing::{MenuItem, Picker};
 use osier_base::text;
 use osier_protocol::{ChangeKind, CheckpointOp, FileChange, FilesAt, Op};
-use osier_term::widgets::columns::Columns;
-use osier_term::widgets::select::Item;
 
 /// The layer of the list.
 pub(super) const ID: &str = "restore";
@@ -18,10 +16,6 @@ pub(super) const AFTER_MOVE: u64 = 2;
 
 /// Number of the request after the list of an undo was closed; its reply opens no list.
 pub(super) const AFTER_UNDO: u64 = 3;
-
-const ALL: &str = "\0all";
-const BY_HAND: &str = "\0by hand";
-const KEEP: &str = "\0keep";
 
 /// Requests whether the files differ from this point; a notice appears when they do.
 pub(crate) fn compare() -> Op {
@@ -46,37 +40,30 @@ fn preview(request: u64, at: FilesAt) -> Op {
 }
 
 /// The actions, above the files that they affect.
-pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {
+pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker<MenuItem> {
     let free = changes.iter().filter(|change| change.obstacle.is_none());
     let by_hand = free.clone().filter(|change| change.by_hand).count();
     let own = free.count() - by_hand;
+    let restore = |count, meaning, by_hand| {
+        let at = at.clone();
+        let op = CheckpointOp::RestoreFiles { at, by_hand };
+        MenuItem::new(format!("Restore {}", files(count)), meaning, op)
+    };
     let mut items = Vec::with_capacity(changes.len() + 2);
     if own > 0 {
-        let label = format!("Restore {}", files(own));
-        items.push(choice(ALL, label, ""));
+        items.push(restore(own, "", false));
     }
     if by_hand > 0 {
         if own == 0 {
             // What was changed by hand is never restored by default.
-            items.push(choice(KEEP, format!("Keep {}", files(by_hand)), ""));
+            let label = format!("Keep {}", files(by_hand));
+            items.push(MenuItem::new(label, "", Action::CloseLayer));
         }
-        let label = format!("Restore {}", files(own + by_hand));
-        items.push(choice(BY_HAND, label, "including those changed by hand"));
+        let meaning = "including those changed by hand";
+        items.push(restore(own + by_hand, meaning, true));
     }
     items.extend(changes.iter().map(item));
-    let at = at.clone();
-    let take = move |key: &str| match key {
-        ALL | BY_HAND => vec![Action::Tell(Op::Checkpoint(CheckpointOp::RestoreFiles {
-            at: at.clone(),
-            by_hand: key == BY_HAND,
-        }))],
-        KEEP => vec![Action::CloseLayer],
-        // Single files are only listed.
-        _ => Vec::new(),
-    };
-    Picker::new("Restore files", "no file matches", items, Box::new(take))
-        .with_columns(Columns::SENTENCE)
-        .taking("restore")
+    Picker::menu("Restore files", "no file matches", items).taking("restore")
 }
 
 /// `1 file`, `2 files`.
@@ -84,16 +71,8 @@ pub(crate) fn files(count: usize) -> String {
     text::counted(count, "file", "files")
 }
 
-fn choice(key: &str, label: String, detail: &str) -> Item {
-    Item {
-        key: key.to_owned(),
-        label,
-        details: vec![detail.into()],
-        ..Item::default()
-    }
-}
-
-fn item(change: &FileChange) -> Item {
+/// A file, which is only listed.
+fn item(change: &FileChange) -> MenuItem {
     let does = match change.kind {
         ChangeKind::Create => "will be restored",
         ChangeKind::Modify => "will be reverted",
@@ -106,11 +85,5 @@ fn item(change: &FileChange) -> Item {
         None if change.by_hand => format!("changed by hand · {does}"),
         None => does.to_owned(),
     };
-    Item {
-        key: change.path.clone(),
-        label: change.path.clone(),
-        details: vec![detail.into()],
-        dimmed: true,
-        ..Item::default()
-    }
+    MenuItem::new(&change.path, detail, None::<Action>).dimmed()
 }

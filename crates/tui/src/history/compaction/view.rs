@@ -136,17 +136,14 @@ impl Component<Command, Action> for SummaryView {
         match command {
             Command::Accept => {
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Tell(Op::Tree(TreeOp::StoreSummary {
+                cx.push(TreeOp::StoreSummary {
                     summary: self.text.text(),
-                })));
+                });
             }
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Tell(Op::Tree(TreeOp::DropSummary)));
-                cx.push(Action::Toast {
-                    text: "not compacted".to_owned(),
-                    error: false,
-                });
+                cx.push(TreeOp::DropSummary);
+                cx.push(Toast::info("not compacted".to_owned()));
             }
             Command::Up | Command::Down | Command::PageUp | Command::PageDown => {
                 self.is_edited = true;

@@ -86,27 +86,23 @@ impl FanView {
 
     fn take(&self, force: bool, cx: &mut Cx<'_, Action>) {
         if !self.ended {
-            cx.push(Action::Toast {
-                text: "models are still running".to_owned(),
-                error: false,
-            });
+            cx.push(Toast::info("models are still running".to_owned()));
             return;
         }
         let lane = self.selected;
-        cx.push(Action::Tell(Op::Tree(TreeOp::TakeLane { lane, force })));
+        cx.push(TreeOp::TakeLane { lane, force });
     }
 
     /// Leaves; what has not ended is stopped first.
     fn leave(&self, cx: &mut Cx<'_, Action>) {
         if self.ended {
             cx.push(Action::CloseLayer);
-            cx.push(Action::Tell(Op::Tree(TreeOp::EndFan)));
-            cx.push(Action::Toast {
-                text: "the answers remain as branches: see /tree".to_owned(),
-                error: false,
-            });
+            cx.push(TreeOp::EndFan);
+            cx.push(Toast::info(
+                "the answers remain as branches: see /tree".to_owned(),
+            ));
         } else {
-            cx.push(Action::Tell(Op::Agent(AgentOp::Abort)));
+            cx.push(AgentOp::Abort);
         }
     }
 
@@ -252,9 +248,5 @@ impl Component<Command, Action> for FanView {
 
     fn context(&self) -> &'static str {
         "list"
-    }
-
-    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
-        Some(self)
     }
 }

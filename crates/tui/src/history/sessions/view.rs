@@ -443,10 +443,6 @@ impl Component<Command, Action> for SessionsView {
     fn typed(&self) -> Option<&str> {
         self.naming.is_none().then(|| self.input.text())
     }
-
-    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
-        Some(self)
-    }
 }
 
 #[cfg(test)]

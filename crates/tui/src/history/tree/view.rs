@@ -353,11 +353,11 @@ impl TreeView {
         };
         let left = self.id_of(Some(end(marked)));
         let right = self.id_of(Some(end(selected)));
-        cx.push(Action::Tell(Op::Tree(TreeOp::CompareBranches {
+        cx.push(TreeOp::CompareBranches {
             request: 0,
             left,
             right,
-        })));
+        });
     }
 
     fn go(&mut self, summarize: bool, files: bool, cx: &mut Cx<'_, Action>) {
@@ -375,13 +375,13 @@ impl TreeView {
 
     fn preview_files(&mut self, cx: &mut Cx<'_, Action>) {
         if let Some(entry_id) = self.selected_id() {
-            cx.push(Action::Tell(preview(FilesAt::Entry { entry_id })));
+            cx.push(preview(FilesAt::Entry { entry_id }));
         }
     }
 
     fn on_entry(&mut self, op: impl FnOnce(String) -> TreeOp, cx: &mut Cx<'_, Action>) {
         if let Some(id) = self.selected_id() {
-            cx.push(Action::Tell(Op::Tree(op(id))));
+            cx.push(op(id));
         }
     }
 
@@ -401,10 +401,7 @@ impl TreeView {
             above.or(self.outline.hidden.last()).copied()
         };
         if let Some(entry_id) = self.id_of(target) {
-            cx.push(Action::Tell(Op::Tree(TreeOp::HideBranch {
-                entry_id,
-                hidden,
-            })));
+            cx.push(TreeOp::HideBranch { entry_id, hidden });
         }
     }
 
@@ -578,9 +575,5 @@ impl Component<Command, Action> for TreeView {
             Typing::Query(line) => Some(line.text()),
             _ => None,
         }
-    }
-
-    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
-        Some(self)
     }
 }

@@ -127,11 +127,11 @@ impl Component<Command, Action> for Capture {
             // As the first key, they are the new binding.
             KeyCode::Enter if key.modifiers.is_empty() && !self.keys.is_empty() => {
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Effect(Effect::Bind(NewBinding {
+                cx.push(Effect::Bind(NewBinding {
                     context: self.context.clone(),
                     keys: self.keys.clone(),
                     action: self.command.to_string(),
-                })));
+                }));
             }
             KeyCode::Backspace if key.modifiers.is_empty() && !self.keys.is_empty() => {
                 self.keys.pop();

@@ -39,7 +39,7 @@ pub(crate) fn unbind(
     for keys in keymap.keys_for(context, command) {
         if let Ok(keys) = parse_sequence(&keys, None) {
             let (context, action) = (context.to_owned(), String::new());
-            outbox.effect(Effect::Bind(NewBinding {
+            outbox.push(Effect::Bind(NewBinding {
                 context,
                 keys,
                 action,

@@ -84,7 +84,7 @@ impl Prompt {
         let chip = self.attachments.add(file);
         self.editor.insert_chip(chip);
         if !accepts_images(model) {
-            outbox.toast(rejection(model), true);
+            outbox.push(Toast::error(rejection(model)));
         }
     }
 
@@ -140,7 +140,7 @@ impl Prompt {
         let numbers = self.editor.attachments();
         if !numbers.is_empty() && !accepts_images(model) && self.attachments.warned != numbers {
             let text = format!("{}; press enter again to send", rejection(model));
-            outbox.toast(text, true);
+            outbox.push(Toast::error(text));
             self.attachments.warned = numbers;
             return None;
         }

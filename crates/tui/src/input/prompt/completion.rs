@@ -75,8 +75,7 @@ struct Offer {
 
 impl Offer {
     fn selected(&self) -> Option<&Candidate> {
-        let place: usize = self.list.selected()?.key.parse().ok()?;
-        self.completion.candidates.get(place)
+        self.completion.candidates.get(self.list.selected()?)
     }
 }
 
@@ -321,13 +320,10 @@ impl Completer {
 
     fn offer(&mut self, offered: Option<Completion>) {
         self.offer = offered.map(|completion| {
-            let candidates = completion.candidates.iter().enumerate();
-            let items = candidates.map(|(place, candidate)| item(place, candidate));
-            let items = items.collect();
-            Offer {
-                completion,
-                list: Select::new(items).with_columns(Columns::SENTENCE),
-            }
+            let items = completion.candidates.iter().map(item).collect();
+            let mut list = Select::new(items);
+            list.set_columns(Columns::SENTENCE);
+            Offer { completion, list }
         });
     }
 
@@ -385,9 +381,8 @@ fn replace(area: &mut TextArea, range: Range<usize>, text: &str) {
     );
 }
 
-fn item(place: usize, candidate: &Candidate) -> Item {
+fn item(candidate: &Candidate) -> Item {
     Item {
-        key: place.to_string(),
         label: candidate.label.clone(),
         details: vec![candidate.detail.as_str().into()],
         ..Item::default()

@@ -19,7 +19,7 @@ impl Stash {
     /// Lists the stashed prompts.
     pub(crate) fn open(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
         overlays.push(picker::ID, picker::picker(&self.prompts));
-        outbox.send(Op::ListStash);
+        outbox.push(Op::ListStash);
     }
 
     pub(crate) fn set_prompts(&mut self, prompts: &[Stashed], overlays: &mut Overlays) {
@@ -41,12 +41,12 @@ impl Stash {
         if !overlays.is_empty() {
             return;
         }
-        outbox.send(stash(prompt));
+        outbox.push(stash(prompt));
         prompt.editor.clear();
         let keys = keymap.keys_for("global", Command::Stash);
         let key = keys.first().map_or("/stash", String::as_str);
         let text = format!("stashed; press {key} in an empty prompt to restore");
-        outbox.toast(text, false);
+        outbox.push(Toast::info(text));
     }
 
     /// Restores a prompt in the editor; what was typed there is stashed.
@@ -56,7 +56,7 @@ impl Stash {
         };
         let stashed = self.prompts.remove(place);
         if !prompt.editor.text().trim().is_empty() {
-            outbox.send(stash(prompt));
+            outbox.push(stash(prompt));
         }
         if stashed.parts.is_empty() {
             prompt.editor.set_text(&stashed.text);
@@ -67,7 +67,7 @@ impl Stash {
             prompt.editor.clear();
             prompt.editor.put_draft_before(pieces);
         }
-        outbox.send(Op::DropStashed {
+        outbox.push(Op::DropStashed {
             stashed: stashed.id,
         });
     }

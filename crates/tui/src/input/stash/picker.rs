@@ -1,7 +1,7 @@
 //! The list of stashed prompts: restore one, preview it, delete it.
 
-use crate::actions::Action;
-use crate::drawing::Picker;
+use crate::actions::{Action, Command};
+use crate::drawing::{Choice, Picker};
 use osier_base::{clock, text};
 use osier_protocol::{Op, Stashed};
 use osier_term::face::Token;
@@ -25,36 +25,35 @@ const COLUMNS: Columns = Columns {
 };
 
 /// The picker over `prompts`, the newest first.
-pub(super) fn picker(prompts: &[Stashed]) -> Picker {
-    let now = clock::now_ms();
-    let items = prompts.iter().map(|prompt| item(prompt, now)).collect();
-    let take = |id: &str| vec![Action::RestoreStashed(id.to_owned())];
-    let forget = |id: &str| {
-        let stashed = id.to_owned();
-        vec![Action::Tell(Op::DropStashed { stashed })]
-    };
-    let texts = prompts.to_vec();
-    let preview = move |id: &str| {
-        let found = texts.iter().find(|prompt| prompt.id == id);
-        found.map(preview).unwrap_or_default()
-    };
+pub(super) fn picker(prompts: &[Stashed]) -> Picker<Stashed> {
     let (title, empty) = ("Stashed prompts", "no stashed prompts");
-    Picker::new(title, empty, items, Box::new(take))
-        .with_columns(COLUMNS)
-        .taking("restore")
-        .on_remove("delete", Box::new(forget))
-        .with_preview(Box::new(preview))
+    Picker::new(title, empty, prompts.iter().cloned(), |prompt| {
+        [Action::RestoreStashed(prompt.id.clone())]
+    })
+    .with_columns(COLUMNS)
+    .taking("restore")
+    .on(Command::Remove, "delete", |prompt| {
+        let stashed = prompt.id.clone();
+        [Op::DropStashed { stashed }]
+    })
+    .with_preview(preview)
 }
 
-fn item(prompt: &Stashed, now: i64) -> Item {
-    let head = text::head_bytes(prompt.text.trim_start(), LABEL_LIMIT);
-    let folder = prompt.cwd.rsplit('/').next().unwrap_or_default();
-    Item {
-        key: prompt.id.clone(),
-        label: text::single_line(&text::sanitize(head)),
-        details: vec![folder.into(), clock::age(prompt.created, now).into()],
-        keywords: prompt.cwd.clone(),
-        dimmed: false,
+impl Choice for Stashed {
+    fn row(&self) -> Item {
+        let head = text::head_bytes(self.text.trim_start(), LABEL_LIMIT);
+        let folder = self.cwd.rsplit('/').next().unwrap_or_default();
+        let age = clock::age(self.created, clock::now_ms());
+        Item {
+            label: text::single_line(&text::sanitize(head)),
+            details: vec![folder.into(), age.into()],
+            keywords: self.cwd.clone(),
+            ..Item::default()
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.id == other.id
     }
 }
 

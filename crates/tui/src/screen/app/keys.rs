@@ -46,7 +46,7 @@ impl App {
     }
 
     pub(super) fn on_key(&mut self, key: KeyPress, now: Instant) {
-        self.activity.dismiss_toast(now);
+        self.activity.toast.dismiss(now);
         if !self.transcript.is_browsing() {
             self.transcript.clear_selection();
         }
@@ -100,7 +100,7 @@ impl App {
                 if !matches!(command, Command::Interrupt | Command::ClearOrExit) {
                     self.rewind.disarm();
                     self.tabs.disarm_exit();
-                    self.activity.disarm();
+                    self.activity.toast.disarm();
                 }
                 self.command(command, now)
             }
@@ -111,7 +111,7 @@ impl App {
     fn on_plain_key(&mut self, key: KeyPress, now: Instant) {
         self.rewind.disarm();
         self.tabs.disarm_exit();
-        self.activity.disarm();
+        self.activity.toast.disarm();
         if !self.overlays.is_empty() {
             let _ = self.overlays.on_key(key, &mut self.outbox.cx(now));
         } else if let Some(character) = key.typed() {

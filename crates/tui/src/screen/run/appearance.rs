@@ -32,7 +32,7 @@ impl Screen {
     pub(super) fn keep_theme(&mut self, name: &str) {
         if !self.appearance.has_theme(name) {
             let text = format!("unknown theme `{name}`; `/theme` lists them");
-            return self.tabs.front.app.toast(&text, true, Instant::now());
+            return self.toast(Toast::error(text));
         }
         let (theme, problems) = self.appearance.theme(name);
         name.clone_into(&mut self.options.settings.theme);
@@ -66,7 +66,7 @@ impl Screen {
         }
         let path = self.options.folders.settings();
         if let Err(error) = osier_settings::write(&path, "side_panel", Some(&is_on.to_string())) {
-            self.tabs.front.app.toast(&error, true, Instant::now());
+            self.toast(Toast::error(error));
         }
     }
 
@@ -85,9 +85,9 @@ impl Screen {
                         format!("`{keys}` is bound to \"{what}\" ({place})")
                     }
                 };
-                self.tabs.front.app.toast(&text, false, now);
+                self.toast(Toast::info(text));
             }
-            Err(error) => self.tabs.front.app.toast(&error, true, now),
+            Err(error) => self.toast(Toast::error(error)),
         }
         self.reload_appearance();
     }
@@ -103,9 +103,9 @@ impl Screen {
                     Some(value) => format!("Saved `{name} = {value}` to {shown}"),
                     None => format!("Removed `{name}` from {shown}"),
                 };
-                self.tabs.front.app.toast(&text, false, now);
+                self.toast(Toast::info(text));
             }
-            Err(error) => self.tabs.front.app.toast(&error, true, now),
+            Err(error) => self.toast(Toast::error(error)),
         }
     }
 
@@ -172,7 +172,7 @@ impl Screen {
             }
             tab.app.take_settings(&self.options.settings);
             if are_other_favourites {
-                tab.app.act(Action::Tell(Op::ListModels), now);
+                tab.app.act(Op::ListModels, now);
             }
             tab.app.set_keymap(keymap.clone());
         }

@@ -41,7 +41,7 @@ impl Screen {
             Finished::Pasted(Some(text)) => app.pasted(&text),
             Finished::Pasted(None) => {
                 let text = "cannot read the clipboard: paste with the terminal's own key";
-                app.toast(text, true, now);
+                app.act(Toast::error(text), now);
             }
             Finished::Picture(drawn) => app.on_picture(drawn),
             Finished::OuterTerminal(around) => self.on_around(around),
@@ -51,18 +51,18 @@ impl Screen {
                 }
             }
             Finished::Attached(Ok(file)) => app.attach(*file, now),
-            Finished::Attached(Err(error)) => app.toast(&error, true, now),
+            Finished::Attached(Err(error)) => app.act(Toast::error(error), now),
             Finished::ClipboardText(text) => app.insert_paste(&text),
-            Finished::Opened(true) => app.toast("opened in the browser", false, now),
+            Finished::Opened(true) => app.act(Toast::info("opened in the browser"), now),
             Finished::Opened(false) => {
                 let text = "cannot open a browser: copy the address";
-                app.toast(text, true, now);
+                app.act(Toast::error(text), now);
             }
             Finished::CopyResult(Ok(CopyResult { route, bytes })) => {
                 self.writer.queue(bytes);
-                app.toast(&route.to_string(), false, now);
+                app.act(Toast::info(route.to_string()), now);
             }
-            Finished::CopyResult(Err(error)) => app.toast(&error.to_string(), true, now),
+            Finished::CopyResult(Err(error)) => app.act(Toast::error(error.to_string()), now),
         }
     }
 
@@ -100,7 +100,7 @@ impl Screen {
             Effect::Open(url) => self.open_address(url),
             Effect::Suspend => {
                 if let Err(error) = self.terminal.suspend() {
-                    self.tabs.front.app.toast(&error.to_string(), true, now);
+                    self.toast(Toast::error(error.to_string()));
                 }
             }
             Effect::ExternalEditor(text) => self.edit_externally(&text),
@@ -108,7 +108,7 @@ impl Screen {
             Effect::EditFile { path, line } if self.has_files() => self.edit_file(&path, line),
             Effect::EditFile { path, .. } => {
                 let text = format!("cannot open `{path}`: it is on the server's machine");
-                self.tabs.front.app.toast(&text, true, now);
+                self.toast(Toast::error(text));
             }
             Effect::View { text, with } => self.view_externally(&text, with),
             Effect::Notify(text) => {

@@ -59,7 +59,7 @@ impl Screen {
             Err(error) => Some(error.to_string()),
         };
         if let Some(error) = error {
-            self.tabs.front.app.toast(&error, true, Instant::now());
+            self.toast(Toast::error(error));
         }
         self.tabs
             .front
@@ -87,11 +87,11 @@ impl Screen {
             Ok(Ok(text)) => Some(text),
             Ok(Err(error)) => {
                 let text = format!("`{program}` failed: {error}");
-                self.tabs.front.app.toast(&text, true, now);
+                self.toast(Toast::error(text));
                 None
             }
             Err(error) => {
-                self.tabs.front.app.toast(&error.to_string(), true, now);
+                self.toast(Toast::error(error.to_string()));
                 None
             }
         };

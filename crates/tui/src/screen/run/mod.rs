@@ -166,7 +166,7 @@ async fn run_with(
     if shows_guide {
         guide::set_shown(&screen.options.folders);
         let app = &mut screen.tabs.front.app;
-        app.act(Action::Run(Command::Guide), Instant::now());
+        app.act(Command::Guide, Instant::now());
     }
     screen.start_pictures();
     screen.clock.queries_sent(Instant::now());

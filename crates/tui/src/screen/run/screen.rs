@@ -60,7 +60,7 @@ impl Screen {
         self.tabs.front.host.send(Op::ListHistory);
         if self.options.pick_session {
             let app = &mut self.tabs.front.app;
-            app.act(Action::Run(Command::SessionPicker), Instant::now());
+            app.act(Command::SessionPicker, Instant::now());
             self.after_change();
         }
         loop {
@@ -114,6 +114,11 @@ impl Screen {
                 return Ok(None);
             }
         }
+    }
+
+    /// Shows a line for a moment in the tab that is shown.
+    pub(super) fn toast(&mut self, toast: Toast) {
+        self.tabs.front.app.act(toast, Instant::now());
     }
 
     fn take_events(&mut self) {

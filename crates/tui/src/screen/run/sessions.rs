@@ -51,13 +51,13 @@ impl Screen {
             }
             TabRequest::Abandon { message } => {
                 self.tabs.close(self.tabs.front.number);
-                self.tabs.front.app.toast(&message, true, Instant::now());
+                self.toast(Toast::error(message));
                 self.shown();
             }
             TabRequest::Close(number) => {
                 if !self.tabs.close(number) {
                     let text = "this is the only tab";
-                    self.tabs.front.app.toast(text, false, Instant::now());
+                    self.toast(Toast::info(text));
                 }
                 self.shown();
             }
@@ -98,7 +98,7 @@ impl Screen {
                 host.send(Op::ListHistory);
                 self.shown();
             }
-            Err(error) => self.tabs.front.app.toast(&error, true, Instant::now()),
+            Err(error) => self.toast(Toast::error(error)),
         }
     }
 
@@ -157,7 +157,7 @@ impl Screen {
             }
             let text = format!("session {number} ended");
             self.tabs.close(number);
-            self.tabs.front.app.toast(&text, false, Instant::now());
+            self.toast(Toast::info(text));
             self.shown();
         }
         if self.tabs.front.app.focused {

@@ -87,13 +87,13 @@ impl SidePanel {
     /// Shows or hides it, and saves that.
     pub(crate) fn toggle(&mut self, outbox: &mut Outbox) {
         self.is_on = !self.is_on;
-        outbox.effect(Effect::SaveSidePanel(self.is_on));
+        outbox.push(Effect::SaveSidePanel(self.is_on));
         if self.is_on && self.screen < LEAST {
             let width = self.screen;
             let text = format!(
                 "the side panel is on; it needs {LEAST} columns, this terminal has {width}"
             );
-            outbox.toast(text, false);
+            outbox.push(Toast::info(text));
         }
     }
 
@@ -213,9 +213,9 @@ impl SidePanel {
         let targets = self.laid_out.as_ref().map(|laid| &laid.targets);
         let target = targets.and_then(|targets| targets.get(usize::from(mouse.row - area.y)));
         match target.and_then(Option::as_ref) {
-            Some(Target::Changes(path)) => outbox.act(Action::ShowChangesOf(path.clone())),
-            Some(Target::Jobs) => outbox.act(Action::Run(Command::Jobs)),
-            Some(Target::Terminals) => outbox.act(Action::Run(Command::Terminals)),
+            Some(Target::Changes(path)) => outbox.push(Action::ShowChangesOf(path.clone())),
+            Some(Target::Jobs) => outbox.push(Command::Jobs),
+            Some(Target::Terminals) => outbox.push(Command::Terminals),
             None => {}
         }
         true

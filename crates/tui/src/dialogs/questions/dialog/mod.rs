@@ -210,7 +210,7 @@ impl Dialog {
             Step::EditPlan => {
                 if let Some(text) = self.plan() {
                     let (id, text) = (self.question.id.clone(), text.to_owned());
-                    cx.push(Action::Effect(Effect::EditPlan { id, text }));
+                    cx.push(Effect::EditPlan { id, text });
                 }
             }
             Step::Answer(Answer::Approve { mode, .. }) => cx.push(Action::Answer {
@@ -522,7 +522,7 @@ impl Component<Command, Action> for Dialog {
             }
             // The user opens it.
             Command::Answer => (self.guard, self.text_until) = (None, None),
-            _ if guard::passes(command) => cx.push(Action::Run(command)),
+            _ if guard::passes(command) => cx.push(command),
             _ if !self.is_ready(cx.now) => self.wait(cx.now),
             Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
             // The last row of a page counts those below.

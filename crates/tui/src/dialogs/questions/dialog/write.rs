@@ -203,7 +203,7 @@ impl Write {
                     grant: Grant::Once,
                     arguments,
                 }),
-                Err(text) => Step::Act(Action::Toast { text, error: true }),
+                Err(text) => Step::Act(Action::Toast(Toast::error(text))),
             },
         }
     }

@@ -409,10 +409,6 @@ impl Component<Command, Action> for DiffView {
         self.cursor
     }
 
-    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
-        Some(self)
-    }
-
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
         if self.review.is_writing() {
             self.stale = true;
@@ -466,18 +462,18 @@ impl Component<Command, Action> for DiffView {
                         pieces,
                         tell: false,
                     };
-                    cx.push(Action::Tell(Op::Checkpoint(op)));
+                    cx.push(op);
                 }
             }
             Command::EditHunk => {
                 if let Some((path, piece)) = self.current() {
-                    cx.push(Action::Effect(Effect::EditFile {
+                    cx.push(Effect::EditFile {
                         path: path.to_owned(),
                         line: self
                             .problems
                             .line(path)
                             .unwrap_or_else(|| first_line(piece)),
-                    }));
+                    });
                 }
             }
             Command::SendReview => cx.push(Action::SendReview(self.review.pieces())),

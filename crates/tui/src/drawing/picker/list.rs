@@ -1,4 +1,4 @@
-//! The picker: a query line over a list. Callers provide the items and the action of each.
+//! The list of a picker: its query, its selection, its keys and its drawing. It knows items by their index.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,13 +6,10 @@ use std::rc::Rc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::frame::{self, boxed};
-use super::preview_pane;
 use crate::actions::{Action, Command};
-use crate::drawing::{layout, layout::docked};
-use osier_term::component::{Component, Cx, Handled, View};
+use crate::drawing::{frame, frame::boxed, layout, layout::docked, preview_pane};
+use osier_term::component::{Cx, Handled, View};
 use osier_term::face::Token;
-use osier_term::input::KeyPress;
 use osier_term::keymap::Keymap;
 use osier_term::row::{Row, Span};
 use osier_term::widgets::columns::Columns;
@@ -21,11 +18,11 @@ use osier_term::widgets::paint::paint_rows;
 use osier_term::widgets::select::{Item, Select};
 use osier_term::wrap::Wrap;
 
-/// The actions of choosing the item with this key.
-pub(crate) type Take = Box<dyn Fn(&str) -> Vec<Action>>;
+/// The actions of the item with this index.
+pub(super) type IndexActions = Box<dyn Fn(usize) -> Vec<Action>>;
 
-/// The rows of the preview pane for the item with this key.
-pub(crate) type PreviewRows = Box<dyn Fn(&str) -> Vec<Row>>;
+/// The rows of the preview pane for the item with this index.
+type PreviewRows = Box<dyn Fn(usize) -> Vec<Row>>;
 
 const PLACEHOLDER: &str = "type to filter";
 const LEAVING: &str = "select a step, or type your first prompt";
@@ -45,29 +42,30 @@ const MEASURED: usize = 50;
 /// Rows from which on the preview has room below the list.
 const PREVIEW_BELOW: u16 = 15;
 
-/// A picker on screen.
-pub(crate) struct Picker {
+/// The list on screen.
+pub(super) struct List {
     title: String,
     /// Shown when nothing matches.
     empty: &'static str,
     query: LineInput,
     list: Select,
-    take: Take,
+    take: IndexActions,
     /// Rows the list had in the last draw: a page.
     page: usize,
-    cursor: Option<Position>,
+    pub(super) cursor: Option<Position>,
     /// It stays open when an item is chosen.
-    staying: bool,
+    pub(super) staying: bool,
     /// What selecting another item does.
-    moving: Option<Take>,
+    pub(super) moving: Option<IndexActions>,
     /// What closing without taking does.
-    leaving: Vec<Action>,
-    preview: Option<PreviewRows>,
-    removing: Option<Take>,
-    favouring: Option<Take>,
-    few: Option<Few>,
+    pub(super) leaving: Option<Action>,
+    pub(super) preview: Option<PreviewRows>,
+    /// What further keys do with the selected item.
+    keys: Vec<(Command, IndexActions)>,
+    /// Whether a list that shows few items first shows all of them now.
+    shows_all: Option<Rc<Cell<bool>>>,
     /// Typed text closes it and goes to the editor.
-    leaves_text: bool,
+    pub(super) leaves_text: bool,
     /// The size of the screen and the heights of the list and the preview when it opened: they stay while a query
     /// is typed.
     opened: Option<(Rect, Heights)>,
@@ -82,31 +80,15 @@ struct Heights {
     preview: u16,
 }
 
-/// The items that a long list shows first.
-struct Few {
-    every: Vec<Item>,
-    keys: Vec<String>,
-    /// Shared with the owner, so that it remains when the items change.
-    shows_all: Rc<Cell<bool>>,
-}
-
-impl Few {
-    fn items(&self, all: bool) -> Vec<Item> {
-        let shown = self.every.iter();
-        let shown = shown.filter(|item| all || self.keys.contains(&item.key));
-        shown.cloned().collect()
-    }
-}
-
-impl Picker {
-    pub(crate) fn new(
-        title: impl Into<String>,
+impl List {
+    pub(super) fn new(
+        title: String,
         empty: &'static str,
         items: Vec<Item>,
-        take: Take,
+        take: IndexActions,
     ) -> Self {
         Self {
-            title: title.into(),
+            title,
             empty,
             query: LineInput::default(),
             list: Select::new(items),
@@ -115,139 +97,65 @@ impl Picker {
             cursor: None,
             staying: false,
             moving: None,
-            leaving: Vec::new(),
+            leaving: None,
             preview: None,
-            removing: None,
-            favouring: None,
-            few: None,
+            keys: Vec::new(),
+            shows_all: None,
             leaves_text: false,
             opened: None,
             hints: vec![(Command::Accept, "select"), (Command::Cancel, "close")],
         }
     }
 
-    /// Shows the details of its items in these columns.
-    #[must_use]
-    pub(crate) fn with_columns(mut self, columns: Columns) -> Self {
-        self.list = self.list.with_columns(columns);
-        self
+    pub(super) fn set_columns(&mut self, columns: Columns) {
+        self.list.set_columns(columns);
     }
 
-    /// Sets queries that put an item first, and the items that are found only by the starts of their words.
-    #[must_use]
-    pub(crate) fn finding(
-        mut self,
-        aliases: Vec<(&'static str, String)>,
-        by_word: Vec<String>,
-    ) -> Self {
-        self.list = self.list.with_aliases(aliases).with_by_word(by_word);
-        self
-    }
-
-    /// The verb in the key hint of `enter`: `open`.
-    #[must_use]
-    pub(crate) fn taking(mut self, word: &'static str) -> Self {
-        self.hints[0].1 = word;
-        self
-    }
-
-    /// The verb in the key hint of `esc`: `cancel`.
-    #[must_use]
-    pub(crate) fn closing(mut self, word: &'static str) -> Self {
+    /// The verb in the hint of a key.
+    pub(super) fn set_hint(&mut self, command: Command, word: &'static str) {
         let mut hints = self.hints.iter_mut();
-        if let Some(hint) = hints.find(|(command, _)| *command == Command::Cancel) {
+        if let Some(hint) = hints.find(|(known, _)| *known == command) {
             hint.1 = word;
         }
-        self
     }
 
-    /// Runs `actions` whenever another item is selected, for a live preview.
-    #[must_use]
-    pub(crate) fn on_move(mut self, actions: Take) -> Self {
-        self.moving = Some(actions);
-        self
+    /// A key that does something with the selected item.
+    pub(super) fn add_key(&mut self, command: Command, word: &'static str, actions: IndexActions) {
+        self.hints.insert(1, (command, word));
+        self.keys.push((command, actions));
     }
 
-    /// Runs `actions` when the picker is closed without a choice.
-    #[must_use]
-    pub(crate) fn on_leave(mut self, actions: Vec<Action>) -> Self {
-        self.leaving = actions;
-        self
+    pub(super) fn show_few(&mut self, usual: &[bool], shows_all: Rc<Cell<bool>>) {
+        self.hints.insert(1, (Command::ShowAll, "all"));
+        self.list.set_extra(|index| !usual[index]);
+        self.shows_all = Some(shows_all);
+        self.narrow();
     }
 
-    /// The verb and the actions of the key that removes an item.
-    #[must_use]
-    pub(crate) fn on_remove(mut self, word: &'static str, actions: Take) -> Self {
-        self.hints.insert(1, (Command::Remove, word));
-        self.removing = Some(actions);
-        self
+    pub(super) fn query(&self) -> &str {
+        self.query.text()
     }
 
-    /// The actions of the key that toggles a favourite.
-    #[must_use]
-    pub(crate) fn on_favourite(mut self, actions: Take) -> Self {
-        self.hints.insert(1, (Command::Favourite, "favourite"));
-        self.favouring = Some(actions);
-        self
+    pub(super) fn selected(&self) -> Option<usize> {
+        self.list.selected()
     }
 
-    /// Shows a preview of the selected item: next to the list, or below it on a narrow screen.
-    #[must_use]
-    pub(crate) fn with_preview(mut self, preview: PreviewRows) -> Self {
-        self.preview = Some(preview);
-        self
-    }
-
-    /// Stays open when an item is chosen: for switches.
-    #[must_use]
-    pub(crate) fn staying(mut self) -> Self {
-        self.staying = true;
-        self
-    }
-
-    /// Has no filter: typed text closes the picker and goes to the editor.
-    #[must_use]
-    pub(crate) fn leaving_text(mut self) -> Self {
-        self.leaves_text = true;
-        self
-    }
-
-    /// Closes it for a text that is meant for the editor.
-    fn pass_on(&mut self, text: String, cx: &mut Cx<'_, Action>) {
-        cx.push(Action::CloseLayer);
-        cx.actions.append(&mut self.leaving);
-        cx.push(Action::InsertText { text });
-    }
-
-    /// Shows only the items with these keys until `show_all` is pressed, or until a query finds none of them.
-    #[must_use]
-    pub(crate) fn with_few(mut self, keys: Vec<String>, shows_all: Rc<Cell<bool>>) -> Self {
-        let every = self.list.items().to_vec();
-        if !keys.is_empty() && keys.len() < every.len() {
-            self.hints.insert(1, (Command::ShowAll, "all"));
-            self.few = Some(Few {
-                every,
-                keys,
-                shows_all,
-            });
-            self.narrow();
-        }
-        self
-    }
-
-    /// Selects the item with this key.
-    #[must_use]
-    pub(crate) fn with_selected(mut self, key: &str) -> Self {
-        self.list.select_key(key);
-        self
+    pub(super) fn select(&mut self, item: Option<usize>) {
+        self.list.select(item);
     }
 
     /// Narrows the list by what was typed before; an empty text leaves the selection alone.
-    #[must_use]
-    pub(crate) fn with_query(mut self, query: &str) -> Self {
+    pub(super) fn type_query(&mut self, query: &str) {
         self.query.insert(query);
         self.narrow();
-        self
+    }
+
+    /// Closes it for a text that is meant for the editor.
+    fn pass_on(&mut self, text: &str, cx: &mut Cx<'_, Action>) {
+        cx.push(Action::CloseLayer);
+        cx.actions.extend(self.leaving.take());
+        let text = text.to_owned();
+        cx.push(Action::InsertText { text });
     }
 
     /// The list's share of the width next to a preview: more when it has several columns.
@@ -260,56 +168,40 @@ impl Picker {
     }
 
     fn narrow(&mut self) {
-        let query = self.query.text();
-        if let Some(few) = &self.few {
-            let all = few.shows_all.get();
-            self.list.set_items(few.items(all));
-            self.list.set_query(query);
-            if self.list.is_empty() && !all {
-                self.list.set_items(few.items(true));
-            }
-            let mut hints = self.hints.iter_mut();
-            if let Some(hint) = hints.find(|(command, _)| *command == Command::ShowAll) {
-                hint.1 = if all { "usable" } else { "all" };
-            }
-            return;
+        let all = self.shows_all.as_ref().map(|shows_all| shows_all.get());
+        self.list.list_all(all.unwrap_or_default());
+        self.list.set_query(self.query.text());
+        if all == Some(false) && self.list.is_empty() {
+            self.list.list_all(true);
         }
-        self.list.set_query(query);
+        if let Some(all) = all {
+            self.set_hint(Command::ShowAll, if all { "usable" } else { "all" });
+        }
     }
 
     /// How many items are shown, and of how many.
     fn count(&self) -> String {
-        let count = format!("{}/{}", self.list.len(), self.list.total());
-        match &self.few {
-            Some(few) if self.list.total() < few.every.len() => {
-                format!("{count} usable, {} in all", few.every.len())
-            }
-            _ => count,
+        let (listed, every) = (self.list.total(), self.list.items().len());
+        let count = format!("{}/{listed}", self.list.len());
+        if listed < every {
+            format!("{count} usable, {every} in all")
+        } else {
+            count
         }
     }
 
-    fn selected_key(&self) -> Option<String> {
-        self.list.selected().map(|item| item.key.clone())
-    }
-
     /// Runs the move actions when the selection has changed.
-    fn tell_move(&self, before: Option<&str>, cx: &mut Cx<'_, Action>) {
-        let Some(item) = self
-            .list
-            .selected()
-            .filter(|item| Some(&*item.key) != before)
-        else {
-            return;
-        };
-        if let Some(moving) = &self.moving {
-            cx.actions.extend(moving(&item.key));
+    fn follow_move(&self, before: Option<usize>, cx: &mut Cx<'_, Action>) {
+        let selected = self.list.selected().filter(|item| Some(*item) != before);
+        if let (Some(item), Some(moving)) = (selected, &self.moving) {
+            cx.actions.extend(moving(item));
         }
     }
 
     /// The preview of an item; rows that are wider than the preview wrap.
-    fn previewed(&self, key: &str, inner: usize) -> Vec<Row> {
+    fn previewed(&self, item: usize, inner: usize) -> Vec<Row> {
         let mut shown = Vec::new();
-        let rows = self.preview.as_ref().map(|preview| preview(key));
+        let rows = self.preview.as_ref().map(|preview| preview(item));
         for row in rows.unwrap_or_default() {
             if row.width() < inner || row.fill.is_some() {
                 shown.push(row);
@@ -371,8 +263,8 @@ impl Picker {
         let list = items.saturating_add(FRAME);
         let pane = preview_pane::divide_for(area, PREVIEW_BELOW, self.share()).1;
         let inner = pane.map_or(0, |pane| usize::from(pane.width.saturating_sub(2)));
-        let measured = self.list.items().iter().take(MEASURED);
-        let rows = measured.map(|item| self.previewed(&item.key, inner).len());
+        let measured = self.list.listed().into_iter().take(MEASURED);
+        let rows = measured.map(|item| self.previewed(item, inner).len());
         let rows = rows.max().filter(|rows| *rows > 0 && pane.is_some());
         let preview = rows.map_or(0, |rows| count(rows + 2).min(PREVIEWED.min(most)));
         Heights { list, preview }
@@ -384,8 +276,9 @@ impl Picker {
             let line = format!("{left}{}{right}", "─".repeat(inner));
             Row::plain(line, Token::Border)
         };
-        let key = self.selected_key().unwrap_or_default();
-        let shown = self.previewed(&key, inner);
+        let selected = self.list.selected();
+        let shown = selected.map(|item| self.previewed(item, inner));
+        let shown = shown.unwrap_or_default();
         let mut rows = vec![line("╭", "╮")];
         for place in 0..height.saturating_sub(2) {
             let mut row = shown.get(place).cloned().unwrap_or_default();
@@ -428,10 +321,8 @@ impl Picker {
         rows.push(frame::bottom(&hints, Token::Muted, width));
         rows
     }
-}
 
-impl Component<Command, Action> for Picker {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+    pub(super) fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let (area, preview) = self.areas(area);
         let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
             paint_rows(rows, area, buffer, view.links, |face| {
@@ -458,34 +349,19 @@ impl Component<Command, Action> for Picker {
         });
     }
 
-    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
-        if let Some(character) = key.typed() {
-            if self.leaves_text {
-                self.pass_on(character.into(), cx);
-                return Handled::Yes;
-            }
-            let before = self.selected_key();
-            self.query.insert(character.encode_utf8(&mut [0; 4]));
-            self.narrow();
-            self.tell_move(before.as_deref(), cx);
-        }
-        Handled::Yes
-    }
-
-    fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
+    /// Typed or pasted text.
+    pub(super) fn insert(&mut self, text: &str, cx: &mut Cx<'_, Action>) {
         if self.leaves_text {
-            self.pass_on(text.to_owned(), cx);
-            return Handled::Yes;
+            return self.pass_on(text, cx);
         }
-        let before = self.selected_key();
-        self.query.insert(text.trim_end());
+        let before = self.list.selected();
+        self.query.insert(text);
         self.narrow();
-        self.tell_move(before.as_deref(), cx);
-        Handled::Yes
+        self.follow_move(before, cx);
     }
 
-    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
-        let before = self.selected_key();
+    pub(super) fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        let before = self.list.selected();
         match command {
             Command::Up => self.list.step(false),
             Command::Down => self.list.step(true),
@@ -494,68 +370,39 @@ impl Component<Command, Action> for Picker {
             Command::First => self.list.first(),
             Command::Last => self.list.last(),
             Command::Accept => {
-                if let Some(item) = self.list.selected() {
+                if let Some(item) = before {
                     if !self.staying {
                         cx.push(Action::CloseLayer);
                     }
-                    cx.actions.extend((self.take)(&item.key));
+                    cx.actions.extend((self.take)(item));
                 }
             }
-            Command::Remove | Command::Favourite => {
-                let done = match command {
-                    Command::Remove => &self.removing,
-                    _ => &self.favouring,
-                };
-                let Some((done, item)) = done.as_ref().zip(self.list.selected()) else {
-                    return Handled::No;
-                };
-                cx.actions.extend(done(&item.key));
-            }
             Command::ShowAll => {
-                let Some(few) = &self.few else {
+                let Some(shows_all) = &self.shows_all else {
                     return Handled::No;
                 };
-                few.shows_all.set(!few.shows_all.get());
+                shows_all.set(!shows_all.get());
                 self.opened = None;
-                let key = self.selected_key().unwrap_or_default();
                 self.narrow();
-                self.list.select_key(&key);
+                self.list.select(before);
             }
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
-                cx.actions.append(&mut self.leaving);
+                cx.actions.extend(self.leaving.take());
             }
             command if preview_pane::edit(&mut self.query, command) == Handled::Yes => {
                 self.narrow();
             }
-            _ => return Handled::No,
+            command => {
+                let mut keys = self.keys.iter();
+                let key = keys.find(|(known, _)| *known == command);
+                let Some(((_, actions), item)) = key.zip(before) else {
+                    return Handled::No;
+                };
+                cx.actions.extend(actions(item));
+            }
         }
-        self.tell_move(before.as_deref(), cx);
+        self.follow_move(before, cx);
         Handled::Yes
-    }
-
-    fn context(&self) -> &'static str {
-        "list"
-    }
-
-    fn cursor(&self) -> Option<Position> {
-        self.cursor
-    }
-
-    fn typed(&self) -> Option<&str> {
-        Some(self.query.text())
-    }
-
-    fn marked(&self) -> Option<&str> {
-        self.list.selected().map(|item| item.key.as_str())
-    }
-}
-
-impl std::fmt::Debug for Picker {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Picker")
-            .field("title", &self.title)
-            .finish_non_exhaustive()
     }
 }
