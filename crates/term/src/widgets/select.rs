@@ -337,7 +337,8 @@ mod tests {
     }
 
     fn label(list: &Select) -> Option<&str> {
-        list.selected().map(|index| list.items()[index].label.as_str())
+        list.selected()
+            .map(|index| list.items()[index].label.as_str())
     }
 
     #[test]

@@ -8,11 +8,7 @@ use osier_term::layers::Layers;
 pub(crate) type Overlays = Layers<Command, Action>;
 
 /// Replaces the contents of a picker if it is open; its query and selection stay.
-pub(crate) fn refresh<T: Choice>(
-    overlays: &mut Overlays,
-    id: &'static str,
-    mut picker: Picker<T>,
-) {
+pub(crate) fn refresh<T: Choice>(overlays: &mut Overlays, id: &'static str, mut picker: Picker<T>) {
     if let Some(open) = overlays.find::<Picker<T>>(id) {
         picker.resume(open);
         *open = picker;

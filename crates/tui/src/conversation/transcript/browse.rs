@@ -1,7 +1,7 @@
 //! Reading the conversation by keyboard: picking blocks and lines, copying them, jumping between what matters,
 //! and opening a block in another program.
 
-use super::Transcript;
+use super::state::Transcript;
 use crate::actions::{Command, Effect, Outbox, Viewer};
 use osier_protocol::Landmark;
 use osier_term::keymap::Keymap;

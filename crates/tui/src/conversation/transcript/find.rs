@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use super::Transcript;
 use super::cell::Body;
-use super::pages::Purpose;
+use super::state::{Purpose, Transcript};
 use osier_protocol::PageAt;
 use osier_store::Needle;
 use osier_term::face::{Emphasis, Token};

@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::cell::{CellStyle, picture_rows};
+use super::cell_style::{CellStyle, picture_rows};
 use osier_base::text;
 use osier_markdown::plain;
 use osier_markdown::plain::Image;

@@ -6,8 +6,7 @@ use osier_base::clock;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
 
-use super::cell::CellStyle;
-use super::cell::plain;
+use super::cell_style::{CellStyle, plain};
 use super::output::{Painted, tail_rows};
 
 /// Rows of output shown while collapsed: what the user ran, they want to see.

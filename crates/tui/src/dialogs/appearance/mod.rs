@@ -19,6 +19,7 @@ use osier_term::keymap;
 use osier_term::keymap::{Keymap, KeymapSource};
 use osier_term::terminal::TerminalKind;
 use osier_term::theme::{ColourDepth, TerminalColours, Theme, ThemeKind, ThemeStore};
+pub use themes::ThemeChoice;
 
 /// Keymap contexts there are.
 pub(crate) const CONTEXTS: &[&str] = &[
@@ -45,15 +46,6 @@ pub struct Appearance {
     keymaps: PathBuf,
     /// The colours that the terminal has reported.
     colours: TerminalColours,
-}
-
-/// A theme to choose from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThemeChoice {
-    pub name: String,
-    pub kind: ThemeKind,
-    /// The file of a theme of the user.
-    pub path: Option<PathBuf>,
 }
 
 impl Appearance {

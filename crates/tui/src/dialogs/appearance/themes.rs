@@ -1,7 +1,8 @@
 //! The themes. The whole interface takes the colours of the selected one at once; closing the list gives the
 //! chosen ones back.
 
-use super::ThemeChoice;
+use std::path::PathBuf;
+
 use crate::actions::Effect;
 use crate::drawing::{Choice, Picker};
 use osier_term::face::{Emphasis, Face, Token};
@@ -10,6 +11,15 @@ use osier_term::theme::ThemeKind;
 use osier_term::widgets::select::Item;
 
 pub(super) const ID: &str = "themes";
+
+/// A theme to choose from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThemeChoice {
+    pub name: String,
+    pub kind: ThemeKind,
+    /// The file of a theme of the user.
+    pub path: Option<PathBuf>,
+}
 
 /// The list, `current` selected.
 pub(super) fn picker(choices: &[ThemeChoice], current: &str) -> Picker<ThemeChoice> {

@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 use crate::actions::{Command, Effect, Outbox};
 use crate::drawing::{Overlays, Surface};
 use crate::input::Editor;
-use dialog::{Dialog, Guard};
+use dialog::{Dialog, Guard, is_letters};
 use osier_base::text;
 use osier_base::visible::one_line;
 use osier_markdown::plain::first_line;
@@ -346,12 +346,6 @@ pub(crate) fn explain_unused(is_used: bool, commands: &[Command], outbox: &mut O
     if !is_used && commands.contains(&Command::Answer) {
         outbox.push(Toast::info("no question waits for an answer"));
     }
-}
-
-/// Whether a text is only letters that answer a question.
-fn is_letters(text: &str) -> bool {
-    let is_letter = |letter: char| matches!(letter, 'y' | 'n' | 'Y' | 'N');
-    !text.is_empty() && text.chars().all(is_letter)
 }
 
 /// A question on a line of at most `columns`: its origin, except for a permission question, its title and its subject.

@@ -1,10 +1,13 @@
 //! The prompt: the editor with its completion and history, attached files, and what was sent and is not in the
 //! conversation yet.
 
+mod attach;
 pub(crate) mod attachments;
 pub(crate) mod candidates;
+mod completing;
 mod completion;
 mod draw;
+mod dropped;
 pub(crate) mod editing;
 mod editor;
 mod file_search;
@@ -21,9 +24,10 @@ use ratatui::layout::Rect;
 use crate::actions::{Command, Effect, Outbox, command::find_slash};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
-use attachments::{Attachments, dropped_pictures};
+use attachments::Attachments;
 use completion::Missing;
 pub(crate) use draw::PANEL;
+use dropped::dropped_pictures;
 pub(crate) use editor::Editor;
 use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
 use osier_base::parts::Parts;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 
 use super::screen::Screen;
-use crate::actions::{Action, Command, NewBinding};
+use crate::actions::{Command, NewBinding, Toast};
 use crate::dialogs::settings::OF_THE_SCREEN;
 use osier_base::path;
 use osier_base::problem::Problem;

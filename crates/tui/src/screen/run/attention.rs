@@ -7,13 +7,6 @@ use osier_term::terminal::Progress;
 /// The program's name, as notifications and titles begin with it.
 const NAME: &str = "osier";
 
-/// The title and the progress sent last.
-#[derive(Debug, Default)]
-pub(super) struct AttentionState {
-    title: String,
-    progress: Option<Progress>,
-}
-
 impl Screen {
     /// A notification of the desktop about the session of this name.
     pub(super) fn notify(&mut self, session: Option<&str>, text: &str) {

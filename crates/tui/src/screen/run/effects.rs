@@ -2,36 +2,10 @@
 
 use std::time::Instant;
 
-use super::screen::Screen;
-use crate::actions::Effect;
-use osier_agent::Attachment;
+use super::screen::{Finished, Screen};
+use crate::actions::{Effect, Toast};
 use osier_base::browser;
-use osier_term::clipboard::{ClipboardError, CopyResult};
-use osier_term::images::{OuterTerminal, RenderedImage};
-
-/// Results of background work.
-#[derive(Debug)]
-pub(super) enum Finished {
-    CopyResult(Result<CopyResult, ClipboardError>),
-    /// The clipboard's text, where it can be read.
-    Pasted(Option<String>),
-    /// An address was shown in the browser, or could not be.
-    Opened(bool),
-    /// A picture is ready to be shown.
-    Picture(RenderedImage),
-    /// What tmux reports about the outer terminal.
-    OuterTerminal(OuterTerminal),
-    /// A file for the prompt was read, or why not.
-    Attached(Result<Box<Attachment>, String>),
-    /// A picture that an answer in this directory names by this path, in base64, or why it is not shown.
-    Illustration {
-        cwd: String,
-        path: String,
-        read: Result<String, String>,
-    },
-    /// The clipboard holds this instead of a picture.
-    ClipboardText(String),
-}
+use osier_term::clipboard::CopyResult;
 
 impl Screen {
     pub(super) fn on_finished(&mut self, result: Finished) {

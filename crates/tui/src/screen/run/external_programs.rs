@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use super::Options;
+use super::options::Options;
 use super::screen::Screen;
 use super::server_notice::ServerState;
-use crate::actions::{Action, Viewer};
+use crate::actions::{Action, Toast, Viewer};
 use osier_base::leftovers::{FolderKind, TemporaryFolder};
 use osier_base::text::{sanitize, single_line};
 use osier_base::{atomic_file, foreground};

@@ -1,40 +1,15 @@
 //! The tabs while the program runs: open, switch, close, and the alerts of background tabs.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use super::screen::Screen;
 use super::tab::Tab;
-use crate::actions::{StoredSession, TabRequest};
+use crate::actions::{StoredSession, TabRequest, Toast};
 use crate::screen::{App, AppOptions};
-use osier_agent::Subscription;
 use osier_hub::OpenOptions;
-use osier_protocol::{Event, Op, Opening};
-use osier_session::SessionHandle;
+use osier_protocol::{Op, Opening};
 use osier_term::highlight::Highlighter;
-
-type Opener = dyn Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>;
-
-/// How another session is opened in a new tab.
-pub struct Open(Box<Opener>);
-
-impl Open {
-    /// `open` gives a host that is just starting, and its events from the first one on; else why not, for the
-    /// person.
-    pub fn new(
-        open: impl Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>
-        + 'static,
-    ) -> Self {
-        Self(Box::new(open))
-    }
-}
-
-impl fmt::Debug for Open {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Open").finish()
-    }
-}
 
 impl Screen {
     pub(super) fn on_tab_request(&mut self, request: TabRequest) {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::Options;
+use super::options::Options;
 use crate::history::{TabState, TabSummary, tabs::line};
 use crate::screen::App;
 use osier_agent::{AgentMessage, RunOutcome, Subscription};

@@ -6,7 +6,7 @@ use std::time::Instant;
 use futures_util::future::select_all;
 use tokio::task::JoinSet;
 
-use super::Options;
+use super::options::Options;
 use super::server_notice::ServerState;
 use super::tab::Tab;
 use crate::history::{TabState, TabSummaries, TabSummary};

@@ -7,15 +7,15 @@ use ratatui::layout::Rect;
 
 use crate::actions::{Action, Command, Effect, Outbox};
 use crate::drawing::Surface;
-use crate::status::TodoView;
 use osier_agent::Event as AgentEvent;
 use osier_protocol::{
-    ChangedLines, CheckpointEvent, CheckpointOp, CodeServerInfo, ConnectionState, Event, JobInfo,
-    Op, TerminalInfo, TreeEvent,
+    ChangedLines, CheckpointEvent, CheckpointOp, ConnectionState, Event, JobInfo, Op, TerminalInfo,
+    TreeEvent,
 };
 use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
 use osier_term::row::Row;
-use rows::Contents;
+pub(crate) use rows::Shared;
+use rows::{Contents, Target};
 
 /// Columns of the narrowest screen that has room for it.
 const LEAST: u16 = 140;
@@ -58,24 +58,6 @@ struct LaidOut {
     size: (u16, u16),
     rows: Vec<Row>,
     targets: Vec<Option<Target>>,
-}
-
-/// What a click on a row opens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Target {
-    /// The changes of a file.
-    Changes(String),
-    Jobs,
-    Terminals,
-}
-
-/// What the panel shows of other features.
-#[derive(Debug)]
-pub(crate) struct Shared<'a> {
-    pub(crate) todo: &'a TodoView,
-    pub(crate) servers: &'a [CodeServerInfo],
-    /// The working directory.
-    pub(crate) cwd: &'a str,
 }
 
 impl SidePanel {

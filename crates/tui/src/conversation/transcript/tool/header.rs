@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::view::ToolView;
 use super::{Phase, ToolCell};
-use crate::conversation::transcript::cell::plain;
+use crate::conversation::transcript::cell_style::plain;
 use osier_agent::ToolStatus;
 use osier_base::visible::visible;
 use osier_base::{clock, text};

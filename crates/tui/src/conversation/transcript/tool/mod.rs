@@ -22,7 +22,7 @@ use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
 
-use super::cell::{CellStyle, picture_rows, plain};
+use super::cell_style::{CellStyle, picture_rows, plain};
 use super::output::{Painted, tail_rows};
 use super::task;
 use view::ToolView;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::view::{Collapsed, ToolView};
 use super::{FOLDED_ROWS, ToolCell, result_text};
 use crate::conversation::{
-    transcript::cell::CellStyle, transcript::output::Painted, transcript::output::head_rows,
+    transcript::cell_style::CellStyle, transcript::output::Painted, transcript::output::head_rows,
     transcript::output::tail_rows,
 };
 use osier_agent::ToolResultMessage;

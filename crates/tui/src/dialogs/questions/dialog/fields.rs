@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Painted, Step};
+use super::step::{Painted, Step};
 use crate::actions::Command;
 use crate::input::prompt::editing::edit_line;
 use osier_base::text;

@@ -1,8 +1,8 @@
 //! The rows around the changes: the title, the list of files, and the marks before each change.
 
-use super::super::verdicts::mark;
-use super::texts::{title, unshown};
-use super::{DiffView, MOST_ROWS};
+use super::state::{DiffView, MOST_ROWS};
+use super::texts::{shown_path, title, unshown};
+use crate::history::{checkpoints, review::verdicts::mark};
 use osier_base::text;
 use osier_checkpoint::hunks;
 use osier_protocol::{ChangeKind, FileDiff};
@@ -172,7 +172,7 @@ impl DiffView {
         let (added, removed) = self.counts.iter().fold((0, 0), |(added, removed), count| {
             (added + count.0, removed + count.1)
         });
-        let files = crate::history::checkpoints::files(self.changed);
+        let files = checkpoints::files(self.changed);
         let title = format!(" {files} changed {} ", title(&self.range));
         let mut head = Row::plain(text::truncate(&title, width).into_owned(), bold);
         let parts = [
@@ -190,24 +190,8 @@ impl DiffView {
     }
 }
 
-/// The path of a file; of a renamed file both.
-fn shown_path(file: &FileDiff) -> String {
-    match &file.from {
-        Some(from) => text::single_line(&format!("{from} → {}", file.change.path)),
-        None => text::single_line(&file.change.path),
-    }
-}
-
 /// Columns of the path in a line of the list.
 fn path_room(right: &[(String, Token)], width: usize) -> usize {
     let right_width: usize = right.iter().map(|(text, _)| text::width(text)).sum();
     width.saturating_sub(right_width + 5)
-}
-
-/// Columns of a list that shows every path in full.
-pub(super) fn widest(files: &[FileDiff], counts: &[(usize, usize)]) -> u16 {
-    let widths = files.iter().zip(counts).map(|(file, (added, removed))| {
-        text::width(&shown_path(file)) + format!(" +{added} -{removed}").len() + 6
-    });
-    u16::try_from(widths.max().unwrap_or_default()).unwrap_or(u16::MAX)
 }
