@@ -31,6 +31,8 @@
 //!
 //! # Main types
 //!
+//! What every screen needs is at the root: `use osier_term::{Component, Row, Span, Token}`.
+//!
 //! - [`Terminal`](terminal::Terminal) controls the terminal and restores it on exit.
 //! - [`FrameWriter`](frame::FrameWriter) writes frames; [`FrameClock`](frame::FrameClock) schedules
 //!   them.
@@ -65,3 +67,18 @@ pub mod terminal;
 pub mod theme;
 pub mod widgets;
 pub mod wrap;
+
+pub use component::{Component, Cx, Handled, View};
+pub use face::{Emphasis, Face, Token};
+pub use frame::Links;
+pub use highlight::{Highlighted, Highlighter};
+pub use input::KeyPress;
+pub use keymap::Keymap;
+pub use layers::Layers;
+pub use row::{Row, Span, sentence};
+pub use theme::Theme;
+pub use widgets::columns::{Cell, Column, Columns};
+pub use widgets::line_input::LineInput;
+pub use widgets::paint::paint_rows;
+pub use widgets::select::{Item, Select};
+pub use wrap::Wrap;

@@ -79,6 +79,14 @@ impl Select {
         self.columns = columns;
     }
 
+    /// Replaces the items and selects one of them.
+    pub fn set_items(&mut self, items: Vec<Item>, selected: Option<usize>) {
+        self.items = items;
+        self.extra.clear();
+        self.relist();
+        self.select(selected);
+    }
+
     /// Lists these items only when [`Self::list_all`] asks for it.
     pub fn set_extra(&mut self, is_extra: impl FnMut(usize) -> bool) {
         self.extra = (0..self.items.len()).map(is_extra).collect();
@@ -226,7 +234,7 @@ impl Select {
         let mut scored: Vec<(u32, usize)> = Vec::new();
         for index in self.listed() {
             let item = &self.items[index];
-            if item.queries.contains(&query) {
+            if item.queries.iter().any(|known| *known == query) {
                 scored.push((u32::MAX, index));
                 continue;
             }

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use super::action::Action;
-use osier_term::component::Cx;
+use osier_term::Cx;
 
 /// Actions that are not applied yet, in order.
 #[derive(Debug, Default)]

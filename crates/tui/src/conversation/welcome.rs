@@ -3,9 +3,7 @@
 
 use osier_base::{clock, text};
 use osier_protocol::{KeyState, ModelInfo, PermissionMode, SessionSummary};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
-use osier_term::wrap::Wrap;
+use osier_term::{Emphasis, Face, Row, Span, Token, Wrap};
 
 /// Keys and prefixes, two per row where there is room.
 const KEYS: &[(&str, &str)] = &[

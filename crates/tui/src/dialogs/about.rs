@@ -3,7 +3,7 @@
 use crate::actions::Effect;
 use crate::drawing::{MenuItem, Overlays, Picker};
 use osier_protocol::About;
-use osier_term::widgets::columns::{Column, Columns};
+use osier_term::{Column, Columns};
 
 const ID: &str = "about";
 
@@ -38,7 +38,7 @@ fn picker(about: &About) -> Picker<MenuItem> {
 mod tests {
     use std::time::Instant;
 
-    use osier_term::component::{Component, Cx};
+    use osier_term::{Component, Cx};
 
     use super::*;
     use crate::actions::{Action, Command};

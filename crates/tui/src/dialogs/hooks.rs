@@ -4,9 +4,7 @@ use crate::actions::{Effect, Outbox};
 use crate::drawing::{Choice, Overlays, Picker, overlays};
 use osier_base::text;
 use osier_protocol::{HookInfo, Op};
-use osier_term::face::Token;
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Cell, Column, Columns, Item, Token};
 
 const ID: &str = "hooks";
 

@@ -3,8 +3,7 @@
 use crate::actions::Outbox;
 use crate::drawing::{Choice, Overlays, Picker, overlays};
 use osier_protocol::{Effect, Op, PermissionMode, RuleInfo, RuleSource};
-use osier_term::widgets::columns::Columns;
-use osier_term::widgets::select::Item;
+use osier_term::{Columns, Item};
 
 const ID: &str = "permissions";
 

@@ -5,8 +5,7 @@ use crate::drawing::{Choice, Overlays, Picker, overlays};
 use crate::input::prompt::candidates::reference;
 use osier_base::text;
 use osier_protocol::{MappedFile, Op, ProjectMap};
-use osier_term::widgets::columns::{Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Column, Columns, Item};
 
 const ID: &str = "map";
 

@@ -4,8 +4,7 @@ use crate::actions::{Action, Outbox};
 use crate::drawing::{Choice, Overlays, Picker, overlays};
 use crate::status::footer::tokens;
 use osier_protocol::{ContextPart, Op, PartKind};
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Cell, Column, Columns, Item};
 
 const ID: &str = "skills";
 

@@ -3,9 +3,7 @@
 
 use crate::actions::Command;
 use osier_base::text;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
+use osier_term::{Emphasis, Face, Keymap, Row, Span, Token};
 
 /// `╭─ Title ──── remark ─╮`. The title is cut before the remark goes.
 pub(crate) fn top(title: &str, remark: &str, width: usize) -> Row {

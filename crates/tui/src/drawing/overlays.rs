@@ -2,7 +2,7 @@
 
 use super::picker::{Choice, Picker};
 use crate::actions::{Action, Command};
-use osier_term::layers::Layers;
+use osier_term::Layers;
 
 /// The overlays above the main screen.
 pub(crate) type Overlays = Layers<Command, Action>;

@@ -9,11 +9,8 @@ use crate::drawing::{Overlays, frame, frame::boxed, layout::docked};
 use crate::status::footer::tokens;
 use osier_base::{clock, text};
 use osier_llm::Usage;
-use osier_protocol::{ContextReport, Op, Spending, TreeEvent, TreeOp, WindowPart, WindowPartKind};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::Row;
-use osier_term::widgets::paint::paint_rows;
+use osier_protocol::{ContextReport, Spending, TreeEvent, TreeOp, WindowPart, WindowPartKind};
+use osier_term::{Component, Cx, Emphasis, Face, Handled, Row, Token, View, paint_rows};
 
 const ID: &str = "context";
 

@@ -7,8 +7,8 @@ use crate::actions::{Command, Effect, Outbox};
 use crate::conversation::{Transcript, transcript::Unit};
 use crate::drawing::Overlays;
 use crate::input::Prompt;
+use osier_term::Keymap;
 use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
-use osier_term::keymap::Keymap;
 use osier_term::widgets::textarea::modal::{Edit, RegionEdit};
 
 /// Rows a turn of the wheel scrolls.

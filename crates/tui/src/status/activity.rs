@@ -10,9 +10,8 @@ use super::toast::ToastLine;
 use osier_agent::Event as AgentEvent;
 use osier_base::text;
 use osier_llm::Delta;
-use osier_term::face::Token;
-use osier_term::row::{Row, Span, sentence};
 use osier_term::widgets::spinner;
+use osier_term::{Row, Span, Token, sentence};
 
 /// How long a step of a run takes before the line names it: short ones would only flicker.
 const STEP_TIME: Duration = Duration::from_secs(3);

@@ -1,9 +1,9 @@
 //! Presence: the clients of the session, and the one that has control.
 
-use crate::actions::{Command, Outbox};
+use crate::actions::{Command, Outbox, Toast};
 use osier_base::text;
 use osier_protocol::{Client, Op};
-use osier_term::keymap::Keymap;
+use osier_term::Keymap;
 
 /// Columns of a name on the footer.
 const NAME: usize = 24;

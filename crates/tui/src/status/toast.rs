@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::actions::{Toast, shell_commands::as_slash_commands};
 use osier_base::text;
-use osier_term::face::Token;
-use osier_term::row::{Row, sentence};
+use osier_term::{Row, Token, sentence};
 
 /// How long a toast stays.
 pub(crate) const TOAST_TIME: Duration = Duration::from_secs(4);

@@ -3,8 +3,7 @@
 
 use osier_base::text;
 use osier_protocol::{TodoList, TodoState};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Emphasis, Face, Row, Span, Token};
 
 /// Items shown at most.
 const MOST: usize = 7;

@@ -54,9 +54,9 @@ pub(super) fn role(argument: &str) -> Parsed {
     let reference = words.next().map(str::to_owned);
     let set = reference.map(|reference| {
         let reference = Some(reference);
-        Op::SetRole { role, reference }.into()
+        Action::from(Op::SetRole { role, reference })
     });
-    let switch = Op::SwitchRole { role: Some(role) }.into();
+    let switch = Action::from(Op::SwitchRole { role: Some(role) });
     Ok(set.into_iter().chain([switch]).collect())
 }
 

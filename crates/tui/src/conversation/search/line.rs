@@ -6,12 +6,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command};
 use osier_base::text;
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::KeyPress;
-use osier_term::row::Row;
-use osier_term::widgets::line_input::LineInput;
-use osier_term::widgets::paint::paint_rows;
+use osier_term::{Component, Cx, Handled, KeyPress, LineInput, Row, Token, View, paint_rows};
 
 pub(crate) const ID: &str = "search";
 

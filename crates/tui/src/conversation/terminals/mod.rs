@@ -28,14 +28,9 @@ pub(crate) fn running(terminals: &[TerminalInfo]) -> usize {
 
 /// Shows news in the open panel.
 pub(crate) fn on_event(event: &Event, overlays: &mut Overlays, outbox: &mut Outbox) {
-    let Some(panel) = overlays.get_mut(ID) else {
+    let Some(panel) = overlays.find::<Terminals>(ID) else {
         return;
     };
-    let panel = panel.as_any().and_then(|panel| panel.downcast_mut());
-    let Some(panel) = panel else {
-        return;
-    };
-    let panel: &mut Terminals = panel;
     match event {
         Event::Terminals { terminals } => {
             for op in panel.set(terminals) {

@@ -9,11 +9,7 @@ use crate::conversation::{transcript::Painted, transcript::tail_rows};
 use crate::drawing::{frame, frame::boxed, layout::docked};
 use osier_base::text;
 use osier_protocol::{Op, TerminalInfo, TerminalScreen};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::KeyPress;
-use osier_term::row::Row;
-use osier_term::widgets::paint::paint_rows;
+use osier_term::{Component, Cx, Handled, KeyPress, Row, Token, View, paint_rows};
 
 use super::keys;
 

@@ -2,9 +2,9 @@
 //! and opening a block in another program.
 
 use super::state::Transcript;
-use crate::actions::{Command, Effect, Outbox, Viewer};
+use crate::actions::{Command, Effect, Outbox, Toast, Viewer};
 use osier_protocol::Landmark;
-use osier_term::keymap::Keymap;
+use osier_term::Keymap;
 
 impl Transcript {
     /// Runs a command of the conversation; false when it is not the transcript's.

@@ -13,10 +13,7 @@ use super::tool::ToolCell;
 use osier_agent::{AttachmentKind, Notice, UserMessage};
 use osier_base::text;
 use osier_markdown::Markdown;
-use osier_term::face::Token;
-use osier_term::highlight::{Highlighted, Highlighter};
-use osier_term::row::Row;
-use osier_term::wrap::Wrap;
+use osier_term::{Highlighted, Highlighter, Row, Token, Wrap};
 
 /// Columns before the text: for a mark and a space.
 const GUTTER: u16 = 2;
@@ -383,7 +380,7 @@ impl Cell {
 mod tests {
     use super::super::cell_rows::PROMPT_LINES;
     use super::*;
-    use osier_term::input::KeyPress;
+    use osier_term::KeyPress;
 
     #[test]
     fn a_long_paste_shows_its_start_until_it_is_expanded() {

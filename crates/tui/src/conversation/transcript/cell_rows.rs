@@ -5,10 +5,8 @@ use std::borrow::Cow;
 use super::cell_style::{CellStyle, picture_rows, plain};
 use osier_agent::{AttachmentKind, Notice, Severity, UserMessage};
 use osier_base::text;
-use osier_term::face::{Emphasis, Face, Token};
 use osier_term::keymap::describe;
-use osier_term::row::{Row, Span};
-use osier_term::wrap::Wrap;
+use osier_term::{Emphasis, Face, Row, Span, Token, Wrap};
 
 /// Lines of a long prompt that are shown.
 pub(super) const PROMPT_LINES: usize = 20;

@@ -2,11 +2,8 @@
 
 use super::output::Fold;
 use osier_base::text;
-use osier_term::face::Face;
 use osier_term::images;
-use osier_term::input::KeyPress;
-use osier_term::row::{Row, Span};
-use osier_term::wrap::Wrap;
+use osier_term::{Face, KeyPress, Row, Span, Wrap};
 
 /// How cells are laid out, in addition to the width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use super::cell::Body;
 use super::state::{Pick, Position, Seen, Transcript};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Emphasis, Face, Row, Span, Token};
 
 impl Transcript {
     /// Picks the next block above or below; the first time, the last on the screen or the first that begins there. False

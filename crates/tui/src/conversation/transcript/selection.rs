@@ -5,8 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::state::{Place, Position, Seen, Selection, Transcript, Unit};
 use osier_base::text;
-use osier_term::face::{Emphasis, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Emphasis, Row, Span, Token};
 
 /// The first and the last place of what is selected, both in it.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,7 @@
 use osier_agent::{Output, ShellRun};
 use osier_base::ansi::{Run, carried};
 use osier_base::clock;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Emphasis, Face, Row, Span, Token};
 
 use super::cell_style::{CellStyle, plain};
 use super::output::{Painted, tail_rows};

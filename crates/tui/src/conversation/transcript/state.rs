@@ -8,8 +8,8 @@ use super::cell_style::CellStyle;
 use super::strip::Strip;
 use osier_protocol::{Landmark, Op};
 use osier_store::Needle;
+use osier_term::KeyPress;
 use osier_term::images::PlacedStrip;
-use osier_term::input::KeyPress;
 
 /// Notices up to which a session still has its start page.
 const START_NOTICES: usize = 8;

@@ -12,11 +12,9 @@ use super::pick::with_bar;
 use super::selection::with_selection;
 use super::state::{Position, Seen, Transcript};
 use crate::drawing::Surface;
-use osier_term::face::{Face, Token};
-use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::images::{ImageId, ImageRow, ImageStore, PlacedStrip, RowState};
-use osier_term::row::Row;
 use osier_term::widgets::paint::Painter;
+use osier_term::{Face, Highlighted, Highlighter, Row, Token};
 
 impl Transcript {
     /// Draws the visible rows and records what the terminal paints over them.

@@ -8,13 +8,10 @@ use crate::actions::{Action, Command, Effect};
 use crate::drawing::{frame, frame::boxed, layout::docked};
 use osier_base::text;
 use osier_protocol::{Event, LoginInput, Op, Typed};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::input::KeyPress;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::line_input::LineInput;
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::{
+    Component, Cx, Emphasis, Face, Handled, KeyPress, LineInput, Row, Span, Token, View, Wrap,
+    paint_rows,
+};
 
 pub(crate) const ID: &str = "login";
 

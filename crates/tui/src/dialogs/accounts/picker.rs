@@ -3,8 +3,7 @@
 use crate::drawing::{Choice, Picker};
 use osier_llm::auth::Method;
 use osier_protocol::{Account, AccountSource, LoginMethod, Op};
-use osier_term::widgets::columns::{Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Column, Columns, Item};
 
 /// The layer of the list.
 pub(super) fn id(sign_out: bool) -> &'static str {

@@ -16,9 +16,10 @@ use osier_base::{atomic_file, path};
 use osier_settings::Settings;
 use osier_term::input::TerminalReply;
 use osier_term::keymap;
-use osier_term::keymap::{Keymap, KeymapSource};
+use osier_term::keymap::KeymapSource;
 use osier_term::terminal::TerminalKind;
-use osier_term::theme::{ColourDepth, TerminalColours, Theme, ThemeKind, ThemeStore};
+use osier_term::theme::{ColourDepth, TerminalColours, ThemeKind, ThemeStore};
+use osier_term::{Keymap, Theme};
 pub use themes::ThemeChoice;
 
 /// Keymap contexts there are.

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 
 use crate::actions::Effect;
 use crate::drawing::{Choice, Picker};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::Row;
 use osier_term::theme::ThemeKind;
-use osier_term::widgets::select::Item;
+use osier_term::{Emphasis, Face, Item, Row, Token};
 
 pub(super) const ID: &str = "themes";
 

@@ -8,13 +8,10 @@ use crate::drawing::{frame, frame::boxed, layout::docked};
 use crate::input::{keymap::hints::merge_numbered, plugins};
 use osier_base::text;
 use osier_protocol::{AddedCommand, PluginKey};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::paint::paint_rows;
 use osier_term::widgets::textarea::modal::EDITS;
-use osier_term::wrap::Wrap;
+use osier_term::{
+    Component, Cx, Emphasis, Face, Handled, Keymap, Row, Span, Token, View, Wrap, paint_rows,
+};
 
 pub(super) const ID: &str = "help";
 

@@ -4,8 +4,7 @@ use crate::actions::{Action, Command, command::CommandInfo, command::commands};
 use crate::drawing::{Choice, Picker};
 use osier_base::text;
 use osier_protocol::AddedCommand;
-use osier_term::keymap::Keymap;
-use osier_term::widgets::select::Item;
+use osier_term::{Item, Keymap};
 
 pub(super) const ID: &str = "palette";
 

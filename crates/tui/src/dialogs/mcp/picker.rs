@@ -4,9 +4,7 @@ use crate::actions::{Action, Effect};
 use crate::drawing::{Choice, MenuItem, Picker};
 use osier_base::text;
 use osier_protocol::{Op, ServerAction, ServerInfo, ServerState};
-use osier_term::face::Token;
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Cell, Column, Columns, Item, Token};
 
 /// The layer of the list.
 pub(super) const ID: &str = "mcp";

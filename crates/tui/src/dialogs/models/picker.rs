@@ -10,10 +10,7 @@ use crate::status::{Footer, footer::tokens};
 use osier_base::text;
 use osier_llm::Modality;
 use osier_protocol::{KeyState, ModelInfo, Op, TreeOp};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::Row;
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Cell, Column, Columns, Emphasis, Face, Item, Row, Token};
 
 pub(super) const ID: &str = "model";
 pub(super) const RETRY_ID: &str = "retry_model";

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use crate::actions::{Command, Effect, Outbox};
+use crate::actions::{Command, Effect, Outbox, Toast};
 use crate::drawing::{Overlays, Surface};
 use crate::input::Editor;
 use dialog::{Dialog, Guard, is_letters};
@@ -18,10 +18,8 @@ use osier_base::visible::one_line;
 use osier_markdown::plain::first_line;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
 use osier_protocol::{Event, Op};
-use osier_term::face::Token;
-use osier_term::keymap::Keymap;
-use osier_term::row::Row;
 use osier_term::widgets::diff;
+use osier_term::{Keymap, Row, Token};
 
 /// Columns of a question in a notification.
 const NOTIFIED: usize = 200;

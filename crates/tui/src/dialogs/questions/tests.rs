@@ -3,6 +3,12 @@
 use super::*;
 use crate::actions::Action;
 use osier_protocol::PermissionMode;
+use osier_term::widgets::diff::Syntax;
+
+fn subject_text(question: &Question, inner: usize) -> String {
+    let rows = dialog::subject_rows(question, inner, &Syntax::default());
+    rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
+}
 
 fn question(id: &str) -> Question {
     Question {
@@ -61,10 +67,7 @@ fn command(command: &str) -> Question {
 fn questions_show_what_runs() {
     for (hidden, shown) in HIDDEN {
         let question = command(hidden);
-        assert_eq!(
-            dialog::subject_text(&question, 90),
-            format!("$ {shown}\n  in /w")
-        );
+        assert_eq!(subject_text(&question, 90), format!("$ {shown}\n  in /w"));
         assert_eq!(
             describe(&question, 90),
             format!("Run this command? $ {shown}")
@@ -82,7 +85,7 @@ fn a_long_directory_is_complete() {
         ..command("ls")
     };
     assert_eq!(
-        dialog::subject_text(&question, 30),
+        subject_text(&question, 30),
         "$ ls\n  in ~/projects/platform-\n     services/payments-api"
     );
 }
@@ -91,12 +94,12 @@ fn a_long_directory_is_complete() {
 fn long_commands_are_counted() {
     let blanks = command(&format!("ls{}; rm x", " ".repeat(4000)));
     assert_eq!(
-        dialog::subject_text(&blanks, 90),
+        subject_text(&blanks, 90),
         "$ ls⟨4,000 blanks⟩; rm x\n  in /w"
     );
     let newlines = command(&format!("ls{}rm x", "\n".repeat(301)));
     assert_eq!(
-        dialog::subject_text(&newlines, 90),
+        subject_text(&newlines, 90),
         "$ ls\n  ⟨300 empty lines⟩\n  rm x\n  in /w"
     );
     let lines = command(&format!("ls\n{}rm x", "x\n".repeat(211)));
@@ -106,7 +109,7 @@ fn long_commands_are_counted() {
     let line = describe(&long, 60);
     assert!(line.ends_with("… +4,080 characters"), "{line}");
     // The dialog scrolls, and counts what even that cannot reach.
-    let text = dialog::subject_text(&command(&"x\n".repeat(6000)), 90);
+    let text = subject_text(&command(&"x\n".repeat(6000)), 90);
     assert!(text.ends_with("… +1,002 lines"), "{}", text.len());
 }
 
@@ -116,7 +119,7 @@ fn a_question_is_a_notification_only_without_the_focus() {
     let mut outbox = Outbox::default();
     for (id, focused, count) in [("a", true, 0), ("b", false, 1), ("b", false, 0)] {
         questions.on_event(&asked(id), focused, None, &mut overlays, &mut outbox);
-        assert_eq!(outbox.take_notifications().len(), count);
+        assert_eq!(outbox.take().len(), count);
     }
     assert_eq!(questions.height(), 2);
 }

@@ -5,10 +5,7 @@ use crate::actions::{Action, Command, Effect};
 use crate::drawing::{Choice, Picker};
 use osier_base::path;
 use osier_settings::{SettingInfo, Source};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, sentence};
-use osier_term::widgets::columns::{Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Column, Columns, Emphasis, Face, Item, Row, Token, sentence};
 
 pub(super) const ID: &str = "settings";
 

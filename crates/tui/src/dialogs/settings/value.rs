@@ -7,12 +7,7 @@ use crate::actions::{Action, Command, Effect};
 use crate::drawing::{frame, frame::boxed, layout::docked_over, preview_pane};
 use osier_base::text;
 use osier_settings::SettingInfo;
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::KeyPress;
-use osier_term::row::Row;
-use osier_term::widgets::line_input::LineInput;
-use osier_term::widgets::paint::paint_rows;
+use osier_term::{Component, Cx, Handled, KeyPress, LineInput, Row, Token, View, paint_rows};
 
 pub(super) const ID: &str = "value";
 

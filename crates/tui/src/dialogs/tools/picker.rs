@@ -5,8 +5,7 @@ use crate::actions::Action;
 use crate::drawing::{Choice, Picker};
 use crate::status::footer::tokens;
 use osier_agent::{ToolInfo, ToolOrigin};
-use osier_term::widgets::columns::{Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Column, Columns, Item};
 
 pub(super) const ID: &str = "tools";
 

@@ -8,15 +8,9 @@ use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command};
 use crate::drawing::{frame, frame::boxed, layout, layout::docked, preview_pane};
-use osier_term::component::{Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::columns::Columns;
-use osier_term::widgets::line_input::LineInput;
-use osier_term::widgets::paint::paint_rows;
-use osier_term::widgets::select::{Item, Select};
-use osier_term::wrap::Wrap;
+use osier_term::{
+    Columns, Cx, Handled, Item, Keymap, LineInput, Row, Select, Span, Token, View, Wrap, paint_rows,
+};
 
 /// The actions of the item with this index.
 pub(super) type IndexActions = Box<dyn Fn(usize) -> Vec<Action>>;

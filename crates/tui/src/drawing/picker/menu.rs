@@ -2,8 +2,7 @@
 
 use super::{Choice, Picker};
 use crate::actions::Action;
-use osier_term::widgets::columns::Columns;
-use osier_term::widgets::select::Item;
+use osier_term::{Columns, Item};
 
 /// A line of a menu.
 pub(crate) struct MenuItem {
@@ -15,20 +14,28 @@ pub(crate) struct MenuItem {
 }
 
 impl MenuItem {
-    pub(crate) fn new<A: Into<Action>>(
+    pub(crate) fn new(
         label: impl Into<String>,
         meaning: impl Into<String>,
-        action: impl Into<Option<A>>,
+        action: impl Into<Action>,
     ) -> Self {
+        Self {
+            action: Some(action.into()),
+            ..Self::without_action(label, meaning)
+        }
+    }
+
+    pub(crate) fn without_action(label: impl Into<String>, meaning: impl Into<String>) -> Self {
         Self {
             label: label.into(),
             meaning: meaning.into(),
-            action: action.into().map(Into::into),
+            action: None,
             dimmed: false,
         }
     }
 
     /// A line that is a fact rather than something to do.
+    #[must_use]
     pub(crate) fn dimmed(self) -> Self {
         Self {
             dimmed: true,

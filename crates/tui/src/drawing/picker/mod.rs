@@ -14,11 +14,7 @@ use ratatui::layout::{Position, Rect};
 use crate::actions::{Action, Command};
 use list::{IndexActions, List};
 pub(crate) use menu::MenuItem;
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::input::KeyPress;
-use osier_term::row::Row;
-use osier_term::widgets::columns::Columns;
-use osier_term::widgets::select::Item;
+use osier_term::{Columns, Component, Cx, Handled, Item, KeyPress, Row, View};
 
 /// What a picker lists.
 pub(crate) trait Choice: 'static {

@@ -44,7 +44,7 @@ pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker<MenuItem> {
     let free = changes.iter().filter(|change| change.obstacle.is_none());
     let by_hand = free.clone().filter(|change| change.by_hand).count();
     let own = free.count() - by_hand;
-    let restore = |count, meaning, by_hand| {
+    let restore = |count: usize, meaning: &str, by_hand: bool| {
         let at = at.clone();
         let op = CheckpointOp::RestoreFiles { at, by_hand };
         MenuItem::new(format!("Restore {}", files(count)), meaning, op)
@@ -85,5 +85,5 @@ fn item(change: &FileChange) -> MenuItem {
         None if change.by_hand => format!("changed by hand · {does}"),
         None => does.to_owned(),
     };
-    MenuItem::new(&change.path, detail, None::<Action>).dimmed()
+    MenuItem::without_action(&change.path, detail).dimmed()
 }

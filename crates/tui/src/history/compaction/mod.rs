@@ -4,7 +4,7 @@ mod view;
 
 use std::time::Instant;
 
-use crate::actions::Outbox;
+use crate::actions::{Outbox, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::status::{Activity, Footer};

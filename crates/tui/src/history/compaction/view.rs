@@ -4,18 +4,14 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::actions::{Action, Command};
+use crate::actions::{Action, Command, Toast};
 use crate::drawing::{frame, frame::boxed, layout::docked};
 use crate::input::prompt::editing::edit_area;
 use crate::status::footer::tokens;
 use osier_base::text;
-use osier_protocol::{Op, TreeOp};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::KeyPress;
-use osier_term::row::Span;
-use osier_term::widgets::paint::paint_rows;
+use osier_protocol::TreeOp;
 use osier_term::widgets::textarea::{Motion, TextArea};
+use osier_term::{Component, Cx, Handled, KeyPress, Span, Token, View, paint_rows};
 
 pub(super) const ID: &str = "summary";
 

@@ -6,19 +6,16 @@ use std::path::PathBuf;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::actions::{Action, Command};
+use crate::actions::{Action, Command, Toast};
 use crate::drawing::preview_pane::written;
 use crate::history::tree::changed_file;
 use crate::status::footer::tokens;
 use osier_agent::Op as AgentOp;
 use osier_base::{clock, text};
-use osier_protocol::{LaneState, LaneStatus, Op, TreeOp};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::input::KeyPress;
-use osier_term::row::Row;
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_protocol::{LaneState, LaneStatus, TreeOp};
+use osier_term::{
+    Component, Cx, Emphasis, Face, Handled, KeyPress, Row, Token, View, Wrap, paint_rows,
+};
 
 pub(super) const ID: &str = "fan";
 

@@ -3,11 +3,11 @@
 mod verdicts;
 mod view;
 
-use crate::actions::Outbox;
+use crate::actions::{Outbox, Toast};
 use crate::drawing::Overlays;
 use crate::status::Footer;
 use osier_protocol::{
-    CheckpointEvent, CheckpointOp, CodeServerInfo, DiffRange, FileDiff, Op, Reviewed,
+    CheckpointEvent, CheckpointOp, CodeServerInfo, DiffRange, FileDiff, Reviewed,
 };
 use verdicts::Review;
 pub(crate) use view::ID;

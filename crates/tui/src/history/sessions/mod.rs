@@ -7,7 +7,7 @@ mod view;
 
 use std::path::PathBuf;
 
-use crate::actions::{Effect, Outbox, TabRequest};
+use crate::actions::{Outbox, TabRequest, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use osier_agent::Severity;
@@ -240,6 +240,7 @@ fn lines(description: &Description) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actions::Effect;
 
     #[test]
     fn a_session_that_cannot_be_opened_is_replaced_by_one_that_offers_what_to_do() {

@@ -14,13 +14,10 @@ use crate::drawing::{
 };
 use osier_base::{clock, path, text};
 use osier_protocol::{FoundSession, FoundText, PreviewLine, SessionState, TextSource};
-use osier_term::component::View;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::columns::{Cell, Column, ColumnLayout, ColumnWidths, Columns};
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::widgets::columns::{ColumnLayout, ColumnWidths};
+use osier_term::{
+    Cell, Column, Columns, Emphasis, Face, Keymap, Row, Span, Token, View, Wrap, paint_rows,
+};
 
 /// Below this height there is no preview.
 const PREVIEW_HEIGHT: u16 = 20;

@@ -10,9 +10,7 @@ use crate::drawing::preview_pane::edit;
 use osier_protocol::{
     FoundSession, IndexOp, Mark, Op, Opening, Preview, SessionQuery, SessionState, Sort,
 };
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::input::KeyPress;
-use osier_term::widgets::line_input::LineInput;
+use osier_term::{Component, Cx, Handled, KeyPress, LineInput, View};
 
 pub(crate) const ID: &str = "session";
 

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 
 use super::summary::{TabState, TabSummaries, TabSummary};
 use super::{leaving, list};
-use crate::actions::{Command, Effect, Outbox, StoredSession, TabRequest};
+use crate::actions::{Command, Effect, Outbox, StoredSession, TabRequest, Toast};
 use crate::drawing::{Overlays, overlays};
 use crate::status::toast::TOAST_TIME;
 use osier_protocol::{Op, Opening};
-use osier_term::keymap::Keymap;
-use osier_term::row::Span;
+use osier_term::{Keymap, Span};
 
 /// Two presses of Ctrl+C within this time quit: as long as the hint is shown.
 const EXIT_WINDOW: Duration = TOAST_TIME;

@@ -8,7 +8,7 @@ use crate::drawing::{MenuItem, Picker};
 pub(super) const ID: &str = "leaving";
 
 fn menu(title: String, items: impl Iterator<Item = MenuItem>) -> Picker<MenuItem> {
-    let cancel = MenuItem::new("Cancel", "keep running", None::<Action>);
+    let cancel = MenuItem::without_action("Cancel", "keep running");
     Picker::menu(
         title,
         "no choice matches",

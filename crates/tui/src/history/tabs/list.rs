@@ -3,11 +3,7 @@
 use super::summary::{TabSummaries, TabSummary};
 use crate::actions::{Action, Command};
 use crate::drawing::{Choice, Picker};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
-use osier_term::wrap::Wrap;
+use osier_term::{Cell, Column, Columns, Emphasis, Face, Item, Row, Span, Token, Wrap};
 
 pub(super) const ID: &str = "open_sessions";
 

@@ -11,12 +11,10 @@ use crate::drawing::{frame, preview_pane::written};
 use crate::status::footer::tokens;
 use osier_base::{clock, text};
 use osier_protocol::{BranchFacts, Comparison, FileChanges};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::{
+    Component, Cx, Emphasis, Face, Handled, Row, Span, Token, View, Wrap, paint_rows,
+};
 
 pub(crate) const ID: &str = "compare";
 

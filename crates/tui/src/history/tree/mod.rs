@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::actions::Outbox;
+use crate::actions::{Outbox, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::history::checkpoints;
@@ -216,6 +216,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actions::Action;
 
     #[test]
     fn files_are_requested_once_after_a_move() {

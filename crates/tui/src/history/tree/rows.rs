@@ -14,12 +14,7 @@ use crate::drawing::{
 use osier_base::text;
 use osier_markdown::plain;
 use osier_protocol::Tag;
-use osier_term::component::View;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::{Emphasis, Face, Keymap, Row, Span, Token, View, Wrap, paint_rows};
 
 /// Below this height there is no preview.
 const PREVIEW_HEIGHT: u16 = 18;

@@ -12,9 +12,7 @@ use super::flat::{Choice, Filter, Flat};
 use crate::actions::{Action, Command, command::preview};
 use crate::drawing::preview_pane::edit;
 use osier_protocol::{FilesAt, Glimpse, Op, Outline, Tag, TreeOp};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::input::KeyPress;
-use osier_term::widgets::line_input::LineInput;
+use osier_term::{Component, Cx, Handled, KeyPress, LineInput, View};
 
 pub(crate) const ID: &str = "tree";
 

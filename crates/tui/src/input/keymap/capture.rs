@@ -7,13 +7,11 @@ use ratatui::layout::Rect;
 use super::list::place;
 use crate::actions::{Action, Command, Effect, NewBinding};
 use crate::drawing::{frame, frame::boxed, layout::docked_over};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::{KeyCode, KeyModifiers, KeyPress};
-use osier_term::keymap::{Keymap, describe_all};
-use osier_term::row::{Row, Span};
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::input::{KeyCode, KeyModifiers};
+use osier_term::keymap::describe_all;
+use osier_term::{
+    Component, Cx, Handled, KeyPress, Keymap, Row, Span, Token, View, Wrap, paint_rows,
+};
 
 pub(super) const ID: &str = "capture";
 

@@ -5,11 +5,8 @@ use crate::drawing::{Choice, Picker};
 use crate::input::plugins;
 use osier_base::text;
 use osier_protocol::PluginKey;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::{BindingInfo, Keymap};
-use osier_term::row::{Row, sentence};
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::keymap::BindingInfo;
+use osier_term::{Cell, Column, Columns, Emphasis, Face, Item, Keymap, Row, Token, sentence};
 
 pub(super) const ID: &str = "keymap";
 

@@ -9,7 +9,7 @@ use super::editor::Editor;
 use super::symbols::Symbols;
 use osier_context::slash_parts;
 use osier_protocol::{AddedCommand, ProjectSymbol};
-use osier_term::widgets::select::Select;
+use osier_term::Select;
 
 impl Editor {
     /// Where the session works: relative paths are completed from there.

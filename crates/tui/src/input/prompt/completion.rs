@@ -11,9 +11,8 @@ use super::symbols::Symbols;
 use crate::actions::Command;
 use osier_base::path;
 use osier_protocol::AddedCommand;
-use osier_term::widgets::columns::Columns;
-use osier_term::widgets::select::{Item, Select};
 use osier_term::widgets::textarea::{Position, TextArea};
+use osier_term::{Columns, Item, Select};
 
 /// A list that completion needs and that is not loaded yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::history::History;
 use crate::actions::Action;
 use crate::drawing::{Choice, Picker};
 use osier_base::text;
-use osier_term::widgets::select::Item;
+use osier_term::Item;
 
 pub(super) const ID: &str = "history";
 

@@ -21,7 +21,7 @@ mod symbols;
 
 use ratatui::layout::Rect;
 
-use crate::actions::{Command, Effect, Outbox, command::find_slash};
+use crate::actions::{Command, Effect, Outbox, Toast, command::find_slash};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use attachments::Attachments;

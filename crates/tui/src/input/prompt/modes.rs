@@ -3,9 +3,10 @@
 
 use super::Editor;
 use crate::actions::Command;
-use osier_term::input::{KeyCode, KeyPress};
-use osier_term::keymap::{Keymap, Lookup};
+use osier_term::input::KeyCode;
+use osier_term::keymap::Lookup;
 use osier_term::widgets::textarea::modal::{Edit, EditorRequest, Modal, Mode, Outcome, RegionEdit};
+use osier_term::{KeyPress, Keymap};
 
 impl Editor {
     /// Sets whether there are modes; a change drops the pending command.

@@ -1,12 +1,12 @@
 //! Sending the prompt: as a slash command, a shell command or a message.
 
 use super::Prompt;
-use crate::actions::{Action, Command, Outbox, command::parse_slash};
+use crate::actions::{Action, Command, Outbox, Toast, command::parse_slash};
 use crate::conversation::Transcript;
 use crate::status::Footer;
 use osier_agent::{Op as AgentOp, UserMessage};
 use osier_protocol::{Op, SessionInfo};
-use osier_term::keymap::Keymap;
+use osier_term::Keymap;
 
 /// Where a prompt goes, and what decides whether it can be sent.
 #[derive(Debug)]

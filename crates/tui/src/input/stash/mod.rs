@@ -2,11 +2,11 @@
 
 mod picker;
 
-use crate::actions::{Command, Outbox};
+use crate::actions::{Command, Outbox, Toast};
 use crate::drawing::{Overlays, overlays};
 use crate::input::{Prompt, prompt::attachments::Attachments};
 use osier_protocol::{Op, PromptPart, Stashed};
-use osier_term::keymap::Keymap;
+use osier_term::Keymap;
 use osier_term::widgets::textarea::{Chip, DraftPart};
 
 /// The stashed prompts that the host reported last.

@@ -4,10 +4,7 @@ use crate::actions::{Action, Command};
 use crate::drawing::{Choice, Picker};
 use osier_base::{clock, text};
 use osier_protocol::{Op, Stashed};
-use osier_term::face::Token;
-use osier_term::row::Row;
-use osier_term::widgets::columns::{Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Column, Columns, Item, Row, Token};
 
 pub(super) const ID: &str = "stash";
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::App;
-use crate::actions::Action;
+use crate::actions::{Action, Toast};
 use crate::dialogs::questions;
 use crate::history::{Changes, sessions};
 use crate::input::{keymap, prompt::Submission};

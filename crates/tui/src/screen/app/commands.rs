@@ -9,7 +9,7 @@ use crate::dialogs::{accounts, guide, help, hooks, project_map, skills};
 use crate::history::{Tree, sessions, tabs};
 use crate::input::keymap;
 use osier_agent::Op as AgentOp;
-use osier_term::component::Handled;
+use osier_term::Handled;
 
 impl App {
     /// Runs a bound command: the layer in front first, then the editor, then the app. False if the

@@ -10,11 +10,8 @@ use crate::conversation::{Transcript, search, welcome};
 use crate::drawing::{Surface, layout, layout::Areas};
 use crate::input::{keymap::hints, prompt};
 use crate::status::{Footer, side_panel::Shared};
-use osier_term::component::View;
-use osier_term::face::Token;
-use osier_term::frame::Links;
 use osier_term::keymap::describe;
-use osier_term::wrap::Wrap;
+use osier_term::{Links, Token, View, Wrap};
 
 /// Divides the place of the conversation: an empty session has the start page, above what osier reports.
 fn start_page(transcript: &mut Transcript, mut area: Rect) -> (Rect, Rect) {

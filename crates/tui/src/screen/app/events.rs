@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::App;
-use crate::actions::{Command, Effect};
+use crate::actions::{Command, Effect, Toast};
 use crate::conversation::{jobs, terminals, usage};
 use crate::dialogs::{about, accounts, hooks, project_map, skills};
 use crate::history::{

@@ -5,8 +5,8 @@ use std::time::Instant;
 use super::App;
 use crate::actions::Command;
 use crate::dialogs::questions;
+use osier_term::KeyPress;
 use osier_term::frame::CursorShape;
-use osier_term::input::KeyPress;
 use osier_term::keymap::Lookup;
 use osier_term::widgets::textarea::modal::{Edit, Mode, Outcome};
 

@@ -8,9 +8,8 @@ use super::App;
 use crate::actions::{Action, Command};
 use crate::drawing::layout::Areas;
 use osier_settings::Settings;
-use osier_term::component::View;
-use osier_term::layers::Layers;
 use osier_term::linear;
+use osier_term::{Layers, View};
 
 impl App {
     /// Applies the settings for the appearance of the screen.

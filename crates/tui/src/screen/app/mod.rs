@@ -20,11 +20,9 @@ use osier_base::clock;
 use osier_base::problem::Problem;
 use osier_protocol::{Op, SessionInfo};
 use osier_settings::SettingInfo;
-use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::images::{Canvas, ImageStore, RenderedImage};
-use osier_term::input::{InputEvent, KeyPress, MouseInput};
-use osier_term::keymap::Keymap;
-use osier_term::theme::Theme;
+use osier_term::input::{InputEvent, MouseInput};
+use osier_term::{Highlighted, Highlighter, KeyPress, Keymap, Theme};
 
 use crate::actions::{Action, Command, Effect, Outbox};
 use crate::conversation::{Search, Transcript, jobs};

@@ -72,7 +72,6 @@ impl Screen {
 
     /// Writes a binding into the user's keymap and takes it over at once.
     pub(super) fn bind(&mut self, binding: &NewBinding) {
-        let now = Instant::now();
         match self.appearance.bind(&self.options.settings.keymap, binding) {
             Ok(path) => {
                 let keys = describe_all(&binding.keys);
@@ -95,7 +94,6 @@ impl Screen {
     /// Writes a setting of the user and reports where, or the error.
     pub(super) fn write_setting(&mut self, name: &str, value: Option<&str>) {
         let path = self.options.folders.settings();
-        let now = Instant::now();
         match osier_settings::write(&path, name, value) {
             Ok(()) => {
                 let shown = path::below_home(&path);

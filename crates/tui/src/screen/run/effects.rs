@@ -52,7 +52,6 @@ impl Screen {
 
     /// Carries one effect out. True when the user leaves.
     pub(super) fn carry_out(&mut self, effect: Effect) -> bool {
-        let now = Instant::now();
         match effect {
             Effect::Quit => return true,
             Effect::Tabs(request) => self.on_tab_request(request),

@@ -81,7 +81,6 @@ impl Screen {
 
     /// The text that a program saved in a file with `text`; a failure is shown.
     fn run_on(&mut self, program: &str, text: &str) -> Option<String> {
-        let now = Instant::now();
         let edited = self.terminal.with_released(|| edit(program, text));
         let text = match edited {
             Ok(Ok(text)) => Some(text),

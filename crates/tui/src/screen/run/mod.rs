@@ -34,9 +34,9 @@ use osier_base::text::sanitize;
 use osier_base::{clock, exit_limit};
 use osier_protocol::Event;
 use osier_session::{SessionChoice, SessionHandle, SessionSetup};
+use osier_term::Highlighter;
 use osier_term::clipboard::Clipboard;
 use osier_term::frame::{FrameClock, FrameWriter};
-use osier_term::highlight::Highlighter;
 use osier_term::terminal::{Signals, Terminal, TerminalOptions, restore_without_waiting};
 
 pub use self::options::{Elsewhere, Options};

@@ -12,8 +12,8 @@ use tokio::time::sleep_until;
 use super::screen::{Finished, Screen};
 use crate::actions::Command;
 use osier_protocol::Op;
+use osier_term::Highlighted;
 use osier_term::frame::{Cursor, SentFrame};
-use osier_term::highlight::Highlighted;
 use osier_term::input::{InputEvent, TerminalReply};
 use osier_term::terminal::{Signal, Signals};
 

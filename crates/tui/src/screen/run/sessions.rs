@@ -9,7 +9,7 @@ use crate::actions::{StoredSession, TabRequest, Toast};
 use crate::screen::{App, AppOptions};
 use osier_hub::OpenOptions;
 use osier_protocol::{Op, Opening};
-use osier_term::highlight::Highlighter;
+use osier_term::Highlighter;
 
 impl Screen {
     pub(super) fn on_tab_request(&mut self, request: TabRequest) {

@@ -12,8 +12,7 @@ use osier_protocol::{
     SandboxMode, Spending,
 };
 use osier_settings::FooterPart;
-use osier_term::face::{Face, Token};
-use osier_term::row::Span;
+use osier_term::{Face, Span, Token};
 
 /// Most columns of plugin texts.
 const PLUGIN_COLUMNS: usize = 30;

@@ -3,8 +3,7 @@
 use super::{Footer, SHOWN};
 use osier_base::text;
 use osier_settings::FooterPart;
-use osier_term::face::Token;
-use osier_term::row::{Row, Span};
+use osier_term::{Row, Span, Token};
 
 /// The rank from which on a part stays while the name of the model can be cut: the permission mode is never hidden by it.
 const KEPT: u8 = 8;

@@ -5,15 +5,15 @@ mod rows;
 
 use ratatui::layout::Rect;
 
-use crate::actions::{Action, Command, Effect, Outbox};
+use crate::actions::{Action, Command, Effect, Outbox, Toast};
 use crate::drawing::Surface;
 use osier_agent::Event as AgentEvent;
 use osier_protocol::{
     ChangedLines, CheckpointEvent, CheckpointOp, ConnectionState, Event, JobInfo, Op, TerminalInfo,
     TreeEvent,
 };
+use osier_term::Row;
 use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
-use osier_term::row::Row;
 pub(crate) use rows::Shared;
 use rows::{Contents, Target};
 

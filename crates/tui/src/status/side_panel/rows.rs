@@ -8,8 +8,7 @@ use osier_base::{text, visible};
 use osier_protocol::{
     ChangeKind, ChangedLines, CodeServerInfo, DiagnosticCounts, JobInfo, TerminalInfo,
 };
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Emphasis, Face, Row, Span, Token};
 
 /// What a click on a row opens.
 #[derive(Debug, Clone, PartialEq, Eq)]

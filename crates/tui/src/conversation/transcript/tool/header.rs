@@ -8,9 +8,7 @@ use crate::conversation::transcript::cell_style::plain;
 use osier_agent::ToolStatus;
 use osier_base::visible::visible;
 use osier_base::{clock, text};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
-use osier_term::wrap::Wrap;
+use osier_term::{Emphasis, Face, Row, Span, Token, Wrap};
 
 /// How a call ended that has no result of its own.
 const INTERRUPTED: &str = "interrupted";

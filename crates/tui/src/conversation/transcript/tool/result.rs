@@ -12,9 +12,8 @@ use crate::conversation::{
 };
 use osier_agent::ToolResultMessage;
 use osier_base::text;
-use osier_term::face::Token;
-use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
+use osier_term::{Row, Span, Token};
 use osier_tools::code::report::FoundDiagnostic;
 
 /// Rows of a diff shown while collapsed.

@@ -7,8 +7,7 @@ use osier_base::text;
 use osier_base::visible::one_line;
 use osier_protocol::PermissionMode;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
-use osier_term::face::{Face, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Face, Row, Span, Token};
 
 /// The list.
 #[derive(Debug)]

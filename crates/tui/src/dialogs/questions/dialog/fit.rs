@@ -3,8 +3,7 @@
 use super::step::Painted;
 use osier_base::text;
 use osier_base::visible::{grouped, one_line};
-use osier_term::face::Token;
-use osier_term::row::Row;
+use osier_term::{Row, Token};
 
 /// At most `most` rows: the last one counts those that are not shown.
 pub(super) fn truncate(mut rows: Vec<Row>, most: usize) -> Vec<Row> {

@@ -22,23 +22,19 @@ use osier_base::path;
 use osier_base::text;
 use osier_base::visible::one_line;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::highlight::{Highlighted, Highlighter};
-use osier_term::input::KeyPress;
-use osier_term::row::{Row, Span};
 use osier_term::widgets::diff::Syntax;
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::{
+    Component, Cx, Emphasis, Face, Handled, Highlighted, Highlighter, KeyPress, Row, Span, Token,
+    View, Wrap, paint_rows,
+};
 
 use choose::Choose;
 use fields::Fields;
 use fit::{first_row, truncate, window};
 pub(super) use guard::{Guard, is_letters};
 use step::Step;
-#[cfg(test)]
-pub(super) use subject::subject_text;
-use subject::{plan_rows, subject_rows};
+use subject::plan_rows;
+pub(super) use subject::subject_rows;
 use write::Write;
 
 pub(super) const ID: &str = "question";

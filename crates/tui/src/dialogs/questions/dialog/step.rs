@@ -2,7 +2,7 @@
 
 use crate::actions::Action;
 use osier_protocol::questions::Answer;
-use osier_term::row::Row;
+use osier_term::Row;
 
 /// The effect of a key on the body.
 #[derive(Debug)]

@@ -6,17 +6,15 @@ use crate::drawing::preview_pane::written;
 use osier_base::text;
 use osier_base::visible::{Visible, marked, one_line, visible};
 use osier_protocol::questions::{Question, QuestionKind, Subject};
-use osier_term::face::Token;
-use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
 use osier_term::widgets::diff::{DiffLayout, Syntax};
-use osier_term::wrap::Wrap;
+use osier_term::{Row, Span, Token, Wrap};
 
 /// Rows of a subject that are laid out at most.
 const SUBJECT_ROWS: usize = 5000;
 
 /// What the question is about, row by row. Hidden characters are shown.
-pub(super) fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -> Vec<Row> {
+pub(crate) fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -> Vec<Row> {
     let mut rows = Vec::new();
     match &question.subject {
         None => {}
@@ -58,13 +56,6 @@ pub(super) fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -
 /// Markdown, formatted.
 pub(super) fn plan_rows(text: &str, inner: usize) -> Vec<Row> {
     written(&visible(text), &[], inner, SUBJECT_ROWS)
-}
-
-/// The subject as text.
-#[cfg(test)]
-pub(crate) fn subject_text(question: &Question, inner: usize) -> String {
-    let rows = subject_rows(question, inner, &Syntax::default());
-    rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
 }
 
 /// A command with its notations in another colour.

@@ -8,10 +8,8 @@ use crate::actions::{Action, Command, Toast};
 use crate::input::{prompt::editing::edit_area, prompt::editing::edit_line};
 use osier_base::text;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
-use osier_term::face::Token;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::line_input::LineInput;
 use osier_term::widgets::textarea::{Motion, TextArea};
+use osier_term::{LineInput, Row, Span, Token};
 
 const MARK: &str = "❯ ";
 

@@ -11,13 +11,10 @@ use crate::history::review::verdicts::{Review, keys};
 use osier_base::text;
 use osier_checkpoint::hunks;
 use osier_protocol::{CheckpointOp, DiffRange};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::highlight::{Highlighted, Highlighter};
-use osier_term::input::KeyPress;
-use osier_term::row::Row;
 use osier_term::widgets::diff::DiffLayout;
-use osier_term::widgets::paint::paint_rows;
+use osier_term::{
+    Component, Cx, Handled, Highlighted, Highlighter, KeyPress, Row, Token, View, paint_rows,
+};
 
 /// From this width on the list is next to the changes.
 const SIDE_BY_SIDE: u16 = 90;

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use osier_base::text;
 use osier_protocol::{CodeProblem, CodeServerInfo};
-use osier_term::face::Token;
-use osier_term::row::Row;
+use osier_term::{Row, Token};
 
 /// The errors and warnings of the servers.
 #[derive(Debug, Default)]

@@ -5,12 +5,10 @@ use super::texts::{shown_path, title, unshown};
 use crate::history::{checkpoints, review::verdicts::mark};
 use osier_base::text;
 use osier_checkpoint::hunks;
-use osier_protocol::{ChangeKind, FileDiff};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
+use osier_protocol::ChangeKind;
 use osier_term::widgets::diff;
 use osier_term::widgets::diff::DiffLayout;
-use osier_term::wrap::Wrap;
+use osier_term::{Emphasis, Face, Row, Span, Token, Wrap};
 
 impl DiffView {
     /// The rows of a file, and where each of its changes begins: the changes, those with an outdated review, and the

@@ -7,7 +7,7 @@ use super::texts::{unchanged, widest};
 use crate::history::review::verdicts::Review;
 use osier_checkpoint::hunks;
 use osier_protocol::{DiffRange, FileDiff};
-use osier_term::row::Row;
+use osier_term::Row;
 use osier_term::widgets::diff;
 use osier_term::widgets::diff::{DiffLayout, Syntax};
 
@@ -18,7 +18,7 @@ pub(super) const MOST_ROWS: usize = 20_000;
 
 /// The overlay.
 #[derive(Debug)]
-pub(super) struct DiffView {
+pub(crate) struct DiffView {
     pub(super) range: DiffRange,
     /// There is a repository to compare with.
     pub(super) has_git: bool,
@@ -45,7 +45,7 @@ pub(super) struct DiffView {
     /// Show the end of the file once it is laid out: it was entered from below.
     pub(super) from_below: bool,
     pub(super) review: Review,
-    pub(super) problems: Problems,
+    pub(crate) problems: Problems,
     pub(super) cursor: Option<Position>,
     /// The cursor of a linear screen goes to the change, not to the file.
     pub(super) linear: bool,
@@ -63,7 +63,7 @@ pub(super) struct LaidOut {
 }
 
 impl DiffView {
-    pub(super) fn new(
+    pub(crate) fn new(
         range: DiffRange,
         has_git: bool,
         mut files: Vec<FileDiff>,
@@ -116,13 +116,13 @@ impl DiffView {
     }
 
     /// Whether there is a HEAD to compare with.
-    pub(super) fn has_git(&self) -> bool {
+    pub(crate) fn has_git(&self) -> bool {
         self.has_git
     }
 
     /// Takes over the position of `before`.
     #[must_use]
-    pub(super) fn continuing(mut self, before: &Self) -> Self {
+    pub(crate) fn continuing(mut self, before: &Self) -> Self {
         let path = before.files.get(before.selected);
         let path = path.map(|file| file.change.path.clone());
         let same = self
@@ -143,12 +143,12 @@ impl DiffView {
     }
 
     /// The review in progress.
-    pub(super) fn review(&self) -> &Review {
+    pub(crate) fn review(&self) -> &Review {
         &self.review
     }
 
     /// Takes the review, with what is compared.
-    pub(super) fn take_review(&mut self) -> (DiffRange, Review) {
+    pub(crate) fn take_review(&mut self) -> (DiffRange, Review) {
         (self.range.clone(), std::mem::take(&mut self.review))
     }
 
@@ -177,7 +177,7 @@ impl DiffView {
     }
 
     /// Selects the file with this path, if it is one of them.
-    pub(super) fn select_file(&mut self, path: &str) {
+    pub(crate) fn select_file(&mut self, path: &str) {
         let mut files = self.files.iter();
         if let Some(file) = files.position(|file| file.change.path == path) {
             self.select(file);
