@@ -15,7 +15,9 @@ use super::frame::{Cursor, Links};
 use super::highlight::{Highlighted, Highlighter};
 use super::input::KeyPress;
 use super::keymap::Keymap;
+use super::row::Row;
 use super::theme::Theme;
+use super::widgets::paint::paint_rows;
 
 /// Shared data that a component reads while it renders.
 #[derive(Debug)]
@@ -38,6 +40,13 @@ impl<C> Clone for View<'_, C> {
 impl<C> Copy for View<'_, C> {}
 
 impl<C> View<'_, C> {
+    /// Paints rows in the styles of the theme.
+    pub fn paint(&self, rows: &[Row], area: Rect, buffer: &mut Buffer) {
+        paint_rows(rows, area, buffer, self.links, |face| {
+            self.theme.style(face)
+        });
+    }
+
     /// The same view with another focus state.
     #[must_use]
     pub(crate) fn focus(self, focused: bool) -> Self {

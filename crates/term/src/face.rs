@@ -166,6 +166,12 @@ impl Emphasis {
 }
 
 impl Face {
+    /// The face of a title.
+    #[must_use]
+    pub fn bold(token: Token) -> Self {
+        Self::from(token).emphasised(Emphasis::BOLD)
+    }
+
     #[must_use]
     pub fn emphasised(mut self, emphasis: Emphasis) -> Self {
         self.emphasis = self.emphasis.with(emphasis);

@@ -7,6 +7,7 @@ pub(crate) mod layout;
 pub(crate) mod overlays;
 pub(crate) mod picker;
 pub(crate) mod preview_pane;
+pub(crate) mod scroll;
 pub(crate) mod styled_lines;
 pub(crate) mod surface;
 

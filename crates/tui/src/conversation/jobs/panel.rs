@@ -14,7 +14,7 @@ use osier_base::{clock, text};
 use osier_protocol::{JobInfo, Op};
 use osier_term::{
     Cell, Column, Columns, Component, Cx, Handled, Item, KeyPress, Keymap, Row, Select, Span,
-    Token, View, paint_rows,
+    Token, View,
 };
 
 pub(super) const ID: &str = "jobs";
@@ -253,9 +253,7 @@ impl Component<Command, Action> for Jobs {
         let area = docked(area, 120, wanted.max(5));
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         let rows = self.rows(width, height, view);
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        view.paint(&rows, area, buffer);
     }
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {

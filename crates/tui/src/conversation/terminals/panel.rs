@@ -9,7 +9,7 @@ use crate::conversation::{transcript::Painted, transcript::tail_rows};
 use crate::drawing::{frame, frame::boxed, layout::docked};
 use osier_base::text;
 use osier_protocol::{Op, TerminalInfo, TerminalScreen};
-use osier_term::{Component, Cx, Handled, KeyPress, Row, Token, View, paint_rows};
+use osier_term::{Component, Cx, Handled, KeyPress, Row, Token, View};
 
 use super::keys;
 
@@ -214,9 +214,7 @@ impl Component<Command, Action> for Terminals {
             height: area.height.saturating_sub(2),
         };
         let rows = self.rows(width, height);
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        view.paint(&rows, area, buffer);
     }
 
     fn captures(&self) -> bool {

@@ -6,7 +6,7 @@ use osier_term::images;
 use osier_term::{Face, KeyPress, Row, Span, Wrap};
 
 /// How cells are laid out, in addition to the width.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CellStyle {
     pub show_thinking: bool,
     /// Lines below the turns.

@@ -3,7 +3,7 @@
 use osier_agent::{Output, ShellRun};
 use osier_base::ansi::{Run, carried};
 use osier_base::clock;
-use osier_term::{Emphasis, Face, Row, Span, Token};
+use osier_term::{Face, Row, Span, Token};
 
 use super::cell_style::{CellStyle, plain};
 use super::output::{Painted, tail_rows};
@@ -72,7 +72,7 @@ impl ShellCell {
             (true, true) => "You ran, hidden from the model: ",
             (true, false) => "You ran: ",
         };
-        let face = Face::from(Token::ToolName).emphasised(Emphasis::BOLD);
+        let face = Face::bold(Token::ToolName);
         let first = [Span::new(mark, Token::UserMarker)];
         let rest = [Span::new("  ", Token::UserMarker)];
         let mut rows = plain(&self.command, face, width, &first, &rest);

@@ -15,16 +15,17 @@ use osier_term::images::PlacedStrip;
 const START_NOTICES: usize = 8;
 
 /// The position of the viewport.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Position {
     /// The last row is at the bottom.
+    #[default]
     Follow,
     /// Row `row` of cell `cell` is at the top.
     At { cell: usize, row: usize },
 }
 
 /// The cells and the position in them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Transcript {
     /// The end of the conversation: what happens is added here.
     pub(super) near: Strip,
@@ -180,36 +181,13 @@ pub(super) enum Seen {
 impl Transcript {
     pub fn new(show_thinking: bool) -> Self {
         Self {
-            near: Strip::default(),
-            away: None,
-            asked: None,
-            requests: 0,
-            ops: Vec::new(),
-            needle: None,
-            found: None,
-            selection: None,
-            pick: None,
-            missed: None,
-            position: Position::Follow,
             style: CellStyle {
                 show_thinking,
                 turn_summaries: true,
-                expand_tools: false,
-                cell: None,
-                expand_key: None,
-                linear: false,
+                ..CellStyle::default()
             },
             viewport: (80, 24),
-            open: None,
-            started: None,
-            shells: HashMap::new(),
-            terminals: HashMap::new(),
-            restored_terminals: Vec::new(),
-            below: None,
-            wanted: Vec::new(),
-            opened: false,
-            browsing: false,
-            placed: Vec::new(),
+            ..Self::default()
         }
     }
 

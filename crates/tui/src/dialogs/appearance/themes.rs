@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::actions::Effect;
 use crate::drawing::{Choice, Picker};
 use osier_term::theme::ThemeKind;
-use osier_term::{Emphasis, Face, Item, Row, Token};
+use osier_term::{Face, Item, Row, Token};
 
 pub(super) const ID: &str = "themes";
 
@@ -90,7 +90,7 @@ fn sample() -> Vec<Row> {
         ("Text with ", Token::Text.into()),
         ("code", Token::Code.into()),
         (", ", Token::Text.into()),
-        ("strong", Face::from(Token::Text).emphasised(Emphasis::BOLD)),
+        ("strong", Face::bold(Token::Text)),
         (" and a ", Token::Text.into()),
         ("link", Token::Link.into()),
     ]));

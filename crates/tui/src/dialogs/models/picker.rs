@@ -10,7 +10,7 @@ use crate::status::{Footer, footer::tokens};
 use osier_base::text;
 use osier_llm::Modality;
 use osier_protocol::{KeyState, ModelInfo, Op, TreeOp};
-use osier_term::{Cell, Column, Columns, Emphasis, Face, Item, Row, Token};
+use osier_term::{Cell, Column, Columns, Face, Item, Row, Token};
 
 pub(super) const ID: &str = "model";
 pub(super) const RETRY_ID: &str = "retry_model";
@@ -143,8 +143,7 @@ fn dollars(price: f64) -> String {
 
 /// The facts of a model and the consequences of switching to it.
 fn preview(model: &ModelInfo, now: &Footer) -> Vec<Row> {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    let mut name = Row::plain(text::single_line(&model.name), bold);
+    let mut name = Row::plain(text::single_line(&model.name), Face::bold(Token::Title));
     if model.favourite {
         name.push(" ★", Token::Accent);
     }

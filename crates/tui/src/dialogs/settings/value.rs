@@ -4,10 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command, Effect};
-use crate::drawing::{frame, frame::boxed, layout::docked_over, preview_pane};
+use crate::drawing::{frame, frame::Panel, layout::docked_over, preview_pane};
 use osier_base::text;
 use osier_settings::SettingInfo;
-use osier_term::{Component, Cx, Handled, KeyPress, LineInput, Row, Token, View, paint_rows};
+use osier_term::{Component, Cx, Handled, KeyPress, LineInput, Row, Token, View};
 
 pub(super) const ID: &str = "value";
 
@@ -75,15 +75,14 @@ impl Component<Command, Action> for ValueLine {
         let below = Row::plain(format!(" {shown}"), below.1);
         let mut keys = frame::hints(view.keymap, "list", HINTS);
         keys.push("leave empty for the default".to_owned());
-        let rows = [
-            frame::top(self.name, "", inner + 2),
-            boxed(line, inner),
-            boxed(below, inner),
-            frame::bottom(&keys, Token::Muted, inner + 2),
-        ];
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        let panel = Panel {
+            title: self.name,
+            remark: "",
+            rows: vec![line, below],
+            keys,
+            token: Token::Muted,
+        };
+        panel.draw(area, buffer, view);
         let column = 3 + self.line.cursor_column().min(room);
         self.cursor = Some(preview_pane::at_column(
             Rect {

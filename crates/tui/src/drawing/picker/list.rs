@@ -9,7 +9,7 @@ use ratatui::layout::{Position, Rect};
 use crate::actions::{Action, Command};
 use crate::drawing::{frame, frame::boxed, layout, layout::docked, preview_pane};
 use osier_term::{
-    Columns, Cx, Handled, Item, Keymap, LineInput, Row, Select, Span, Token, View, Wrap, paint_rows,
+    Columns, Cx, Handled, Item, Keymap, LineInput, Row, Select, Span, Token, View, Wrap,
 };
 
 /// The actions of the item with this index.
@@ -318,20 +318,15 @@ impl List {
 
     pub(super) fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let (area, preview) = self.areas(area);
-        let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
-            paint_rows(rows, area, buffer, view.links, |face| {
-                view.theme.style(face)
-            });
-        };
         let rows = self.rows(
             usize::from(area.width),
             usize::from(area.height),
             view.keymap,
         );
-        paint(&rows, area, buffer);
+        view.paint(&rows, area, buffer);
         if let Some(preview) = preview {
             let rows = self.preview_rows(usize::from(preview.width), usize::from(preview.height));
-            paint(&rows, preview, buffer);
+            view.paint(&rows, preview, buffer);
         }
         let column = 3 + self.query.cursor_column();
         let column = u16::try_from(column)

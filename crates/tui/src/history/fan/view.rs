@@ -13,9 +13,7 @@ use crate::status::footer::tokens;
 use osier_agent::Op as AgentOp;
 use osier_base::{clock, text};
 use osier_protocol::{LaneState, LaneStatus, TreeOp};
-use osier_term::{
-    Component, Cx, Emphasis, Face, Handled, KeyPress, Row, Token, View, Wrap, paint_rows,
-};
+use osier_term::{Component, Cx, Face, Handled, KeyPress, Row, Token, View, Wrap};
 
 pub(super) const ID: &str = "fan";
 
@@ -136,7 +134,7 @@ impl FanView {
             return Vec::new();
         };
         let is_selected = place == self.selected;
-        let mut face = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let mut face = Face::bold(Token::Title);
         if is_selected {
             face = face.on(Token::Selected);
         }
@@ -208,16 +206,13 @@ impl Component<Command, Action> for FanView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         self.page = height.saturating_sub(4).max(1);
-        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-        let mut head = Row::plain(" Side by side ", bold);
+        let mut head = Row::plain(" Side by side ", Face::bold(Token::Title));
         let line = width.saturating_sub(head.width());
         head.push("─".repeat(line), Token::Border);
         let mut rows = vec![head];
         rows.extend(self.rows(width, height.saturating_sub(2)));
         rows.push(self.bottom(width));
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        view.paint(&rows, area, buffer);
     }
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {

@@ -3,7 +3,7 @@
 use super::summary::{TabSummaries, TabSummary};
 use crate::actions::{Action, Command};
 use crate::drawing::{Choice, Picker};
-use osier_term::{Cell, Column, Columns, Emphasis, Face, Item, Row, Span, Token, Wrap};
+use osier_term::{Cell, Column, Columns, Face, Item, Row, Span, Token, Wrap};
 
 pub(super) const ID: &str = "open_sessions";
 
@@ -70,9 +70,8 @@ impl Choice for Entry {
 }
 
 fn preview(entry: &TabSummary) -> Vec<Row> {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let mut title = Row::plain(entry.state.word(), entry.state.token());
-    title.push(format!(" · {}", entry.title), bold);
+    title.push(format!(" · {}", entry.title), Face::bold(Token::Title));
     let place = format!("{} · {}", entry.model, entry.cwd);
     let mut rows = vec![title, Row::plain(place, Token::Muted)];
     for (mark, said, token) in [

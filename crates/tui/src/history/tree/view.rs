@@ -34,15 +34,16 @@ pub(super) struct TreeMemory {
 }
 
 /// What is being typed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) enum Typing {
+    #[default]
     Nothing,
     Query(LineInput),
     Label(LineInput),
 }
 
 /// The tree on the screen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TreeView {
     pub(super) outline: Arc<Outline>,
     pub(super) flat: Flat,
@@ -78,26 +79,10 @@ impl TreeView {
     /// An empty tree that asks for its outline.
     pub(super) fn new(memory: Rc<RefCell<TreeMemory>>) -> Self {
         let mut view = Self {
-            outline: Arc::default(),
-            flat: Flat::default(),
             stale: true,
             memory,
-            folded: HashSet::new(),
-            found: None,
-            searching: false,
-            request: 0,
-            typing: Typing::Nothing,
-            query: String::new(),
-            selected: None,
-            marked: None,
-            top: 0,
             height: 10,
-            shift: 0,
-            glimpses: HashMap::new(),
-            asked: HashSet::new(),
-            wanted: Vec::new(),
-            ops: Vec::new(),
-            cursor: None,
+            ..Self::default()
         };
         view.refresh();
         view

@@ -6,12 +6,10 @@ use ratatui::layout::Rect;
 
 use super::list::place;
 use crate::actions::{Action, Command, Effect, NewBinding};
-use crate::drawing::{frame, frame::boxed, layout::docked_over};
+use crate::drawing::{frame::Panel, layout::docked_over};
 use osier_term::input::{KeyCode, KeyModifiers};
 use osier_term::keymap::describe_all;
-use osier_term::{
-    Component, Cx, Handled, KeyPress, Keymap, Row, Span, Token, View, Wrap, paint_rows,
-};
+use osier_term::{Component, Cx, Handled, KeyPress, Keymap, Row, Span, Token, View, Wrap};
 
 pub(super) const ID: &str = "capture";
 
@@ -103,20 +101,19 @@ impl Component<Command, Action> for Capture {
         } else {
             Row::plain(format!(" {}", describe_all(&self.keys)), Token::Accent)
         };
-        let mut rows = vec![
-            frame::top(self.command.description(), &self.context, inner + 2),
-            boxed(keys, inner),
-        ];
-        rows.extend(remarks.into_iter().map(|row| boxed(row, inner)));
+        remarks.insert(0, keys);
         let mut help = vec!["esc cancel"];
         if !self.keys.is_empty() {
             help.splice(0..0, ["enter save", "backspace remove a key"]);
         }
-        let help: Vec<String> = help.into_iter().map(str::to_owned).collect();
-        rows.push(frame::bottom(&help, Token::Muted, inner + 2));
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        let panel = Panel {
+            title: self.command.description(),
+            remark: &self.context,
+            rows: remarks,
+            keys: help.into_iter().map(str::to_owned).collect(),
+            token: Token::Muted,
+        };
+        panel.draw(area, buffer, view);
     }
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {

@@ -6,7 +6,7 @@ use crate::input::plugins;
 use osier_base::text;
 use osier_protocol::PluginKey;
 use osier_term::keymap::BindingInfo;
-use osier_term::{Cell, Column, Columns, Emphasis, Face, Item, Keymap, Row, Token, sentence};
+use osier_term::{Cell, Column, Columns, Face, Item, Keymap, Row, Token, sentence};
 
 pub(super) const ID: &str = "keymap";
 
@@ -119,8 +119,10 @@ impl Choice for Entry {
 }
 
 fn preview(entry: &Entry) -> Vec<Row> {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    let mut rows = vec![Row::plain(entry.command.to_string(), bold)];
+    let mut rows = vec![Row::plain(
+        entry.command.to_string(),
+        Face::bold(Token::Title),
+    )];
     rows.push(Row::new(sentence(&entry.description, Token::Text)));
     rows.push(Row::default());
     for (keys, place) in &entry.keys {

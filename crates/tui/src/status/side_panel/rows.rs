@@ -8,7 +8,7 @@ use osier_base::{text, visible};
 use osier_protocol::{
     ChangeKind, ChangedLines, CodeServerInfo, DiagnosticCounts, JobInfo, TerminalInfo,
 };
-use osier_term::{Emphasis, Face, Row, Span, Token};
+use osier_term::{Face, Row, Span, Token};
 
 /// What a click on a row opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -254,8 +254,11 @@ fn one_count(sign: char, count: u64) -> impl Iterator<Item = Span> {
 }
 
 fn titled(title: &str, right: Vec<Span>, width: usize) -> Row {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    aligned(vec![Span::new(title, bold)], right, width)
+    aligned(
+        vec![Span::new(title, Face::bold(Token::Title))],
+        right,
+        width,
+    )
 }
 
 /// `left` at the left, `right` at the right.

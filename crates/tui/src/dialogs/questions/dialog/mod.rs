@@ -24,8 +24,7 @@ use osier_base::visible::one_line;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
 use osier_term::widgets::diff::Syntax;
 use osier_term::{
-    Component, Cx, Emphasis, Face, Handled, Highlighted, Highlighter, KeyPress, Row, Span, Token,
-    View, Wrap, paint_rows,
+    Component, Cx, Face, Handled, Highlighted, Highlighter, KeyPress, Row, Span, Token, View, Wrap,
 };
 
 use choose::Choose;
@@ -235,7 +234,7 @@ impl Dialog {
     }
 
     fn title_rows(&self, inner: usize) -> Vec<Row> {
-        let face = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let face = Face::bold(Token::Title);
         let mut rows = Vec::new();
         let title = one_line(&self.question.title, usize::MAX);
         Wrap::new(inner).text(&title, face, &mut rows);
@@ -370,9 +369,7 @@ impl Component<Command, Action> for Dialog {
         let mut framed: Vec<Row> = vec![rows.remove(0)];
         framed.extend(rows.into_iter().map(|row| padded(row, inner)));
         framed.push(frame::bottom(&self.hints(view), Token::Muted, inner + 4));
-        paint_rows(&framed, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        view.paint(&framed, area, buffer);
         self.cursor = body.cursor.and_then(|(column, row)| {
             let row = row.checked_sub(first).filter(|row| *row < shown)?;
             Some(Position {

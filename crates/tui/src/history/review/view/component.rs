@@ -12,9 +12,7 @@ use osier_base::text;
 use osier_checkpoint::hunks;
 use osier_protocol::{CheckpointOp, DiffRange};
 use osier_term::widgets::diff::DiffLayout;
-use osier_term::{
-    Component, Cx, Handled, Highlighted, Highlighter, KeyPress, Row, Token, View, paint_rows,
-};
+use osier_term::{Component, Cx, Handled, Highlighted, Highlighter, KeyPress, Row, Token, View};
 
 /// From this width on the list is next to the changes.
 const SIDE_BY_SIDE: u16 = 90;
@@ -76,10 +74,6 @@ impl Component<Command, Action> for DiffView {
             self.top = last;
         }
         self.top = self.top.min(last);
-        let style = |face| view.theme.style(face);
-        let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
-            paint_rows(rows, area, buffer, view.links, style);
-        };
         let at = |x: u16, y: u16, width: u16, height: u16| Rect {
             x: area.x + x,
             y: area.y + y,
@@ -87,41 +81,41 @@ impl Component<Command, Action> for DiffView {
             height,
         };
         let width = usize::from(area.width);
-        paint(
+        view.paint(
             &[self.head(width)],
             at(0, 0, area.width, 1.min(area.height)),
             buffer,
         );
         if wide {
             let rows = self.list(usize::from(list - 1), usize::from(body));
-            paint(&rows, at(0, 1, list - 1, body), buffer);
+            view.paint(&rows, at(0, 1, list - 1, body), buffer);
             let bar = vec![Row::plain("│", Token::Border); usize::from(body)];
-            paint(&bar, at(list - 1, 1, 1, body), buffer);
+            view.paint(&bar, at(list - 1, 1, 1, body), buffer);
         }
         if is_cut {
             let row = self.path_row(usize::from(area.width - list));
-            paint(&[row], at(list, 1, area.width - list, named), buffer);
+            view.paint(&[row], at(list, 1, area.width - list, named), buffer);
         } else if named > 0 {
-            paint(&[self.named(width)], at(0, 1, area.width, 1), buffer);
+            view.paint(&[self.named(width)], at(0, 1, area.width, 1), buffer);
         }
         let rows = self.laid_out.as_ref().map_or(&[][..], |laid| &laid.rows);
         let shown = &rows[self.top..rows.len().min(self.top + self.page)];
         let place = at(list, 1 + named, area.width - list, body - named);
-        paint(shown, place, buffer);
+        view.paint(shown, place, buffer);
         let gutter = self.gutter();
         let columns = Rect {
             width: place.width.min(2),
             height: place.height.min(gutter.len() as u16),
             ..place
         };
-        paint(&gutter, columns, buffer);
+        view.paint(&gutter, columns, buffer);
         self.cursor = None;
         if area.height == 0 {
             return;
         }
         let line = at(0, area.height - 1, area.width, 1);
         if let Some((row, column)) = self.review.writing(width) {
-            paint(&[row], line, buffer);
+            view.paint(&[row], line, buffer);
             self.cursor = Some(Position {
                 x: line.x + column.min(line.width.saturating_sub(1)),
                 y: line.y,
@@ -138,7 +132,7 @@ impl Component<Command, Action> for DiffView {
             None => keys(view.keymap, false, width),
         };
         let help = text::truncate(&help, width).into_owned();
-        paint(&[Row::plain(help, Token::Muted)], line, buffer);
+        view.paint(&[Row::plain(help, Token::Muted)], line, buffer);
     }
 
     fn on_key(&mut self, key: KeyPress, _: &mut Cx<'_, Action>) -> Handled {

@@ -8,7 +8,7 @@ use osier_checkpoint::hunks;
 use osier_protocol::ChangeKind;
 use osier_term::widgets::diff;
 use osier_term::widgets::diff::DiffLayout;
-use osier_term::{Emphasis, Face, Row, Span, Token, Wrap};
+use osier_term::{Face, Row, Span, Token, Wrap};
 
 impl DiffView {
     /// The rows of a file, and where each of its changes begins: the changes, those with an outdated review, and the
@@ -145,8 +145,10 @@ impl DiffView {
     pub(super) fn path_row(&self, width: usize) -> Row {
         let path = self.files.get(self.selected).map(shown_path);
         let path = format!("  {}", path.unwrap_or_default());
-        let bold = Face::from(Token::Text).emphasised(Emphasis::BOLD);
-        Row::plain(text::truncate_start(&path, width).into_owned(), bold)
+        Row::plain(
+            text::truncate_start(&path, width).into_owned(),
+            Face::bold(Token::Text),
+        )
     }
 
     /// The selected file, where the list has no room.
@@ -166,13 +168,15 @@ impl DiffView {
     }
 
     pub(super) fn head(&self, width: usize) -> Row {
-        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
         let (added, removed) = self.counts.iter().fold((0, 0), |(added, removed), count| {
             (added + count.0, removed + count.1)
         });
         let files = checkpoints::files(self.changed);
         let title = format!(" {files} changed {} ", title(&self.range));
-        let mut head = Row::plain(text::truncate(&title, width).into_owned(), bold);
+        let mut head = Row::plain(
+            text::truncate(&title, width).into_owned(),
+            Face::bold(Token::Title),
+        );
         let parts = [
             (format!(" +{added}"), Token::Success),
             (format!(" -{removed} "), Token::Error),
