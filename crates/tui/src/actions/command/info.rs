@@ -43,45 +43,27 @@ impl Slash {
     }
 }
 
-/// The topic of a command: the palette shows it before the description.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Category {
-    Account,
-    Application,
-    Conversation,
-    Editor,
-    Files,
-    List,
-    Model,
-    Prompt,
-    Run,
-    Session,
-    Settings,
-    Tabs,
-    Tools,
-    Tree,
+macro_rules! categories {
+    ($($name:ident)*) => {
+        /// The topic of a command: the palette shows it before the description.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Category {
+            $($name,)*
+        }
+
+        impl Category {
+            /// The name that the palette shows.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
 }
 
-impl Category {
-    /// The name that the palette shows.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Account => "Account",
-            Self::Application => "Application",
-            Self::Conversation => "Conversation",
-            Self::Editor => "Editor",
-            Self::Files => "Files",
-            Self::List => "List",
-            Self::Model => "Model",
-            Self::Prompt => "Prompt",
-            Self::Run => "Run",
-            Self::Session => "Session",
-            Self::Settings => "Settings",
-            Self::Tabs => "Tabs",
-            Self::Tools => "Tools",
-            Self::Tree => "Tree",
-        }
-    }
+categories! {
+    Account Application Conversation Editor Files List Model Prompt Run Session Settings Tabs Tools Tree
 }
 
 /// What a command does once no component in front has used it.

@@ -1,13 +1,69 @@
 //! Stashed prompts: they can be restored in any session.
 
-mod picker;
-
-use crate::actions::{Command, Outbox, Toast};
-use crate::drawing::{Overlays, overlays};
+use crate::actions::{Action, Command, Outbox, Toast};
+use crate::drawing::{Choice, Overlays, Picker, overlays};
 use crate::input::{Prompt, prompt::attachments::Attachments};
+use osier_base::{clock, text};
 use osier_protocol::{Op, PromptPart, Stashed};
-use osier_term::Keymap;
 use osier_term::widgets::textarea::{Chip, DraftPart};
+use osier_term::{Column, Columns, Item, Keymap, Row, Token};
+
+const ID: &str = "stash";
+
+/// Bytes of a prompt that are matched and shown in the list.
+const LABEL_LIMIT: usize = 500;
+/// Lines of a prompt that the preview shows.
+const PREVIEW_LINES: usize = 100;
+
+const COLUMNS: Columns = Columns {
+    label: "prompt",
+    details: &[
+        Column::words("folder", 1).at_least(8),
+        Column::numbers("stashed", 0),
+    ],
+};
+
+/// The picker over `prompts`, the newest first.
+fn picker(prompts: &[Stashed]) -> Picker<Stashed> {
+    let (title, empty) = ("Stashed prompts", "no stashed prompts");
+    Picker::new(title, empty, prompts.iter().cloned(), |prompt| {
+        [Action::RestoreStashed(prompt.id.clone())]
+    })
+    .with_columns(COLUMNS)
+    .taking("restore")
+    .on(Command::Remove, "delete", |prompt| {
+        let stashed = prompt.id.clone();
+        [Op::DropStashed { stashed }]
+    })
+    .with_preview(preview)
+}
+
+impl Choice for Stashed {
+    fn row(&self) -> Item {
+        let head = text::head_bytes(self.text.trim_start(), LABEL_LIMIT);
+        let folder = self.cwd.rsplit('/').next().unwrap_or_default();
+        let age = clock::age(self.created, clock::now_ms());
+        Item {
+            label: text::single_line(&text::sanitize(head)),
+            details: vec![folder.into(), age.into()],
+            keywords: self.cwd.clone(),
+            ..Item::default()
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+fn preview(prompt: &Stashed) -> Vec<Row> {
+    let lines = prompt.text.lines().take(PREVIEW_LINES);
+    let rows = lines.map(|line| {
+        let clean = text::sanitize(line);
+        Row::plain(text::expand_tabs(&clean).into_owned(), Token::Text)
+    });
+    rows.collect()
+}
 
 /// The stashed prompts that the host reported last.
 #[derive(Debug, Default)]
@@ -18,13 +74,13 @@ pub(crate) struct Stash {
 impl Stash {
     /// Lists the stashed prompts.
     pub(crate) fn open(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
-        overlays.push(picker::ID, picker::picker(&self.prompts));
+        overlays.push(ID, picker(&self.prompts));
         outbox.push(Op::ListStash);
     }
 
     pub(crate) fn set_prompts(&mut self, prompts: &[Stashed], overlays: &mut Overlays) {
         self.prompts = prompts.to_vec();
-        overlays::refresh(overlays, picker::ID, picker::picker(&self.prompts));
+        overlays::refresh(overlays, ID, picker(&self.prompts));
     }
 
     /// Stashes what is typed; in an empty prompt, lists the stashed prompts.

@@ -1,15 +1,17 @@
-//! The MCP servers, and what can be done with one.
+//! MCP servers: their list, `/mcp`, and the completion of their prompts and resources.
 
-use crate::actions::{Action, Effect};
-use crate::drawing::{Choice, MenuItem, Picker};
+use crate::actions::{Action, Effect, Outbox};
+use crate::drawing::{Choice, MenuItem, Overlays, Picker, overlays};
+use crate::input::Editor;
 use osier_base::text;
-use osier_protocol::{Op, ServerAction, ServerInfo, ServerState};
+use osier_mcp::prompt_command;
+use osier_protocol::{AddedCommand, Op, ServerAction, ServerInfo, ServerState};
 use osier_term::{Cell, Column, Columns, Item, Token};
 
 /// The layer of the list.
-pub(super) const ID: &str = "mcp";
+const ID: &str = "mcp";
 /// The layer of one server.
-pub(super) const MENU_ID: &str = "mcp_server";
+const MENU_ID: &str = "mcp_server";
 
 const COLUMNS: Columns = Columns {
     label: "server",
@@ -23,7 +25,7 @@ const COLUMNS: Columns = Columns {
 };
 
 /// One line a server: how it is, what it has.
-pub(super) fn picker(servers: &[ServerInfo]) -> Picker<ServerInfo> {
+fn picker(servers: &[ServerInfo]) -> Picker<ServerInfo> {
     Picker::new(
         "MCP servers",
         "no servers configured: add one with osier mcp add",
@@ -101,7 +103,7 @@ fn detail(server: &ServerInfo) -> String {
 }
 
 /// What can be done with `server`, then what is known of it, which is copied.
-pub(super) fn menu(server: &ServerInfo) -> Picker<MenuItem> {
+fn menu(server: &ServerInfo) -> Picker<MenuItem> {
     let instructions = server.instructions.as_deref().map(text::single_line);
     let how = if server.remote { "URL" } else { "command" };
     let facts = [
@@ -145,4 +147,72 @@ fn actions(server: &ServerInfo) -> Vec<(ServerAction, &'static str, &'static str
         actions.push((Logout, "logout", "delete the stored credentials"));
     }
     actions
+}
+
+/// The MCP servers that the host reported last.
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    servers: Vec<ServerInfo>,
+}
+
+impl Servers {
+    /// Lists the servers.
+    pub(crate) fn open(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
+        overlays.push(ID, picker(&self.servers));
+        outbox.push(Op::ListMcpServers);
+    }
+
+    /// Opens the menu of a server.
+    ///
+    /// # Errors
+    /// There is no server with this name.
+    pub(crate) fn open_menu(&self, name: &str, overlays: &mut Overlays) -> Result<(), String> {
+        let mut servers = self.servers.iter();
+        let Some(server) = servers.find(|server| server.name == name) else {
+            return Err(format!("unknown MCP server `{name}`; `/mcp` lists them"));
+        };
+        overlays.push(MENU_ID, menu(server));
+        Ok(())
+    }
+
+    pub(crate) fn set(
+        &mut self,
+        servers: &[ServerInfo],
+        overlays: &mut Overlays,
+        editor: &mut Editor,
+    ) {
+        self.servers = servers.to_vec();
+        overlays::refresh(overlays, ID, picker(servers));
+        editor.set_servers(prompts(servers), resources(servers));
+    }
+}
+
+fn prompts(servers: &[ServerInfo]) -> Vec<AddedCommand> {
+    let prompts = servers.iter().flat_map(|server| {
+        server.prompts.iter().map(move |prompt| {
+            let arguments = prompt.arguments.iter().map(|argument| {
+                if argument.required {
+                    argument.name.clone()
+                } else {
+                    format!("[{}]", argument.name)
+                }
+            });
+            AddedCommand {
+                name: prompt_command(&server.name, &prompt.name)[1..].to_owned(),
+                argument: arguments.collect::<Vec<_>>().join(" "),
+                description: prompt.description.clone(),
+                origin: "mcp".to_owned(),
+                values: Vec::new(),
+            }
+        })
+    });
+    prompts.collect()
+}
+
+fn resources(servers: &[ServerInfo]) -> Vec<String> {
+    let resources = servers.iter().flat_map(|server| {
+        let of_server = server.resources.iter();
+        of_server.map(move |resource| format!("{}:{}", server.name, resource.uri))
+    });
+    resources.collect()
 }

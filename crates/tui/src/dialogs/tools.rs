@@ -1,13 +1,12 @@
-//! The tools of the session: where each comes from, what its definition costs, and whether the model is
-//! offered it. Taking one turns it off or on; the list stays open.
+//! The model's tools, and the list that turns them off and on.
 
-use crate::actions::Action;
-use crate::drawing::{Choice, Picker};
+use crate::actions::{Action, Outbox};
+use crate::drawing::{Choice, Overlays, Picker, overlays};
 use crate::status::footer::tokens;
-use osier_agent::{ToolInfo, ToolOrigin};
+use osier_agent::{Op as AgentOp, ToolInfo, ToolOrigin};
 use osier_term::{Column, Columns, Item};
 
-pub(super) const ID: &str = "tools";
+const ID: &str = "tools";
 
 /// Bytes of a definition that make a token, about.
 const BYTES_A_TOKEN: usize = 4;
@@ -22,7 +21,7 @@ const COLUMNS: Columns = Columns {
 };
 
 /// The picker over `tools`, in the order the model sees them.
-pub(super) fn picker(tools: &[ToolInfo]) -> Picker<ToolInfo> {
+fn picker(tools: &[ToolInfo]) -> Picker<ToolInfo> {
     let offered = tools.iter().filter(|tool| tool.offered);
     let cost: u64 = offered.clone().map(cost).sum();
     let count = offered.count();
@@ -64,6 +63,37 @@ impl Choice for ToolInfo {
 
     fn is_same(&self, other: &Self) -> bool {
         self.name == other.name
+    }
+}
+
+/// The tools that the agent reported last.
+#[derive(Debug, Default)]
+pub(crate) struct Tools {
+    tools: Vec<ToolInfo>,
+}
+
+impl Tools {
+    /// Lists the tools.
+    pub(crate) fn open(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
+        overlays.push(ID, picker(&self.tools));
+        outbox.push(AgentOp::ListTools);
+    }
+
+    pub(crate) fn set(&mut self, tools: &[ToolInfo], overlays: &mut Overlays) {
+        self.tools = tools.to_vec();
+        overlays::refresh(overlays, ID, picker(tools));
+    }
+
+    /// Turns a tool on or off from the next request on. The list shows it at once: a second key can follow
+    /// before the agent has answered.
+    pub(crate) fn toggle(&mut self, name: &str, overlays: &mut Overlays, outbox: &mut Outbox) {
+        for tool in self.tools.iter_mut().filter(|tool| tool.name == name) {
+            tool.offered = !tool.offered;
+        }
+        overlays::refresh(overlays, ID, picker(&self.tools));
+        let offered = self.tools.iter().filter(|tool| tool.offered);
+        let names = offered.map(|tool| tool.name.clone()).collect();
+        outbox.push(AgentOp::SetTools { names });
     }
 }
 
