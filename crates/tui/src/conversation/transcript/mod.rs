@@ -5,6 +5,7 @@
 //! while the model streams. No total height is ever computed. Of a long conversation only the end and the
 //! place that is read are here (`pages`).
 
+mod answer;
 mod browse;
 mod cell;
 mod cell_rows;

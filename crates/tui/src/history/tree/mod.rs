@@ -6,6 +6,7 @@
 
 mod compare;
 mod flat;
+mod keys;
 pub(crate) mod rewind;
 mod rows;
 mod view;
