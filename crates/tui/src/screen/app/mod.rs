@@ -24,7 +24,7 @@ use osier_term::images::{Canvas, ImageStore, RenderedImage};
 use osier_term::input::{InputEvent, MouseInput};
 use osier_term::{Highlighted, Highlighter, KeyPress, Keymap, Theme};
 
-use crate::actions::{Action, Command, Effect, Outbox};
+use crate::actions::{Action, Command, Effect, Outbox, Toast};
 use crate::conversation::{Search, Transcript, jobs};
 use crate::dialogs::{
     Models, Permissions, Questions, Servers, SettingsEditor, ThemeChoice, Tools, appearance,
@@ -259,6 +259,11 @@ impl App {
                 .notice(Severity::Warning, &problem.to_string());
         }
         self.outbox.redraw(!problems.is_empty());
+    }
+
+    /// Shows a line for a moment.
+    pub fn toast(&mut self, toast: Toast, now: Instant) {
+        self.act(toast, now);
     }
 
     pub fn set_theme(&mut self, theme: Theme) {

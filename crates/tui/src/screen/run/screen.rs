@@ -46,7 +46,7 @@ pub(super) struct Screen {
 impl Screen {
     /// Shows a line for a moment in the tab that is shown.
     pub(super) fn toast(&mut self, toast: Toast) {
-        self.tabs.front.app.act(toast, Instant::now());
+        self.tabs.front.app.toast(toast, Instant::now());
     }
 }
 
