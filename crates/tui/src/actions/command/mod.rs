@@ -12,5 +12,5 @@ mod slash;
 
 pub(crate) use arguments::preview;
 pub use id::Command;
-pub(crate) use info::{Category, CommandInfo, Run, Slash, commands};
+pub(crate) use info::{Category, CommandInfo, Run, commands};
 pub(crate) use slash::{find_slash, parse_slash, slash_commands};

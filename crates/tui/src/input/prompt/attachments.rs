@@ -78,7 +78,7 @@ pub(super) fn cut_at_mark<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a
 }
 
 /// `picture.png 640×480 12 KB`.
-fn label(file: &Attachment) -> String {
+pub(super) fn label(file: &Attachment) -> String {
     let size = match file.size {
         bytes @ 0..1000 => format!("{bytes} B"),
         bytes @ 1000..1_000_000 => format!("{} KB", bytes / 1000),
