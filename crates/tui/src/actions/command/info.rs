@@ -248,12 +248,6 @@ impl Command {
         let mut named = names.filter(|(known, _)| *known == name);
         named.next().map(|(_, command)| command)
     }
-
-    /// The key of a plugin as `Display` writes it. Keymaps cannot name it.
-    pub(crate) fn plugin_from_name(name: &str) -> Option<Self> {
-        let number = name.strip_prefix("plugin_key_")?.parse().ok()?;
-        Some(Self::Plugin(number))
-    }
 }
 
 impl fmt::Display for Command {
@@ -276,12 +270,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn key_of_a_plugin_is_found_by_its_name_but_keymaps_cannot_bind_it() {
+    fn keymaps_cannot_bind_the_key_of_a_plugin() {
         let name = Command::Plugin(12).to_string();
-        assert_eq!(Command::plugin_from_name(&name), Some(Command::Plugin(12)));
         assert_eq!(Command::from_name(&name), None);
-        assert_eq!(Command::plugin_from_name("plugin_key_x"), None);
-        assert_eq!(Command::plugin_from_name("palette"), None);
     }
 
     #[test]
