@@ -25,7 +25,9 @@ impl App {
     }
 
     fn apply(&mut self, action: Action, now: Instant) {
-        self.outbox.redraw(true);
+        // Nothing on the screen changes by a request.
+        let is_request = matches!(action, Action::Op(_) | Action::Effect(_));
+        self.outbox.redraw(!is_request);
         let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
         let editor = &mut self.prompt.editor;
         match action {
