@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use osier_testing::json_schema::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::support::cli::Home;
@@ -17,19 +18,13 @@ fn schema(file: &str) -> Value {
     let ended = cli.run();
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let schema = serde_json::from_str(&ended.stdout).unwrap();
-    jsonschema::meta::validate(&schema).unwrap_or_else(|error| panic!("{error}"));
     schema
 }
 
 /// What is wrong with a TOML text.
 fn faults(schema: &Value, text: &str) -> Vec<String> {
     let table: toml::Table = text.parse().unwrap();
-    let validator = jsonschema::validator_for(schema).unwrap();
-    let errors: Vec<String> = validator
-        .iter_errors(&json!(table))
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
-    errors
+    JsonSchema::new(schema).errors(&json!(table))
 }
 
 #[test]

@@ -108,6 +108,7 @@ pub fn settings_schema() -> Value {
 mod tests {
     use std::path::Path;
 
+    use osier_testing::json_schema::JsonSchema;
     use toml::Value as Toml;
 
     use super::*;
@@ -136,7 +137,7 @@ mod tests {
             Toml::Table(toml::Table::new()),
         ];
         for setting in SETTINGS {
-            let validator = jsonschema::validator_for(&setting.schema()).unwrap();
+            let validator = JsonSchema::new(&setting.schema());
             for sample in &samples {
                 let in_schema = validator.is_valid(&json!(sample));
                 if accepts(setting, sample) {
@@ -164,8 +165,7 @@ mod tests {
     #[test]
     fn every_setting_is_in_the_schema_with_its_default() {
         let schema = settings_schema();
-        jsonschema::meta::validate(&schema).unwrap();
-        let validator = jsonschema::validator_for(&schema).unwrap();
+        let validator = JsonSchema::new(&schema);
         let properties = schema["properties"].as_object().unwrap();
         let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
         assert_eq!(properties.keys().collect::<Vec<_>>(), names);
