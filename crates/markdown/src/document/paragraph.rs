@@ -8,17 +8,16 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-use super::Markdown;
-use super::blocks::{Leaf, Scan, line_start};
-use super::render::{begins_block, open_paragraph, parse};
-use super::split::PART;
-use super::unit::{Body, Carry, Part, Text, Unit, prose};
+use super::{LONG, Markdown, PART};
+use crate::blocks::{Leaf, Scan, line_start};
+use crate::context::Carry;
+use crate::open_context::open_paragraph;
+use crate::parse::{begins_block, parse};
+use crate::unit::{Body, Part, Text, Unit, prose};
 use osier_base::text;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span};
 
-/// Bytes of an open paragraph from which on it is drawn in parts.
-pub(super) const LONG: usize = 8 * 1024;
 /// Bytes of a part, about.
 const LENGTH: usize = 4 * 1024;
 
@@ -132,7 +131,7 @@ fn split_place(text: &str, opener: usize) -> Option<usize> {
     let mut paragraph = opener;
     let mut depth = 0_usize;
     let mut places: [Option<usize>; 4] = [None; 4];
-    for (event, range) in parse(&super::optional::with_dollars(text), &|_| None) {
+    for (event, range) in parse(&crate::optional::with_dollars(text), &|_| None) {
         if begins_block(&event) {
             (paragraph, depth, places) = (range.start.max(opener), 0, [None; 4]);
         }

@@ -127,7 +127,7 @@ fn a_delta_of_an_endless_line_of_code_costs_its_last_row() {
             document.push(delta);
             document.height(WIDTH);
             let now = read(&document);
-            assert!(now - before <= 2 * super::super::long_line::LONG);
+            assert!(now - before <= 2 * crate::long_line::LONG);
             assert!(before == 0 || now - before < 1000, "{}", now - before);
             before = now;
         }

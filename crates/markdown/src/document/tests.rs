@@ -5,8 +5,8 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::render::options;
 use super::*;
+use crate::parse::options;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::Span;
 

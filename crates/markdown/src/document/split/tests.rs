@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use super::super::render::render;
 use super::*;
+use crate::render::render;
 use osier_term::row::Row;
 
 const WIDTH: usize = 80;

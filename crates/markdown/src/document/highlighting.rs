@@ -1,8 +1,8 @@
 //! Syntax highlighting: visible code is sent to the highlighter, and its tokens are stored with the block.
 
 use super::Markdown;
-use super::code::CodeBlock;
-use super::unit::{Body, Text};
+use crate::code::CodeBlock;
+use crate::unit::{Body, Text};
 use osier_term::highlight::{HighlightRequest, Highlighted, Highlighter, MAX_BYTES, MAX_LINES};
 
 /// Lines of a request: the first of a large block are coloured before the rest.
@@ -98,7 +98,7 @@ fn send_code(code: &mut CodeBlock, source: &str, highlighter: &mut Highlighter) 
 fn send_nested(text: &mut Text, highlighter: &mut Highlighter) -> Vec<u64> {
     text.sent = true;
     let nested = std::mem::take(&mut text.nested);
-    let send = |nested: super::render::Nested| {
+    let send = |nested: crate::render::Nested| {
         let key = highlighter.new_key();
         let lines = nested.text.trim_end_matches('\n').split('\n');
         if !nested.language.is_empty() && nested.text.len() <= MAX_BYTES {

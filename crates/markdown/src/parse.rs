@@ -2,9 +2,17 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Parser, Tag};
+use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag};
 
-use super::options;
+/// The dialect.
+pub(super) fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_GFM
+        | Options::ENABLE_MATH
+}
 
 /// `resolve` finds the destination of a reference.
 /// A definition of the document comes before one of `source`, which can be the second of its label.
@@ -42,4 +50,23 @@ pub(crate) fn parse<'s>(
         }
         (event, range)
     })
+}
+
+pub(super) fn is_inline(event: &Event<'_>) -> bool {
+    let is_mark = matches!(
+        event,
+        Event::End(_) | Event::Html(_) | Event::TaskListMarker(_)
+    );
+    !is_mark && !begins_block(event)
+}
+
+pub(super) fn begins_block(event: &Event<'_>) -> bool {
+    match event {
+        Event::Start(tag) => !matches!(
+            tag,
+            Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }
+        ),
+        Event::Rule => true,
+        _ => false,
+    }
 }

@@ -2,7 +2,7 @@
 //! cost of scrolling into megabytes of text is that of one section.
 
 use super::Markdown;
-use super::unit::{Kind, Unit};
+use crate::unit::{Kind, Unit};
 
 /// Bytes of a section, at least.
 const SECTION: usize = 32 * 1024;

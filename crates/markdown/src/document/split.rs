@@ -4,35 +4,23 @@
 //! the one above. A quote, list item or footnote that is long is split where a block begins inside of it; code
 //! blocks and tables inside are parts of their own. A part gives the rows that it gives in the complete block.
 
-use super::blocks::{BlockStart, Found, Leaf, Scan, Start, line_end, line_start};
-use super::code::CodeBlock;
-use super::paragraph::LONG;
-use super::render::{blank_before, context_at};
-use super::table_block::TableBlock;
-use super::unit::{Body, Kind, Part, Text, Unit};
-use super::{Markdown, unit};
+use super::lines::Lines;
+use super::{LONG, Markdown, PART};
+use crate::blocks::{BlockStart, Found, Leaf, Scan, Start, line_end, line_start};
+use crate::code::CodeBlock;
+use crate::open_context::context_at;
+use crate::render::blank_before;
+use crate::shown::normalise;
+use crate::table_block::TableBlock;
+use crate::unit::{Body, Kind, Part, Text, Unit};
 use osier_base::text;
 
-/// Bytes from which on a block is split where another begins in it.
-pub(super) const PART: usize = 4 * 1024;
 /// Bytes that the parser gets at once, when nothing needs more.
 const WINDOW: usize = 64 * 1024;
 /// A width at which little wraps, for text that is laid out only to know what is open in it.
 const WIDE: usize = 512;
 /// Bytes of an unfinished line that decide what it begins.
 const LINE_HEAD: usize = 1024;
-
-/// Where the lines continue that are not scanned, when the last unit is a code block or table.
-#[derive(Debug, Clone)]
-pub(super) struct Lines {
-    pub(super) from: usize,
-    /// Opens what the block is inside of.
-    containers: String,
-    /// The lines that begin the block.
-    first: String,
-    /// The block is complete.
-    pub(super) is_closed: bool,
-}
 
 impl Markdown {
     /// Finds the units of the complete lines that are new.
@@ -139,7 +127,7 @@ impl Markdown {
             .into_iter()
             .filter_map(|(at, label, to)| {
                 let is_new = at >= opener && (is_final || place(at) < next);
-                is_new.then(|| (unit::normalise(&label), to))
+                is_new.then(|| (normalise(&label), to))
             });
         self.define(definitions.collect());
         next
