@@ -7,8 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::provider::CacheRetention;
-use super::tuning::Tuning;
+use super::tuning::{CacheRetention, Tuning};
 use super::usage::Price;
 
 /// A wire format.

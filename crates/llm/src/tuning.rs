@@ -30,6 +30,17 @@ const FORMS: [(&str, ToolForm); 7] = [
     ("qwen3-coder", ToolForm::Gemini),
 ];
 
+/// How long the provider keeps its prompt cache after the last use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheRetention {
+    /// The default of the provider: some minutes.
+    #[default]
+    Short,
+    /// An hour at Anthropic, a day at OpenAI. Writing the cache can cost more.
+    Long,
+}
+
 /// What the system prompt says in addition, where public evidence shows that models of a kind work better with it. See
 /// `docs/models.md`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
