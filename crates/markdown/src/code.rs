@@ -5,12 +5,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::code_line::{face, gutter, label, language, rows};
+use super::code_line::{gutter, label, rows};
 use super::context::Context;
 use super::long_line::{LONG, LongLine};
 use super::optional;
 use osier_base::text;
-use osier_term::face::{Face, Token};
 use osier_term::highlight::LineTokens;
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;

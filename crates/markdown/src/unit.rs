@@ -8,7 +8,7 @@ use super::render::{Block, Nested, render};
 use super::shown::{Resolver, Shown};
 use super::table_block::TableBlock;
 use osier_term::highlight::LineTokens;
-use osier_term::row::{Row, Span};
+use osier_term::row::Row;
 
 /// Columns that text takes at most: longer lines are hard to read. Code and tables have no limit.
 const MEASURE: usize = 110;

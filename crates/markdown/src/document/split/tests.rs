@@ -43,7 +43,7 @@ fn whole(source: &str, width: usize) -> Vec<(String, Vec<Row>)> {
                 ..unit.clone()
             }
             .block(width, &[]),
-            &|label| document.definitions.get(&unit::normalise(label)).cloned(),
+            &|label| document.definitions.get(&normalise(label)).cloned(),
         );
         (text.to_owned(), rows)
     };
