@@ -1,6 +1,7 @@
 //! A server of the session: its state, and the tools that it offers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
