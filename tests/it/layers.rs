@@ -72,6 +72,22 @@ const TOOL_LAYERS: &[&str] = &[
     "testing",
 ];
 
+/// The rooms of the crate `session`, lowest layer first.
+const SESSION_LAYERS: &[&str] = &[
+    "setup",
+    "emitter",
+    "cx",
+    "context",
+    "files",
+    "models",
+    "conversation",
+    "safety",
+    "agents",
+    "extensions",
+    "sessions",
+    "actor",
+];
+
 /// The rooms of the crate `tui`, lowest layer first.
 const SCREEN_LAYERS: &[&str] = &[
     "actions",
@@ -202,6 +218,13 @@ fn tool_rooms_import_only_lower_layers() {
     let allowed = |own: &str, other: &str| own == other || matches!(other, "build" | "testing");
     let checked = imports_point_down("crates/tools/src", TOOL_LAYERS, allowed);
     assert!(checked > 100, "the imports were not found");
+}
+
+#[test]
+fn session_rooms_import_only_lower_layers() {
+    let allowed = |own: &str, other: &str| own == other;
+    let checked = imports_point_down("crates/session/src", SESSION_LAYERS, allowed);
+    assert!(checked > 200, "the imports were not found");
 }
 
 #[test]

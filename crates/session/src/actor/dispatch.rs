@@ -7,39 +7,39 @@ use tokio::sync::mpsc;
 
 use super::NO_SESSION;
 use super::mailbox::{Delivery, Queue};
-use crate::accounts::Accounts;
-use crate::accounts::login::{LoginOutcome, Logins};
-use crate::checkpoints::Pruning;
-use crate::commands::{CommandState, PreparedCommand};
-use crate::context::{ContextState, Expanded, Scope};
-use crate::drafts::Drafts;
+use crate::agents::fan::{FanOutcome, FanState};
+use crate::agents::jobs::JobView;
+use crate::agents::shell::UserShell;
+use crate::agents::terminals::TerminalNews;
+use crate::context::commands::{CommandState, PreparedCommand};
+use crate::context::project::{ContextState, Expanded, Scope};
+use crate::context::workspace::WorkingDirectory;
+use crate::conversation::drafts::Drafts;
+use crate::conversation::history::PromptHistory;
+use crate::conversation::stash::Stash;
+use crate::conversation::titles::{Titled, Titles};
+use crate::conversation::todo::{StoredTodo, TodoState};
+use crate::conversation::transcript::missing_page;
+use crate::conversation::tree::{TreeOutcome, append};
+use crate::conversation::usage::{ContextUsage, EarlierUsage, Usage};
 use crate::emitter::{ActiveRequest, Emitter};
-use crate::fan::{FanOutcome, FanState};
-use crate::history::PromptHistory;
-use crate::hooks::{HookRunner, Source};
-use crate::jobs::JobView;
+use crate::extensions::hooks::{HookRunner, Source};
+use crate::extensions::plugins::PluginHost;
+use crate::files::checkpoints::Pruning;
+use crate::files::sweeping::Sweeping;
+use crate::models::accounts::Accounts;
+use crate::models::accounts::login::{LoginOutcome, Logins};
 use crate::models::refresh::Refreshed;
 use crate::models::{ModelSelection, Models, SmallModelRequest, refresh_now};
-use crate::open_session::{OpenSession, next_events};
-use crate::permissions::PermissionState;
-use crate::plugins::PluginHost;
-use crate::private_files;
-use crate::questions::PendingQuestions;
-use crate::review::ReviewNews;
-use crate::session_index::IndexHandle;
+use crate::safety::permissions::PermissionState;
+use crate::safety::private_files;
+use crate::safety::review::ReviewNews;
+use crate::safety::trust::TrustDecision;
+use crate::sessions::open_session::{OpenSession, next_events};
+use crate::sessions::questions::PendingQuestions;
+use crate::sessions::session_index::IndexHandle;
+use crate::sessions::status::StoredStatus;
 use crate::setup::{SessionChoice, SessionSetup};
-use crate::shell::UserShell;
-use crate::stash::Stash;
-use crate::status::StoredStatus;
-use crate::sweeping::Sweeping;
-use crate::terminals::TerminalNews;
-use crate::titles::{Titled, Titles};
-use crate::todo::{StoredTodo, TodoState};
-use crate::transcript::missing_page;
-use crate::tree::{TreeOutcome, append};
-use crate::trust::TrustDecision;
-use crate::usage::{ContextUsage, EarlierUsage, Usage};
-use crate::workspace::WorkingDirectory;
 use osier_agent::{Publisher, Severity, ShellRun};
 use osier_base::problem::Problem;
 use osier_extensions::hooks::HookNews;
@@ -74,7 +74,7 @@ pub(super) enum Completion {
     Fan(FanOutcome),
     /// What auto review wants.
     Review(ReviewNews),
-    Sampling(crate::sampling::SamplingNews),
+    Sampling(crate::extensions::sampling::SamplingNews),
     /// The compactor or a search needs the small model.
     SmallModel(SmallModelRequest),
     Titled(Titled),

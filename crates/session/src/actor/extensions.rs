@@ -5,16 +5,17 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::dispatch::{Actor, Completion};
-use crate::commands::PreparedCommand;
-use crate::context::Scope;
-use crate::hooks::Source;
-use crate::open_session::OpenSession;
-use crate::prompt::session_prompt;
-use crate::trust::TrustDecision;
-use crate::{hooks, plugins, trust};
+use crate::context::commands::{CommandSession, PreparedCommand};
+use crate::context::project::Scope;
+use crate::context::prompt::session_prompt;
+use crate::extensions::hooks::Source;
+use crate::extensions::{hooks, plugins};
+use crate::safety::trust;
+use crate::safety::trust::TrustDecision;
+use crate::sessions::open_session::OpenSession;
 use osier_agent::Severity;
 use osier_context::claude::{Expansion, Placeholders};
-use osier_extensions::hooks::{HookNews, SessionHooks};
+use osier_extensions::hooks::{HookNews, Role, SessionHooks};
 use osier_extensions::plugins::channel::Request;
 use osier_permissions::trust::project_root;
 use osier_protocol::questions::Question;
@@ -139,8 +140,15 @@ impl Actor {
         let done = self
             .queue
             .callback(self.emitter.request(), Completion::CommandPrepared);
+        let (_, gate) = session.policy.interceptors(&session.workspace, Role::Main);
+        let session = CommandSession {
+            id: session.id(),
+            workspace: &session.workspace,
+            gate,
+            trusted,
+        };
         self.commands
-            .prepare(expansion, op, session, trusted, &self.emitter, done);
+            .prepare(expansion, op, session, &self.emitter, done);
     }
 
     /// Sends the prompt of a slash command, with the model that it names.
@@ -198,6 +206,7 @@ impl Actor {
     pub(super) fn read_context(&mut self, scope: Scope) {
         let done = self.callback(|()| Completion::ContextRead);
         let plugins = self.plugins.loaded_plugins();
+        let plugins = (plugins, plugins::folders(&self.setup));
         self.context.read(scope, &self.setup, plugins, done);
     }
 

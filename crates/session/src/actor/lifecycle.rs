@@ -1,14 +1,14 @@
 //! Opening and closing the session of an actor.
 
 use super::dispatch::{Actor, Completion};
-use crate::checkpoints::finish_interrupted;
-use crate::hooks::Source;
-use crate::mcp::{self, FIRST_PROMPT_WAIT};
+use crate::conversation::usage::Usage;
+use crate::extensions::hooks::Source;
+use crate::extensions::mcp::{self, FIRST_PROMPT_WAIT};
+use crate::files::checkpoints::finish_interrupted;
 use crate::models::SmallModels;
-use crate::open_session::OpenSession;
-use crate::open_session::{OpenError, SessionContext};
+use crate::sessions::open_session::OpenSession;
+use crate::sessions::open_session::{OpenError, SessionContext};
 use crate::setup::SessionChoice;
-use crate::usage::Usage;
 use osier_agent::Severity;
 use osier_checkpoint::CheckpointStore;
 use osier_protocol::Event;

@@ -1,13 +1,13 @@
 //! Requests about models that concern the open session too.
 
 use super::dispatch::{Actor, Completion};
-use crate::hooks::Source;
+use crate::conversation::titles::{TitleWriter, Titled};
+use crate::extensions::hooks::Source;
+use crate::extensions::sampling::{self, SamplingNews};
 use crate::models::{Choice, Models, SmallModel, SmallModelRequest, WAIT, refresh_if_due};
-use crate::open_session::OpenSession;
-use crate::review::{self, ReviewNews};
-use crate::sampling::{self, SamplingNews};
+use crate::safety::review::{self, ReviewNews};
+use crate::sessions::open_session::OpenSession;
 use crate::setup::SessionChoice;
-use crate::titles::{TitleWriter, Titled};
 use osier_agent::Severity;
 use osier_llm::catalogue::discovery::DEADLINE;
 use osier_llm::{Model, ignored_options, ignores_temperature};

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::NO_SESSION;
 use super::dispatch::Actor;
-use crate::accounts::login::LoginOutcome;
-use crate::session_index::IndexHandle;
-use crate::{checkpoints, mcp, stash};
+use crate::conversation::stash;
+use crate::extensions::mcp;
+use crate::files::checkpoints;
+use crate::models::accounts::login::LoginOutcome;
+use crate::sessions::session_index::IndexHandle;
 use osier_agent::Severity;
 use osier_llm::ProviderEntry;
 use osier_mcp::ServerEvent;

@@ -2,7 +2,7 @@
 
 use super::NO_SESSION;
 use super::dispatch::{Actor, Completion};
-use crate::transfer;
+use crate::sessions::transfer;
 use osier_agent::Severity;
 use osier_protocol::{Event, Imported, Opening, TransferEvent, TransferOp};
 use osier_transfer::{ExportOptions, ImportOptions};

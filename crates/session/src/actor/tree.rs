@@ -2,12 +2,12 @@
 
 use super::dispatch::{Actor, Completion};
 use super::{BUSY, NO_SESSION};
-use crate::fan::{Fan, FanOutcome, LaneTarget, lane_models};
-use crate::hooks::Source;
-use crate::open_session::OpenSession;
-use crate::open_session::copy;
+use crate::agents::fan::{Fan, FanOutcome, LaneTarget, lane_models};
+use crate::conversation::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
+use crate::extensions::hooks::Source;
+use crate::sessions::open_session::OpenSession;
+use crate::sessions::open_session::copy;
 use crate::setup::SessionChoice;
-use crate::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::{Event, TreeEvent, TreeOp};
 use osier_store::{SessionError, State};
