@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::peers::PeerFolders;
 
 /// The user's folders.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
     /// `settings.toml`, `models.json`, `mcp.json`, `hooks.json`, `themes/`, `keymaps/`.
     pub config: PathBuf,

@@ -44,7 +44,7 @@
 //! Its rooms, lowest layer first; a room imports only those below it (`tests/it/layers.rs` checks that):
 //!
 //! - `setup` is what a client starts a session with. `emitter` is how features publish events, and how background work
-//!   returns its result to the actor.
+//!   returns its result to the actor. `cx` is what a feature gets to handle a request.
 //! - `context`: what the model is told besides the conversation, such as the system prompt and reminders.
 //! - `files`: checkpoints, language servers and formatters, the map of the project.
 //! - `models`: the catalogue, the selection, accounts, and calls beside the conversation.
@@ -53,10 +53,11 @@
 //! - `agents`: subagents, lanes of `/fan`, background jobs, terminals.
 //! - `extensions`: hooks, plugins, MCP servers.
 //! - `sessions`: the open session with its file, agent and tools, and the stored ones.
-//! - `actor`: the handle, the loop, and the dispatch of requests. The only room that knows all features.
+//! - `actor`: the handle, the loop, and what concerns several features. The only room that knows all of them.
 //!
 //! A feature has its state, its operations and its tests in its module. It never imports the actor: it gets what it needs
-//! as arguments, such as an `Emitter`, a store, an agent, or a `Callback` for results of background work.
+//! as arguments, such as a `Cx`, an `Emitter`, a store, or a `Callback` for results of background work. The requests of a
+//! group, such as `DraftOp`, are handled where the state is: in `requests` of a room, in the feature, or in `actor`.
 //!
 //! What must never break: a request that a client numbers ends with exactly one `Event::OpEnded`, after everything that it
 //! caused; and a session file is only ever appended to.
@@ -65,6 +66,7 @@ mod actor;
 mod agents;
 mod context;
 mod conversation;
+mod cx;
 mod emitter;
 mod extensions;
 mod files;

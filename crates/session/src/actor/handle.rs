@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 
-use super::dispatch::{Actor, Numbered};
+use super::run::{Actor, Numbered};
 use crate::models::{ModelError, Models};
 use crate::sessions::faults::{self, SafetyError};
 use crate::sessions::open_session::check_tools;

@@ -2,6 +2,9 @@
 
 pub(crate) mod fan;
 pub(crate) mod jobs;
+mod requests;
 pub(crate) mod shell;
 pub mod subagents;
 pub(crate) mod terminals;
+
+pub(crate) use requests::Work;

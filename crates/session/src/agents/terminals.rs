@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use osier_agent::{Agent, Severity, Tool, ToolSet, ToolSource};
-use osier_protocol::{Event, Op};
+use osier_protocol::{Event, TerminalOp};
 use osier_tools::{TerminalChange, TerminalObserver, Workspace};
 
+use crate::cx::Cx;
 use crate::emitter::{Callback, Emitter};
 
 /// News for the actor. Screens do not pass it.
@@ -43,53 +44,47 @@ pub(crate) fn wake(agent: &Agent, text: &str) {
     });
 }
 
-/// Handles the requests about terminals.
-pub(crate) fn apply(op: Op, workspace: &Arc<Workspace>, emitter: &Emitter) {
-    match &op {
-        Op::ListTerminals => return list(Some(workspace), emitter),
+/// Handles a request about terminals.
+pub(crate) fn handle(op: TerminalOp, cx: Cx<'_>) {
+    let Some(session) = cx.session else { return };
+    let (workspace, emitter) = (Arc::clone(&session.workspace), cx.emitter.clone());
+    let warn = |done: Result<(), String>, emitter: &Emitter| {
+        if let Err(error) = done {
+            emitter.post_notice(Severity::Warning, error);
+        }
+    };
+    match op {
+        TerminalOp::ListTerminals => list(Some(&workspace), &emitter),
         // In order.
-        Op::TypeInTerminal {
+        TerminalOp::TypeInTerminal {
             terminal: id,
             text,
             paste,
-        } => {
-            if let Err(error) = workspace.type_into_terminal(id, text, *paste) {
-                emitter.notice(Severity::Warning, error);
-            }
-            return;
-        }
-        _ => {}
-    }
-    let (workspace, emitter) = (Arc::clone(workspace), emitter.clone());
-    osier_base::task::spawn(async move {
-        if let Err(error) = carry_out(op, &workspace, &emitter).await {
-            emitter.post_notice(Severity::Warning, error);
-        }
-    });
-}
-
-async fn carry_out(op: Op, workspace: &Workspace, emitter: &Emitter) -> Result<(), String> {
-    match op {
-        Op::StartTerminal { command } => {
-            workspace.start_terminal(&command).await?;
-        }
-        Op::ResizeTerminal {
+        } => warn(workspace.type_into_terminal(&id, &text, paste), &emitter),
+        TerminalOp::ResizeTerminal {
             terminal: id,
             rows,
             columns,
-        } => {
-            workspace.resize_terminal(&id, rows, columns)?;
+        } => warn(workspace.resize_terminal(&id, rows, columns), &emitter),
+        TerminalOp::ShowTerminal { terminal: id } => match workspace.terminal_screen(&id) {
+            Some(screen) => {
+                let screen = Box::new(screen);
+                emitter.post(Event::TerminalScreen { id, screen });
+            }
+            None => warn(Err(format!("no terminal with the id `{id}`")), &emitter),
+        },
+        TerminalOp::StartTerminal { command } => {
+            osier_base::task::spawn(async move {
+                let started = workspace.start_terminal(&command).await;
+                warn(started.map(drop), &emitter);
+            });
         }
-        Op::CloseTerminal { terminal: id } => workspace.close_terminal(&id).await?,
-        Op::ShowTerminal { terminal: id } => {
-            let screen = workspace.terminal_screen(&id);
-            let screen = screen.ok_or_else(|| format!("no terminal with the id `{id}`"))?;
-            let screen = Box::new(screen);
-            emitter.post(Event::TerminalScreen { id, screen });
+        TerminalOp::CloseTerminal { terminal: id } => {
+            osier_base::task::spawn(async move {
+                warn(workspace.close_terminal(&id).await, &emitter);
+            });
         }
-        _ => {}
     }
-    Ok(())
 }
 
 /// Offers the tool for terminals once there is one.

@@ -1,9 +1,10 @@
 //! Instructions of directories that work moves to: those of nested `AGENTS.md` and similar files, and rules for paths. The
 //! model reads them at the end of the result of the call that moves there, so that cached prompts stay valid.
 
+use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{Interceptor, Severity, ToolOutput};
@@ -30,13 +31,9 @@ struct Known {
 
 impl Nearby {
     pub(crate) fn set(&self, instructions: PathInstructions) {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         known.version += 1;
         known.instructions = Some(instructions);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The interceptor of one agent.
@@ -70,9 +67,9 @@ struct AgentState {
 impl AgentState {
     /// The instructions for these files, as text. Blocks.
     fn find(&self, files: &[PathBuf]) -> String {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = self.own.lock();
         {
-            let known = self.nearby.lock();
+            let known = self.nearby.0.lock();
             if known.version != own.version {
                 *own = known.clone();
             }

@@ -106,9 +106,7 @@ impl ContextState {
         let is_new = context.is_some();
         if let Some((context, nearby)) = context {
             self.nearby.set(nearby);
-            for problem in &context.problems {
-                emitter.notice(Severity::Warning, problem.to_string());
-            }
+            emitter.problems(&context.problems);
             self.current = context;
         }
         Some((loaded, is_new))

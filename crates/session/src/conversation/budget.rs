@@ -2,7 +2,8 @@
 //! subagents, lanes, summaries and reviews. The guard of each agent stops a run before a call that the budget does not
 //! allow, and tells the model when little is left.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::{StreamExt as _, stream};
@@ -64,7 +65,7 @@ impl SessionBudget {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     fn current(&self) -> BudgetState {
@@ -291,7 +292,7 @@ impl BudgetGuard {
         if !budget.is_nearly_used_up() {
             return None;
         }
-        let mut told = self.is_told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.is_told.lock();
         if told.replace(budget.limits) == Some(budget.limits) {
             return None;
         }

@@ -3,13 +3,13 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use osier_agent::Severity;
-use osier_base::clock;
+use osier_base::{clock, private};
 use osier_protocol::Event;
 
 use crate::emitter::Emitter;
@@ -79,10 +79,7 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
         return Ok(());
     }
     if let Some(folder) = path.parent() {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
+        private::create_folder(folder)?;
     }
     let line = HistoryLine {
         text: text.to_owned(),
@@ -92,7 +89,7 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
         .read(true)
         .append(true)
         .create(true)
-        .mode(0o600)
+        .mode(private::FILE_MODE)
         .open(path)?;
     let mut bytes = Vec::new();
     // A full disk or a crash leaves part of a line.

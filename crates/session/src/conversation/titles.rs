@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use osier_agent::{AccountingEntry, AgentMessage, Transport};
 use osier_base::{text, visible};
-use osier_llm::{CallOptions, Context, Message, Model, Request, ThinkingLevel, Usage, UserMessage};
-use osier_protocol::{EntryKind, Event};
+use osier_llm::{Model, Request, ThinkingLevel, Usage};
+use osier_protocol::Event;
 use osier_store::SessionStore;
 
 use crate::emitter::Callback;
@@ -110,42 +110,21 @@ impl TitleWriter {
 
     /// Stores the usage of the call.
     async fn count(&self, usage: Usage) {
-        let kind = EntryKind::Usage {
-            kind: "title".to_owned(),
-            provider: self.model.provider.clone(),
-            model: self.model.id.clone(),
-            usage,
-        };
+        let kind = side_call::usage_entry("title", &self.model, usage);
         // A session that was closed or cannot be written gets no title.
         let _ = self.store.append(kind).await;
     }
 }
 
 fn request(model: &Arc<Model>, prompt: &str) -> Request {
-    let thinking = model.clamp(ThinkingLevel::Off);
-    let tokens = if thinking == ThinkingLevel::Off {
+    let tokens = if model.clamp(ThinkingLevel::Off) == ThinkingLevel::Off {
         TOKENS
     } else {
         THINKING_TOKENS
     };
     let prompt = text::head_bytes(prompt.trim(), PROMPT);
-    Request {
-        model: Arc::clone(model),
-        context: Context {
-            system_prompt: SYSTEM.to_owned(),
-            messages: vec![Message::User(UserMessage::text(format!(
-                "<prompt>\n{prompt}\n</prompt>"
-            )))],
-            tools: Vec::new(),
-        },
-        options: CallOptions {
-            thinking,
-            max_tokens: Some(tokens),
-            ..CallOptions::default()
-        },
-        api_key: None,
-        signing: None,
-    }
+    let prompt = side_call::prompt(format!("<prompt>\n{prompt}\n</prompt>"));
+    side_call::request(model, SYSTEM, prompt, tokens)
 }
 
 /// The title in an answer, which can contain anything.

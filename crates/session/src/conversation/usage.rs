@@ -1,12 +1,13 @@
 //! Tokens and costs of the open session. The part from before it was opened is counted when a client asks for it,
 //! because that reads the complete file.
 
-use osier_agent::{AccountingEntry, Agent, ToolUpdate};
+use osier_agent::{AccountingEntry, ToolUpdate};
 use osier_llm::Model;
 use osier_protocol::{ContextReport, Event, PageAt, Review, Spending, TreeEvent};
-use osier_store::{EntryIndex, SessionStore};
+use osier_store::EntryIndex;
 
 use crate::conversation::compaction::{CompactionOptions, report};
+use crate::cx::{ActiveSession, when_indexed};
 use crate::emitter::{Callback, Emitter};
 use crate::models::Models;
 
@@ -31,14 +32,6 @@ pub(crate) struct ContextUsage {
     session: String,
     report: Box<ContextReport>,
     earlier: Option<Spending>,
-}
-
-/// The part of a session's file from before it was opened.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StoredPart<'a> {
-    pub store: &'a SessionStore,
-    /// The last entry of a message.
-    pub last: Option<&'a str>,
 }
 
 impl Usage {
@@ -70,24 +63,20 @@ impl Usage {
     /// Answers `GetUsage`: at once, or by `done` when the earlier part is counted.
     pub(crate) fn get(
         &self,
-        stored: Option<StoredPart<'_>>,
+        session: Option<&ActiveSession>,
         models: &Models,
         emitter: &Emitter,
         done: Callback<EarlierUsage>,
     ) {
-        let Some((store, last)) = stored.and_then(|part| Some((part.store, self.uncounted(part)?)))
-        else {
+        let uncounted = session.and_then(|session| Some((session, self.uncounted(session)?)));
+        let Some((session, last)) = uncounted else {
             return self.publish(models, emitter);
         };
-        let store = store.clone();
-        osier_base::task::spawn(async move {
-            // A file that cannot be read any more has nothing to count.
-            let _ = store.findings().await;
-            osier_base::task::spawn_blocking(move || {
-                done.call(EarlierUsage {
-                    spending: count(store.index(), &last),
-                    session: store.id().to_owned(),
-                });
+        // A file that cannot be read any more has nothing to count.
+        when_indexed(&session.store, move |store| {
+            done.call(EarlierUsage {
+                spending: count(store.index(), &last),
+                session: store.id().to_owned(),
             });
         });
     }
@@ -106,29 +95,25 @@ impl Usage {
         }
     }
 
-    /// Measures for `GetContext` what fills the context window of `agent`.
+    /// Measures for `GetContext` what fills the context window of the agent.
     pub(crate) fn measure_context(
         &self,
-        stored: StoredPart<'_>,
-        agent: &Agent,
+        session: &ActiveSession,
         model: &Model,
         options: CompactionOptions,
         done: Callback<ContextUsage>,
     ) {
-        let (store, agent, model) = (stored.store.clone(), agent.clone(), model.clone());
-        let uncounted = self.uncounted(stored);
-        osier_base::task::spawn(async move {
-            let _ = store.findings().await;
-            osier_base::task::spawn_blocking(move || {
-                let leaf = store.index().leaf();
-                let entries = store.index().context_entries(leaf.as_deref());
-                let (prompt, tools) = (agent.system_prompt(), agent.tool_specs());
-                let report = report(&model, &prompt, &tools, &entries, &options);
-                done.call(ContextUsage {
-                    session: store.id().to_owned(),
-                    report: Box::new(report),
-                    earlier: uncounted.map(|last| count(store.index(), &last)),
-                });
+        let (agent, model) = (session.agent.clone(), model.clone());
+        let uncounted = self.uncounted(session);
+        when_indexed(&session.store, move |store| {
+            let leaf = store.index().leaf();
+            let entries = store.index().context_entries(leaf.as_deref());
+            let (prompt, tools) = (agent.system_prompt(), agent.tool_specs());
+            let report = report(&model, &prompt, &tools, &entries, &options);
+            done.call(ContextUsage {
+                session: store.id().to_owned(),
+                report: Box::new(report),
+                earlier: uncounted.map(|last| count(store.index(), &last)),
             });
         });
     }
@@ -154,9 +139,9 @@ impl Usage {
     }
 
     /// The entry up to which the file is still to be counted.
-    fn uncounted(&self, part: StoredPart<'_>) -> Option<String> {
-        let last = part.last.filter(|_| self.before_open.is_none());
-        last.map(str::to_owned)
+    fn uncounted(&self, session: &ActiveSession) -> Option<String> {
+        let last = session.last_stored.clone();
+        last.filter(|_| self.before_open.is_none())
     }
 
     fn publish(&self, models: &Models, emitter: &Emitter) {

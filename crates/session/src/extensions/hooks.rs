@@ -71,9 +71,7 @@ impl HookRunner {
     /// call.
     pub(crate) fn load(&self, setup: &SessionSetup, emitter: &Emitter) -> Vec<Problem> {
         let (problems, faults) = self.hooks.load(&files(setup));
-        for problem in problems {
-            emitter.notice(Severity::Warning, problem.to_string());
-        }
+        emitter.problems(&problems);
         faults
     }
 

@@ -2,9 +2,10 @@
 //! model gets one search tool with their names instead. A tool that it finds is loaded: it is appended to the tools of
 //! the following requests, which keeps the prompt cache, and stays loaded, also after a resume.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{
@@ -79,7 +80,7 @@ impl OnDemand {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     /// Whether the tools are loaded on demand.

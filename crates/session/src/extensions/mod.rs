@@ -5,3 +5,6 @@ pub(crate) mod mcp;
 pub(crate) mod mcp_on_demand;
 pub(crate) mod plugins;
 pub(crate) mod sampling;
+mod set;
+
+pub(crate) use set::Extensions;

@@ -21,6 +21,7 @@ use osier_protocol::{Event, PageAt, PluginKey, SessionInfo};
 use osier_store::{EntryIndex, SessionStore};
 use osier_tools::Workspace;
 
+use crate::cx::when_indexed;
 use crate::emitter::{Callback, Emitter};
 use crate::safety::tool_policy::ToolPolicy;
 use crate::safety::trust;
@@ -197,11 +198,8 @@ pub(crate) fn may_run(
 
 /// Sends the data of the entries of one kind.
 pub(crate) fn send_entries(store: &SessionStore, kind: String, reply: oneshot::Sender<Vec<Value>>) {
-    let store = store.clone();
-    osier_base::task::spawn(async move {
-        // A file that cannot be read any more has no entries.
-        let _ = store.findings().await;
-        osier_base::task::spawn_blocking(move || reply.send(entries(store.index(), &kind)));
+    when_indexed(store, move |store| {
+        let _ = reply.send(entries(store.index(), &kind));
     });
 }
 

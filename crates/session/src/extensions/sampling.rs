@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{AccountingEntry, Severity, Transport};
-use osier_llm::{CallOptions, Context, Model, Request, StopReason, ThinkingLevel, Usage};
+use osier_llm::{Model, Request, StopReason, Usage};
 use osier_mcp::{Sampler, SamplingAnswer, SamplingRequest};
-use osier_protocol::{EntryKind, Event};
+use osier_protocol::Event;
 use osier_store::writer::Writer;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -71,12 +71,7 @@ impl SessionSampler {
             accounting,
         } = side_call::call(&*transport, request, Some(TIMEOUT)).await;
         let usage = message.usage;
-        let kind = EntryKind::Usage {
-            kind: "sampling".to_owned(),
-            provider: model.provider.clone(),
-            model: model.id.clone(),
-            usage,
-        };
+        let kind = side_call::usage_entry("sampling", &model, usage);
         // If the session cannot be written, the next message stops the run.
         let _ = self.branch.append(kind).await;
         self.news.call(SamplingNews::Called(Box::new(SamplingCall {
@@ -120,22 +115,15 @@ fn model_request(model: &Arc<Model>, request: SamplingRequest) -> Request {
     } else {
         model.max_tokens.min(request.max_tokens)
     };
-    Request {
-        model: Arc::clone(model),
-        context: Context {
-            system_prompt: request.system_prompt,
-            messages: request.messages,
-            tools: Vec::new(),
-        },
-        options: CallOptions {
-            thinking: model.clamp(ThinkingLevel::Off),
-            temperature: request.temperature,
-            max_tokens: Some(limit),
-            ..CallOptions::default()
-        },
-        api_key: None,
-        signing: None,
-    }
+    let SamplingRequest {
+        system_prompt,
+        messages,
+        temperature,
+        ..
+    } = request;
+    let mut request = side_call::request(model, &system_prompt, messages, limit);
+    request.options.temperature = temperature;
+    request
 }
 
 /// Answers `SamplingNews::Model`.

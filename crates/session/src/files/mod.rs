@@ -4,4 +4,7 @@ pub(crate) mod checkpoints;
 pub(crate) mod code;
 pub(crate) mod formatting;
 pub(crate) mod project_map;
+mod requests;
 pub(crate) mod sweeping;
+
+pub(crate) use requests::Project;

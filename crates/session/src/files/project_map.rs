@@ -5,34 +5,17 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use osier_agent::{Interceptor, StopRun, ToolSet, ToolSource, UserMessage};
-use osier_protocol::{Event, MappedFile, MappedSymbol, Op, ProjectMap, ProjectSymbol};
+use osier_protocol::{Event, MappedFile, MappedSymbol, ProjectMap, ProjectSymbol};
 use osier_tools::{Outline, OutlinedFile, Symbol, SymbolMatch, Workspace};
 
-use crate::emitter::Emitter;
+use crate::cx::Cx;
 
 /// Symbols that a client gets at most.
 const SYMBOLS: usize = 30;
 
-/// Handles the requests about the map.
-pub(crate) fn apply(op: Op, workspace: Option<&Arc<Workspace>>, emitter: &Emitter) {
-    match op {
-        Op::GetMap {
-            request,
-            query,
-            tokens,
-        } => outline(workspace, emitter, (request, query, tokens)),
-        Op::FindSymbols { request, query } => symbols(workspace, emitter, (request, query)),
-        _ => {}
-    }
-}
-
 /// Publishes the map.
-fn outline(
-    workspace: Option<&Arc<Workspace>>,
-    emitter: &Emitter,
-    (request, query, tokens): (u64, String, Option<u64>),
-) {
-    read(workspace, emitter, move |workspace| Event::ProjectMap {
+pub(crate) fn outline(request: u64, query: String, tokens: Option<u64>, cx: Cx<'_>) {
+    read(cx, move |workspace| Event::ProjectMap {
         request,
         map: workspace.map_or_else(ProjectMap::default, |workspace| {
             shown(workspace.outline(&query, tokens))
@@ -41,8 +24,8 @@ fn outline(
 }
 
 /// Publishes the symbols whose names match `query`.
-fn symbols(workspace: Option<&Arc<Workspace>>, emitter: &Emitter, (request, query): (u64, String)) {
-    read(workspace, emitter, move |workspace| {
+pub(crate) fn symbols(request: u64, query: String, cx: Cx<'_>) {
+    read(cx, move |workspace| {
         let found = workspace.map(|workspace| workspace.find_symbols(&query, SYMBOLS));
         let symbols = found.unwrap_or_default().into_iter().map(symbol);
         Event::Symbols {
@@ -52,12 +35,9 @@ fn symbols(workspace: Option<&Arc<Workspace>>, emitter: &Emitter, (request, quer
     });
 }
 
-fn read(
-    workspace: Option<&Arc<Workspace>>,
-    emitter: &Emitter,
-    event: impl FnOnce(Option<&Workspace>) -> Event + Send + 'static,
-) {
-    let (workspace, emitter) = (workspace.cloned(), emitter.clone());
+fn read(cx: Cx<'_>, event: impl FnOnce(Option<&Workspace>) -> Event + Send + 'static) {
+    let workspace = cx.session.map(|session| Arc::clone(&session.workspace));
+    let emitter = cx.emitter.clone();
     osier_base::task::spawn_blocking(move || emitter.post(event(workspace.as_deref())));
 }
 

@@ -1,13 +1,13 @@
 //! Removes what killed processes left, while the session waits for its user.
 
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use osier_base::folders::Folders;
 use osier_base::leftovers::{Places, sweep};
-use tokio::task::AbortHandle;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Time after the start, which nothing may slow down.
 const FIRST: Duration = Duration::from_secs(5);
@@ -21,7 +21,7 @@ static SWEEPING: Mutex<()> = Mutex::new(());
 pub(crate) struct Sweeping {
     places: Places,
     first: Instant,
-    task: Option<AbortHandle>,
+    task: Option<AbortOnDropHandle<()>>,
 }
 
 impl Sweeping {
@@ -51,29 +51,20 @@ impl Sweeping {
                 // A thread, because the end of the process does not wait for it.
                 let thread = std::thread::Builder::new().name("osier-sweep".to_owned());
                 let _ = thread.spawn(move || {
-                    let _one = SWEEPING.lock().unwrap_or_else(PoisonError::into_inner);
+                    let _one = SWEEPING.lock();
                     sweep(&places)
                 });
                 next += INTERVAL;
             }
         });
-        self.task = Some(task.abort_handle());
+        self.task = Some(AbortOnDropHandle::new(task));
     }
 
     /// The agent works.
     pub(crate) fn stop(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.abort();
-            // After a sweep the next one is due later.
-            if self.first <= Instant::now() {
-                self.first = Instant::now() + INTERVAL;
-            }
+        // After a sweep the next one is due later.
+        if self.task.take().is_some() && self.first <= Instant::now() {
+            self.first = Instant::now() + INTERVAL;
         }
-    }
-}
-
-impl Drop for Sweeping {
-    fn drop(&mut self) {
-        self.stop();
     }
 }

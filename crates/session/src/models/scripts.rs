@@ -1,7 +1,8 @@
 //! Scripted models: `demo/tour`, and `script/FILE` for tests and benchmarks.
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::placeholder::{NO_MODEL, NONE};
 use super::tour;
@@ -33,10 +34,7 @@ pub(super) fn provider(cwd: &Path) -> ScriptedProvider {
             let folder = tour::scratch_copy()
                 .map_err(|error| format!("cannot create the files of the demo: {error}"))?;
             let script = tour::script(folder.path());
-            scratch
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(folder);
+            scratch.lock().push(folder);
             return Ok(script);
         }
         if model.provider == NONE {

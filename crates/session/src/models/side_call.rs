@@ -1,11 +1,16 @@
 //! A model call outside of the conversation: a summary, a review, a title, a search, or a call for an MCP server.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use osier_agent::{AccountingEntry, Transport};
 use osier_base::clock;
-use osier_llm::{AssistantMessage, MessageBuilder, Request, StreamEvent, TurnStatus};
+use osier_llm::{
+    AssistantMessage, CallOptions, Context, Message, MessageBuilder, Model, Request, StreamEvent,
+    ThinkingLevel, TurnStatus, Usage, UserMessage,
+};
+use osier_protocol::EntryKind;
 
 /// What became of a call.
 #[derive(Debug)]
@@ -14,6 +19,45 @@ pub(crate) struct Answered {
     pub message: AssistantMessage,
     pub status: TurnStatus,
     pub accounting: AccountingEntry,
+}
+
+/// The request for a call without tools and, where the model allows it, without thinking.
+pub(crate) fn request(
+    model: &Arc<Model>,
+    system_prompt: &str,
+    messages: Vec<Message>,
+    max_tokens: u64,
+) -> Request {
+    Request {
+        model: Arc::clone(model),
+        context: Context {
+            system_prompt: system_prompt.to_owned(),
+            messages,
+            tools: Vec::new(),
+        },
+        options: CallOptions {
+            thinking: model.clamp(ThinkingLevel::Off),
+            max_tokens: Some(max_tokens),
+            ..CallOptions::default()
+        },
+        api_key: None,
+        signing: None,
+    }
+}
+
+/// One message of the user.
+pub(crate) fn prompt(text: impl Into<String>) -> Vec<Message> {
+    vec![Message::User(UserMessage::text(text.into()))]
+}
+
+/// The entry that stores what a call used.
+pub(crate) fn usage_entry(kind: &str, model: &Model, usage: Usage) -> EntryKind {
+    EntryKind::Usage {
+        kind: kind.to_owned(),
+        provider: model.provider.clone(),
+        model: model.id.clone(),
+        usage,
+    }
 }
 
 /// Calls a model and waits for the end of its answer, at most `limit`.

@@ -4,8 +4,9 @@
 //! A provider searches in a call of its own, whose answer and sources become the result of the tool: they are stored and
 //! sent again like every other result, and permission rules, budgets and interrupts apply.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{
@@ -14,10 +15,7 @@ use osier_agent::{
 };
 use osier_base::text::{head_bytes, sanitize};
 use osier_llm::http::HttpOptions;
-use osier_llm::{
-    CallOptions, Context, Message, Model, Request, StreamEvent, ThinkingLevel, ToolSpec,
-    UserMessage,
-};
+use osier_llm::{Model, Request, StreamEvent, ToolSpec};
 use osier_protocol::Spending;
 use osier_settings::WebSearch as Setting;
 use osier_tools::{RESULTS, SearchResult, SearchService, ServiceKind, WEB_SEARCH};
@@ -115,7 +113,7 @@ impl WebSearch {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     /// How to search now; `None` if nothing can.
@@ -281,22 +279,9 @@ fn can_replace(small: &Model, model: &Model) -> bool {
 }
 
 fn search_request(model: &Arc<Model>, query: &str) -> Request {
-    Request {
-        model: Arc::clone(model),
-        context: Context {
-            system_prompt: SYSTEM.to_owned(),
-            messages: vec![Message::User(UserMessage::text(query))],
-            tools: Vec::new(),
-        },
-        options: CallOptions {
-            thinking: model.clamp(ThinkingLevel::Off),
-            max_tokens: Some(ANSWER_TOKENS),
-            hosted_search: true,
-            ..CallOptions::default()
-        },
-        api_key: None,
-        signing: None,
-    }
+    let mut request = side_call::request(model, SYSTEM, side_call::prompt(query), ANSWER_TOKENS);
+    request.options.hosted_search = true;
+    request
 }
 
 impl Tool for SearchTool {

@@ -7,7 +7,11 @@ pub(crate) mod mode;
 pub(crate) mod permissions;
 pub(crate) mod plan;
 pub(crate) mod private_files;
+pub(crate) mod questions;
+mod requests;
 pub(crate) mod review;
 pub(crate) mod secret_warnings;
 pub(crate) mod tool_policy;
 pub(crate) mod trust;
+
+pub(crate) use requests::Safety;

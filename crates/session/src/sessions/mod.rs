@@ -2,7 +2,6 @@
 
 pub(crate) mod faults;
 pub(crate) mod open_session;
-pub(crate) mod questions;
 pub mod session_index;
 pub(crate) mod status;
 #[cfg(feature = "transfer")]

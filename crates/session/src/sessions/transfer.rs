@@ -1,28 +1,57 @@
 //! Import and export of sessions, in the background.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::cx::Cx;
 use crate::emitter::{Callback, Emitter};
 use crate::safety::known_secrets;
-use crate::setup::SessionSetup;
 use osier_agent::Severity;
 use osier_base::path::resolve;
-use osier_protocol::{Event, Imported, TransferEvent};
-use osier_store::{Reading, SessionStore};
+use osier_protocol::{Event, Imported, TransferEvent, TransferOp};
+use osier_store::Reading;
 use osier_transfer::{ExportOptions, ImportOptions, TransferError};
 
-/// Writes a session to `path`, which is relative to `cwd`, and publishes the outcome.
-pub(crate) fn export(
-    store: &SessionStore,
-    setup: &SessionSetup,
-    path: Option<String>,
-    options: ExportOptions,
-    emitter: &Emitter,
-) {
-    let (store, emitter) = (store.clone(), emitter.clone());
-    let cwd = setup.cwd.clone();
-    let (folders, environment) = (setup.folders.clone(), Arc::clone(&setup.environment));
+/// Handles a request about import and export. `done` gets an imported session, and whether to open it.
+pub(crate) fn handle(op: TransferOp, cx: Cx<'_>, done: Callback<(Imported, bool)>) {
+    match op {
+        TransferOp::ExportSession {
+            path,
+            format,
+            scope,
+            theme,
+            force,
+        } => {
+            let options = ExportOptions {
+                format,
+                scope,
+                force,
+                themes: cx.setup.html_themes.clone(),
+                theme,
+            };
+            export(path, options, cx);
+        }
+        TransferOp::ImportSession { path, again, open } => {
+            let (data, cwd) = (cx.setup.folders.data.clone(), cx.setup.cwd.clone());
+            let emitter = cx.emitter.clone();
+            osier_base::task::spawn_blocking(move || {
+                let path = resolve(&cwd, &path);
+                match osier_transfer::import(&data, &cwd, &path, ImportOptions { again }) {
+                    Ok(imported) => done.call((imported, open)),
+                    Err(error) => fail(&error, &emitter),
+                }
+            });
+        }
+    }
+}
+
+/// Writes the open session to `path`, which is relative to the working directory, and publishes the outcome.
+fn export(path: Option<String>, options: ExportOptions, cx: Cx<'_>) {
+    let Some(session) = cx.needs_session() else {
+        return;
+    };
+    let (store, emitter) = (session.store.clone(), cx.emitter.clone());
+    let (cwd, folders) = (cx.setup.cwd.clone(), cx.setup.folders.clone());
+    let environment = Arc::clone(&cx.setup.environment);
     osier_base::task::spawn(async move {
         // An error of the file was published when the session was opened.
         let _ = store.findings().await;
@@ -38,24 +67,6 @@ pub(crate) fn export(
             })),
             Ok(Err(error)) => fail(&error, &emitter),
             Err(error) => emitter.post_notice(Severity::Error, error.to_string()),
-        }
-    });
-}
-
-/// Imports the session `path`, which is relative to `cwd`, into the data directory `data`.
-pub(crate) fn import(
-    data: PathBuf,
-    cwd: PathBuf,
-    path: &str,
-    options: ImportOptions,
-    emitter: &Emitter,
-    done: Callback<Imported>,
-) {
-    let (path, emitter) = (resolve(&cwd, path), emitter.clone());
-    osier_base::task::spawn_blocking(move || {
-        match osier_transfer::import(&data, &cwd, &path, options) {
-            Ok(imported) => done.call(imported),
-            Err(error) => fail(&error, &emitter),
         }
     });
 }

@@ -6,8 +6,9 @@
 mod definition;
 mod reload;
 
+use parking_lot::Mutex;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use serde::{Deserialize, Serialize};
@@ -74,13 +75,9 @@ impl Subagents {
         })
     }
 
-    fn current(&self) -> MutexGuard<'_, Offer> {
-        self.offer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Sets the models of the caller, for subagents without a model.
     pub(crate) fn set_models(&self, models: Vec<Arc<Model>>, thinking: ThinkingLevel) {
-        let mut known = self.current();
+        let mut known = self.offer.lock();
         known.models = models;
         known.thinking = thinking;
     }
@@ -92,7 +89,7 @@ impl Subagents {
             spec,
             agents: Arc::downgrade(self),
         };
-        let mut known = self.current();
+        let mut known = self.offer.lock();
         let same = known
             .tool
             .as_ref()
@@ -106,7 +103,7 @@ impl Subagents {
     /// Starts an agent for a task. Returns it and the name of its model.
     fn start(&self, kind: Option<&str>) -> Result<(Agent, String), String> {
         let (models, thinking, definition) = {
-            let known = self.current();
+            let known = self.offer.lock();
             let found = known
                 .definitions
                 .iter()
@@ -169,7 +166,7 @@ impl Subagents {
 
 impl ToolSource for Subagents {
     fn tools(&self) -> ToolSet {
-        self.current().tool.iter().cloned().collect()
+        self.offer.lock().tool.iter().cloned().collect()
     }
 }
 

@@ -24,9 +24,7 @@ impl Subagents {
         let claude = peers.map(|peers| peers.claude.as_path());
         let project = trust::trusted_files(setup);
         let (definitions, problems) = definition::load(&setup.folders.config, claude, &project);
-        for problem in problems {
-            emitter.notice(Severity::Warning, problem.to_string());
-        }
+        emitter.problems(&problems);
         let mut offered = Vec::with_capacity(definitions.len());
         for definition in definitions {
             let named = definition.model.as_ref();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use osier_agent::{AgentAccess, AgentMessage, Event};
 use osier_base::text;
-use osier_llm::{CallOptions, Context, Message, Model, Request, ThinkingLevel, UserMessage};
+use osier_llm::Model;
 use osier_protocol::{TodoList, TodoState};
 
 use super::estimate::text_tokens;
@@ -122,21 +122,8 @@ pub(super) async fn missing(
     if facts.prompts.is_empty() || !has_room {
         return None;
     }
-    let request = Request {
-        model: Arc::clone(model),
-        context: Context {
-            system_prompt: SYSTEM.to_owned(),
-            messages: vec![Message::User(UserMessage::text(question))],
-            tools: Vec::new(),
-        },
-        options: CallOptions {
-            thinking: model.clamp(ThinkingLevel::Off),
-            max_tokens: Some(TOKENS.min(model.max_tokens.max(1))),
-            ..CallOptions::default()
-        },
-        api_key: None,
-        signing: None,
-    };
+    let tokens = TOKENS.min(model.max_tokens.max(1));
+    let request = side_call::request(model, SYSTEM, side_call::prompt(question), tokens);
     let transport = desk.transport();
     let answered = side_call::call(&*transport, request, Some(TIMEOUT)).await;
     desk.publish(Event::Accounting {

@@ -3,8 +3,9 @@
 //! It runs in the agent's task: there is at most one compaction, and an interrupt of the agent stops it. The
 //! conversation changes only after the summary is stored.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
@@ -78,13 +79,6 @@ pub(crate) struct Draft {
     calls: Vec<(&'static str, Summarized)>,
 }
 
-/// The result of a request for a summary.
-#[derive(Debug)]
-pub(crate) enum Drafted {
-    Draft(Box<Draft>),
-    Ended(CompactionOutcome),
-}
-
 impl Compactor {
     pub(crate) fn new(
         writer: Writer,
@@ -127,20 +121,10 @@ impl Compactor {
     }
 
     /// Requests a summary. Nothing is stored.
+    ///
+    /// # Errors
+    /// How it ended without one.
     pub(crate) async fn draft(
-        &self,
-        desk: &dyn AgentAccess,
-        reason: CompactionReason,
-        instructions: Option<&str>,
-        cancel: &CancellationToken,
-    ) -> Drafted {
-        match self.try_draft(desk, reason, instructions, cancel).await {
-            Ok(draft) => Drafted::Draft(Box::new(draft)),
-            Err(outcome) => Drafted::Ended(outcome),
-        }
-    }
-
-    async fn try_draft(
         &self,
         desk: &dyn AgentAccess,
         reason: CompactionReason,
@@ -316,16 +300,6 @@ impl Compactor {
         draft.first_kept.is_empty() || entries.iter().any(|entry| entry.id == draft.first_kept)
     }
 
-    /// Notifies the interceptors of the end of a compaction. Returns the event.
-    pub(crate) async fn end(
-        &self,
-        desk: &dyn AgentAccess,
-        reason: CompactionReason,
-        outcome: CompactionOutcome,
-    ) -> Event {
-        end(desk, reason, outcome).await
-    }
-
     /// The stored conversation.
     pub(crate) fn history(&self) -> StoredHistory {
         StoredHistory::new(self.writer.store().clone(), self.writer.leaf())
@@ -340,12 +314,12 @@ impl Compactor {
     ) -> Result<Option<Vec<AgentMessage>>, StopRun> {
         desk.publish(Event::CompactionStart { reason });
         match self.draft(desk, reason, None, cancel).await {
-            Drafted::Draft(draft) => {
-                let (messages, outcome) = self.store(desk, *draft).await?;
+            Ok(draft) => {
+                let (messages, outcome) = self.store(desk, draft).await?;
                 desk.publish(end(desk, reason, outcome).await);
                 Ok(Some(messages))
             }
-            Drafted::Ended(outcome) => {
+            Err(outcome) => {
                 if matches!(outcome, CompactionOutcome::Failed { .. }) {
                     self.count_failure(desk);
                 }
@@ -383,7 +357,6 @@ impl Compactor {
 
     fn failures_of(&self, model: &str) -> u32 {
         let failures = self.failures.lock();
-        let failures = failures.unwrap_or_else(PoisonError::into_inner);
         if failures.0 == model { failures.1 } else { 0 }
     }
 
@@ -392,13 +365,11 @@ impl Compactor {
             return;
         };
         let count = self.failures_of(&model) + 1;
-        let failures = self.failures.lock();
-        *failures.unwrap_or_else(PoisonError::into_inner) = (model, count);
+        *self.failures.lock() = (model, count);
     }
 
     fn forget_failures(&self) {
-        let failures = self.failures.lock();
-        *failures.unwrap_or_else(PoisonError::into_inner) = (String::new(), 0);
+        *self.failures.lock() = (String::new(), 0);
     }
 
     pub(super) async fn entries(&self) -> Vec<ContextEntry> {
@@ -489,8 +460,8 @@ fn shown_files(message: &AgentMessage) -> Vec<&str> {
         .collect()
 }
 
-/// Notifies the interceptors of the end. Returns the event.
-async fn end(
+/// Notifies the interceptors of the end of a compaction. Returns the event.
+pub(crate) async fn end(
     desk: &dyn AgentAccess,
     reason: CompactionReason,
     outcome: CompactionOutcome,

@@ -21,7 +21,7 @@ mod serialize;
 mod summarize;
 mod written;
 
-pub(crate) use compactor::{CompactionOptions, Compactor, Draft, Drafted};
+pub(crate) use compactor::{CompactionOptions, Compactor, Draft, end};
 
 pub use estimate::input_tokens;
 pub(crate) use report::report;

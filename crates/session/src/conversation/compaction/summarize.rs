@@ -11,10 +11,7 @@ use super::prompts;
 use super::serialize::{message_text, pieces};
 use crate::models::side_call;
 use osier_agent::{AgentAccess, AgentMessage, CallFailure, Event, RetryStep};
-use osier_llm::{
-    AssistantMessage, CallOptions, Context, Message, Model, Request, StopReason, ThinkingLevel,
-    TurnStatus, Usage, UserMessage,
-};
+use osier_llm::{AssistantMessage, Model, StopReason, TurnStatus, Usage};
 
 /// Tokens of the request around a chunk.
 const AROUND: u64 = 120;
@@ -166,21 +163,8 @@ impl Writing<'_> {
     }
 
     async fn call(&self, ask: String) -> Result<(AssistantMessage, TurnStatus), SummaryError> {
-        let request = Request {
-            model: Arc::clone(self.model),
-            context: Context {
-                system_prompt: prompts::SYSTEM.to_owned(),
-                messages: vec![Message::User(UserMessage::text(ask))],
-                tools: Vec::new(),
-            },
-            options: CallOptions {
-                thinking: self.model.clamp(ThinkingLevel::Off),
-                max_tokens: Some(self.limits.summary),
-                ..CallOptions::default()
-            },
-            api_key: None,
-            signing: None,
-        };
+        let (prompt, tokens) = (side_call::prompt(ask), self.limits.summary);
+        let request = side_call::request(self.model, prompts::SYSTEM, prompt, tokens);
         let transport = self.desk.transport();
         let answered = tokio::select! {
             biased;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::conversation::compaction::{CompactionOptions, Compactor, Draft};
+use crate::cx::{store_entry, when_indexed};
 use crate::emitter::{Callback, Emitter};
 use crate::files::checkpoints::SessionFiles;
 use moves::{Compaction, Move, StoreDraft};
@@ -283,13 +284,9 @@ impl TreeState {
         emitter: &Emitter,
         answer: impl FnOnce(&EntryIndex) -> TreeEvent + Send + 'static,
     ) {
-        let (store, emitter) = (self.store.clone(), emitter.clone());
-        osier_base::task::spawn(async move {
-            // A file that cannot be read any more answers with what is known of it.
-            let _ = store.findings().await;
-            osier_base::task::spawn_blocking(move || {
-                emitter.post(Event::Tree(answer(store.index())));
-            });
+        let emitter = emitter.clone();
+        when_indexed(&self.store, move |store| {
+            emitter.post(Event::Tree(answer(store.index())));
         });
     }
 
@@ -358,7 +355,7 @@ impl TreeState {
             target_id: entry_id.clone(),
             label: label.clone(),
         };
-        if self.has_entry(&entry_id, emitter) && append(&self.store, kind, emitter).await {
+        if self.has_entry(&entry_id, emitter) && store_entry(&self.store, kind, emitter).await {
             publish(emitter, TreeEvent::EntryLabelled { entry_id, label });
         }
     }
@@ -379,7 +376,7 @@ impl TreeState {
             target_id: entry_id.clone(),
             hidden,
         };
-        if self.has_entry(&entry_id, emitter) && append(&self.store, kind, emitter).await {
+        if self.has_entry(&entry_id, emitter) && store_entry(&self.store, kind, emitter).await {
             publish(emitter, TreeEvent::BranchHidden { entry_id, hidden });
         }
     }
@@ -414,15 +411,6 @@ fn original(path: &Path, parent: &Path, cwd: &Path) -> Option<PathBuf> {
     let there = top.unwrap_or(cwd).join(rest.as_path());
     let inside = there.strip_prefix(cwd).map(Path::to_owned);
     Some(inside.unwrap_or(there))
-}
-
-/// Stores an entry that is no message. Publishes a warning if that fails.
-pub(crate) async fn append(store: &SessionStore, kind: EntryKind, emitter: &Emitter) -> bool {
-    let stored = store.append(kind).await;
-    if let Err(error) = &stored {
-        emitter.notice(Severity::Warning, format!("not stored: {error}"));
-    }
-    stored.is_ok()
 }
 
 fn publish(emitter: &Emitter, event: TreeEvent) {

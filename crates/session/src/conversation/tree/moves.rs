@@ -8,7 +8,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use tokio_util::sync::CancellationToken;
 
 use super::target::Target;
-use crate::conversation::compaction::{Compactor, Draft, Drafted, SummaryError, summarize_branch};
+use crate::conversation::compaction::{Compactor, Draft, SummaryError, end, summarize_branch};
 use crate::emitter::{Callback, Emitter};
 use osier_agent::{
     AgentAccess, AgentMessage, Change, ChangeOutcome, CompactionOutcome, CompactionReason, History,
@@ -231,18 +231,18 @@ impl Change for Compaction {
             let instructions = self.instructions.as_deref();
             let drafting = self.compactor.draft(desk, reason, instructions, cancel);
             match drafting.await {
-                Drafted::Draft(draft) if self.review => {
-                    let end = ended(&self.compactor, desk, CompactionOutcome::Drafted).await;
+                Ok(draft) if self.review => {
+                    let end = ended(desk, CompactionOutcome::Drafted).await;
                     let tell = move || {
-                        self.done.call(TreeOutcome::Drafted(draft));
+                        self.done.call(TreeOutcome::Drafted(Box::new(draft)));
                     };
                     ChangeOutcome {
                         on_complete: Some(Box::new(tell)),
                         ..end
                     }
                 }
-                Drafted::Draft(draft) => store(&self.compactor, desk, *draft).await,
-                Drafted::Ended(outcome) => ended(&self.compactor, desk, outcome).await,
+                Ok(draft) => store(&self.compactor, desk, draft).await,
+                Err(outcome) => ended(desk, outcome).await,
             }
         }
         .boxed()
@@ -273,7 +273,7 @@ impl Change for StoreDraft {
                 let outcome = CompactionOutcome::Refused {
                     message: message.to_owned(),
                 };
-                return ended(&self.compactor, desk, outcome).await;
+                return ended(desk, outcome).await;
             }
             store(&self.compactor, desk, self.draft).await
         }
@@ -291,24 +291,19 @@ async fn store(compactor: &Compactor, desk: &dyn AgentAccess, draft: Draft) -> C
     match compactor.store(desk, draft).await {
         Ok((_, outcome)) => ChangeOutcome {
             history: Some(Arc::new(compactor.history())),
-            ..ended(compactor, desk, outcome).await
+            ..ended(desk, outcome).await
         },
         Err(stop) => {
             let message = stop.message;
-            ended(compactor, desk, CompactionOutcome::Failed { message }).await
+            ended(desk, CompactionOutcome::Failed { message }).await
         }
     }
 }
 
 /// The event that ends a requested compaction.
-async fn ended(
-    compactor: &Compactor,
-    desk: &dyn AgentAccess,
-    outcome: CompactionOutcome,
-) -> ChangeOutcome {
-    let reason = CompactionReason::Manual;
+async fn ended(desk: &dyn AgentAccess, outcome: CompactionOutcome) -> ChangeOutcome {
     ChangeOutcome {
-        events: vec![compactor.end(desk, reason, outcome).await],
+        events: vec![end(desk, CompactionReason::Manual, outcome).await],
         ..ChangeOutcome::default()
     }
 }

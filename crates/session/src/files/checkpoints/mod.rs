@@ -5,10 +5,12 @@ mod pruning;
 mod review;
 mod working_tree;
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use crate::cx::Cx;
 use crate::emitter::Emitter;
 use crate::setup::SessionSetup;
 pub(crate) use interrupted::finish_interrupted;
@@ -25,7 +27,7 @@ use osier_store::{EntryIndex, SessionStore};
 use osier_tools::Workspace;
 pub(crate) use pruning::Pruning;
 pub use pruning::prune_options;
-pub(crate) use working_tree::compare_with_head;
+use working_tree::compare_with_head;
 
 /// The files of one open session.
 #[derive(Debug, Clone)]
@@ -58,22 +60,19 @@ async fn background<T: Send + 'static>(
     }
 }
 
-/// Why a request about files is not handled.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FilesError {
-    #[error("cannot restore files while the agent works: press esc to stop it first")]
-    Busy,
-    #[error("this session records no files")]
-    NotRecorded,
-}
-
-/// Handles a request about the files of a session.
-pub(crate) fn apply(
-    op: CheckpointOp,
-    files: Option<&SessionFiles>,
-    agent: &Agent,
-    emitter: &Emitter,
-) -> Result<(), FilesError> {
+/// Handles a request about the files of a session. `files` is not set if it records none.
+pub(crate) fn handle(op: CheckpointOp, files: Option<&SessionFiles>, cx: Cx<'_>) {
+    let emitter = cx.emitter;
+    if let CheckpointOp::ReadFileDiffs {
+        request,
+        range: DiffRange::Head,
+    } = op
+    {
+        return compare_with_head(request, &cx.setup.cwd, emitter);
+    }
+    let Some(session) = cx.needs_session() else {
+        return;
+    };
     let changes = match &op {
         CheckpointOp::RestoreFiles { .. } | CheckpointOp::UndoRestore => true,
         CheckpointOp::Review { pieces, .. } => pieces.iter().any(|piece| piece.rejected),
@@ -81,16 +80,22 @@ pub(crate) fn apply(
         | CheckpointOp::ReadFileDiffs { .. }
         | CheckpointOp::CountChangedLines { .. } => false,
     };
-    if changes && agent.state().is_streaming {
-        return Err(FilesError::Busy);
+    if changes && session.agent.state().is_streaming {
+        let text = "cannot restore files while the agent works: press esc to stop it first";
+        return emitter.notice(Severity::Warning, text);
     }
-    if let (CheckpointOp::CountChangedLines { request }, None) = (&op, files) {
-        emitter.publish(changed_lines(*request, None));
-        return Ok(());
+    match (files, op) {
+        (Some(files), op) => {
+            let serving = files
+                .clone()
+                .serve(op, session.agent.clone(), emitter.clone());
+            osier_base::task::spawn(serving);
+        }
+        (None, CheckpointOp::CountChangedLines { request }) => {
+            emitter.publish(changed_lines(request, None));
+        }
+        (None, _) => emitter.notice(Severity::Warning, "this session records no files"),
     }
-    let files = files.cloned().ok_or(FilesError::NotRecorded)?;
-    osier_base::task::spawn(files.serve(op, agent.clone(), emitter.clone()));
-    Ok(())
 }
 
 impl SessionFiles {
@@ -442,10 +447,7 @@ impl SessionFiles {
             return Ok(None);
         };
         let now = self.files.capture()?.id;
-        let mut counts = self
-            .line_counts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.line_counts.lock();
         let counted = counts.between(&self.files, (first.state, now), COUNTED_FILES)?;
         Ok(Some(counted))
     }

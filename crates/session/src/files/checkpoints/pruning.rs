@@ -5,19 +5,18 @@ use std::time::Duration;
 
 use osier_checkpoint::{PruneOptions, prune_when_idle};
 use osier_settings::Settings;
-use tokio::task::AbortHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 /// How long the session must be idle.
 const IDLE: Duration = Duration::from_mins(10);
 
 /// The next pruning.
 #[derive(Debug, Default)]
-pub(crate) struct Pruning(Option<AbortHandle>);
+pub(crate) struct Pruning(Option<AbortOnDropHandle<()>>);
 
 impl Pruning {
     /// The agent has settled: the session may be idle from now on.
     pub(crate) fn restart(&mut self, data: &Path, settings: &Settings) {
-        self.stop();
         let (data, options) = (data.to_owned(), prune_options(settings));
         let task = osier_base::task::spawn(async move {
             tokio::time::sleep(IDLE).await;
@@ -25,20 +24,12 @@ impl Pruning {
             let pruning = std::thread::Builder::new().name("osier-prune".to_owned());
             let _ = pruning.spawn(move || prune_when_idle(&data, options));
         });
-        self.0 = Some(task.abort_handle());
+        self.0 = Some(AbortOnDropHandle::new(task));
     }
 
     /// The agent works.
     pub(crate) fn stop(&mut self) {
-        if let Some(task) = self.0.take() {
-            task.abort();
-        }
-    }
-}
-
-impl Drop for Pruning {
-    fn drop(&mut self) {
-        self.stop();
+        self.0 = None;
     }
 }
 

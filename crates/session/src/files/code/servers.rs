@@ -1,9 +1,10 @@
 //! The language servers of a session: which of them run, what they report, and what the model knows of it.
 
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
@@ -157,10 +158,6 @@ impl CodeIntelligence {
         &self.0.sandbox
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The slots of the servers for a file.
     fn slots(&self, path: &Path) -> Vec<Arc<Slot>> {
         let configs = self.0.configs.iter();
@@ -177,7 +174,7 @@ impl CodeIntelligence {
         let key = osier_lsp::Launch::key(&*launch);
         let is_plan = self.0.sandbox.is_plan();
         {
-            let state = self.state();
+            let state = self.0.state.lock();
             if let Some(used) = state.slots.get(&id)
                 && (is_plan || used.key == key)
             {
@@ -195,7 +192,7 @@ impl CodeIntelligence {
             known: known::KnownDiagnostics::default(),
             told: false,
         };
-        self.state().slots.insert(id, used);
+        self.0.state.lock().slots.insert(id, used);
         self.observe(&slot);
         Some(slot)
     }
@@ -226,7 +223,7 @@ impl CodeIntelligence {
     /// Tells the user once about each server that does not run.
     fn tell_failures(&self) {
         let mut notices = Vec::new();
-        for used in self.state().slots.values_mut() {
+        for used in self.0.state.lock().slots.values_mut() {
             if let Status::Failed(reason) = used.slot.status()
                 && !std::mem::replace(&mut used.told, true)
             {
@@ -240,7 +237,7 @@ impl CodeIntelligence {
 
     /// The state of all servers, by name.
     pub(crate) fn infos(&self) -> Vec<CodeServerInfo> {
-        let state = self.state();
+        let state = self.0.state.lock();
         let mut infos: Vec<CodeServerInfo> = state.slots.values().map(info).collect();
         osier_base::sort::by_key(&mut infos, |info| (info.name.clone(), info.root.clone()));
         infos
@@ -319,7 +316,7 @@ impl CodeIntelligence {
     /// Gives running servers their open files as a command left them.
     pub(super) fn refresh_later(&self) {
         let slots: Vec<Arc<Slot>> = {
-            let state = self.state();
+            let state = self.0.state.lock();
             let slots = state.slots.values();
             slots.map(|used| Arc::clone(&used.slot)).collect()
         };
@@ -335,7 +332,7 @@ impl CodeIntelligence {
     /// What is new in these files, and which errors are new elsewhere, within the time limit.
     pub(super) async fn check(&self, paths: &[PathBuf], limit: Duration) -> Findings {
         {
-            let mut state = self.state();
+            let mut state = self.0.state.lock();
             state.touched.extend(paths.iter().cloned());
             state.is_active = true;
         }
@@ -348,7 +345,7 @@ impl CodeIntelligence {
         });
         // The check continues: what comes later is a reminder.
         if tokio::time::timeout(limit, all).await.is_err() {
-            let waited = waited.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = waited.lock();
             waited.iter().for_each(|server| server.missed());
         }
         self.news()
@@ -368,7 +365,7 @@ impl CodeIntelligence {
             .iter()
             .filter(|(server, change)| change.is_new && !server.is_quiet())
             .map(|(server, change)| async move {
-                let lock = || waited.lock().unwrap_or_else(PoisonError::into_inner);
+                let lock = || waited.lock();
                 lock().push(Arc::clone(server));
                 if server.reported(change).await.is_ok() {
                     lock().retain(|one| !Arc::ptr_eq(one, server));
@@ -380,7 +377,7 @@ impl CodeIntelligence {
     /// The diagnostics that the model does not know. From now on it does.
     fn news(&self) -> Findings {
         let mut findings = Findings::default();
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         let State { slots, touched, .. } = &mut *state;
         for used in slots.values_mut() {
             if let Some(server) = used.slot.running() {
@@ -393,11 +390,11 @@ impl CodeIntelligence {
 
     /// What servers reported since the last call, for the next request of the model.
     pub(super) fn late_news(&self) -> Findings {
-        let is_active = self.state().is_active;
+        let is_active = self.0.state.lock().is_active;
         if is_active {
             return self.news();
         }
-        for used in self.state().slots.values_mut() {
+        for used in self.0.state.lock().slots.values_mut() {
             if let Some(server) = used.slot.running() {
                 used.known.absorb(server.all_diagnostics());
             }
@@ -408,7 +405,7 @@ impl CodeIntelligence {
     /// Offers the tools of servers that run, when a turn of the user begins.
     pub(super) fn offer_tools(&self, workspace: &Arc<Workspace>) {
         let running = self.running();
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         if state.offered.is_none() && !running.is_empty() {
             let can = |capability: Capability| running.iter().any(|server| server.can(capability));
             let mut tools = code_tools(workspace, &can);
@@ -426,7 +423,7 @@ impl CodeServers for CodeIntelligence {
     }
 
     fn running(&self) -> Vec<Arc<Server>> {
-        let state = self.state();
+        let state = self.0.state.lock();
         let mut slots: Vec<&Used> = state.slots.values().collect();
         osier_base::sort::by_key(&mut slots, |used| used.slot.root().to_owned());
         slots
@@ -438,7 +435,7 @@ impl CodeServers for CodeIntelligence {
 
 impl ToolSource for CodeIntelligence {
     fn tools(&self) -> ToolSet {
-        self.state().offered.clone().unwrap_or_default()
+        self.0.state.lock().offered.clone().unwrap_or_default()
     }
 }
 

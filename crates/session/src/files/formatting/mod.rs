@@ -3,9 +3,10 @@
 
 mod table;
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use osier_base::process::{Invocation, run_bounded};
@@ -53,13 +54,9 @@ impl Formatting {
         }
     }
 
-    fn turn(&self) -> MutexGuard<'_, Turn> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Remembers a file that a call will change, if it could be formatted.
     pub(crate) async fn before_change(&self, path: &Path) {
-        if self.turn().before.contains_key(path) {
+        if self.turn.lock().before.contains_key(path) {
             return;
         }
         let (file, project) = (path.to_owned(), self.code.project().to_owned());
@@ -72,13 +69,17 @@ impl Formatting {
             (text.is_some() || !is_there).then_some(text)
         });
         if let Some(text) = read.await.ok().flatten() {
-            self.turn().before.entry(path.to_owned()).or_insert(text);
+            self.turn
+                .lock()
+                .before
+                .entry(path.to_owned())
+                .or_insert(text);
         }
     }
 
     /// A call has changed the file.
     pub(crate) fn changed(&self, target: &FileTarget) {
-        let mut turn = self.turn();
+        let mut turn = self.turn.lock();
         if turn.before.contains_key(&target.host) && turn.changed.len() < MAX_FILES {
             turn.changed.insert(target.host.clone(), target.clone());
         }
@@ -87,7 +88,7 @@ impl Formatting {
     /// Formats what the turn changed. Returns the files.
     pub(crate) async fn format(&self, cancel: &CancellationToken) -> Vec<PathBuf> {
         let (before, changed) = {
-            let mut turn = self.turn();
+            let mut turn = self.turn.lock();
             let before = std::mem::take(&mut turn.before);
             (before, std::mem::take(&mut turn.changed))
         };
@@ -99,7 +100,7 @@ impl Formatting {
                 () = cancel.cancelled() => return formatted,
             };
             if let Some((name, done)) = done {
-                self.turn().news.push(news(name, &done));
+                self.turn.lock().news.push(news(name, &done));
                 formatted.push(path);
             }
         }
@@ -157,7 +158,7 @@ impl Formatting {
 
     /// What the model does not know yet.
     pub(crate) fn take_news(&self) -> Vec<String> {
-        std::mem::take(&mut self.turn().news)
+        std::mem::take(&mut self.turn.lock().news)
     }
 }
 

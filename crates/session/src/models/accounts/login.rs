@@ -1,7 +1,7 @@
 //! Signing in while a session is open: the background task, its input and its end.
 
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::Accounts;
 use crate::emitter::{Callback, Emitter};
@@ -14,7 +14,7 @@ use osier_protocol::{Account, Event, LoginInput, LoginMethod, Typed};
 struct RunningLogin {
     provider: String,
     typed: mpsc::UnboundedSender<String>,
-    task: JoinHandle<()>,
+    _task: AbortOnDropHandle<()>,
 }
 
 impl RunningLogin {
@@ -35,13 +35,13 @@ impl RunningLogin {
             };
             let outcome = match method {
                 Some(LoginMethod::Key) => take_key(&accounts, &account, lines, &emitter).await,
-                Some(LoginMethod::Browser) => {
-                    sign_in(&accounts, &account, Some(Method::Browser), lines, &emitter).await
+                method => {
+                    let method = method.map(|method| match method {
+                        LoginMethod::Browser => Method::Browser,
+                        _ => Method::Device,
+                    });
+                    sign_in(&accounts, &account, method, lines, &emitter).await
                 }
-                Some(LoginMethod::Device) => {
-                    sign_in(&accounts, &account, Some(Method::Device), lines, &emitter).await
-                }
-                None => sign_in(&accounts, &account, None, lines, &emitter).await,
             };
             done.call(LoginOutcome {
                 provider: account.provider,
@@ -51,14 +51,8 @@ impl RunningLogin {
         Self {
             provider,
             typed,
-            task,
+            _task: AbortOnDropHandle::new(task),
         }
-    }
-}
-
-impl Drop for RunningLogin {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

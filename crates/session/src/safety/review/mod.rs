@@ -16,7 +16,7 @@ use osier_agent::{AccountingEntry, Severity, Transport};
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};
 use osier_permissions::{Permissions, ReviewRequest, Reviewer};
-use osier_protocol::{Effect, EntryKind, Event, Review};
+use osier_protocol::{Effect, Event, Review};
 use osier_store::writer::Writer;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -169,12 +169,7 @@ impl SessionReviewer {
 
     /// Stores the usage of the model call on the branch.
     async fn store(&self, (model, _): &Choice, review: &Review) {
-        let kind = EntryKind::Usage {
-            kind: "review".to_owned(),
-            provider: model.provider.clone(),
-            model: model.id.clone(),
-            usage: review.usage,
-        };
+        let kind = side_call::usage_entry("review", model, review.usage);
         // If the session cannot be written, the next message stops the run.
         let _ = self.branch.append(kind).await;
     }

@@ -4,15 +4,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use osier_base::text;
-use osier_llm::{
-    CallOptions, Context, Message, Model, Request, ThinkingLevel, ToolChoice, UserMessage,
-};
+use osier_llm::{Message, Model, Request, ThinkingLevel, ToolChoice, UserMessage};
 use osier_permissions::ReviewRequest;
 use osier_protocol::SandboxMode;
 use osier_store::writer::Writer;
 use serde_json::{Value, json};
 
 use super::answer;
+use crate::models::side_call;
 
 /// Messages of the user, and their bytes in all and in each.
 const MESSAGES: usize = 20;
@@ -102,25 +101,15 @@ impl Input {
         } else {
             model.max_tokens.min(ANSWER_TOKENS)
         };
-        Request {
-            model: Arc::clone(model),
-            context: Context {
-                system_prompt: SYSTEM.to_owned(),
-                messages: vec![
-                    message("The user and the computer:", &self.session),
-                    message("The call to review, written by the agent:", &self.call),
-                ],
-                tools: vec![answer::tool()],
-            },
-            options: CallOptions {
-                thinking: model.clamp(level),
-                max_tokens: Some(maximum),
-                tool_choice: ToolChoice::Required,
-                ..CallOptions::default()
-            },
-            api_key: None,
-            signing: None,
-        }
+        let messages = vec![
+            message("The user and the computer:", &self.session),
+            message("The call to review, written by the agent:", &self.call),
+        ];
+        let mut request = side_call::request(model, SYSTEM, messages, maximum);
+        request.context.tools = vec![answer::tool()];
+        request.options.thinking = model.clamp(level);
+        request.options.tool_choice = ToolChoice::Required;
+        request
     }
 }
 

@@ -4,6 +4,7 @@ mod context;
 mod file;
 mod following;
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -22,20 +23,18 @@ use crate::conversation::budget::SessionBudget;
 use crate::conversation::compaction::{CompactionOptions, Compactor};
 use crate::conversation::transcript::Transcript;
 use crate::conversation::tree::TreeState;
-use crate::conversation::usage::StoredPart;
+use crate::cx::ActiveSession;
 use crate::extensions::mcp::{self, is_server_tool};
 use crate::extensions::sampling::SessionSampler;
 use crate::files::checkpoints::SessionFiles;
 use crate::files::code::{CodeFeedback, CodeIntelligence};
-use crate::models::{ModelSession, Models};
+use crate::models::Models;
 use crate::safety::plan::PlanFiles;
 use crate::safety::secret_warnings::SecretWarnings;
 use crate::safety::tool_policy::ToolPolicy;
 use crate::safety::trust;
 use crate::setup::{SessionChoice, SessionSetup};
-use osier_agent::{
-    Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription,
-};
+use osier_agent::{Agent, AgentConfig, History, Interceptor, RetryPolicy, Subscription};
 use osier_extensions::hooks::Role;
 use osier_llm::ThinkingLevel;
 use osier_mcp::{Instructions, Mcp, Mentions};
@@ -48,10 +47,8 @@ use osier_tools::{BUILT_IN, UnknownTool, WEB_SEARCH, Workspace};
 /// An open session.
 #[derive(Debug)]
 pub(crate) struct OpenSession {
-    pub store: SessionStore,
-    pub agent: Agent,
+    pub active: ActiveSession,
     pub events: Subscription<osier_agent::Event>,
-    pub workspace: Arc<Workspace>,
     pub mcp: Mcp,
     pub code: CodeIntelligence,
     pub transcript: Transcript,
@@ -65,8 +62,6 @@ pub(crate) struct OpenSession {
     pub files: Option<SessionFiles>,
     pub subagents: Arc<Subagents>,
     pub budget: SessionBudget,
-    /// The complete file is indexed.
-    pub indexed: bool,
     /// Entries of messages whose `MessageEnd` follows.
     stored: mpsc::UnboundedReceiver<String>,
     info: SessionInfo,
@@ -74,9 +69,15 @@ pub(crate) struct OpenSession {
     state: State,
     /// The messages of `SessionOpened`.
     messages: Vec<StoredMessage>,
-    /// The entry of the last message when the session was opened.
-    pub last_stored: Option<String>,
     at_start: bool,
+}
+
+impl Deref for OpenSession {
+    type Target = ActiveSession;
+
+    fn deref(&self) -> &ActiveSession {
+        &self.active
+    }
 }
 
 impl OpenSession {
@@ -140,55 +141,32 @@ impl OpenSession {
             trace: setup.trace,
         };
         let agent = Agent::spawn(config);
+        let active = ActiveSession {
+            indexed: info.contents.is_some(),
+            store: store.clone(),
+            agent: agent.clone(),
+            workspace,
+            last_stored,
+        };
         Ok(Self {
+            active,
             events: agent.subscribe(),
             transcript: Transcript::new(store.clone()),
-            tree: TreeState::new(store.clone(), agent.clone(), compactor),
+            tree: TreeState::new(store, agent, compactor),
             first,
             rules,
             policy,
-            store,
-            agent,
-            workspace,
             files,
             mcp,
             code,
             subagents,
-            indexed: info.contents.is_some(),
             stored,
             info,
             state,
-            last_stored,
             budget,
             messages,
             at_start,
         })
-    }
-
-    pub(crate) fn id(&self) -> &str {
-        self.store.id()
-    }
-
-    /// The part of the file from before the session was opened.
-    pub(crate) fn stored_part(&self) -> StoredPart<'_> {
-        StoredPart {
-            store: &self.store,
-            last: self.last_stored.as_deref(),
-        }
-    }
-
-    /// Appends a message that starts no run.
-    pub(crate) fn append(&self, message: AgentMessage) {
-        let message = Box::new(message);
-        self.agent.send(osier_agent::Op::AppendMessage { message });
-    }
-
-    /// The session as the selection of models uses it.
-    pub(crate) fn for_models(&self) -> ModelSession<'_> {
-        ModelSession {
-            store: &self.store,
-            agent: &self.agent,
-        }
     }
 
     pub(crate) fn info(&self) -> &SessionInfo {
@@ -233,7 +211,7 @@ impl OpenSession {
         models: &mut Models,
         findings: Findings,
     ) -> (Vec<Event>, ThinkingLevel) {
-        self.indexed = true;
+        self.active.indexed = true;
         let index = self.store.index().clone();
         let task =
             osier_base::task::spawn_blocking(move || (index.state(), contents(&index, &findings)));
@@ -245,7 +223,7 @@ impl OpenSession {
         }
         let level = adopt(setup, models, &state);
         if (&state.model, state.thinking_level) != (&self.state.model, self.state.thinking_level) {
-            self.for_models().apply(&models.call_order(), level);
+            self.set_models(&models.call_order(), level);
         }
         self.state = state;
         (events, level)

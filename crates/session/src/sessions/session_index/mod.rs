@@ -3,13 +3,15 @@
 
 pub mod flags;
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use crate::cx::Cx;
 use crate::emitter::Emitter;
 use crate::setup::SessionSetup;
 use flags::SessionFlags;
@@ -19,8 +21,8 @@ use osier_index::{
     Depth, Hits, IndexError, IndexReader, Outcome, SessionFilter, SessionIndex, describe, preview,
 };
 use osier_protocol::{
-    Description, Event, FoundSession, FoundText, IndexEvent, Mark, SessionQuery, SessionRow,
-    SessionState, SessionSummary,
+    Description, Event, FoundSession, FoundText, IndexEvent, IndexOp, Mark, SessionQuery,
+    SessionRow, SessionState, SessionSummary,
 };
 use osier_store::{EntryIndex, Locks, Scope, SessionDirectory, SessionError, SessionStore, rename};
 
@@ -70,6 +72,70 @@ impl IndexHandle {
         }
     }
 
+    /// Handles a request about stored sessions.
+    pub(crate) fn handle(&mut self, op: IndexOp, cx: Cx<'_>) {
+        let emitter = cx.emitter;
+        let open = cx.session.and_then(|session| session.store.path());
+        match op {
+            IndexOp::FindSessions {
+                request,
+                query,
+                as_is,
+            } => {
+                self.find(request, query, open.map(Path::to_owned), emitter);
+                if !as_is {
+                    self.update(emitter);
+                }
+            }
+            IndexOp::PreviewSession { request, path } => {
+                in_background(emitter, move || IndexEvent::SessionPreview {
+                    request,
+                    // A file that cannot be read has an empty preview.
+                    preview: preview(&path).unwrap_or_default(),
+                    path,
+                });
+            }
+            IndexOp::NameSession { path, name } => {
+                let emitter = emitter.clone();
+                osier_base::task::spawn(async move {
+                    let renamed = rename(&path, Some(&name)).await;
+                    emitter.post(Event::Index(changed(renamed)));
+                });
+            }
+            IndexOp::DeleteSession { path } if open == Some(&path) => {
+                let message = "cannot delete the open session: leave it first".to_owned();
+                emitter.publish(Event::Index(IndexEvent::LibraryRefused { message }));
+            }
+            IndexOp::DeleteSession { path } => {
+                let trash = self.library.trash();
+                in_background(emitter, move || match trash.delete(&path) {
+                    Ok(trashed) => IndexEvent::SessionDeleted { path, trashed },
+                    Err(error) => refused(&error),
+                });
+            }
+            IndexOp::RestoreSession { path } => {
+                let trash = self.library.trash();
+                in_background(emitter, move || changed(trash.restore(&path).map(drop)));
+            }
+            IndexOp::MarkSession { session, mark, on } => {
+                let file = self.flags.clone();
+                in_background(emitter, move || {
+                    match SessionFlags::set(&file, &session, mark, on) {
+                        Ok(_) => IndexEvent::SessionsChanged,
+                        Err(error) => IndexEvent::LibraryRefused {
+                            message: error.to_string(),
+                        },
+                    }
+                });
+            }
+            IndexOp::DescribeSession => {
+                if let Some(session) = cx.session {
+                    self.describe(&session.store, emitter);
+                }
+            }
+        }
+    }
+
     /// Cancels what runs.
     pub(crate) fn close(&self) {
         self.query.cancel();
@@ -77,7 +143,7 @@ impl IndexHandle {
     }
 
     /// Updates the index in the background.
-    pub(crate) fn update(&mut self, emitter: &Emitter) {
+    fn update(&mut self, emitter: &Emitter) {
         self.updated = Some(Instant::now());
         let next = |state| Some(if state == IDLE { UPDATING } else { AGAIN });
         let (get, set) = (Ordering::Acquire, Ordering::AcqRel);
@@ -117,7 +183,7 @@ impl IndexHandle {
 
     /// Publishes the sessions that match `query`. A query before it is cancelled. `open` is the file of the open
     /// session.
-    pub(crate) fn find(
+    fn find(
         &mut self,
         request: u64,
         asked: SessionQuery,
@@ -160,55 +226,8 @@ impl IndexHandle {
         });
     }
 
-    /// Publishes the start of a session.
-    pub(crate) fn preview(request: u64, path: PathBuf, emitter: &Emitter) {
-        in_background(emitter, move || IndexEvent::SessionPreview {
-            request,
-            // A file that cannot be read has an empty preview.
-            preview: preview(&path).unwrap_or_default(),
-            path,
-        });
-    }
-
-    /// Renames a session that is not open here.
-    pub(crate) fn rename(path: PathBuf, name: String, emitter: &Emitter) {
-        let emitter = emitter.clone();
-        osier_base::task::spawn(async move {
-            let renamed = rename(&path, Some(&name)).await;
-            emitter.post(Event::Index(changed(renamed)));
-        });
-    }
-
-    /// Moves a session that is not open here to the trash.
-    pub(crate) fn delete(&self, path: PathBuf, emitter: &Emitter) {
-        let trash = self.library.trash();
-        in_background(emitter, move || match trash.delete(&path) {
-            Ok(trashed) => IndexEvent::SessionDeleted { path, trashed },
-            Err(error) => refused(&error),
-        });
-    }
-
-    /// Restores a session from the trash.
-    pub(crate) fn restore(&self, path: PathBuf, emitter: &Emitter) {
-        let trash = self.library.trash();
-        in_background(emitter, move || changed(trash.restore(&path).map(drop)));
-    }
-
-    /// Pins or archives a session, or undoes that.
-    pub(crate) fn set_flag(&self, session: String, mark: Mark, on: bool, emitter: &Emitter) {
-        let file = self.flags.clone();
-        in_background(emitter, move || {
-            match SessionFlags::set(&file, &session, mark, on) {
-                Ok(_) => IndexEvent::SessionsChanged,
-                Err(error) => IndexEvent::LibraryRefused {
-                    message: error.to_string(),
-                },
-            }
-        });
-    }
-
     /// Publishes facts about the open session.
-    pub(crate) fn describe(&self, store: &SessionStore, emitter: &Emitter) {
+    fn describe(&self, store: &SessionStore, emitter: &Emitter) {
         let (library, store) = (self.library.clone(), store.clone());
         let row = SessionRow {
             id: store.id().to_owned(),
@@ -283,7 +302,7 @@ fn update(
             0
         }
     };
-    *fallback.lock().unwrap_or_else(PoisonError::into_inner) = in_memory;
+    *fallback.lock() = in_memory;
     publish(last, true, read);
 }
 
@@ -366,8 +385,7 @@ impl Query<'_> {
         &self,
         run: impl Fn(&IndexReader) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {
-        let fallback = self.fallback.lock();
-        match &*fallback.unwrap_or_else(PoisonError::into_inner) {
+        match &*self.fallback.lock() {
             Some(index) => run(index),
             None => self.library.query(run),
         }
