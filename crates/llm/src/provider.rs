@@ -87,15 +87,17 @@ pub struct CallOptions {
     pub unbatched: bool,
 }
 
-/// How long the provider keeps its prompt cache after the last use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CacheRetention {
-    /// The default of the provider: some minutes.
-    #[default]
-    Short,
-    /// An hour at Anthropic, a day at OpenAI. Writing the cache can cost more.
-    Long,
+osier_base::words! {
+    /// How long the provider keeps its prompt cache after the last use.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum CacheRetention {
+        /// The default of the provider: some minutes.
+        #[default]
+        Short = "short",
+        /// An hour at Anthropic, a day at OpenAI. Writing the cache can cost more.
+        Long = "long",
+    }
 }
 
 /// Whether the model can call tools.

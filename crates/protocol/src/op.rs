@@ -380,30 +380,27 @@ osier_base::requests! {
 }
 
 osier_base::parameter_types! {
-    LoginMethod: Word("browser", "device", "key"),
-    Opening: Word("itself", "copy", "read_only"),
     Answer: Object("Answer"),
     Budget: Object("Budget"),
     Grant: Object("Grant"),
     PageAt: Object("PageAt"),
-    PermissionMode: Word("yolo", "auto", "ask", "plan"),
     PromptPart: Object("PromptPart"),
-    Role: Word("plan", "edit"),
-    ServerAction: Word("restart", "enable", "disable", "login", "logout"),
     Typed: Text,
 }
 
-/// The method of a sign-in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum LoginMethod {
-    /// A browser on this machine, or on another one with the code pasted back.
-    Browser,
-    /// A short code typed on another device.
-    Device,
-    /// An API key that the user enters.
-    Key,
+osier_base::words! {
+    /// The method of a sign-in.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum LoginMethod {
+        /// A browser on this machine, or on another one with the code pasted back.
+        Browser = "browser",
+        /// A short code typed on another device.
+        Device = "device",
+        /// An API key that the user enters.
+        Key = "key",
+    }
 }
 
 /// Text that may contain a key. It is sent with its request and never shown or logged.

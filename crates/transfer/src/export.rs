@@ -87,10 +87,7 @@ fn write(
 
 /// The format with this name.
 pub fn format_named(name: &str) -> Result<ExportFormat, TransferError> {
-    let found = ExportFormat::ALL.iter().find(|(_, known)| *known == name);
-    found
-        .map(|(format, _)| *format)
-        .ok_or_else(|| TransferError::UnknownFormat {
-            name: name.to_owned(),
-        })
+    ExportFormat::from_name(name).ok_or_else(|| TransferError::UnknownFormat {
+        name: name.to_owned(),
+    })
 }

@@ -49,7 +49,7 @@ pub(in crate::cli) struct ExportArgs {
 }
 
 fn format() -> impl TypedValueParser<Value = ExportFormat> {
-    let names = PossibleValuesParser::new(ExportFormat::ALL.iter().map(|(_, name)| *name));
+    let names = PossibleValuesParser::new(ExportFormat::ALL.map(ExportFormat::name));
     names.try_map(|name| osier_transfer::format_named(&name))
 }
 
