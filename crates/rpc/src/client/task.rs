@@ -10,7 +10,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{CallError, QuestionHandler};
+use super::error::CallError;
+use super::questions::QuestionHandler;
 use crate::frame::{Frame, Id, Response};
 use crate::lines::{Line, LineReader};
 use crate::ui::{UiMethod, UiRequest, UiResponse};
