@@ -158,7 +158,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                     environment,
                     cwd: config.cwd.clone(),
                     project: Trust::new(&config.folders).trusted_files(&config.cwd),
-                    keyring: config.settings.keyring,
+                    keyring: config.settings.credential_store.is_keyring(),
                 };
                 block_on(commands::mcp::run(command.clone(), &context, &mut out))?
             }

@@ -49,7 +49,7 @@ pub(crate) fn start(
         environment: Arc::clone(&setup.environment),
         cwd: setup.cwd.clone(),
         logs: setup.folders.logs(),
-        logins: Logins::new(file.keep_in_vault(setup.settings.keyring)),
+        logins: Logins::new(file.keep_in_vault(setup.settings.credential_store.is_keyring())),
         questions,
         workspace: Arc::clone(workspace),
         wanted: wanted(setup.tools.as_deref()),

@@ -14,7 +14,6 @@ use osier_permissions::Rule;
 use osier_permissions::trust::{ProjectFiles, Trust, TrustState, project_root};
 use osier_protocol::Effect;
 
-use super::hold::at_least_ask;
 use super::{FILE_LIMIT, Settings};
 
 /// The files of a project, the one with the highest precedence last.
@@ -316,7 +315,7 @@ impl Settings {
             Err(message) => {
                 let hint = "its permission rules are not known until it is fixed";
                 let problem = Problem::of_file(path, message, hint);
-                at_least_ask(self);
+                self.ask_at_least();
                 self.faults.push(problem.clone());
                 return vec![problem];
             }
@@ -324,7 +323,7 @@ impl Settings {
         self.ask.extend(claude.rules_of(Effect::Ask).cloned());
         self.deny.extend(claude.rules_of(Effect::Deny).cloned());
         if claude.no_bypass {
-            at_least_ask(self);
+            self.ask_at_least();
         }
         if source != Source::Changed {
             self.allow.extend(claude.rules_of(Effect::Allow).cloned());

@@ -99,7 +99,8 @@ impl Accounts {
             }
         }
         Self {
-            file: CredentialFile::new(folders.credentials()).keep_in_vault(settings.keyring),
+            file: CredentialFile::new(folders.credentials())
+                .keep_in_vault(settings.credential_store.is_keyring()),
             sign_ins,
             providers,
             environment: environment.clone(),

@@ -103,7 +103,7 @@ fn change(server: &LanguageServer) -> Override {
         command: server.command.clone(),
         extensions: server.extensions.clone(),
         markers: server.markers.clone(),
-        options: server.options.clone(),
+        options: server.options.clone().map(serde_json::Value::Object),
         disabled: server.disabled,
     }
 }

@@ -64,7 +64,7 @@ impl SessionContext {
         store: &SessionStore,
         last: Option<String>,
     ) -> SessionBudget {
-        let limits = setup.settings.budget.changed(&setup.budget);
+        let limits = setup.settings.budget().changed(&setup.budget);
         let stored = last.map(|last| (store.clone(), last));
         SessionBudget::new(limits, stored, setup.answers_questions, &self.emitter)
     }

@@ -207,8 +207,8 @@ pub(crate) fn list_themes(choices: &[ThemeChoice], current: &str, overlays: &mut
 pub fn check_files(folders: &Folders, settings: &Settings) -> Vec<Problem> {
     let kind = TerminalKind::detect(|_| None);
     let appearance = Appearance::new(folders, &kind);
-    let (_, mut problems) = appearance.theme(&settings.theme);
-    problems.extend(appearance.keymap(&settings.keymap).1);
+    let (_, mut problems) = appearance.theme(&settings.screen.theme);
+    problems.extend(appearance.keymap(&settings.screen.keymap).1);
     problems
 }
 

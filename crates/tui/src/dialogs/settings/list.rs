@@ -1,7 +1,6 @@
 //! Every setting with its value. Enter switches to the next value or opens a line to type one; the preview describes
 //! it and names the file that sets it.
 
-use super::OF_THE_SCREEN;
 use crate::actions::{Action, Effect};
 use crate::drawing::Picker;
 use osier_base::path;
@@ -12,94 +11,6 @@ use osier_term::widgets::columns::{Column, Columns};
 use osier_term::widgets::select::Item;
 
 pub(super) const ID: &str = "settings";
-
-/// The settings by what they are about, in the order of the list.
-const GROUPS: &[(&str, &[&str])] = &[
-    (
-        "model",
-        &[
-            "model",
-            "models",
-            "fallback",
-            "favourites",
-            "model_options",
-            "plan_model",
-            "edit_model",
-            "small_model",
-            "review_model",
-            "thinking",
-            "cache_retention",
-            "discover_local_models",
-            "refresh_models",
-        ],
-    ),
-    ("screen", OF_THE_SCREEN),
-    (
-        "safety",
-        &[
-            "permissions",
-            "allow",
-            "ask",
-            "deny",
-            "sandbox",
-            "sandbox_network",
-            "sandbox_write",
-            "web_private_hosts",
-            "pass_environment",
-            "secret_warnings",
-            "claude_hooks",
-            "credential_store",
-        ],
-    ),
-    (
-        "agent",
-        &[
-            "subagents",
-            "web_search",
-            "mcp_tools_share",
-            "describe_environment",
-            "loop_guard",
-            "background_after",
-        ],
-    ),
-    ("context", &["auto_compact", "drop_results", "titles"]),
-    (
-        "files",
-        &[
-            "checkpoints",
-            "checkpoints_limit",
-            "checkpoints_days",
-            "format",
-            "lsp",
-            "lsp_servers",
-            "lsp_wait",
-        ],
-    ),
-    (
-        "limits",
-        &[
-            "max_retries",
-            "idle_timeout",
-            "answer_timeout",
-            "max_cost",
-            "max_tokens",
-            "max_session_turns",
-        ],
-    ),
-    ("network", &["proxy", "ca_file"]),
-];
-
-/// The group of a setting and its place in the list; one without a group is last.
-fn group(name: &str) -> (usize, usize, &'static str) {
-    let places = GROUPS
-        .iter()
-        .enumerate()
-        .find_map(|(place, (group, names))| {
-            let within = names.iter().position(|known| *known == name)?;
-            Some((place, within, *group))
-        });
-    places.unwrap_or((GROUPS.len(), 0, "other"))
-}
 
 const COLUMNS: Columns = Columns {
     label: "setting",
@@ -112,9 +23,7 @@ const COLUMNS: Columns = Columns {
 
 /// The list.
 pub(super) fn picker(settings: &[SettingInfo]) -> Picker {
-    let mut settings: Vec<&SettingInfo> = settings.iter().collect();
-    settings.sort_by_key(|info| group(info.name));
-    let items = settings.iter().map(|info| item(info)).collect();
+    let items = settings.iter().map(item).collect();
     let previews: Vec<(&'static str, Vec<Row>)> = settings
         .iter()
         .map(|info| (info.name, preview(info)))
@@ -152,7 +61,7 @@ fn item(info: &SettingInfo) -> Item {
     Item {
         key: info.name.to_owned(),
         label: info.name.to_owned(),
-        details: vec![group(info.name).2.into(), value.into(), place.into()],
+        details: vec![info.group.name().into(), value.into(), place.into()],
         keywords: info.description.to_owned(),
         dimmed: !own,
     }
@@ -177,22 +86,4 @@ fn preview(info: &SettingInfo) -> Vec<Row> {
     };
     rows.push(Row::plain(source, Token::Muted));
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use osier_settings::SETTINGS;
-
-    #[test]
-    fn each_setting_has_one_group() {
-        let mut grouped: Vec<&str> = GROUPS
-            .iter()
-            .flat_map(|(_, names)| names.iter().copied())
-            .collect();
-        grouped.sort_unstable();
-        let mut all: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
-        all.sort_unstable();
-        assert_eq!(grouped, all);
-    }
 }

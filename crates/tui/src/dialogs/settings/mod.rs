@@ -7,24 +7,6 @@ use crate::actions::{Effect, Outbox};
 use crate::drawing::{Overlays, overlays};
 use osier_settings::SettingInfo;
 
-/// Settings that only the screen uses.
-pub(crate) const OF_THE_SCREEN: &[&str] = &[
-    "theme",
-    "keymap",
-    "mouse",
-    "exit_output",
-    "show_thinking",
-    "turn_summary",
-    "reduced_motion",
-    "screen_reader",
-    "side_panel",
-    "footer_left",
-    "footer_right",
-    "images",
-    "notifications",
-    "title",
-];
-
 /// The settings as the editor shows them.
 #[derive(Debug, Default)]
 pub(crate) struct SettingsEditor {

@@ -22,7 +22,7 @@ const HINTS: &[(Command, &str)] = &[(Command::Accept, "save"), (Command::Cancel,
 #[derive(Debug)]
 pub(super) struct ValueLine {
     name: &'static str,
-    accepts: &'static str,
+    accepts: String,
     line: LineInput,
     /// What is wrong with it.
     fault: Option<String>,
@@ -41,7 +41,7 @@ impl ValueLine {
             .unwrap_or(&info.value);
         Self {
             name: info.name,
-            accepts: info.accepts,
+            accepts: info.accepts.clone(),
             line: LineInput::new(value),
             fault: None,
             cursor: None,
@@ -74,7 +74,7 @@ impl Component<Command, Action> for ValueLine {
         line.push(shown.into_owned(), Token::Text);
         let below = match &self.fault {
             Some(fault) => (fault.as_str(), Token::Error),
-            None => (self.accepts, Token::Muted),
+            None => (self.accepts.as_str(), Token::Muted),
         };
         let shown = text::truncate(below.0, inner.saturating_sub(2));
         let below = Row::plain(format!(" {shown}"), below.1);

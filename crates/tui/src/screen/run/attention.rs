@@ -17,7 +17,7 @@ pub(super) struct AttentionState {
 impl Screen {
     /// A notification of the desktop about the session of this name.
     pub(super) fn notify(&mut self, session: Option<&str>, text: &str) {
-        if self.options.settings.notifications {
+        if self.options.settings.screen.notifications {
             let title = session.map_or_else(|| NAME.to_owned(), |name| format!("{NAME}: {name}"));
             let bytes = self.terminal.kind().notification(&title, text);
             self.writer.queue(bytes);
@@ -28,7 +28,7 @@ impl Screen {
     pub(super) fn update_attention(&mut self) {
         let state = self.tabs.most_urgent();
         let is_working = self.tabs.has(TabState::Working);
-        if self.options.settings.title {
+        if self.options.settings.screen.title {
             let title = self.title(state);
             // This runs after every event: only changes are sent.
             if title != self.attention.title {

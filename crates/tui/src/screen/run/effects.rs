@@ -124,7 +124,7 @@ impl Screen {
             Effect::PickTheme => {
                 let choices = self.appearance.choices();
                 let app = &mut self.tabs.front.app;
-                app.pick_theme(&choices, &self.options.settings.theme);
+                app.pick_theme(&choices, &self.options.settings.screen.theme);
             }
             Effect::ReloadAppearance => self.reload_appearance(),
         }

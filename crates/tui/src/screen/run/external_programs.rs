@@ -130,7 +130,7 @@ pub(super) fn leave_behind(
     server: &ServerState,
 ) {
     let mut out = osier_base::terminal_output::stdout();
-    if options.settings.exit_output != ExitOutput::Nothing {
+    if options.settings.screen.exit_output != ExitOutput::Nothing {
         for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
             let _ = writeln!(out, "{}\n", sanitize(text).trim_end());
         }

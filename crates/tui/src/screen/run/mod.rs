@@ -121,7 +121,7 @@ async fn run_with(
     let highlighter = Highlighter::new(move |lines| drop(colours.send(lines)));
     let app = new_app(setup, &options, &appearance, highlighter);
     let terminal_options = TerminalOptions {
-        mouse: options.settings.mouse,
+        mouse: options.settings.screen.mouse,
         ..TerminalOptions::default()
     };
     let shows_guide = shows_guide(setup, &options);
@@ -209,7 +209,7 @@ async fn leave(
     } = *screen;
     let panics = terminal.leave();
     let mut said = tabs.front.said.clone();
-    let output = options.settings.exit_output;
+    let output = options.settings.screen.exit_output;
     let sessions = tabs.sessions();
     // The partial answers are stored, commands are stopped; a hanging disk must not hold the shell up.
     let deadline = deadline.max(Instant::now() + MIN_LAST_WORK);
@@ -230,19 +230,19 @@ fn new_app(
     highlighter: Highlighter,
 ) -> App {
     let settings = &options.settings;
-    let (theme, theme_problems) = appearance.theme(&settings.theme);
-    let (keymap, keymap_problems) = appearance.keymap(&settings.keymap);
+    let (theme, theme_problems) = appearance.theme(&settings.screen.theme);
+    let (keymap, keymap_problems) = appearance.keymap(&settings.screen.keymap);
     let named = setup.model.as_ref().or(settings.model.as_ref());
     let mut app = App::new(AppOptions {
         theme,
         keymap,
         highlighter,
-        show_thinking: settings.show_thinking,
-        reduced_motion: settings.reduced_motion,
+        show_thinking: settings.screen.show_thinking,
+        reduced_motion: settings.screen.reduced_motion,
         cwd: setup.cwd.display().to_string(),
         model_hint: named.cloned().unwrap_or_default(),
     });
-    app.take_settings(settings);
+    app.take_settings(&settings.screen);
     if let Some(elsewhere) = &options.elsewhere
         && !elsewhere.files_are_here
     {

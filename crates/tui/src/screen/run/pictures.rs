@@ -119,7 +119,7 @@ impl Screen {
     /// What pictures are drawn for now.
     pub(super) fn canvas(&self) -> Option<Canvas> {
         let kind = self.terminal.kind();
-        let protocol = match self.options.settings.images {
+        let protocol = match self.options.settings.screen.images {
             Images::Off => return None,
             Images::Kitty => Protocol::Kitty,
             Images::Iterm => Protocol::Iterm,

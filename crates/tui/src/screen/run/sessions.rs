@@ -104,7 +104,7 @@ impl Screen {
 
     /// The interface of another session. It gets what belongs to the terminal when it is shown.
     fn new_app(&self) -> App {
-        let settings = &self.options.settings;
+        let settings = &self.options.settings.screen;
         let front = &self.tabs.front.app;
         let (keymap, _) = self.appearance.keymap(&settings.keymap);
         let mut app = App::new(AppOptions {

@@ -266,7 +266,7 @@ impl Tab {
             osier_agent::Event::MessageEnd { message, .. } => {
                 self.answered |= matches!(&**message, AgentMessage::Assistant(_));
                 self.hear(message);
-                self.leave_behind(message, options.settings.exit_output);
+                self.leave_behind(message, options.settings.screen.exit_output);
             }
             _ => {}
         }

@@ -11,7 +11,7 @@ use osier_protocol::{
     CodeServerInfo, ConnectionState, DiagnosticCounts, ModelInfo, PermissionMode, Review, Role,
     SandboxMode, Spending,
 };
-use osier_settings::FooterPart;
+use osier_settings::{FooterPart, Settings};
 use osier_term::face::{Face, Token};
 use osier_term::row::Span;
 
@@ -66,6 +66,7 @@ pub struct Footer {
 
 impl Default for Footer {
     fn default() -> Self {
+        let screen = Settings::default().screen;
         Self {
             cwd: String::new(),
             branch: None,
@@ -88,8 +89,8 @@ impl Default for Footer {
             sessions: Vec::new(),
             connection: None,
             presence: Presence::default(),
-            left: FooterPart::LEFT.to_vec(),
-            right: FooterPart::RIGHT.to_vec(),
+            left: screen.footer_left,
+            right: screen.footer_right,
             linear: false,
         }
     }
