@@ -150,7 +150,7 @@ where
                 }
             }
             Frame::UiRequest(request) => self.ask(*request, replies),
-            Frame::UiClosed { id, .. } => drop(self.open_questions.remove(&id)),
+            Frame::UiClosed(closed) => drop(self.open_questions.remove(&closed.id)),
             // The receiver may have been dropped.
             Frame::Event(event) => drop(events.send(*event)),
         }
@@ -158,7 +158,7 @@ where
 
     fn ask(&mut self, request: UiRequest, replies: &mpsc::UnboundedSender<UiResponse>) {
         let Some(id) = request.id.clone() else {
-            if let UiMethod::Notify { severity } = request.method {
+            if let UiMethod::Notify(severity) = request.method {
                 self.questions.notice(severity, request.title);
             }
             return;

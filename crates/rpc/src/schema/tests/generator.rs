@@ -9,43 +9,41 @@ use serde_json::{Map, Value, json};
 
 use osier_base::request::{Kind, Parameter};
 
-use crate::command::{Command, Data, Start};
+use crate::command::{Command, Data, REQUEST, Start};
 use crate::parameters::ImageData;
 use crate::table::commands as all_commands;
+use crate::ui::UiClosed;
 use crate::{Greeting, PROTOCOL, Response, UiRequest, UiResponse, answers as shapes};
-use osier_agent::{AgentMessage, Attachment, CompactionOutcome, ShellRun, StateSnapshot};
+use osier_agent::{Attachment, CompactionOutcome, ShellRun, StateSnapshot};
 use osier_llm::Model;
-use osier_protocol::questions::{Answer as Reply, Grant};
-use osier_protocol::{
-    DiffRange, Event, FilesAt, Op, PageAt, PromptPart, Reviewed, SessionQuery, Status,
-};
+use osier_protocol::questions::Answer as Reply;
+use osier_protocol::{Event, Op, Status};
+
+/// The schemas of types, by their names.
+macro_rules! schemas {
+    ($generator:ident: $($type:ty),+ $(,)?) => {
+        BTreeMap::from([$((
+            <$type>::schema_name().into_owned(),
+            json!($generator.subschema_for::<$type>()),
+        )),+])
+    };
+}
 
 /// The complete schema.
 pub(super) fn schema() -> Value {
     let mut input = input_generator();
     let mut output = output_generator();
     let events = variants::<Event>(&mut output);
-    let mut shapes = BTreeMap::new();
-    add_shape::<Greeting>(&mut shapes, &mut output, "Greeting");
-    add_shape::<shapes::PromptResult>(&mut shapes, &mut output, "PromptResult");
-    add_shape::<shapes::ClearedQueue>(&mut shapes, &mut output, "ClearedQueue");
-    add_shape::<shapes::Messages>(&mut shapes, &mut output, "Messages");
-    add_shape::<shapes::LastText>(&mut shapes, &mut output, "LastText");
-    add_shape::<shapes::PromptEntries>(&mut shapes, &mut output, "PromptEntries");
-    add_shape::<shapes::OpenedSession>(&mut shapes, &mut output, "OpenedSession");
-    add_shape::<shapes::SessionStats>(&mut shapes, &mut output, "SessionStats");
-    add_shape::<shapes::SlashCommands>(&mut shapes, &mut output, "SlashCommands");
-    add_shape::<shapes::ThinkingLevels>(&mut shapes, &mut output, "ThinkingLevels");
-    add_shape::<shapes::SearchHits>(&mut shapes, &mut output, "SearchHits");
-    add_shape::<shapes::TreeHits>(&mut shapes, &mut output, "TreeHits");
-    add_shape::<Status>(&mut shapes, &mut output, "Status");
-    add_shape::<StateSnapshot>(&mut shapes, &mut output, "StateSnapshot");
-    add_shape::<ShellRun>(&mut shapes, &mut output, "ShellRun");
-    add_shape::<CompactionOutcome>(&mut shapes, &mut output, "CompactionOutcome");
+    let mut shapes = schemas!(
+        output: Greeting, shapes::PromptResult, shapes::ClearedQueue, shapes::Messages, shapes::LastText,
+        shapes::PromptEntries, shapes::OpenedSession, shapes::SessionStats, shapes::SlashCommands,
+        shapes::ThinkingLevels, shapes::SearchHits, shapes::TreeHits, Status, StateSnapshot, ShellRun, CompactionOutcome,
+    );
     for name in ["lane_taken", "login_started"] {
         shapes.insert(pascal(name), data_of(&events[name]));
     }
-    let inputs = inputs(&mut input);
+    let ops = variants::<Op>(&mut input);
+    let inputs = schemas!(input: Attachment, ImageData, Model, Op, Reply);
     let commands: Map<String, Value> = all_commands()
         .map(|command| {
             let data = match command.data {
@@ -53,7 +51,10 @@ pub(super) fn schema() -> Value {
                 Data::Event(event) => data_of(&events[event]),
                 Data::Shape(name) => shapes[name].clone(),
             };
-            let parameters = parameters(command, &inputs);
+            let parameters = match command.start {
+                Start::Request(name) => parameters_of(&ops[name]),
+                _ => parameters(command, &inputs),
+            };
             let mut entry = json!({"description": command.doc, "parameters": parameters});
             if !command.aliases.is_empty() {
                 entry["aliases"] = json!(command.aliases);
@@ -67,16 +68,7 @@ pub(super) fn schema() -> Value {
     let frames = json!({
         "response": with_type(&output.subschema_for::<Response>(), "response"),
         "ui_request": with_type(&output.subschema_for::<UiRequest>(), "ui_request"),
-        "ui_closed": {
-            "description": "A request needs no answer any more: `answered`, `withdrawn` or `timeout`.",
-            "type": "object",
-            "properties": {
-                "type": {"const": "ui_closed"},
-                "id": {"type": "string"},
-                "reason": {"enum": ["answered", "withdrawn", "timeout"]},
-            },
-            "required": ["type", "id", "reason"],
-        },
+        "ui_closed": with_type(&output.subschema_for::<UiClosed>(), "ui_closed"),
         "ui_response": with_type(&input.subschema_for::<UiResponse>(), "ui_response"),
     });
     json!({
@@ -138,14 +130,6 @@ fn output_generator() -> SchemaGenerator {
         .into_generator()
 }
 
-fn add_shape<T: JsonSchema>(
-    shapes: &mut BTreeMap<String, Value>,
-    generator: &mut SchemaGenerator,
-    name: &str,
-) {
-    shapes.insert(name.to_owned(), json!(generator.subschema_for::<T>()));
-}
-
 /// The variants of an enum and of its nested enums, by `type`.
 fn variants<T: JsonSchema>(generator: &mut SchemaGenerator) -> BTreeMap<String, Value> {
     let root = json!(generator.subschema_for::<T>());
@@ -184,30 +168,19 @@ fn data_of(event: &Value) -> Value {
     data
 }
 
-/// The types of parameters.
-fn inputs(input: &mut SchemaGenerator) -> BTreeMap<&'static str, Value> {
-    BTreeMap::from([
-        ("AgentMessage", json!(input.subschema_for::<AgentMessage>())),
-        ("Answer", json!(input.subschema_for::<Reply>())),
-        ("Attachment", json!(input.subschema_for::<Attachment>())),
-        (
-            "Budget",
-            json!(input.subschema_for::<osier_protocol::Budget>()),
-        ),
-        ("DiffRange", json!(input.subschema_for::<DiffRange>())),
-        ("FilesAt", json!(input.subschema_for::<FilesAt>())),
-        ("Reviewed", json!(input.subschema_for::<Reviewed>())),
-        ("Grant", json!(input.subschema_for::<Grant>())),
-        ("ImageData", json!(input.subschema_for::<ImageData>())),
-        ("Model", json!(input.subschema_for::<Model>())),
-        ("Op", json!(input.subschema_for::<Op>())),
-        ("PromptPart", json!(input.subschema_for::<PromptPart>())),
-        ("PageAt", json!(input.subschema_for::<PageAt>())),
-        ("SessionQuery", json!(input.subschema_for::<SessionQuery>())),
-    ])
+/// The fields of a request, which is numbered if the client does not do that.
+fn parameters_of(op: &Value) -> Value {
+    let mut fields = data_of(op);
+    if let Some(number) = op["properties"].get(REQUEST.name) {
+        let mut number = number.clone();
+        number["description"] = json!(REQUEST.doc);
+        fields["properties"][REQUEST.name] = number;
+    }
+    json!({"type": "object", "properties": fields["properties"], "required": fields["required"]})
 }
 
-fn parameters(command: &Command, inputs: &BTreeMap<&str, Value>) -> Value {
+/// The parameters of a command that is more than one request.
+fn parameters(command: &Command, inputs: &BTreeMap<String, Value>) -> Value {
     let described = |field: &Parameter, name: &'static str| {
         let mut schema = kind(field.kind, inputs);
         schema["description"] = json!(field.doc);
@@ -223,7 +196,7 @@ fn parameters(command: &Command, inputs: &BTreeMap<&str, Value>) -> Value {
     json!({"type": "object", "properties": properties, "required": required_names})
 }
 
-fn kind(kind: Kind, inputs: &BTreeMap<&str, Value>) -> Value {
+fn kind(kind: Kind, inputs: &BTreeMap<String, Value>) -> Value {
     match kind {
         Kind::Text => json!({"type": "string"}),
         Kind::Number => json!({"type": "integer", "minimum": 0}),
