@@ -88,7 +88,9 @@ impl schemars::JsonSchema for UiMethod {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let kinds = json!(QuestionKind::json_schema(generator));
+        let kinds = json!(<QuestionKind as schemars::JsonSchema>::json_schema(
+            generator
+        ));
         let method = |kind: &Value, name: &str, without: &[&str]| {
             let is_kept = |field: &str| !without.contains(&field);
             let fields = kind["properties"].as_object().into_iter().flatten();
