@@ -1,4 +1,4 @@
-//! What kinds of settings accept, and how their values are read.
+//! Kinds of settings: the values that they accept, and how these are read.
 
 use std::path::PathBuf;
 
@@ -192,7 +192,7 @@ pub(super) const RESTRICTING_RULES: Row<Vec<String>> =
         own.extend(missing);
     });
 
-/// What is in both lists.
+/// Removes the entries that are not in both lists.
 fn common(own: &mut Vec<String>, others: &Vec<String>) {
     own.retain(|entry| others.contains(entry));
 }

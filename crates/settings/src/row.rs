@@ -5,7 +5,7 @@ use toml::de::DeValue;
 
 use super::form::Form;
 
-/// What a setting accepts, how it is read and who can change it.
+/// A row: the values that a setting accepts, how they are read, and who can change them.
 pub(super) struct Row<T> {
     pub form: Form,
     /// For people; empty when the form says it.
@@ -18,7 +18,7 @@ pub(super) struct Row<T> {
     pub safety: Safety<T>,
 }
 
-/// What the settings of a project can change.
+/// Whether the settings of a project can change the value.
 pub(super) enum Project<T> {
     /// Everything.
     All,
@@ -33,7 +33,7 @@ pub(super) enum Project<T> {
 /// Whether an invalid value is a fault. Then the function sets the strictest value in its place; without a function, no
 /// value is strictest, and everything is asked.
 pub(super) enum Safety<T> {
-    /// It is none: the value is reported, and the default applies.
+    /// Not a safety setting: an invalid value is reported, and the default applies.
     None,
     /// The setting restricts.
     Restricts(Option<fn(&mut T)>),

@@ -1,4 +1,4 @@
-//! What applies while safety settings cannot be read: the last valid ones, and never less than what can be read.
+//! The values while safety settings cannot be read: the last valid ones, and never less than what can be read.
 
 use osier_base::problem::Problem;
 use osier_protocol::PermissionMode;

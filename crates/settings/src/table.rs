@@ -275,7 +275,7 @@ impl Default for Settings {
 }
 
 impl Setting {
-    /// What it accepts, in words.
+    /// The values that the setting accepts, in words.
     pub fn accepts(&self) -> String {
         if self.accepts.is_empty() {
             self.form.in_words()

@@ -21,7 +21,7 @@ osier_base::words! {
 }
 
 osier_base::words! {
-    /// What stays in the scrollback on exit.
+    /// The part of the session that stays in the scrollback on exit.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum ExitOutput {
         Nothing = "nothing",

@@ -1,5 +1,5 @@
-//! What the arguments of well-known programs can do beyond what their name says: run another program, or write to
-//! a file that an option names. A wildcard of an allow rule does not cover such an argument; the rule must name it.
+//! The arguments of well-known programs that do more than the name of the program says: run another program, or write
+//! to a file that an option names. A wildcard of an allow rule does not cover such an argument; the rule must name it.
 
 use super::known::{find, is_wrapper, name_of};
 use super::options::{has, is_given};

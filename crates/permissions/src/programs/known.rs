@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::table::{LOADERS, NONE, PROGRAMS, Program, Shell};
 
-/// What is known of the program `name`; nothing of an unknown one.
+/// The row of the program `name`; of an unknown program, a row without facts.
 pub(crate) fn find(name: &str) -> &'static Program {
     static UNKNOWN: Program = NONE;
     static BY_NAME: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {
@@ -21,7 +21,7 @@ pub(crate) fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
 }
 
-/// What is known of `name` without a version: `bash5`, `zsh-5.9`, `busybox.static`.
+/// The row of `name` without a version: `bash5`, `zsh-5.9`, `busybox.static`.
 fn without_version(name: &str) -> &'static Program {
     let end = name.find(|char: char| !char.is_ascii_alphabetic());
     find(&name[..end.unwrap_or(name.len())])

@@ -3,7 +3,7 @@
 use super::{compilers, special};
 use crate::shell::Word;
 
-/// What is known of a program. Lists are words that blanks separate.
+/// The facts about a program. Lists are words that blanks separate.
 pub(crate) struct Program {
     pub names: &'static str,
     /// The names can end with a version.
@@ -149,7 +149,7 @@ pub(crate) struct OutputOperand {
     pub last: &'static str,
 }
 
-/// What `--` means.
+/// The meaning of `--`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// No options follow.
