@@ -11,7 +11,6 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("axum", &["serve"]),
     ("boon", &["agent"]),
     ("clap", &["osier"]),
-    ("crossterm", &["term", "tui"]),
     ("mlua", &["extensions"]),
     ("pdf-extract", &["tools"]),
     ("ratatui", &["term", "tui"]),
@@ -70,6 +69,12 @@ const TOOL_LAYERS: &[&str] = &[
     "calls",
     "preview",
     "testing",
+];
+
+/// The rooms of the crate `term`, lowest layer first.
+const TERM_LAYERS: &[&str] = &[
+    "document", "text", "input", "frame", "theme", "images", "keymap", "terminal", "widgets",
+    "screen", "fuzz",
 ];
 
 /// The rooms of the crate `tui`, lowest layer first.
@@ -202,6 +207,14 @@ fn tool_rooms_import_only_lower_layers() {
     let allowed = |own: &str, other: &str| own == other || matches!(other, "build" | "testing");
     let checked = imports_point_down("crates/tools/src", TOOL_LAYERS, allowed);
     assert!(checked > 100, "the imports were not found");
+}
+
+#[test]
+fn rooms_of_the_terminal_toolkit_import_only_lower_layers() {
+    // The tests of frames ask which features a terminal has.
+    let allowed = |own: &str, other: &str| own == other || (own, other) == ("frame", "terminal");
+    let checked = imports_point_down("crates/term/src", TERM_LAYERS, allowed);
+    assert!(checked > 50, "the imports were not found");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::columns::{Cell, ColumnLayout, ColumnWidths, Columns};
-use crate::face::{Face, Token};
-use crate::row::{Row, Span};
+use crate::text::face::{Face, Token};
+use crate::text::row::{Row, Span};
 use osier_base::text::{graphemes, single_line, truncate};
 
 /// An item of the list.

@@ -14,7 +14,7 @@ use std::{fmt, thread};
 use syntect::dumps::from_binary;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use super::face::Token;
+use crate::text::face::Token;
 
 /// Written by the build script.
 const GRAMMARS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/grammars.bin"));

@@ -1,21 +1,13 @@
-//! Finds the block of rows that moved between two frames, so that the terminal can scroll it
-//! instead of receiving every cell again.
-//!
-//! Row hashes only propose distances. Gains and losses are counted on the real cells, and the
-//! previous buffer is then moved exactly as the terminal moves its rows. A wrong proposal costs
-//! bytes but never produces a wrong screen. `inset` finds moves inside a box, such as the list of
-//! an overlay.
-
-mod inset;
+//! Finds moves of complete rows: row hashes propose distances, real cells decide.
 
 use std::ops::Range;
 
 use ratatui::buffer::{Buffer, Cell};
 
-use super::frame::glyph;
+use crate::frame::glyph;
 
 /// Minimum number of cells that a scroll must save: its control sequences take about twenty bytes.
-const MIN_GAIN: i64 = 24;
+pub(super) const MIN_GAIN: i64 = 24;
 /// Number of distances to evaluate on the cells.
 const CANDIDATES: usize = 2;
 /// Rows that occur more often say nothing about a distance.
@@ -32,6 +24,15 @@ pub(crate) struct Scroll {
     pub(crate) left: u16,
     pub(crate) right: u16,
     pub(crate) rows: i16,
+}
+
+/// Reused memory of the search inside a box.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// Per column, the number of rows that differ.
+    pub(super) counts: Vec<u32>,
+    pub(super) previous: [Vec<u64>; 2],
+    pub(super) next: [Vec<u64>; 2],
 }
 
 /// A screen and the hashes of its rows.
@@ -53,7 +54,7 @@ pub(crate) struct ScrollDetector {
     gains: Vec<i64>,
     /// Prefix sums of the cost of uncovering each row.
     losses: Vec<i64>,
-    inset: inset::Scratch,
+    pub(super) inset: Scratch,
 }
 
 impl ScrollDetector {
@@ -72,7 +73,11 @@ impl ScrollDetector {
     }
 
     /// The most likely distances.
-    fn candidates(&mut self, previous: &[u64], next: &[u64]) -> [Option<i16>; CANDIDATES] {
+    pub(super) fn candidates(
+        &mut self,
+        previous: &[u64],
+        next: &[u64],
+    ) -> [Option<i16>; CANDIDATES] {
         let height = previous.len().min(next.len());
         self.origins.fill(&previous[..height]);
         self.votes.clear();
@@ -105,7 +110,7 @@ impl ScrollDetector {
     }
 
     /// Computes the counts for `best_block`, which are the same for every distance.
-    fn count_unmoved(&mut self, rows: &RowPairs, candidates: &[Option<i16>]) {
+    pub(super) fn count_unmoved(&mut self, rows: &RowPairs, candidates: &[Option<i16>]) {
         let height = rows.next.hashes.len().min(rows.previous.hashes.len());
         self.unmoved.clear();
         self.visible.clear();
@@ -123,7 +128,7 @@ impl ScrollDetector {
     ///
     /// For a move up, the block `start..end` of `next` comes from `distance` rows below, and the
     /// `distance` rows after it are uncovered. A move down is the mirror image.
-    fn best_block(&mut self, rows: &RowPairs, distance: i16) -> Option<(i64, Scroll)> {
+    pub(super) fn best_block(&mut self, rows: &RowPairs, distance: i16) -> Option<(i64, Scroll)> {
         let height = rows.next.hashes.len().min(rows.previous.hashes.len());
         let steps = usize::from(distance.unsigned_abs());
         if steps == 0 || steps >= height {
@@ -298,14 +303,14 @@ pub(crate) fn apply_to_hashes(scroll: Scroll, moved: &Buffer, hashes: &mut [u64]
 }
 
 /// The same columns of two screens, with the row hashes of these columns.
-struct RowPairs<'a> {
+pub(super) struct RowPairs<'a> {
     previous: Screen<'a>,
     next: Screen<'a>,
     columns: Range<usize>,
 }
 
 impl<'a> RowPairs<'a> {
-    fn new(previous: Screen<'a>, next: Screen<'a>, columns: Range<usize>) -> Self {
+    pub(super) fn new(previous: Screen<'a>, next: Screen<'a>, columns: Range<usize>) -> Self {
         Self {
             previous,
             next,
@@ -313,12 +318,12 @@ impl<'a> RowPairs<'a> {
         }
     }
 
-    fn cells(&self, buffer: &'a Buffer, index: usize) -> &'a [Cell] {
+    pub(super) fn cells(&self, buffer: &'a Buffer, index: usize) -> &'a [Cell] {
         &row(buffer, index)[self.columns.clone()]
     }
 
     /// Number of cells where row `to` of `next` differs from row `from` of `previous`.
-    fn difference(&self, from: usize, to: usize) -> i64 {
+    pub(super) fn difference(&self, from: usize, to: usize) -> i64 {
         if self.previous.hashes[from] == self.next.hashes[to] {
             return 0;
         }
@@ -331,7 +336,7 @@ impl<'a> RowPairs<'a> {
     }
 
     /// Whether a row cannot move because an edge of the columns cuts one of its wide glyphs.
-    fn is_fixed(&self, index: usize) -> bool {
+    pub(super) fn is_fixed(&self, index: usize) -> bool {
         let shown = row(self.previous.buffer, index);
         let is_cut = |column| glyph::is_cut_at(shown, column);
         is_cut(self.columns.start) || is_cut(self.columns.end)
@@ -358,7 +363,7 @@ fn best_range(gains: &[i64], losses: &[i64], steps: usize) -> Option<(i64, usize
     best
 }
 
-fn row(buffer: &Buffer, row: usize) -> &[Cell] {
+pub(super) fn row(buffer: &Buffer, row: usize) -> &[Cell] {
     let width = usize::from(buffer.area.width);
     &buffer.content[row * width..(row + 1) * width]
 }

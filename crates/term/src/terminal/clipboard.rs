@@ -13,7 +13,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::terminal::{TerminalHost, TerminalKind};
+use crate::terminal::{TerminalHost, TerminalKind};
 use osier_base::process::run_quietly;
 
 /// Maximum number of text bytes sent by OSC 52. Common terminals and tmux silently drop a sequence
@@ -136,15 +136,14 @@ impl Clipboard {
         if text.is_empty() {
             return Err(ClipboardError::Empty);
         }
-        if self.native && self.copy_to_desktop(text).await {
-            return Ok(CopyResult {
-                route: Route::Desktop,
-                bytes: Vec::new(),
-            });
+        let result = |route, bytes| Ok(CopyResult { route, bytes });
+        let copied = text.to_owned();
+        let to_desktop = self.with_desktop(|clipboard| clipboard.set_text(copied).ok());
+        if to_desktop.await.is_some() {
+            return result(Route::Desktop, Vec::new());
         }
         if let Some(route) = self.copy_to_tmux(text).await {
-            let bytes = Vec::new();
-            return Ok(CopyResult { route, bytes });
+            return result(route, Vec::new());
         }
         if let Some(bytes) = osc52(text).filter(|_| self.control_strings) {
             let route = if self.host == TerminalHost::Tmux {
@@ -152,38 +151,19 @@ impl Clipboard {
             } else {
                 Route::Terminal
             };
-            return Ok(CopyResult { route, bytes });
+            return result(route, bytes);
         }
         write_private(&self.file, text).map_err(|source| ClipboardError::File {
             path: self.file.clone(),
             source,
         })?;
-        Ok(CopyResult {
-            route: Route::File(self.file.clone()),
-            bytes: Vec::new(),
-        })
+        result(Route::File(self.file.clone()), Vec::new())
     }
 
     /// Reads the desktop clipboard; `None` if it is missing or cannot be read.
     pub async fn paste(&self) -> Option<String> {
-        if !self.native {
-            return None;
-        }
-        let desktop = Arc::clone(&self.desktop);
-        let work = osier_base::task::spawn_blocking(move || {
-            let mut desktop = desktop.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut clipboard = match desktop.take() {
-                Some(clipboard) => clipboard,
-                None => arboard::Clipboard::new().ok()?,
-            };
-            let text = clipboard.get_text().ok();
-            *desktop = Some(clipboard);
-            text
-        });
-        tokio::time::timeout(DESKTOP_TIMEOUT, work)
+        self.with_desktop(|clipboard| clipboard.get_text().ok())
             .await
-            .ok()?
-            .ok()?
     }
 
     /// Has tmux take the text, because it drops OSC 52 of programs by default. Before tmux 3.2 it cannot send the text
@@ -204,24 +184,25 @@ impl Clipboard {
             .then_some(Route::TmuxBuffer)
     }
 
-    /// Runs on a blocking thread because a display server may answer late or never.
-    async fn copy_to_desktop(&self, text: &str) -> bool {
+    /// Uses the desktop clipboard, if there is one. Runs on a blocking thread because a display
+    /// server may answer late or never.
+    async fn with_desktop<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut arboard::Clipboard) -> Option<T> + Send + 'static,
+    ) -> Option<T> {
+        if !self.native {
+            return None;
+        }
         let desktop = Arc::clone(&self.desktop);
-        let text = text.to_owned();
         let work = osier_base::task::spawn_blocking(move || {
             let mut desktop = desktop.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut clipboard = match desktop.take() {
-                Some(clipboard) => clipboard,
-                None => arboard::Clipboard::new().ok()?,
-            };
-            clipboard.set_text(text).ok()?;
-            *desktop = Some(clipboard);
-            Some(())
+            if desktop.is_none() {
+                *desktop = arboard::Clipboard::new().ok();
+            }
+            work(desktop.as_mut()?)
         });
-        matches!(
-            tokio::time::timeout(DESKTOP_TIMEOUT, work).await,
-            Ok(Ok(Some(())))
-        )
+        let done = tokio::time::timeout(DESKTOP_TIMEOUT, work).await;
+        done.ok()?.ok()?
     }
 }
 

@@ -4,8 +4,8 @@
 //! line byte for byte, so copying needs no guessing. A space at a break therefore stays at the end
 //! of its row.
 
-use super::face::Face;
-use super::row::{Row, Span, sentence};
+use crate::text::face::Face;
+use crate::text::row::{Row, Span, sentence};
 use osier_base::text;
 
 /// Minimum number of text columns when decoration would fill the width.
@@ -314,7 +314,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::face::Token;
+    use crate::text::face::Token;
 
     fn rows(text: &str, width: usize) -> Vec<String> {
         let mut rows = Vec::new();

@@ -6,10 +6,10 @@ use std::fmt;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::component::{Component, Cx, Handled, View};
-use super::frame::Cursor;
-use super::highlight::{Highlighted, Highlighter};
-use super::input::KeyPress;
+use crate::frame::Cursor;
+use crate::input::KeyPress;
+use crate::screen::component::{Component, Cx, Handled, View};
+use crate::text::highlight::{Highlighted, Highlighter};
 
 /// One overlay and its id.
 struct Layer<C, A> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::face::{Face, Token};
-use super::images::ImageRow;
+use super::image::ImageRow;
+use crate::text::face::{Face, Token};
 use osier_base::text;
 
 /// A run of text with one face.

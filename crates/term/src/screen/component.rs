@@ -11,11 +11,11 @@ use std::time::Instant;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::frame::{Cursor, Links};
-use super::highlight::{Highlighted, Highlighter};
-use super::input::KeyPress;
-use super::keymap::Keymap;
-use super::theme::Theme;
+use crate::frame::{Cursor, Links};
+use crate::input::KeyPress;
+use crate::keymap::Keymap;
+use crate::text::highlight::{Highlighted, Highlighter};
+use crate::theme::Theme;
 
 /// Shared data that a component reads while it renders.
 #[derive(Debug)]

@@ -1,13 +1,14 @@
 //! Renders a unified diff as rows: line numbers, tinted lines, and highlighted words that changed.
 
+mod line;
 mod syntax;
 
-use crate::face::{Face, Token};
-use crate::row::{Row, Span};
-use crate::wrap::Wrap;
+use crate::text::face::{Face, Token};
+use crate::text::row::{Row, Span};
+use crate::text::wrap::Wrap;
 use osier_base::diff::{ChangeTag, compare_words};
-use osier_base::text::{expand_tabs, sanitize};
 
+use line::{DiffLine, clean, parse_line};
 pub use syntax::Syntax;
 use syntax::with_syntax;
 
@@ -15,16 +16,6 @@ use syntax::with_syntax;
 const MAX_WORD_DIFF: usize = 2000;
 /// Maximum number of consecutive removed lines that are paired with added ones.
 const MAX_PAIRED: usize = 40;
-
-/// One line of the patch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DiffLine<'a> {
-    Hunk { old: usize, new: usize },
-    Context(&'a str),
-    Removed(&'a str),
-    Added(&'a str),
-    Note(&'a str),
-}
 
 /// The layout of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,30 +85,6 @@ pub fn counts(patch: &str) -> (usize, usize) {
             DiffLine::Removed(_) => (added, removed + 1),
             _ => (added, removed),
         })
-}
-
-fn parse_line(line: &str) -> Option<DiffLine<'_>> {
-    if line.starts_with("--- ") || line.starts_with("+++ ") {
-        return None;
-    }
-    if let Some(header) = line.strip_prefix("@@ ") {
-        let mut ranges = header.split(' ');
-        let mut start = |sign: char| -> Option<usize> {
-            let range = ranges.next()?.strip_prefix(sign)?;
-            range.split(',').next()?.parse().ok()
-        };
-        return Some(DiffLine::Hunk {
-            old: start('-')?,
-            new: start('+')?,
-        });
-    }
-    Some(match line.as_bytes().first() {
-        None => DiffLine::Context(""),
-        Some(b' ') => DiffLine::Context(&line[1..]),
-        Some(b'-') => DiffLine::Removed(&line[1..]),
-        Some(b'+') => DiffLine::Added(&line[1..]),
-        Some(_) => DiffLine::Note(line),
-    })
 }
 
 /// Columns of the largest line number.
@@ -331,10 +298,6 @@ fn words(old: &str, new: &str, side: ChangeTag) -> Vec<Span> {
             Span::new(text, face)
         })
         .collect()
-}
-
-fn clean(text: &str) -> String {
-    expand_tabs(&sanitize(text)).into_owned()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 
-use super::{MIN_GAIN, RowPairs, Screen, ScrollDetector, row};
+use super::detector::{MIN_GAIN, RowPairs, Scratch, Screen, Scroll, ScrollDetector, row};
 use crate::frame::glyph;
 
 /// Minimum number of changed cells for a search.
@@ -18,15 +18,6 @@ const MAX_GAP: usize = 4;
 /// Maximum number of columns that an edge moves to avoid cutting wide glyphs.
 const MAX_EDGE_SHIFT: usize = 2;
 
-/// Reused memory.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
-    /// Per column, the number of rows that differ.
-    counts: Vec<u32>,
-    previous: [Vec<u64>; 2],
-    next: [Vec<u64>; 2],
-}
-
 impl ScrollDetector {
     /// The scrolls that may save bytes on the way to `next`: one between side margins, if the
     /// terminal has `side_margins`, and one of complete rows whose sides are redrawn.
@@ -35,7 +26,7 @@ impl ScrollDetector {
         previous: Screen,
         next: Screen,
         side_margins: bool,
-    ) -> [Option<super::Scroll>; 2] {
+    ) -> [Option<Scroll>; 2] {
         let mut scratch = std::mem::take(&mut self.inset);
         let found = scratch
             .find_box(previous, next)
@@ -51,7 +42,7 @@ impl ScrollDetector {
         next: Screen,
         columns: Range<usize>,
         side_margins: bool,
-    ) -> [Option<super::Scroll>; 2] {
+    ) -> [Option<Scroll>; 2] {
         let width = usize::from(next.buffer.area.width);
         for (kind, columns) in [columns.clone(), 0..width].into_iter().enumerate() {
             hash_rows(
