@@ -9,7 +9,7 @@ use crate::drawing::Overlays;
 use crate::input::Prompt;
 use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
 use osier_term::keymap::Keymap;
-use osier_term::widgets::textarea::modal::{Edit, RegionEdit};
+use osier_term::widgets::textarea::modal::Edit;
 
 /// Rows a turn of the wheel scrolls.
 const WHEEL_ROWS: isize = 3;
@@ -237,7 +237,7 @@ fn click_prompt(at: CellAt, count: u8, target: &mut MouseTarget<'_>) -> bool {
     }
     let has_regions = !target
         .keymap
-        .keys_for("editor", Command::Edit(Edit::Region(RegionEdit::Copy)))
+        .keys_for("editor", Command::Edit(Edit::COPY_REGION))
         .is_empty();
     let editor = &mut target.prompt.editor;
     let selects = count == 2 && (editor.modal().has_modes() || has_regions);

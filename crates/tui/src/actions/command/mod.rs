@@ -220,7 +220,7 @@ impl Command {
     /// Its description in help.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Edit(edit) => edit.description(),
+            Self::Edit(edit) => edit.info().map_or("", |info| info.description),
             Self::Plugin(_) => "Run a plugin",
             command => command.info().map_or("", |info| info.description),
         }

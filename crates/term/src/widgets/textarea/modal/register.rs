@@ -42,34 +42,32 @@ impl Registers {
     pub(super) fn store(
         &mut self,
         name: Option<char>,
-        content: RegisterContent,
+        mut content: RegisterContent,
         kind: StoreKind,
     ) -> Option<String> {
         if name == Some('_') {
             return None;
         }
-        let small =
-            !content.lines && !content.text.text.contains('\n') && kind == StoreKind::Deleted;
-        let own = if small { Some('-') } else { None };
-        let own = if kind == StoreKind::Copied {
-            Some('0')
-        } else {
-            own
+        let is_part = !content.lines && !content.text.text.contains('\n');
+        let own = match kind {
+            StoreKind::Copied => Some('0'),
+            StoreKind::Deleted if is_part => Some('-'),
+            StoreKind::Deleted | StoreKind::DeletedByJump => None,
         };
-        match name.filter(|name| *name != '"').or(own) {
-            Some(name) if name.is_ascii_uppercase() => {
-                let stored = self.named.entry(name.to_ascii_lowercase()).or_default();
-                if content.lines || stored.lines {
-                    stored.text.append(&Fragment::plain("\n"));
-                    stored.lines = true;
-                }
-                stored.text.append(&content.text);
-                self.unnamed = stored.clone();
-                return None;
+        let name = name.filter(|name| *name != '"').or(own);
+        let appends = name.is_some_and(|name| name.is_ascii_uppercase());
+        if let Some(name) = name {
+            let stored = self.named.entry(name.to_ascii_lowercase()).or_default();
+            if appends {
+                let lines = content.lines || stored.lines;
+                let mut text = stored.text.clone();
+                text.append(&Fragment::plain(if lines { "\n" } else { "" }));
+                text.append(&content.text);
+                content = RegisterContent { text, lines };
             }
-            name => self.named.extend(name.map(|name| (name, content.clone()))),
+            stored.clone_from(&content);
         }
-        if kind != StoreKind::Copied && !small {
+        if !appends && own.is_none() {
             self.deleted.push_front(content.clone());
             self.deleted.truncate(9);
         }
@@ -94,7 +92,7 @@ impl Registers {
         let lines = text.ends_with('\n');
         let text = Fragment::plain(text.strip_suffix('\n').unwrap_or(text));
         let content = RegisterContent { text, lines };
-        self.named.insert('+', content.clone());
-        self.named.insert('*', content);
+        self.named
+            .extend(['+', '*'].map(|name| (name, content.clone())));
     }
 }
