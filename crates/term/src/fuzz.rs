@@ -1,6 +1,6 @@
 //! What holds for all input of a terminal, for fuzzing.
 
-use crossterm::event::KeyCode;
+use crate::input::KeyCode;
 
 use crate::input::{Decoder, InputEvent, PendingInput};
 use osier_base::text;
@@ -60,11 +60,11 @@ mod tests {
 
     #[test]
     fn saved_keymaps_bind_what_they_say() {
-        osier_testing::fuzz::run_cases("keymap", super::keymap);
+        osier_testing::fuzz::run_cases("keymap", crate::keymap);
     }
 
     #[test]
     fn saved_themes_have_valid_colours() {
-        osier_testing::fuzz::run_cases("theme", super::theme);
+        osier_testing::fuzz::run_cases("theme", crate::theme);
     }
 }
