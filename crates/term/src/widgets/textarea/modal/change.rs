@@ -4,11 +4,12 @@ use super::super::TextArea;
 use super::super::buffer::Fragment;
 use super::motion::{Case, MotionSpan, Operator, Target};
 use super::object::TextRange;
-use super::register::{RegisterContent, StoreKind, is_clipboard};
-use super::state::{EditorRequest, Extent, Modal};
+use super::register::{RegisterContent, is_clipboard};
+use super::state::{Command, EditorRequest, Extent, Modal};
 use super::text::{
     after, after_many, before, below, first_text, indent, line, line_end, line_start,
 };
+use osier_base::text::graphemes;
 
 /// Inserted by `>` at the start of a line.
 const INDENT: &str = "    ";
@@ -20,7 +21,7 @@ impl Modal {
         let last = text.rsplit('\n').next().unwrap_or_default();
         self.command.extent.get_or_insert(Extent {
             lines: text.matches('\n').count() + 1,
-            clusters: (!range.lines).then(|| osier_base::text::graphemes(last).count()),
+            clusters: (!range.lines).then(|| graphemes(last).count()),
         });
         self.leave_visual(area);
         area.go(range.start);
@@ -112,14 +113,10 @@ impl Modal {
         let (text, lines) = (area.fragment(range.bytes()), range.lines);
         if !text.is_empty() || lines {
             let content = RegisterContent { text, lines };
-            let kind = if copied {
-                StoreKind::Copied
-            } else if self.command.jumps {
-                StoreKind::DeletedByJump
-            } else {
-                StoreKind::Deleted
-            };
-            let text = self.registers.store(self.command.register, content, kind);
+            let Command {
+                register, jumps, ..
+            } = self.command;
+            let text = self.registers.store(register, content, copied, jumps);
             self.requests.extend(text.map(EditorRequest::Copy));
         }
     }
@@ -178,54 +175,29 @@ impl Modal {
         self.changed |= end > at;
     }
 
-    /// Replaces the selection with a register; the selected text goes to the unnamed register.
-    fn put_over(&mut self, area: &mut TextArea, range: TextRange) {
-        let register = self.command.register.take();
-        let Some(content) = self.registers.get(register).cloned() else {
-            return self.cancel();
-        };
-        self.leave_visual(area);
-        area.go(range.start);
-        self.store(area, range, false);
-        let own_lines = content.lines && !range.lines;
-        let newline = Fragment::plain(if own_lines { "\n" } else { "" });
-        let mut new = newline.clone();
-        new.append(&content.text);
-        new.append(&newline);
-        let (end, is_part) = (range.start + new.text.len(), !new.text.contains('\n'));
-        area.splice(range.bytes(), new);
-        area.go(range.start);
-        let text = area.marked_text();
-        if content.lines || range.lines {
-            area.go(first_text(&text, range.start + usize::from(own_lines)));
-        } else if is_part {
-            area.go(before(&text, end));
-        }
-        self.changed = true;
-    }
-
     /// Replaces every selected cluster, or `count` clusters at the cursor, with a character.
     pub(super) fn replace(&mut self, area: &mut TextArea, char: char) {
-        let repeated = |times| char.to_string().repeat(times);
-        if let Some(range) = self.selected(area) {
-            self.end_selection(area, range);
-            let old = area.fragment(range.bytes()).text;
-            let lines = old
-                .split('\n')
-                .map(|line| repeated(osier_base::text::graphemes(line).count()));
-            let new = Fragment::plain(&lines.collect::<Vec<_>>().join("\n"));
-            area.splice(range.bytes(), new);
-            area.go(range.start);
-        } else {
-            let (text, at, times) = (area.marked_text(), area.at(), self.times());
-            if after_many(&text, at, times - 1) == line_end(&text, at) {
+        let (text, at, times) = (area.marked_text(), area.at(), self.times());
+        let selected = self.selected(area);
+        let range = match selected {
+            Some(range) => range,
+            None if after_many(&text, at, times - 1) == line_end(&text, at) => {
                 return self.cancel();
             }
-            let new = Fragment::plain(&repeated(times));
-            let end = at + new.text.len();
-            area.splice(at..after_many(&text, at, times), new);
-            area.go(before(&area.marked_text(), end));
+            None => TextRange::from(at..after_many(&text, at, times)),
+        };
+        if selected.is_some() {
+            self.end_selection(area, range);
         }
+        let lines = text[range.bytes()].split('\n');
+        let replaced = lines.map(|line| char.to_string().repeat(graphemes(line).count()));
+        let new = Fragment::plain(&replaced.collect::<Vec<_>>().join("\n"));
+        let end = range.start + new.text.len();
+        area.splice(range.bytes(), new);
+        area.go(match selected {
+            Some(_) => range.start,
+            None => before(&area.marked_text(), end),
+        });
         self.changed = true;
     }
 
@@ -260,12 +232,9 @@ impl Modal {
         self.changed = true;
     }
 
-    /// Inserts a register before or after the cursor.
+    /// Inserts a register before or after the cursor, or in place of the selection.
     pub(super) fn put(&mut self, area: &mut TextArea, behind: bool) {
-        if let Some(range) = self.selected(area) {
-            return self.put_over(area, range);
-        }
-        if is_clipboard(self.command.register) {
+        if is_clipboard(self.command.register) && !self.mode.is_visual() {
             self.clipboard_put = Some((self.command.clone(), behind));
             return self.requests.push(EditorRequest::Paste);
         }
@@ -276,35 +245,45 @@ impl Modal {
         let Some(content) = self.registers.get(self.command.register).cloned() else {
             return self.cancel();
         };
-        let (text, at) = (area.marked_text(), area.at());
-        let newline = Fragment::plain("\n");
-        let mut new = Fragment::default();
-        for _ in 0..self.times() {
-            if content.lines && behind {
-                new.append(&newline);
-            }
-            new.append(&content.text);
-            if content.lines && !behind {
-                new.append(&newline);
-            }
-        }
+        let (text, at, selected) = (area.marked_text(), area.at(), self.selected(area));
         let line = line(&text, at);
-        let at = match (content.lines, behind) {
-            (true, true) => line.end,
-            (true, false) => line.start,
-            (false, true) => after(&text, at),
-            (false, false) => at,
+        // What is replaced, and whether a line break comes before and after the new text.
+        let (range, first, last) = match selected {
+            Some(range) => {
+                let breaks = content.lines && !range.lines;
+                (range.bytes(), breaks, breaks)
+            }
+            None if content.lines && behind => (line.end..line.end, true, false),
+            None if content.lines => (line.start..line.start, false, true),
+            None if behind => (after(&text, at)..after(&text, at), false, false),
+            None => (at..at, false, false),
         };
-        let (end, is_part) = (at + new.text.len(), !new.text.contains('\n'));
-        area.splice(at..at, new);
+        if let Some(selected) = selected {
+            // The selected text goes to the unnamed register.
+            self.command.register = None;
+            self.leave_visual(area);
+            area.go(range.start);
+            self.store(area, selected, false);
+        }
+        let newline = |breaks| Fragment::plain(if breaks { "\n" } else { "" });
+        let mut new = Fragment::default();
+        for _ in 0..if selected.is_some() { 1 } else { self.times() } {
+            new.append(&newline(first));
+            new.append(&content.text);
+            new.append(&newline(last));
+        }
+        let (end, is_part) = (range.start + new.text.len(), !new.text.contains('\n'));
+        area.splice(range.clone(), new);
         let text = area.marked_text();
-        area.go(if content.lines {
-            first_text(&text, at + usize::from(behind))
-        } else if is_part {
-            before(&text, end)
-        } else {
-            at
-        });
+        area.go(
+            if content.lines || selected.is_some_and(|range| range.lines) {
+                first_text(&text, range.start + usize::from(first))
+            } else if is_part {
+                before(&text, end)
+            } else {
+                range.start
+            },
+        );
         self.changed = true;
     }
 }

@@ -12,15 +12,6 @@ pub(super) struct RegisterContent {
     pub(super) lines: bool,
 }
 
-/// How text was put into a register.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StoreKind {
-    Copied,
-    Deleted,
-    /// Deleted by a jump, which always shifts the numbered registers.
-    DeletedByJump,
-}
-
 #[derive(Debug, Clone, Default)]
 pub(super) struct Registers {
     named: BTreeMap<char, RegisterContent>,
@@ -38,21 +29,23 @@ pub(super) fn is_clipboard(name: Option<char>) -> bool {
 }
 
 impl Registers {
-    /// Stores a text; returns it if it also goes to the clipboard.
+    /// Stores a copied or deleted text; returns it if it also goes to the clipboard. Lines and what
+    /// a jump deletes shift the numbered registers.
     pub(super) fn store(
         &mut self,
         name: Option<char>,
         mut content: RegisterContent,
-        kind: StoreKind,
+        copied: bool,
+        jumps: bool,
     ) -> Option<String> {
         if name == Some('_') {
             return None;
         }
-        let is_part = !content.lines && !content.text.text.contains('\n');
-        let own = match kind {
-            StoreKind::Copied => Some('0'),
-            StoreKind::Deleted if is_part => Some('-'),
-            StoreKind::Deleted | StoreKind::DeletedByJump => None,
+        let shifts = content.lines || content.text.text.contains('\n') || jumps;
+        let own = if copied {
+            Some('0')
+        } else {
+            (!shifts).then_some('-')
         };
         let name = name.filter(|name| *name != '"').or(own);
         let appends = name.is_some_and(|name| name.is_ascii_uppercase());
