@@ -60,11 +60,11 @@ mod tests {
 
     #[test]
     fn saved_keymaps_bind_what_they_say() {
-        osier_testing::fuzz::run_cases("keymap", crate::keymap);
+        osier_testing::fuzz::run_cases("keymap", super::keymap);
     }
 
     #[test]
     fn saved_themes_have_valid_colours() {
-        osier_testing::fuzz::run_cases("theme", crate::theme);
+        osier_testing::fuzz::run_cases("theme", super::theme);
     }
 }

@@ -9,4 +9,4 @@
 mod detector;
 mod inset;
 
-pub(crate) use detector::{Screen, Scroll, ScrollDetector};
+pub(crate) use detector::{Screen, Scroll, ScrollDetector, apply, apply_to_hashes};

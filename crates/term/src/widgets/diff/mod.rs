@@ -7,6 +7,7 @@ use crate::text::face::{Face, Token};
 use crate::text::row::{Row, Span};
 use crate::text::wrap::Wrap;
 use osier_base::diff::{ChangeTag, compare_words};
+use osier_base::text::sanitize;
 
 use line::{DiffLine, clean, parse_line};
 pub use syntax::Syntax;

@@ -195,9 +195,10 @@ pub(super) fn paragraph(c: &Cursor<'_>, back: bool) -> Option<Target> {
 pub(super) fn next_sentence(c: &Cursor<'_>) -> Option<Target> {
     let end = text_end(c)?;
     let later = sentences(c.text).into_iter().map(|sentence| sentence.start);
-    let later = later.filter(|start| *start > c.at && *start < end.at);
-    let end = (c.at < end.at).then_some(end);
-    later.filter_map(to).chain(end).nth(c.times() - 1)
+    let later = later.filter(|start| *start > c.at && *start <= end.at);
+    let mut starts = later.chain((c.at < end.at).then_some(end.at));
+    let at = starts.nth(c.times() - 1)?;
+    if at == end.at { Some(end) } else { to(at) }
 }
 
 pub(super) fn previous_sentence(c: &Cursor<'_>) -> Option<Target> {
