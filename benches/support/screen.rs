@@ -132,7 +132,7 @@ impl Screen {
 
     /// Shows a toast.
     pub(crate) fn toast(&mut self, text: &str) {
-        self.app.toast(text, false, self.now);
+        self.app.toast(osier_tui::Toast::info(text), self.now);
     }
 
     /// Completes the answer with the text `text`.

@@ -1,67 +1,7 @@
 //! Commands that users know from other agents. Without them osier would send the word to the model as a prompt, which
 //! costs money.
 
-use std::path::PathBuf;
-
-use clap::ValueHint;
-
-use super::args::{Args, AuthCommand, Command, RunArgs};
-use super::completion;
-use super::script_args::OutputFormat;
-
-/// The arguments of `osier exec`.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(super) struct ExecArgs {
-    /// Run these prompts one after the other; `@FILE` adds a file to the first
-    #[arg(value_name = "@FILE|PROMPT")]
-    pub prompts: Vec<String>,
-
-    /// Write JSON lines with the events of `codex exec --json`
-    #[arg(long, conflicts_with = "output_format")]
-    pub json: bool,
-
-    #[command(flatten)]
-    pub run: RunArgs,
-
-    #[command(flatten)]
-    pub script: ExecScriptArgs,
-}
-
-/// The schema of the answer.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(super) struct ExecScriptArgs {
-    /// Write the answer as text, one JSON result, or a JSON line per message, as Claude Code does
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub output_format: Option<OutputFormat>,
-
-    /// Require an answer that matches the JSON Schema in this file; the model may repair it once
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub output_schema: Option<PathBuf>,
-}
-
-/// The arguments of `osier resume`.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(super) struct ResumeArgs {
-    /// Resume this session: an id, an id prefix or a file; without it, choose from a list
-    #[arg(value_name = "ID|PATH", value_hint = ValueHint::FilePath, add = completion::sessions())]
-    pub target: Option<String>,
-
-    /// Run these prompts in it
-    #[arg(value_name = "PROMPT")]
-    pub prompts: Vec<String>,
-}
-
-/// A command that osier does not have.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(super) struct OtherArgs {
-    /// What follows the command
-    #[arg(
-        value_name = "WORD",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
-    pub words: Vec<String>,
-}
+use super::args::{Args, AuthCommand, Command};
 
 /// Replaces a familiar command by osier's own arguments.
 ///

@@ -8,9 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use tokio::net::UnixStream;
 
-use super::args::RpcArgs;
-use super::dispatch::screen_exit;
-use super::exit::Exit;
+use super::args::{AttachArgs, RpcArgs};
+use super::exit::{Exit, screen_exit};
 use super::runtime::{block_on, block_on_with_input};
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
 use osier_base::folders::Folders;
@@ -29,47 +28,6 @@ const TOKEN_VARIABLE: &str = "OSIER_SERVE_TOKEN";
 
 /// Bytes of the first line of a request at most.
 const MAX_REQUEST_LINE: usize = 16 * 1024;
-
-/// The arguments of `osier attach`.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(super) struct AttachArgs {
-    /// Attach to this server, `unix:PATH`, `https://HOST` or `ssh://[USER@]HOST[:PORT]/DIR`; by default the
-    /// local background server
-    #[arg(value_name = "SERVER")]
-    pub target: Option<String>,
-
-    /// Join the session of this id, id prefix or name
-    #[arg(short, long, value_name = "ID", conflicts_with = "new")]
-    pub session: Option<String>,
-
-    /// Start a new session, even if others are open
-    #[arg(long)]
-    pub new: bool,
-
-    /// Set the working directory on the server
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
-
-    /// Set the model of a new session
-    #[arg(short, long, value_name = "MODEL")]
-    pub model: Option<String>,
-
-    /// Set the name that other clients of the session see; by default `USER@HOST TERMINAL`
-    #[arg(long = "as", value_name = "NAME")]
-    pub name: Option<String>,
-
-    /// Read the access token of the server from this file [default: the variable `OSIER_SERVE_TOKEN`]
-    #[arg(long, value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
-
-    /// Start ssh with this command, such as `ssh -F FILE`
-    #[arg(long, value_name = "COMMAND", default_value = "ssh")]
-    pub ssh: String,
-
-    /// Run this program as osier on the server
-    #[arg(long, value_name = "PROGRAM", default_value = "osier")]
-    pub program: String,
-}
 
 /// Runs the interface until the user exits; the session keeps running.
 ///

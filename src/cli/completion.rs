@@ -68,17 +68,22 @@ pub(super) fn answer() -> Option<Exit> {
     Some(written.map_or(Exit::Failure, |()| Exit::Success))
 }
 
-/// The command line on which an option with an optional value has one: otherwise everything that can follow the option is
-/// listed with the sessions.
+/// The command line with the values that are looked up. An option with an optional value has one: otherwise everything that
+/// can follow the option is listed with the sessions.
 fn with_values(command: clap::Command) -> clap::Command {
-    let is_resumed = command
-        .get_arguments()
-        .any(|argument| argument.get_id() == "resume");
-    let command = if is_resumed {
-        command.mut_arg("resume", |argument| argument.num_args(1))
-    } else {
-        command
-    };
+    // It lists the trash.
+    let is_restore = command.get_name() == "restore";
+    let command = command.mut_args(|argument| {
+        let name = argument.get_value_names().and_then(<[_]>::first).cloned();
+        match (argument.get_id().as_str(), name.as_deref()) {
+            ("resume", _) => argument.num_args(1).add(sessions()),
+            (_, Some("SESSION")) if is_restore => argument,
+            (_, Some("SESSION" | "ID|PATH")) => argument.add(sessions()),
+            ("session", Some("PATH")) => argument.add(session_files()),
+            ("model" | "models", _) => argument.add(models()),
+            _ => argument,
+        }
+    });
     command.mut_subcommands(with_values)
 }
 
@@ -89,7 +94,7 @@ fn completer(shell: &OsStr) -> Option<&'static dyn EnvCompleter> {
 }
 
 /// Completes models that can be used: those with a key, and any model where no such name fits.
-pub(super) fn models() -> ArgValueCompleter {
+fn models() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let current = current.to_str().unwrap_or_default();
         let models = known_models().unwrap_or_default();
@@ -98,7 +103,7 @@ pub(super) fn models() -> ArgValueCompleter {
 }
 
 /// Completes the ids of sessions, those of this directory first, and files.
-pub(super) fn sessions() -> ArgValueCompleter {
+fn sessions() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let found = complete_sessions(current, |session| session.id.clone().into());
         if found.is_empty() && !current.is_empty() {
@@ -109,7 +114,7 @@ pub(super) fn sessions() -> ArgValueCompleter {
 }
 
 /// Completes the files of sessions, and other files.
-pub(super) fn session_files() -> ArgValueCompleter {
+fn session_files() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let mut found = Vec::new();
         if current.is_empty() || Path::new(current).is_absolute() {

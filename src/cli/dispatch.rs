@@ -1,7 +1,6 @@
 //! Runs the command or the mode of the command line.
 
-use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -10,12 +9,13 @@ use clap::Parser as _;
 use tokio::signal::unix::SignalKind;
 
 use super::args::{Args, Command};
-use super::exit::{Exit, failure, usage_error};
+use super::exit::{Exit, failure, screen_exit, usage_error};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
-use super::run_config::{RunConfig, RunMode};
+use super::run_config::RunConfig;
+use super::run_mode::RunMode;
 use super::runtime::{block_on, block_on_with_input};
-use super::{aliases, attach, commands, completion, input, parse_error, serve, token_argument};
+use super::{aliases, attach, commands, completion, parse_error, serve, token_argument};
 use osier_agent::RunOutcome;
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
 use osier_base::signals::{report_file_size_limit, signalled};
@@ -23,9 +23,12 @@ use osier_base::{allocator, terminal_output};
 use osier_session::models::{Models, find_local};
 use osier_session::{SessionHandle, SessionSetup, check_tools};
 
-use crate::modes::print::{LogOptions, Sinks};
-use crate::modes::script::{Format, Script};
-use crate::modes::{json, print, rpc};
+use crate::modes::json::JsonFormat;
+use crate::modes::log::LogLevel;
+use crate::modes::rpc;
+use crate::modes::run::{Ended, Run};
+use crate::modes::text::TextFormat;
+use osier_peers::formats::{ClaudeFormat, CodexFormat, Format, Lines};
 use osier_permissions::trust::Trust;
 use osier_rpc::schema;
 
@@ -83,16 +86,6 @@ fn start(args: Args) -> Result<Exit, String> {
     let stdin_piped = !io::stdin().is_terminal();
     let mode = config.mode(io::stdout().is_terminal())?;
     match mode {
-        RunMode::Json => {
-            let answers_questions = config.args.answers;
-            run_json(
-                &config,
-                SessionSetup {
-                    answers_questions,
-                    ..setup
-                },
-            )
-        }
         RunMode::Rpc => {
             let setup = SessionSetup {
                 answers_questions: true,
@@ -108,8 +101,8 @@ fn start(args: Args) -> Result<Exit, String> {
             };
             run_acp(&config, setup)
         }
-        RunMode::Print => run_print(&config, setup, stdin_piped),
         RunMode::Screen => run_screen(config, setup, stdin_piped),
+        _ => run_prompts(&config, setup, mode, stdin_piped),
     }
 }
 
@@ -141,6 +134,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
             Some(Command::Import(args)) => {
                 commands::import::run(args, folders, cwd, environment, &mut out)
             }
+            #[cfg(feature = "transfer")]
             Some(Command::Migrate(args)) => {
                 commands::migrate::run(args, folders, cwd, environment, &mut out)
             }
@@ -158,7 +152,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                     environment,
                     cwd: config.cwd.clone(),
                     project: Trust::new(&config.folders).trusted_files(&config.cwd),
-                    keyring: config.settings.keyring,
+                    keyring: config.settings.credential_store.is_keyring(),
                 };
                 block_on(commands::mcp::run(command.clone(), &context, &mut out))?
             }
@@ -174,8 +168,6 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                 let is_terminal = io::stdout().is_terminal();
                 commands::manual::run(command, dir.as_deref(), is_terminal, &mut out)?
             }
-            #[cfg(feature = "eval")]
-            Some(Command::Eval(args)) => block_on(commands::eval::run(args, cwd, &mut out))??,
             Some(Command::Doctor) => doctor(config, &mut out)?,
             _ => return Ok(None),
         }
@@ -206,142 +198,77 @@ fn doctor(
     block_on(commands::doctor::run(&context, out))
 }
 
-fn run_print(
+/// Runs prompts without a screen, in the format of `mode`.
+fn run_prompts(
     config: &RunConfig,
     mut setup: SessionSetup,
+    mode: RunMode,
     stdin_piped: bool,
 ) -> Result<Exit, String> {
+    let script = &config.args.script;
+    let reads_lines = mode == RunMode::Json || script.reads_lines();
+    let asks = reads_lines && script.asks();
     setup.waits_for_servers = true;
-    let script = &config.args.script;
-    if let Some(format) = script.format(config.args.codex_events) {
-        return run_script(config, setup, format, stdin_piped);
-    }
-    let prompts = config.prompts(stdin_piped)?;
-    if prompts.is_empty() {
-        return Err("no prompt; pass one as an argument or on standard input".to_owned());
-    }
-    config.require_session_id()?;
-    let mut accounting = config.accounting()?;
-    let options = LogOptions {
-        verbose: config.args.run.verbose,
-        trace_llm: config.args.run.trace_llm,
-        trace_tools: config.args.run.trace_mcp,
-    };
-    let mut setup = config.checked(setup)?;
-    limit_after_signals(Interrupt::StopsFirst);
-    if let Some(exit) = find_model(&mut setup)? {
-        return Ok(exit);
-    }
-    let signal = Arc::default();
-    let outcome = block_on(async {
-        let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        let stop = stop_on_signal(session.clone(), Arc::clone(&signal));
-        let sinks = Sinks {
-            answer: &mut terminal_output::stdout(),
-            log: &mut terminal_output::stderr(),
-            accounting: accounting.as_mut().map(|file| file as &mut dyn Write),
-        };
-        let outcome = print::run(&session, events, prompts, options, sinks).await;
-        stop.abort();
-        outcome
-            .or_else(ignore_closed_pipe)
-            .map_err(|error| error.to_string())
-    })??;
-    Ok(exit_of(&outcome, &signal))
-}
-
-/// Waits for local servers if there is no other model. How the run ends if there is none.
-fn find_model(setup: &mut SessionSetup) -> Result<Option<Exit>, String> {
-    check_tools(setup)?;
-    let found = block_on(find_local(setup))?;
-    Ok(found.err().map(|message| failure(&message)))
-}
-
-/// Runs in a format for programs.
-fn run_script(
-    config: &RunConfig,
-    mut setup: SessionSetup,
-    mut format: Box<dyn Format + Send>,
-    stdin_piped: bool,
-) -> Result<Exit, String> {
-    let script = &config.args.script;
-    let reads_lines = script.reads_lines();
-    setup.answers_questions = script.asks() && reads_lines;
+    setup.answers_questions = asks || config.args.answers;
     let prompts = config.prompts(stdin_piped && !reads_lines)?;
     if prompts.is_empty() && !reads_lines {
         return Err("no prompt; pass one as an argument or on standard input".to_owned());
     }
     config.require_session_id()?;
     let schema = script.schema()?;
-    let mut setup = config.checked(setup)?;
-    limit_after_signals(Interrupt::StopsFirst);
-    if let Some(exit) = find_model(&mut setup)? {
-        return Ok(exit);
-    }
-    let signal = Arc::default();
-    let outcome = block_on_with_input(async {
-        let asks = setup.answers_questions;
-        let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        let stop = stop_on_signal(session.clone(), Arc::clone(&signal));
-        let input = reads_lines.then(|| tokio::io::BufReader::new(tokio::io::stdin()));
-        let script = Script {
-            session: &session,
-            prompts,
-            format: &mut *format,
-            schema,
-            asks,
-            output: &mut terminal_output::stdout(),
-        };
-        let outcome = script.run(events, input).await;
-        stop.abort();
-        outcome
-            .or_else(ignore_closed_pipe)
-            .map_err(|error| error.to_string())
-    })??;
-    if let (Exit::Failure, Some(message)) = (exit_of(&outcome, &signal), outcome.error()) {
-        return Ok(failure(&message));
-    }
-    Ok(exit_of(&outcome, &signal))
-}
-
-fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String> {
-    setup.waits_for_servers = true;
-    let prompts = input::prompts(
-        &config.args.prompts,
-        None,
-        &config.cwd,
-        &config.settings.deny,
-    )?;
-    config.require_session_id()?;
     let mut accounting = config.accounting()?;
     let mut setup = config.checked(setup)?;
     limit_after_signals(Interrupt::StopsFirst);
-    if let Some(exit) = find_model(&mut setup)? {
-        return Ok(exit);
+    check_tools(&setup)?;
+    if let Err(message) = block_on(find_local(&mut setup))? {
+        return Ok(failure(&message));
     }
+    let claude = |lines| ClaudeFormat::new(lines, script.replay_user_messages, asks);
+    let mut format: Box<dyn Format + Send> = match mode {
+        RunMode::Json => Box::new(JsonFormat),
+        RunMode::Codex => Box::<CodexFormat>::default(),
+        RunMode::JsonResult => Box::new(claude(Lines::Result)),
+        RunMode::StreamJson if script.include_partial_messages => Box::new(claude(Lines::Partial)),
+        RunMode::StreamJson => Box::new(claude(Lines::Messages)),
+        _ => Box::<TextFormat>::default(),
+    };
     let signal = Arc::default();
-    let outcome = block_on_with_input(async {
+    let work = async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(session.clone(), Arc::clone(&signal));
-        let input = tokio::io::BufReader::new(tokio::io::stdin());
-        let accounting = accounting
-            .as_mut()
-            .map(|file| file as &mut (dyn Write + Send));
-        let outcome = json::run(
-            &session,
-            events,
-            prompts,
-            input,
-            &mut terminal_output::stdout(),
-            accounting,
-        )
-        .await;
+        let input = reads_lines.then(|| tokio::io::BufReader::new(tokio::io::stdin()));
+        let run = Run {
+            session: &session,
+            prompts: prompts.into(),
+            format: &mut *format,
+            schema,
+            output: &mut terminal_output::stdout(),
+        };
+        let log = config.log(mode, &mut accounting, session.subscribe());
+        let (ended, logged) = tokio::join!(run.run(events, input), log);
         stop.abort();
-        outcome
-            .or_else(ignore_closed_pipe)
-            .map_err(|error| error.to_string())
-    })??;
-    Ok(exit_of(&outcome, &signal))
+        let ended = ended.or_else(|error| match error.kind() {
+            // The reader of the output has exited.
+            io::ErrorKind::BrokenPipe => Ok(RunOutcome::Completed.into()),
+            _ => Err(error),
+        });
+        logged.and(ended).map_err(|error| error.to_string())
+    };
+    let ended: Ended = if reads_lines {
+        block_on_with_input(work)??
+    } else {
+        block_on(work)??
+    };
+    let exit = exit_of(&ended.outcome, &signal);
+    // Otherwise the log or an event has the error.
+    let error = match mode.log_level() {
+        LogLevel::Warnings => ended.outcome.error(),
+        LogLevel::Everything | LogLevel::Nothing => ended.mismatch,
+    };
+    Ok(match (exit, error) {
+        (Exit::Failure, Some(message)) => failure(&message),
+        (exit, _) => exit,
+    })
 }
 
 fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
@@ -351,13 +278,16 @@ fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
         );
     }
     config.require_session_id()?;
+    let mut accounting = config.accounting()?;
     let mut setup = config.checked(setup)?;
     limit_after_signals(Interrupt::Ends);
     let signal = block_on_with_input(async {
         // Without a model each prompt fails, and the client can sign in.
         let _ = find_local(&mut setup).await;
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        Ok::<_, String>(rpc::run(&session, events).await)
+        let log = config.log(RunMode::Rpc, &mut accounting, session.subscribe());
+        let (signal, logged) = tokio::join!(rpc::run(&session, events), log);
+        logged.map(|()| signal).map_err(|error| error.to_string())
     })??;
     Ok(signal.map_or(Exit::Success, Exit::Signal))
 }
@@ -396,15 +326,6 @@ fn run_screen(
     })?)
 }
 
-/// How a mode with a screen ended.
-///
-/// # Errors
-/// The screen could not be used.
-pub(super) fn screen_exit(outcome: Result<Option<i32>, impl Display>) -> Result<Exit, String> {
-    let signal = outcome.map_err(|error| format!("{error:#}"))?;
-    Ok(signal.map_or(Exit::Success, Exit::Signal))
-}
-
 /// Interrupts the run on SIGINT. Shuts the session down on the second one, on SIGTERM and on SIGHUP, and sets `ended_by`.
 fn stop_on_signal(session: SessionHandle, ended_by: Arc<AtomicI32>) -> tokio::task::JoinHandle<()> {
     osier_base::task::spawn(async move {
@@ -420,15 +341,6 @@ fn stop_on_signal(session: SessionHandle, ended_by: Arc<AtomicI32>) -> tokio::ta
             }
         }
     })
-}
-
-/// Treats a closed pipe as a completed run: the reader of the output has exited.
-fn ignore_closed_pipe(error: io::Error) -> io::Result<RunOutcome> {
-    if error.kind() == io::ErrorKind::BrokenPipe {
-        Ok(RunOutcome::Completed)
-    } else {
-        Err(error)
-    }
 }
 
 fn exit_of(outcome: &RunOutcome, signal: &AtomicI32) -> Exit {

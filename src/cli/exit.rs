@@ -1,5 +1,6 @@
 //! Exit codes, and how the program prints its own errors.
 
+use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -45,4 +46,13 @@ pub(super) fn failure(message: &str) -> Exit {
 fn report(message: &str) {
     // A failed write to standard error cannot be reported.
     let _ = writeln!(terminal_output::stderr(), "osier: {message}");
+}
+
+/// How a mode with a screen ended.
+///
+/// # Errors
+/// The screen could not be used.
+pub(super) fn screen_exit(outcome: Result<Option<i32>, impl Display>) -> Result<Exit, String> {
+    let signal = outcome.map_err(|error| format!("{error:#}"))?;
+    Ok(signal.map_or(Exit::Success, Exit::Signal))
 }

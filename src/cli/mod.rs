@@ -15,6 +15,7 @@ mod input;
 mod llm_proxy;
 mod parse_error;
 mod run_config;
+mod run_mode;
 mod runtime;
 mod script_args;
 mod serve;

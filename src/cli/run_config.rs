@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::args::{Args, AuthCommand, Command, LoginArgs, Mode};
+use super::args::{Args, AuthCommand, Command, LoginArgs, Mode, OutputFormat};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
+use super::run_mode::{self, RunMode};
 use super::{input, script_args};
+use crate::modes::log::{Log, LogLevel, LogOptions};
+use osier_agent::Subscription;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::process;
@@ -19,8 +22,7 @@ use osier_session::{SessionChoice, SessionSetup, check_safety, find_session};
 use osier_llm::Secret;
 use osier_llm::catalogue::key_variables;
 use osier_permissions::trust::{ProjectFiles, Trust};
-use osier_protocol::Budget;
-use osier_protocol::Prompt;
+use osier_protocol::{Budget, Event, Prompt};
 use osier_session::models::Models;
 use osier_settings::{READING, Settings, wants_reading};
 
@@ -32,16 +34,6 @@ pub(super) struct RunConfig {
     pub problems: Vec<Problem>,
     pub environment: BTreeMap<String, String>,
     pub cwd: PathBuf,
-}
-
-/// The mode to run in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunMode {
-    Screen,
-    Print,
-    Json,
-    Rpc,
-    Acp,
 }
 
 impl RunConfig {
@@ -151,41 +143,43 @@ impl RunConfig {
             html_themes: Some(Arc::new(TerminalThemes::new(folders.themes()))),
             ..SessionSetup::new(folders.clone(), cwd.clone())
         };
-        self.args.script.apply(self, &mut setup)?;
+        self.args.script.apply(&self.cwd, &mut setup)?;
         Ok(setup)
     }
 
     /// The mode of the command line, or the default for the output and the terminal.
+    ///
+    /// # Errors
+    /// A flag does not apply to the mode, or the terminal cannot show the interface.
     pub(super) fn mode(&self, stdout_is_terminal: bool) -> Result<RunMode, String> {
         let args = &self.args;
-        if matches!(args.command, Some(Command::Rpc(_))) || args.mode == Some(Mode::Rpc) {
-            return Ok(RunMode::Rpc);
-        }
-        if matches!(args.command, Some(Command::Acp(_))) || args.mode == Some(Mode::Acp) {
-            return Ok(RunMode::Acp);
-        }
-        if args.json || args.mode == Some(Mode::Json) {
-            return Ok(RunMode::Json);
-        }
-        let is_script = args.script.format(args.codex_events).is_some();
-        if args.print || args.mode == Some(Mode::Text) || !stdout_is_terminal || is_script {
-            return Ok(RunMode::Print);
-        }
-        if self
-            .environment
-            .get("TERM")
-            .is_none_or(|term| term == "dumb")
-        {
-            if args.prompts.is_empty() {
+        let format = args.script.output_format;
+        let no_screen = || {
+            let term = self.environment.get("TERM");
+            term.is_none_or(|term| term == "dumb")
+        };
+        let mode = match (&args.command, args.mode) {
+            (Some(Command::Rpc(_)), _) | (_, Some(Mode::Rpc)) => RunMode::Rpc,
+            (Some(Command::Acp(_)), _) | (_, Some(Mode::Acp)) => RunMode::Acp,
+            (_, Some(Mode::Json)) => RunMode::Json,
+            _ if args.json => RunMode::Json,
+            _ if args.codex_events => RunMode::Codex,
+            _ if format == Some(OutputFormat::StreamJson) => RunMode::StreamJson,
+            _ if format == Some(OutputFormat::Json) => RunMode::JsonResult,
+            (_, Some(Mode::Text)) => RunMode::Text,
+            _ if args.print || !stdout_is_terminal || args.script.has_schema() => RunMode::Text,
+            _ if no_screen() && !args.prompts.is_empty() => RunMode::Text,
+            _ if no_screen() => {
                 return Err(
                     "the terminal cannot show the interface (`TERM` is `dumb`); \
-                            pass a prompt or use `--json`"
+                     pass a prompt or use `--json`"
                         .to_owned(),
                 );
             }
-            return Ok(RunMode::Print);
-        }
-        Ok(RunMode::Screen)
+            _ => RunMode::Screen,
+        };
+        run_mode::check(args, mode)?;
+        Ok(mode)
     }
 
     /// The prompts of the command line and the piped text.
@@ -210,6 +204,32 @@ impl RunConfig {
                 path.display()
             )
         })
+    }
+
+    /// Logs the events of a session as the flags and the mode say.
+    pub(super) async fn log(
+        &self,
+        mode: RunMode,
+        accounting: &mut Option<File>,
+        events: Subscription<Event>,
+    ) -> io::Result<()> {
+        let options = LogOptions {
+            // SDKs of Claude Code always give the flag with this format, which has every message.
+            verbose: self.args.run.verbose && mode != RunMode::StreamJson,
+            trace_llm: self.args.run.trace_llm,
+            trace_tools: self.args.run.trace_mcp,
+        };
+        let log = Log {
+            options,
+            level: if options.is_asked() {
+                LogLevel::Everything
+            } else {
+                mode.log_level()
+            },
+            out: &mut terminal_output::stderr(),
+            accounting: accounting.as_mut().map(|file| file as &mut dyn Write),
+        };
+        log.follow(events).await
     }
 
     /// The options of the full-screen interface.

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
+use osier_base::allocator;
 use tokio::runtime::{Builder, Runtime};
+
+/// A start is over by then. Its code is returned to the system.
+const START: Duration = Duration::from_millis(400);
 
 /// How long blocking work, such as a write of the session index, may take to end after everything else.
 pub(super) const LAST_WORK: Duration = Duration::from_millis(100);
@@ -24,8 +28,15 @@ pub(super) fn block_on_with_input<T>(work: impl Future<Output = T>) -> Result<T,
 }
 
 fn start() -> Result<Runtime, String> {
-    Builder::new_current_thread()
+    let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("cannot start the async runtime: {error}"))
+        .map_err(|error| format!("cannot start the async runtime: {error}"))?;
+    if !cfg!(debug_assertions) {
+        runtime.spawn(async {
+            tokio::time::sleep(START).await;
+            allocator::give_back_code();
+        });
+    }
+    Ok(runtime)
 }

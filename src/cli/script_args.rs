@@ -1,113 +1,14 @@
-//! The options of scripts and SDKs, with Claude Code's names, and what they set.
+//! What the options of scripts and SDKs set.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::{ValueEnum, ValueHint};
-
-use super::args::RunArgs;
-use super::run_config::RunConfig;
-use crate::modes::script::claude::{ClaudeFormat, Lines};
-use crate::modes::script::codex::CodexFormat;
-use crate::modes::script::schema::AnswerSchema;
-use crate::modes::script::{FinalText, Format, permission_mode};
-use osier_extensions::hooks::names;
+use super::args::{InputFormat, RunArgs, ScriptArgs};
+use crate::modes::schema::AnswerSchema;
+use osier_peers::settings::{MappedRule, map_rule};
+use osier_peers::tools;
 use osier_permissions::Rule;
-use osier_protocol::{Effect, PermissionMode};
+use osier_protocol::Effect;
 use osier_session::{SessionChoice, SessionSetup};
-use osier_settings::claude::{MappedRule, map_rule};
-
-/// The options of runs for programs.
-#[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Scripts and SDKs")]
-pub(super) struct ScriptArgs {
-    /// Write the answer as text, one JSON result, or a JSON line per message, as Claude Code does
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "mode"])]
-    pub output_format: Option<OutputFormat>,
-
-    /// Read prompts as text, or as JSON lines of Claude Code's format
-    #[arg(long, value_enum, value_name = "FORMAT", requires = "output_format")]
-    pub input_format: Option<InputFormat>,
-
-    /// Write what the model streams, too; for `stream-json`
-    #[arg(long)]
-    pub include_partial_messages: bool,
-
-    /// Write the prompts of standard input, too; for `stream-json`
-    #[arg(long)]
-    pub replay_user_messages: bool,
-
-    /// Require an answer that matches the JSON Schema in this file; the model may repair it once
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "json_schema")]
-    pub output_schema: Option<PathBuf>,
-
-    /// Require an answer that matches this JSON Schema
-    #[arg(long, value_name = "SCHEMA")]
-    pub json_schema: Option<String>,
-
-    /// Set the permission mode by Claude Code's name
-    #[arg(long, value_name = "MODE", value_parser = permission_mode_name, conflicts_with = "permissions")]
-    pub permission_mode: Option<PermissionMode>,
-
-    /// Answer questions about permissions over standard input; `stdio` is the only value
-    #[arg(long, value_name = "TOOL", value_parser = ["stdio"])]
-    pub permission_prompt_tool: Option<String>,
-
-    /// Add rules that allow calls, separated by commas
-    #[arg(long = "allowed-tools", alias = "allowedTools", value_name = "RULES")]
-    pub allowed_tools: Option<String>,
-
-    /// Add rules that deny calls, separated by commas
-    #[arg(
-        long = "disallowed-tools",
-        alias = "disallowedTools",
-        value_name = "RULES"
-    )]
-    pub disallowed_tools: Option<String>,
-
-    /// Let the tools use this directory, too; repeatable
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub add_dir: Vec<PathBuf>,
-
-    /// Call this model when the first one fails
-    #[arg(long, value_name = "MODEL")]
-    pub fallback_model: Option<String>,
-
-    /// Set the thinking level
-    #[arg(long, value_name = "LEVEL", value_parser = super::args::thinking_level(), conflicts_with = "thinking")]
-    pub effort: Option<osier_llm::ThinkingLevel>,
-
-    /// Continue in a copy of the session that `--resume` or `--continue` names
-    #[arg(long)]
-    pub fork_session: bool,
-
-    /// Replace the system prompt by the content of this file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "system_prompt")]
-    pub system_prompt_file: Option<PathBuf>,
-
-    /// Accepted for SDKs; osier always reads its own settings
-    #[arg(long, value_name = "LIST", hide = true)]
-    pub setting_sources: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum OutputFormat {
-    Text,
-    Json,
-    StreamJson,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum InputFormat {
-    Text,
-    StreamJson,
-}
-
-fn permission_mode_name(name: &str) -> Result<PermissionMode, String> {
-    permission_mode(name).ok_or_else(|| {
-        "expected one of `default`, `acceptEdits`, `dontAsk`, `auto`, `plan`, `bypassPermissions`"
-            .to_owned()
-    })
-}
 
 impl ScriptArgs {
     /// Whether prompts arrive as JSON lines.
@@ -120,27 +21,8 @@ impl ScriptArgs {
         self.permission_prompt_tool.is_some()
     }
 
-    /// The format of the lines; `None` for print mode.
-    pub(super) fn format(&self, codex: bool) -> Option<Box<dyn Format + Send>> {
-        let claude = |lines| {
-            let format = ClaudeFormat::new(lines, self.replay_user_messages);
-            Some(Box::new(format) as Box<dyn Format + Send>)
-        };
-        match self.output_format {
-            _ if codex => Some(Box::<CodexFormat>::default()),
-            Some(OutputFormat::StreamJson) if self.include_partial_messages => {
-                claude(Lines::Partial)
-            }
-            Some(OutputFormat::StreamJson) => claude(Lines::Messages),
-            Some(OutputFormat::Json) => claude(Lines::Result),
-            Some(OutputFormat::Text) | None if self.has_schema() => {
-                Some(Box::<FinalText>::default())
-            }
-            Some(OutputFormat::Text) | None => None,
-        }
-    }
-
-    fn has_schema(&self) -> bool {
+    /// Whether the answer must match a schema.
+    pub(super) fn has_schema(&self) -> bool {
         self.output_schema.is_some() || self.json_schema.is_some()
     }
 
@@ -169,16 +51,16 @@ impl ScriptArgs {
     ///
     /// # Errors
     /// A file or directory cannot be read.
-    pub(super) fn apply(&self, config: &RunConfig, setup: &mut SessionSetup) -> Result<(), String> {
+    pub(super) fn apply(&self, cwd: &Path, setup: &mut SessionSetup) -> Result<(), String> {
         for directory in &self.add_dir {
-            let path = config.cwd.join(directory).canonicalize();
+            let path = cwd.join(directory).canonicalize();
             let path = path.map_err(|error| {
                 format!("cannot use `--add-dir {}`: {error}", directory.display())
             })?;
             setup.directories.push(path);
         }
         if let Some(path) = &self.system_prompt_file {
-            let text = std::fs::read_to_string(config.cwd.join(path)).map_err(|error| {
+            let text = std::fs::read_to_string(cwd.join(path)).map_err(|error| {
                 format!(
                     "cannot read `--system-prompt-file {}`: {error}",
                     path.display()
@@ -186,7 +68,7 @@ impl ScriptArgs {
             })?;
             setup.system_prompt = Some(text);
         }
-        let (settings, cwd) = (&mut setup.settings, &config.cwd);
+        let settings = &mut setup.settings;
         let allowed = ("--allowed-tools", Effect::Allow, &self.allowed_tools);
         let denied = ("--disallowed-tools", Effect::Deny, &self.disallowed_tools);
         for ((option, effect, list), known) in
@@ -232,7 +114,7 @@ fn rules(list: &str, effect: Effect, cwd: &Path) -> Result<Vec<String>, String> 
                 "cannot read the rule `{part}`; expected a tool or `TOOL(PATTERN)`, as in `Bash(git log *)`"
             )
         };
-        match map_rule(part, effect, cwd) {
+        match map_rule(part, effect, cwd, |text| Rule::parse(text).is_some()) {
             MappedRule::Rules(mapped) => rules.extend(mapped),
             MappedRule::Invalid => return Err(unreadable()),
             // A name of osier, or of a tool that osier does not have.
@@ -285,7 +167,7 @@ pub(super) fn tools(args: &RunArgs) -> Option<Vec<String>> {
     }
     let mut tools: Vec<String> = Vec::new();
     for name in names.iter().filter(|name| !name.is_empty()) {
-        let tool = names::our_tool(name).to_owned();
+        let tool = tools::our_tool(name).to_owned();
         if !tools.contains(&tool) {
             tools.push(tool);
         }

@@ -2,11 +2,9 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use super::args::RunArgs;
+use super::args::{ServeArgs, ServeCommand};
 use super::exit::Exit;
 #[cfg(feature = "proxy")]
 use super::llm_proxy;
@@ -17,112 +15,10 @@ use osier_base::process::{Invocation, spawn_detached};
 use osier_base::terminal_output;
 use osier_session::SessionSetup;
 
-use osier_llm::ThinkingLevel;
-use osier_protocol::SandboxMode;
 use osier_serve::{Listen, Options, Server, read_token};
 
 /// The default address.
 const ADDRESS: &str = "127.0.0.1:7433";
-
-/// The arguments of `osier serve`.
-#[derive(Debug, Clone, Default, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(super) struct ServeArgs {
-    #[command(subcommand)]
-    pub command: Option<ServeCommand>,
-
-    /// Listen on this address; port 0 selects a free port [default: 127.0.0.1:7433]
-    #[arg(long, value_name = "ADDR:PORT", conflicts_with = "unix")]
-    pub listen: Option<SocketAddr>,
-
-    /// Listen on a Unix socket that only you can open
-    #[arg(long, value_name = "PATH")]
-    pub unix: Option<PathBuf>,
-
-    /// Read the access token from this file; if it does not exist, create it with a new token [default: `serve.token`
-    /// in the data directory]
-    #[arg(long, value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
-
-    /// Accept requests for this host name as well; repeatable
-    #[arg(long, value_name = "NAME")]
-    pub allow_host: Vec<String>,
-
-    /// Count wrong tokens by the client that a reverse proxy names in this header, such as `x-forwarded-for`
-    #[arg(long, value_name = "HEADER")]
-    pub client_header: Option<String>,
-
-    /// Unload sessions that are idle for this many minutes; 0 disables unloading
-    #[arg(long, value_name = "MINUTES", default_value_t = 30)]
-    pub unload_after: u64,
-
-    /// Run an LLM proxy: call models for the users of this server, with its keys
-    #[cfg(feature = "proxy")]
-    #[arg(long)]
-    pub proxy: bool,
-
-    /// Continue in the background once the server listens
-    #[arg(long)]
-    pub detach: bool,
-
-    /// Run as the background process of `--detach`
-    #[arg(long, hide = true, conflicts_with = "detach")]
-    pub detached: bool,
-
-    /// Set the model of new sessions
-    #[arg(short, long, value_name = "MODEL")]
-    pub model: Option<String>,
-
-    /// Set the thinking level of new sessions
-    #[arg(long, value_name = "LEVEL", value_parser = super::args::thinking_level())]
-    pub thinking: Option<ThinkingLevel>,
-
-    /// Set the permission mode
-    #[arg(long, value_name = "MODE", value_parser = super::args::permission_mode())]
-    pub permissions: Option<osier_protocol::PermissionMode>,
-
-    /// Set the sandbox mode for commands
-    #[arg(long, value_name = "MODE", value_parser = super::args::sandbox_mode())]
-    pub sandbox: Option<SandboxMode>,
-
-    /// Set the default working directory of sessions
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
-    pub cwd: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, clap::Subcommand)]
-pub(super) enum ServeCommand {
-    /// Stop a server and its running sessions; all sessions are stored
-    Stop {
-        /// Stop this server, `unix:PATH` or `https://HOST`; by default the local background server
-        #[arg(value_name = "SERVER")]
-        target: Option<String>,
-
-        /// Read the access token of the server from this file [default: the variable `OSIER_SERVE_TOKEN`]
-        #[arg(long, value_name = "FILE")]
-        token_file: Option<PathBuf>,
-    },
-    /// Manage the users of the LLM proxy
-    #[cfg(feature = "proxy")]
-    Users {
-        #[command(subcommand)]
-        command: llm_proxy::UsersCommand,
-    },
-}
-
-impl ServeArgs {
-    /// The options of its sessions.
-    pub(super) fn run(&self) -> RunArgs {
-        RunArgs {
-            model: self.model.clone(),
-            thinking: self.thinking,
-            permissions: self.permissions,
-            sandbox: self.sandbox,
-            cwd: self.cwd.clone(),
-            ..RunArgs::default()
-        }
-    }
-}
 
 /// Serves until a signal arrives, or runs a subcommand.
 ///

@@ -1,7 +1,9 @@
 //! The modes of the program without a screen.
 
 pub mod json;
-pub mod print;
+pub mod log;
 mod prompt_request;
 pub mod rpc;
-pub mod script;
+pub mod run;
+pub mod schema;
+pub mod text;

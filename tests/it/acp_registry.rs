@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use osier_testing::json_schema::JsonSchema;
 use serde_json::{Value, json};
 
 /// The format, as the registry documents it.
@@ -54,12 +55,7 @@ fn entry_has_the_format_of_the_registry_and_the_version_of_the_program() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("integrations/acp-registry/osier");
     let text = std::fs::read_to_string(folder.join("agent.json")).unwrap();
     let entry: Value = serde_json::from_str(&text).unwrap();
-    let validator = jsonschema::validator_for(&format()).unwrap();
-    let faults: Vec<String> = validator
-        .iter_errors(&entry)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
-    assert_eq!(faults, [""; 0]);
+    assert_eq!(JsonSchema::new(&format()).errors(&entry), [""; 0]);
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
         (&entry["id"], &entry["version"], &entry["license"]),

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use osier_agent::{AgentMessage, RunOutcome, Severity};
 use osier_base::folders::Folders;
-use osier_base::peers::PeerFolders;
 use osier_llm::Script;
 use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::{Event, Op, PermissionMode, reference};
@@ -352,9 +351,10 @@ async fn claude_code_user_hooks_run_when_enabled() {
         let mut open = place
             .open_with(SessionChoice::New, runs(&["echo x"]), |setup| {
                 setup.settings.claude_hooks = Some(wanted);
-                let mut peers = PeerFolders::new(&claude, &std::collections::BTreeMap::new());
-                peers.claude.clone_from(&claude);
-                setup.folders.peers = Some(peers);
+                let folder = claude.display().to_string();
+                let variables = [("HOME", &folder), ("CLAUDE_CONFIG_DIR", &folder)];
+                let variables = variables.map(|(name, value)| (name.to_owned(), value.clone()));
+                setup.folders.environment = std::sync::Arc::new(variables.into());
             })
             .await;
         let events = open.run("go").await;

@@ -10,14 +10,13 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("anyhow", &["osier", "tui"]),
     ("axum", &["serve"]),
     ("boon", &["agent"]),
-    ("clap", &["osier"]),
-    ("crossterm", &["term", "tui"]),
+    ("clap", &["eval", "osier"]),
     ("mlua", &["extensions"]),
     ("pdf-extract", &["tools"]),
     ("ratatui", &["term", "tui"]),
     ("reqwest", &["llm", "mcp", "rpc", "web"]),
     ("rmcp", &["mcp"]),
-    ("rusqlite", &["index", "proxy", "transfer"]),
+    ("rusqlite", &["index", "peers", "proxy"]),
     ("syntect", &["term"]),
     ("tree-sitter", &["map"]),
     ("vt100", &["tools"]),
@@ -70,6 +69,28 @@ const TOOL_LAYERS: &[&str] = &[
     "calls",
     "preview",
     "testing",
+];
+
+/// The rooms of the crate `session`, lowest layer first.
+const SESSION_LAYERS: &[&str] = &[
+    "setup",
+    "emitter",
+    "cx",
+    "context",
+    "files",
+    "models",
+    "conversation",
+    "safety",
+    "agents",
+    "extensions",
+    "sessions",
+    "actor",
+];
+
+/// The rooms of the crate `term`, lowest layer first.
+const TERM_LAYERS: &[&str] = &[
+    "document", "text", "input", "frame", "theme", "images", "keymap", "terminal", "widgets",
+    "screen", "fuzz",
 ];
 
 /// The rooms of the crate `tui`, lowest layer first.
@@ -202,6 +223,21 @@ fn tool_rooms_import_only_lower_layers() {
     let allowed = |own: &str, other: &str| own == other || matches!(other, "build" | "testing");
     let checked = imports_point_down("crates/tools/src", TOOL_LAYERS, allowed);
     assert!(checked > 100, "the imports were not found");
+}
+
+#[test]
+fn session_rooms_import_only_lower_layers() {
+    let allowed = |own: &str, other: &str| own == other;
+    let checked = imports_point_down("crates/session/src", SESSION_LAYERS, allowed);
+    assert!(checked > 200, "the imports were not found");
+}
+
+#[test]
+fn rooms_of_the_terminal_toolkit_import_only_lower_layers() {
+    // The tests of frames ask which features a terminal has.
+    let allowed = |own: &str, other: &str| own == other || (own, other) == ("frame", "terminal");
+    let checked = imports_point_down("crates/term/src", TERM_LAYERS, allowed);
+    assert!(checked > 50, "the imports were not found");
 }
 
 #[test]

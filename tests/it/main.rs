@@ -31,7 +31,6 @@ mod context;
 mod dialects;
 mod discovery;
 mod docs;
-mod eval;
 mod examples;
 mod exit_limit;
 mod faults;

@@ -397,7 +397,7 @@ fn migrate_writes_osiers_own_files_and_overwrites_nothing() {
     );
     assert_eq!(
         read("agents/scout.md"),
-        "---\nname: scout\ndescription: \"finds things\"\ntools: read, bash, grep, find, ls, todo\n---\nFind it.\n"
+        "---\nname: scout\ndescription: \"finds things\"\ntools: read, bash, grep, find, ls, todo, web_fetch\n---\nFind it.\n"
     );
     assert_eq!(read("skills/pdf/run.sh"), "echo");
     assert!(!home.home().join("prompts/state.md").exists());

@@ -2,8 +2,9 @@
 
 use std::io::Read;
 
-use osier::modes::print;
-use osier::modes::print::{LogOptions, Sinks};
+use osier::modes::log::{Log, LogLevel, LogOptions};
+use osier::modes::run::Run;
+use osier::modes::text::TextFormat;
 use osier_agent::RunOutcome;
 use osier_base::terminal_output::TerminalOutput;
 use osier_llm::Script;
@@ -410,24 +411,27 @@ async fn print_mode_does_not_wait_for_an_ended_session() {
     open.host.send(Op::ShutDown);
     let (mut answer, mut log) = (Vec::new(), Vec::new());
     let mut errors = TerminalOutput::new(&mut log, false);
-    let sinks = Sinks {
-        answer: &mut answer,
-        log: &mut errors,
+    let told = Log {
+        options: LogOptions::default(),
+        level: LogLevel::Everything,
+        out: &mut errors,
         accounting: None,
     };
-    let prompts = vec![Prompt::default()];
-    let run = print::run(
-        &open.host,
-        open.events,
-        prompts,
-        LogOptions::default(),
-        sinks,
-    );
+    let told = told.follow(open.host.subscribe());
+    let run = Run {
+        session: &open.host,
+        prompts: [Prompt::default()].into(),
+        format: &mut TextFormat::default(),
+        schema: None,
+        output: &mut answer,
+    };
+    let run = async { tokio::join!(run.run(open.events, None::<&[u8]>), told).0 };
     let limit = std::time::Duration::from_mins(1);
     let outcome = tokio::time::timeout(limit, run)
         .await
         .expect("an end")
-        .unwrap();
+        .unwrap()
+        .outcome;
     drop(errors);
     assert_eq!(
         (outcome, answer, log),

@@ -134,7 +134,7 @@ impl Driver {
             keymap,
             pending: Vec::new(),
         };
-        driver.modal.run(&mut driver.area, Edit::NormalMode);
+        driver.modal.run(&mut driver.area, Edit::NORMAL_MODE);
         driver.area.forget_undo();
         driver
     }

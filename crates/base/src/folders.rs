@@ -6,18 +6,17 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-
-use crate::peers::PeerFolders;
+use std::sync::Arc;
 
 /// The user's folders.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
     /// `settings.toml`, `models.json`, `mcp.json`, `hooks.json`, `themes/`, `keymaps/`.
     pub config: PathBuf,
     /// `sessions/`, `index.sqlite`, `trash/`, `auth.json`, `history.jsonl`, `published-models.json`.
     pub data: PathBuf,
-    /// The folders of other agents, whose settings and instructions are read too.
-    pub peers: Option<PeerFolders>,
+    /// The variables that locate the files of other agents, which are read too; without `HOME`, none are.
+    pub environment: Arc<BTreeMap<String, String>>,
 }
 
 /// Neither `$OSIER_HOME` nor a home directory is known.
@@ -33,11 +32,10 @@ impl Folders {
         }
         let config = dirs::config_dir().ok_or(NoHome)?.join("osier");
         let data = dirs::data_dir().ok_or(NoHome)?.join("osier");
-        let peers = None;
         Ok(Self {
             config,
             data,
-            peers,
+            environment: Arc::default(),
         })
     }
 
@@ -46,15 +44,18 @@ impl Folders {
         Self {
             config: home.to_owned(),
             data: home.to_owned(),
-            peers: None,
+            environment: Arc::default(),
         }
     }
 
-    /// The same with the folders of other agents in this environment.
+    /// The same with the files of other agents in this environment.
     #[must_use]
     pub fn with_peers(self, environment: &BTreeMap<String, String>) -> Self {
-        let peers = PeerFolders::of(environment);
-        Self { peers, ..self }
+        let environment = Arc::new(environment.clone());
+        Self {
+            environment,
+            ..self
+        }
     }
 
     pub fn settings(&self) -> PathBuf {

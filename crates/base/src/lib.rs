@@ -21,6 +21,7 @@
 //! - [`diff`] compares texts by line or by word.
 //! - [`process`] runs commands and kills them with all their descendants.
 //! - [`git`] runs git so that the repository cannot run programs.
+//! - [`request`] declares requests, [`event`] events, and [`words`] types whose values have names, one row each.
 //! - [`server_tool`] names the tools of MCP servers.
 //! - [`problem::Problem`] is an error in a user's file with its position.
 //!
@@ -33,6 +34,7 @@ pub mod browser;
 pub mod clock;
 pub mod config_file;
 pub mod diff;
+pub mod event;
 pub mod exit_limit;
 pub mod fault;
 pub mod folders;
@@ -48,7 +50,6 @@ pub mod locked_file;
 pub mod locked_json;
 pub mod parts;
 pub mod path;
-pub mod peers;
 pub mod pending_file;
 pub mod percent;
 pub mod private;
@@ -70,6 +71,7 @@ pub mod visible;
 pub mod walk;
 pub mod watch;
 pub mod without_links;
+pub mod words;
 
 /// The program's name in requests to other programs.
 pub const PROGRAM: &str = "osier";

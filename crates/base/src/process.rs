@@ -33,6 +33,8 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
+use self::child_reaper::MARKER;
+
 pub use detached::spawn_detached;
 pub use environment::{pass_variables, withhold_variables};
 pub use group::{ChildGroup, parent_of};
@@ -53,9 +55,6 @@ const GRACE: Duration = Duration::from_millis(500);
 const GIVE_UP: Duration = Duration::from_secs(2);
 /// Interval for counting the members of a group that is being stopped.
 const RECOUNT: Duration = Duration::from_millis(20);
-
-/// Environment variable that marks all descendants, to find those that left the group.
-const MARKER: &str = "OSIER_COMMAND_ID";
 
 /// Disables pagers and prompts of unattended commands.
 pub const UNATTENDED: [(&str, &str); 3] = [

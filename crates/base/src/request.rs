@@ -179,8 +179,94 @@ parameter_types! {
 /// the session file is read, `wire` is the `type` if it differs from the variant. An event whose `type` differs from
 /// its variant is named by its `type`, as a string. A field with a `serde` attribute is optional.
 /// `flatten Variant(Enum);` before the rows adds the requests of another enum.
+///
+/// `enum Name by Groups` has its rows in groups, `group Variant(Enum) { … }`. A group is an enum of its own, and
+/// `in_group` makes a value of `Groups` of a request: each feature handles one group, and the compiler misses no request.
+/// Programs and the wire do not see the groups.
 #[macro_export]
 macro_rules! requests {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis enum $enum:ident by $groups:ident {
+            $(
+                $(#[doc = $group_doc:literal])*
+                group $group:ident($group_enum:ident) {
+                    $(
+                        $(#[doc = $doc:literal])*
+                        #[request($($row:tt)*)]
+                        $variant:ident $({
+                            $(
+                                $(#[$($field_meta:tt)*])*
+                                $field:ident: $type:ty
+                            ),+ $(,)?
+                        })?
+                    ),+ $(,)?
+                }
+            )+
+            ; $(
+                $(#[doc = $outer_doc:literal])*
+                flatten $outer:ident($inner:ty)
+            ),+ $(,)?
+        }
+    ) => {
+        $crate::requests! {
+            $(#[$meta])*
+            $visibility enum $enum {
+                $($(
+                    $(#[doc = $doc])*
+                    #[request($($row)*)]
+                    $variant $({
+                        $(
+                            $(#[$($field_meta)*])*
+                            $field: $type
+                        ),+
+                    })?,
+                )+)+
+                ; $(
+                    $(#[doc = $outer_doc])*
+                    flatten $outer($inner)
+                ),+
+            }
+        }
+
+        /// A request in its group, for the feature that handles the group.
+        #[derive(Debug)]
+        $visibility enum $groups {
+            $(
+                $(#[doc = $group_doc])*
+                $group($group_enum),
+            )+
+            $(
+                $(#[doc = $outer_doc])*
+                $outer($inner),
+            )+
+        }
+
+        $(
+            $(#[doc = $group_doc])*
+            #[derive(Debug)]
+            $visibility enum $group_enum {
+                $(
+                    $(#[doc = $doc])*
+                    $variant $({ $($field: $type),+ })?,
+                )+
+            }
+        )+
+
+        impl $enum {
+            /// The request in its group.
+            pub fn in_group(self) -> $groups {
+                match self {
+                    $($(
+                        Self::$variant $({ $($field),+ })? => {
+                            $groups::$group($group_enum::$variant $({ $($field),+ })?)
+                        }
+                    )+)+
+                    $(Self::$outer(inner) => $groups::$outer(inner),)+
+                }
+            }
+        }
+    };
     (
         $(#[$meta:meta])*
         $visibility:vis enum $enum:ident {

@@ -6,8 +6,6 @@ use osier_base::problem::Problem;
 use osier_base::regular_file;
 use osier_base::walk::Walk;
 
-use super::files;
-
 /// Who wrote files.
 #[derive(Debug)]
 pub(super) enum Area {
@@ -19,7 +17,7 @@ pub(super) enum Area {
 
 impl Area {
     pub(super) fn of_project(cwd: &Path) -> Self {
-        Self::Project(files::root(cwd).to_owned())
+        Self::Project(root(cwd).to_owned())
     }
 
     /// A walk through its folders.
@@ -44,4 +42,21 @@ impl Area {
             )
         })
     }
+}
+
+/// From the project's root down to `cwd`; only `cwd` outside of repositories.
+pub(super) fn folders(cwd: &Path) -> Vec<PathBuf> {
+    let root = root(cwd);
+    let inside = cwd
+        .ancestors()
+        .take_while(|folder| folder.starts_with(root));
+    let mut folders: Vec<PathBuf> = inside.map(Path::to_owned).collect();
+    folders.reverse();
+    folders
+}
+
+/// The root of the repository around `cwd`, else `cwd`.
+pub(super) fn root(cwd: &Path) -> &Path {
+    let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
+    root.unwrap_or(cwd)
 }

@@ -4,24 +4,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::ContextSources;
-use super::area::Area;
-use super::front_matter;
+use super::area::{Area, folders};
 use super::imports::imports;
-use super::path_rules::{PathRule, path_patterns};
-use osier_base::peers::PeerFolders;
+use super::path_rules::{ContextFile, PathRule, path_patterns};
+use super::sources::ContextSources;
 use osier_base::problem::Problem;
 use osier_base::walk::Walk;
 use osier_base::{path, regular_file, text};
+use osier_peers::{INSTRUCTIONS, PeerFolders, front_matter};
 
-/// File names in order of priority; the first that exists in a folder is used.
-pub const FILE_NAMES: [&str; 5] = [
-    "AGENTS.override.md",
-    "AGENTS.md",
-    "CLAUDE.md",
-    "GEMINI.md",
-    ".github/copilot-instructions.md",
-];
 /// Folders with further instructions, with the ending of their files.
 const RULE_FOLDERS: [(&str, &str); 2] = [
     (".claude/rules", ".md"),
@@ -37,16 +28,6 @@ const IMPORT_DEPTH: usize = 5;
 const IMPORTS: usize = 100;
 /// Maximum depth of a folder with rules.
 const RULES_DEPTH: usize = 4;
-
-/// A file of instructions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContextFile {
-    pub path: PathBuf,
-    /// The used part.
-    pub text: String,
-    /// Size of the complete file.
-    pub size: u64,
-}
 
 /// What the files are and what they say about others.
 #[derive(Debug, Default)]
@@ -114,7 +95,7 @@ impl<'a> Search<'a> {
             return self.add(&own, &Area::User);
         }
         let Some(peers) = self.peers else { return };
-        let of_peers = user_files(peers);
+        let of_peers = peers.instructions();
         let Some(path) = of_peers.iter().find(|path| is_file(path)) else {
             return;
         };
@@ -265,19 +246,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The user's instruction files of other agents; the first that exists is used.
-pub fn user_files(peers: &PeerFolders) -> Vec<PathBuf> {
-    vec![
-        peers.claude.join("CLAUDE.md"),
-        peers.codex.join("AGENTS.override.md"),
-        peers.codex.join("AGENTS.md"),
-        peers.pi.join("AGENTS.md"),
-        peers.opencode.join("AGENTS.md"),
-        peers.gemini.join("GEMINI.md"),
-        peers.copilot.join("copilot-instructions.md"),
-    ]
-}
-
 /// Whether `@path` in a file includes another one. In `AGENTS.md` it is text for every agent.
 fn imports_files(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -295,25 +263,8 @@ fn collect(walk: &mut Walk, folder: &Path, ending: &str, depth: usize, found: &m
     }
 }
 
-/// From the project's root down to `cwd`; only `cwd` outside of repositories.
-pub(super) fn folders(cwd: &Path) -> Vec<PathBuf> {
-    let root = root(cwd);
-    let inside = cwd
-        .ancestors()
-        .take_while(|folder| folder.starts_with(root));
-    let mut folders: Vec<PathBuf> = inside.map(Path::to_owned).collect();
-    folders.reverse();
-    folders
-}
-
-/// The root of the repository around `cwd`, else `cwd`.
-pub(super) fn root(cwd: &Path) -> &Path {
-    let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
-    root.unwrap_or(cwd)
-}
-
 fn first_of(folder: &Path) -> Option<PathBuf> {
-    let mut paths = FILE_NAMES.iter().map(|name| folder.join(name));
+    let mut paths = INSTRUCTIONS.iter().map(|name| folder.join(name));
     paths.find(|path| is_file(path))
 }
 

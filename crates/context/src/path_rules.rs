@@ -1,18 +1,22 @@
-//! Instructions that concern some files only: those of folders that are not above the working directory, and rules
-//! with patterns of paths. They are found when work moves to such files.
+//! Instructions that concern some files only: rules with patterns of paths.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::area::Area;
-use super::files::{self, ContextFile, Search};
-use super::front_matter::Document;
-use super::{ContextSources, ProjectContext};
 use osier_base::path;
-use osier_base::peers::PeerFolders;
 use osier_base::problem::Problem;
+use osier_peers::front_matter::Document;
+
+/// A file of instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextFile {
+    pub path: PathBuf,
+    /// The used part.
+    pub text: String,
+    /// Size of the complete file.
+    pub size: u64,
+}
 
 /// A file of instructions for paths that match.
 #[derive(Debug, Clone)]
@@ -64,7 +68,7 @@ impl PathRule {
         Some(Problem::of_file(&self.file.path, message, hint))
     }
 
-    fn fits(&self, file: &Path, root: &Path) -> bool {
+    pub(super) fn fits(&self, file: &Path, root: &Path) -> bool {
         let base = if self.base.as_os_str().is_empty() {
             root.to_owned()
         } else {
@@ -98,65 +102,4 @@ fn split(text: &str) -> Vec<String> {
     });
     let parts = parts.map(str::trim).filter(|part| !part.is_empty());
     parts.map(str::to_owned).collect()
-}
-
-/// Finds the instructions for files that work moves to. Each file of instructions is returned once.
-#[derive(Debug, Clone)]
-pub struct PathInstructions {
-    cwd: PathBuf,
-    peers: Option<PeerFolders>,
-    rules: Vec<PathRule>,
-    /// The real paths of what is known.
-    seen: BTreeSet<PathBuf>,
-    /// The folders that were searched.
-    searched: BTreeSet<PathBuf>,
-}
-
-impl PathInstructions {
-    /// What `context`, which was read from `sources`, does not contain.
-    pub fn new(sources: &ContextSources, context: &ProjectContext) -> Self {
-        let cwd = path::canonical_key(&sources.cwd);
-        Self {
-            peers: sources.peers.clone(),
-            rules: context.rules.clone(),
-            seen: context.seen.clone(),
-            searched: files::folders(&cwd).into_iter().collect(),
-            cwd,
-        }
-    }
-
-    /// The instructions for work on `file`, an absolute path, that were not returned before; the nearest last. Blocks.
-    pub fn for_file(&mut self, file: &Path) -> (Vec<ContextFile>, Vec<Problem>) {
-        let root = files::root(&self.cwd).to_owned();
-        let file = path::canonical_key(file);
-        let mut problems = Vec::new();
-        if !file.starts_with(&root) {
-            return (Vec::new(), problems);
-        }
-        let folder = file.parent().unwrap_or(&root);
-        let mut folders: Vec<&Path> = folder
-            .ancestors()
-            .take_while(|folder| folder.starts_with(&root))
-            .filter(|folder| !self.searched.contains(*folder))
-            .collect();
-        folders.reverse();
-        let seen = std::mem::take(&mut self.seen);
-        let mut search = Search::new(self.peers.as_ref(), &mut problems).without(seen);
-        let area = Area::of_project(&self.cwd);
-        for folder in &folders {
-            search.add_folder(folder, &area);
-        }
-        let found = search.finish();
-        self.searched
-            .extend(folders.into_iter().map(Path::to_owned));
-        self.seen = found.seen;
-        self.rules.extend(found.rules);
-        let mut files = found.files;
-        let (fitting, others) = std::mem::take(&mut self.rules)
-            .into_iter()
-            .partition(|rule| rule.fits(&file, &root));
-        self.rules = others;
-        files.extend(fitting.into_iter().map(|rule: PathRule| rule.file));
-        (files, problems)
-    }
 }

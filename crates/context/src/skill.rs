@@ -4,16 +4,16 @@
 use osier_base::sort;
 use std::path::{Path, PathBuf};
 
-use super::area::Area;
-use super::claude::{self, Expansion, Placeholders};
-use super::front_matter::{self, Document, Value};
-use super::{ContextSources, files};
+use super::area::{Area, folders};
+use super::sources::ContextSources;
 use osier_base::problem::Problem;
 use osier_base::walk::{Entry, Walk};
 use osier_base::{regular_file, text};
+use osier_peers::commands::{self, Expansion, Fields, Placeholders};
+use osier_peers::front_matter::{self, Document, Value};
 
 /// Folders of a project that contain skills.
-pub const PROJECT_FOLDERS: [&str; 3] = [".osier/skills", ".agents/skills", claude::SKILLS];
+pub const PROJECT_FOLDERS: [&str; 3] = [".osier/skills", ".agents/skills", commands::SKILLS];
 /// Limits of the standard for a name and a description, in bytes.
 const NAME_LIMIT: usize = 64;
 const DESCRIPTION_LIMIT: usize = 1024;
@@ -57,7 +57,7 @@ impl Skill {
         let name = &self.name;
         let path = self.path.display();
         let (mut expansion, used) = if self.is_claude {
-            let fields = claude::Fields::read(&document);
+            let fields = Fields::read(&document);
             fields.expand_parts(document.body.trim(), arguments, values, self.path.parent())
         } else {
             (Expansion::of_text(document.body.trim().to_owned()), false)
@@ -76,7 +76,7 @@ impl Skill {
 
 /// All skills by name. A project skill has priority over a user skill, a nearer one over a farther one.
 pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<Skill> {
-    let nearest_first = files::folders(&sources.cwd).into_iter().rev();
+    let nearest_first = folders(&sources.cwd).into_iter().rev();
     let of_project = nearest_first.flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)));
     let peers = sources.peers.iter();
     let shared = peers.flat_map(|peers| {
@@ -98,7 +98,7 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
             let skill = text.and_then(|text| parse(&path, &text, problems));
             let skill = skill.map(|skill| Skill {
                 of_project: matches!(area, Area::Project(_)),
-                is_claude: root.ends_with(claude::SKILLS)
+                is_claude: root.ends_with(commands::SKILLS)
                     || sources
                         .peers
                         .as_ref()

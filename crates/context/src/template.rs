@@ -1,19 +1,21 @@
 //! Prompt templates: Markdown files that become slash commands. `$1`, `$@` and `$ARGUMENTS` insert arguments,
 //! `${1:-text}` has a default, `${@:2}` and `${@:2:3}` insert a range. Commands of Claude Code have its placeholders
-//! (`claude`).
+//! (`osier_peers::commands`).
 
 use osier_base::sort;
 use std::path::{Path, PathBuf};
 
-use super::area::Area;
-use super::claude::{self, Expansion, Placeholders};
-use super::{ContextSources, files, front_matter, skill};
+use super::area::{Area, folders};
+use super::skill;
+use super::sources::ContextSources;
 use osier_base::problem::Problem;
 use osier_base::text;
 use osier_base::walk::{Entry, Walk};
+use osier_peers::commands::{self, Expansion, Fields, Placeholders, words};
+use osier_peers::front_matter;
 
 /// Folders of a project that contain templates.
-pub const PROJECT_FOLDERS: [&str; 2] = [".osier/prompts", claude::COMMANDS];
+pub const PROJECT_FOLDERS: [&str; 2] = [".osier/prompts", commands::COMMANDS];
 /// Maximum depth below a templates folder.
 const DEPTH: usize = 3;
 /// Maximum bytes of a description.
@@ -32,7 +34,7 @@ pub struct Template {
     /// The file belongs to the project.
     pub of_project: bool,
     /// What a command of Claude Code has besides.
-    pub claude: Option<claude::Fields>,
+    pub claude: Option<Fields>,
 }
 
 impl Template {
@@ -125,33 +127,9 @@ fn braced(inner: &str, all: &str, words: &[String]) -> Option<String> {
     Some(some.cloned().collect::<Vec<_>>().join(" "))
 }
 
-/// Splits the arguments like a shell; an unclosed quote is a character.
-pub(super) fn words(arguments: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut rest = arguments;
-    while let Some(first) = rest.chars().next() {
-        let after = &rest[first.len_utf8()..];
-        let closed = after.find(first).filter(|_| matches!(first, '"' | '\''));
-        if let Some(end) = closed {
-            word.get_or_insert_default().push_str(&after[..end]);
-            rest = &after[end + 1..];
-            continue;
-        }
-        if first.is_whitespace() {
-            words.extend(word.take());
-        } else {
-            word.get_or_insert_default().push(first);
-        }
-        rest = after;
-    }
-    words.extend(word);
-    words
-}
-
 /// All templates by name; project templates have priority over the user's.
 pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<Template> {
-    let nearest_first = files::folders(&sources.cwd).into_iter().rev();
+    let nearest_first = folders(&sources.cwd).into_iter().rev();
     let of_project = nearest_first.flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)));
     let project = Area::of_project(&sources.cwd);
     let roots = of_project.map(|root| (root, &project));
@@ -160,7 +138,7 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
     let own = own.chain(of_claude.map(|peers| peers.claude.join("commands")));
     let mut templates: Vec<Template> = Vec::new();
     for (root, area) in roots.chain(own.map(|root| (root, &Area::User))) {
-        let is_claude = root.ends_with(claude::COMMANDS)
+        let is_claude = root.ends_with(commands::COMMANDS)
             || sources
                 .peers
                 .as_ref()
@@ -176,8 +154,7 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
                 Ok(text) => {
                     let mut template = parse(name, &path, &text, problems);
                     template.of_project = matches!(area, Area::Project(_));
-                    template.claude =
-                        is_claude.then(|| claude::Fields::read(&front_matter::parse(&text)));
+                    template.claude = is_claude.then(|| Fields::read(&front_matter::parse(&text)));
                     templates.push(template);
                 }
                 Err(problem) => problems.push(problem),

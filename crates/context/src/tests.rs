@@ -4,7 +4,10 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::files::{FILE_LIMIT, TOTAL_LIMIT};
+use super::skill::Skill;
 use super::*;
+use osier_peers::commands::{Expansion, Placeholders};
+use osier_protocol::{AddedCommand, PartKind};
 use std::collections::BTreeMap;
 
 struct Fixture {
@@ -38,7 +41,10 @@ impl Fixture {
         let root = self.folder.path();
         ContextSources {
             config: root.join("config"),
-            peers: Some(PeerFolders::new(&root.join("home"), &BTreeMap::default())),
+            peers: Some(osier_peers::PeerFolders::new(
+                &root.join("home"),
+                &BTreeMap::default(),
+            )),
             cwd: root.join("repo/src"),
             extra: Vec::new(),
         }
@@ -479,7 +485,7 @@ fn commands_and_skills_of_claude_code_have_their_placeholders() {
         .unwrap();
     let expected = Expansion {
         text: "Fix a: !`git log -1 $1`".to_owned(),
-        commands: vec![claude::EmbeddedCommand {
+        commands: vec![osier_peers::commands::EmbeddedCommand {
             range: 7..23,
             command: "git log -1 b".to_owned(),
         }],

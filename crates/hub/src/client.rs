@@ -1,8 +1,9 @@
 //! One client of a shared session: its presence and its write access.
 
+use parking_lot::Mutex;
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::presence::{ClientIdentity, OccupiedError};
 use super::shared_session::SharedSession;
@@ -36,7 +37,7 @@ impl ClientHandle {
 
     /// Makes the client visible to the others. Has no effect if it is already visible.
     pub fn join(&self, identity: ClientIdentity) {
-        let mut id = self.lock();
+        let mut id = self.id.lock();
         if id.is_none() {
             *id = Some(self.session.join(identity));
         }
@@ -44,7 +45,7 @@ impl ClientHandle {
 
     /// Removes the client from the list that others see.
     pub fn leave(&self) {
-        if let Some(id) = self.lock().take() {
+        if let Some(id) = self.id.lock().take() {
             self.session.leave(id, false);
         }
     }
@@ -54,7 +55,7 @@ impl ClientHandle {
     /// # Errors
     /// Another client holds the write lock.
     pub fn authorize(&self, op: &Op, request: u64) -> Result<(), OccupiedError> {
-        let id = *self.lock();
+        let id = *self.id.lock();
         self.session.authorize(id, op, request)
     }
 
@@ -66,22 +67,17 @@ impl ClientHandle {
             } => Cow::Owned(Event::Presence {
                 clients: clients.clone(),
                 writer: *writer,
-                you: *self.lock(),
+                you: *self.id.lock(),
             }),
             event => Cow::Borrowed(event),
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<u64>> {
-        // The critical sections only copy a number, so a panic cannot leave it invalid.
-        self.id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for ClientHandle {
     fn drop(&mut self) {
         let lost = !self.closed_cleanly.load(Ordering::Relaxed);
-        if let Some(id) = self.lock().take() {
+        if let Some(id) = self.id.lock().take() {
             self.session.leave(id, lost);
         }
     }

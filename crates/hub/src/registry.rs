@@ -1,9 +1,10 @@
 //! The registry of all open sessions. Its lock is held only briefly; a session that is being opened or closed is
 //! locked by id, so that two callers never open or close it at the same time.
 
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
@@ -110,7 +111,8 @@ impl SessionRegistry {
 
     /// The open sessions, unordered.
     pub fn list(&self) -> Vec<OpenSessionInfo> {
-        let sessions: Vec<Arc<SharedSession>> = self.lock().sessions.values().cloned().collect();
+        let sessions: Vec<Arc<SharedSession>> =
+            self.0.table.lock().sessions.values().cloned().collect();
         sessions.iter().map(|session| session.info()).collect()
     }
 
@@ -119,7 +121,7 @@ impl SessionRegistry {
         let Some(target) = options.session.clone() else {
             return self.start(options, SessionChoice::New, Vec::new()).await;
         };
-        let open = self.lock().sessions.get(&target).cloned();
+        let open = self.0.table.lock().sessions.get(&target).cloned();
         if let Some(session) = open {
             return Ok(session);
         }
@@ -133,6 +135,8 @@ impl SessionRegistry {
             Some(stored) => self.resume(stored, options).await,
             // It was never stored, and continues as another session.
             None => self
+                .0
+                .table
                 .lock()
                 .find(&target)
                 .ok_or(OpenError::Unknown { id: target }),
@@ -158,7 +162,7 @@ impl SessionRegistry {
     pub async fn find(&self, id: &str) -> Result<Arc<SharedSession>, OpenError> {
         self.wait_until_unlocked(id).await;
         let (open, unloaded) = {
-            let table = self.lock();
+            let table = self.0.table.lock();
             (table.find(id), table.unloaded.get(id).cloned())
         };
         if let Some(session) = open {
@@ -188,7 +192,7 @@ impl SessionRegistry {
         options: OpenOptions,
     ) -> Result<Arc<SharedSession>, OpenError> {
         let _lock = self.lock_session(id).await;
-        let open = self.lock().find(id);
+        let open = self.0.table.lock().find(id);
         if let Some(session) = open {
             return Ok(session);
         }
@@ -198,18 +202,19 @@ impl SessionRegistry {
 
     /// Closes a session; its file stays. Returns false if it was not open.
     pub async fn close(&self, id: &str) -> bool {
-        let Some(session) = self.lock().find(id) else {
+        let Some(session) = self.0.table.lock().find(id) else {
             return false;
         };
         let _lock = self.try_lock_session(&session.id());
         session.close().await;
-        self.lock().unloaded.remove(id);
+        self.0.table.lock().unloaded.remove(id);
         true
     }
 
     /// Clears the replay buffers of sessions that have been idle and without clients for a while.
     pub fn clear_unused_replay_buffers(&self) {
-        let sessions: Vec<Arc<SharedSession>> = self.lock().sessions.values().cloned().collect();
+        let sessions: Vec<Arc<SharedSession>> =
+            self.0.table.lock().sessions.values().cloned().collect();
         for session in sessions {
             session.clear_replay_if_unused(REPLAY_UNUSED_LIMIT);
         }
@@ -217,7 +222,8 @@ impl SessionRegistry {
 
     /// Unloads the sessions that have been idle and without clients for `after`. Returns their number.
     pub async fn unload_unused(&self, after: Duration) -> usize {
-        let sessions: Vec<Arc<SharedSession>> = self.lock().sessions.values().cloned().collect();
+        let sessions: Vec<Arc<SharedSession>> =
+            self.0.table.lock().sessions.values().cloned().collect();
         let mut unloaded = 0;
         for session in sessions {
             let id = session.id();
@@ -236,7 +242,7 @@ impl SessionRegistry {
                 model: info.model.filter(|_| !stored),
                 permissions: info.permissions,
             };
-            self.lock().unloaded.insert(id, options);
+            self.0.table.lock().unloaded.insert(id, options);
             session.close().await;
             unloaded += 1;
         }
@@ -246,7 +252,7 @@ impl SessionRegistry {
     /// Stops what runs, stores and closes all sessions, because the server stops. The registry opens no more sessions.
     pub async fn close_all(&self) {
         let sessions: Vec<Arc<SharedSession>> = {
-            let mut table = self.lock();
+            let mut table = self.0.table.lock();
             table.closing = true;
             table.sessions.values().cloned().collect()
         };
@@ -263,7 +269,7 @@ impl SessionRegistry {
         options: OpenOptions,
     ) -> Result<Arc<SharedSession>, OpenError> {
         let _lock = self.lock_session(&stored.id).await;
-        let open = self.lock().sessions.get(&stored.id).cloned();
+        let open = self.0.table.lock().sessions.get(&stored.id).cloned();
         if let Some(session) = open {
             return Ok(session);
         }
@@ -281,7 +287,7 @@ impl SessionRegistry {
         session: SessionChoice,
         ids: Vec<String>,
     ) -> Result<Arc<SharedSession>, OpenError> {
-        if self.lock().closing {
+        if self.0.table.lock().closing {
             return Err(OpenError::Closing);
         }
         let setup = options.setup(&self.0.template, session)?;
@@ -315,7 +321,7 @@ impl SessionRegistry {
 
     /// `session` has switched to the session with this id.
     fn switched(&self, session: &Arc<SharedSession>, id: &str) {
-        let mut table = self.lock();
+        let mut table = self.0.table.lock();
         table
             .sessions
             .retain(|_, known| !Arc::ptr_eq(known, session));
@@ -323,7 +329,7 @@ impl SessionRegistry {
     }
 
     fn remove(&self, session: &Arc<SharedSession>) {
-        let mut table = self.lock();
+        let mut table = self.0.table.lock();
         table
             .sessions
             .retain(|_, known| !Arc::ptr_eq(known, session));
@@ -350,7 +356,7 @@ impl SessionRegistry {
             let changed = self.0.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            if !self.lock().locked.contains(id) {
+            if !self.0.table.lock().locked.contains(id) {
                 return;
             }
             changed.await;
@@ -358,16 +364,11 @@ impl SessionRegistry {
     }
 
     fn try_lock_session(&self, id: &str) -> Option<SessionLock<'_>> {
-        let free = self.lock().locked.insert(id.to_owned());
+        let free = self.0.table.lock().locked.insert(id.to_owned());
         free.then(|| SessionLock {
             registry: self,
             id: id.to_owned(),
         })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        // The critical sections do not panic half-way, so the table is valid.
-        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -388,7 +389,7 @@ struct SessionLock<'a> {
 
 impl Drop for SessionLock<'_> {
     fn drop(&mut self) {
-        self.registry.lock().locked.remove(&self.id);
+        self.registry.0.table.lock().locked.remove(&self.id);
         self.registry.0.changed.notify_waiters();
     }
 }

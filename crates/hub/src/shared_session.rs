@@ -3,8 +3,9 @@
 //! A task receives each event of the session once, numbers it, stores it in the replay buffer and sends it to every
 //! subscriber. The queues of subscribers are unbounded: a subscriber that serves a slow client must drop events itself.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -157,18 +158,18 @@ impl SharedSession {
 
     /// The id of the current session.
     pub fn id(&self) -> String {
-        self.lock().ids.last().cloned().unwrap_or_default()
+        self.state.lock().ids.last().cloned().unwrap_or_default()
     }
 
     /// Whether this is the current id or an earlier one.
     pub(super) fn had_id(&self, id: &str) -> bool {
-        self.lock().ids.iter().any(|known| known == id)
+        self.state.lock().ids.iter().any(|known| known == id)
     }
 
     /// Subscribes to the events from now on.
     pub fn subscribe(&self) -> Subscriber {
         let (sender, events) = mpsc::unbounded_channel();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.ended {
             state.subscribers.push(sender);
         }
@@ -182,12 +183,12 @@ impl SharedSession {
 
     /// Marks all answers as read.
     pub fn mark_read(&self) {
-        self.lock().details.unread = 0;
+        self.state.lock().details.unread = 0;
     }
 
     /// Records an idempotency key. Returns false if it is already known.
     pub fn claim_key(&self, key: &str) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.seen_keys.iter().any(|known| known == key) {
             return false;
         }
@@ -200,12 +201,12 @@ impl SharedSession {
 
     /// The events after this number. `None` when some are no longer in the replay buffer, or the number is unknown.
     pub fn events_after(&self, number: u64) -> Option<Vec<Arc<NumberedEvent>>> {
-        self.lock().replay.events_after(number)
+        self.state.lock().replay.events_after(number)
     }
 
     /// The entry for session lists.
     pub fn info(&self) -> OpenSessionInfo {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state
             .subscribers
             .retain(|subscriber| !subscriber.is_closed());
@@ -227,7 +228,7 @@ impl SharedSession {
 
     /// Whether the session has been idle and without clients for `after`.
     pub(super) fn is_unused_for(&self, after: Duration) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state
             .subscribers
             .retain(|subscriber| !subscriber.is_closed());
@@ -239,7 +240,7 @@ impl SharedSession {
     /// Clears the replay buffer if the session has been idle and without clients for `after`.
     pub(super) fn clear_replay_if_unused(&self, after: Duration) {
         if self.is_unused_for(after) {
-            self.lock().replay.clear();
+            self.state.lock().replay.clear();
         }
     }
 
@@ -251,13 +252,13 @@ impl SharedSession {
 
     /// Closes the session because the server stops.
     pub(super) async fn close_with_server(&self) {
-        self.lock().ends_with_server = true;
+        self.state.lock().ends_with_server = true;
         self.close().await;
     }
 
     /// Whether the session ends only because the server stops. Clients then wait for the server instead of leaving.
     pub fn ends_with_server(&self) -> bool {
-        self.lock().ends_with_server
+        self.state.lock().ends_with_server
     }
 
     /// Waits until the session has ended.
@@ -274,7 +275,7 @@ impl SharedSession {
         switched: impl Fn(&Arc<Self>, &str),
     ) {
         loop {
-            let deadline = self.lock().presence.deadline();
+            let deadline = self.state.lock().presence.deadline();
             let event = tokio::select! {
                 event = events.recv() => event,
                 () = self.client_left.notified() => continue,
@@ -294,7 +295,7 @@ impl SharedSession {
                 break;
             }
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.ended = true;
         state.subscribers.clear();
         drop(state);
@@ -303,7 +304,7 @@ impl SharedSession {
 
     /// Handles an event. Returns the new id when the session has switched to another one.
     fn on_event(&self, event: Event) -> Option<String> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.retained.apply(&event);
         let has_subscribers = !state.subscribers.is_empty();
         state.details.on_event(&event, has_subscribers);
@@ -326,7 +327,7 @@ impl SharedSession {
 
     /// Adds a client. Returns its number.
     pub(super) fn join(&self, identity: ClientIdentity) -> u64 {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let id = state.presence.join(identity);
         state.publish_presence();
         id
@@ -334,7 +335,7 @@ impl SharedSession {
 
     /// Removes a connection of a client; `lost`: it was not closed by the client.
     pub(super) fn leave(&self, id: u64, lost: bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.presence.leave(id, lost, tokio::time::Instant::now());
         state.publish_presence();
         drop(state);
@@ -342,7 +343,7 @@ impl SharedSession {
     }
 
     fn expire(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.presence.expire(tokio::time::Instant::now());
         state.publish_presence();
     }
@@ -354,7 +355,7 @@ impl SharedSession {
         op: &Op,
         request: u64,
     ) -> Result<(), OccupiedError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let is_running = state.retained.is_running();
         let notice = state.presence.authorize(by, op, request, is_running)?;
         state.publish_presence();
@@ -366,11 +367,6 @@ impl SharedSession {
             });
         }
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // The critical sections do not panic half-way, so the state is valid.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,6 +6,7 @@ use osier_agent::AgentMessage;
 use osier_base::text::head_bytes;
 use osier_llm::Usage;
 use osier_protocol::{Entry, EntryKind, Header, ModelCost};
+use osier_store::milliseconds;
 
 /// Maximum bytes of the first prompt.
 const PROMPT_LIMIT: usize = 400;
@@ -119,9 +120,4 @@ impl Facts {
     pub(super) fn tokens(&self) -> u64 {
         self.models.iter().map(ModelCost::tokens).sum()
     }
-}
-
-pub(super) fn milliseconds(timestamp: &str) -> Option<i64> {
-    let time = timestamp.parse::<jiff::Timestamp>().ok()?;
-    Some(time.as_millisecond())
 }

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::IndexError;
 use osier_base::locked_file::{self, LockedFile};
+use osier_base::private;
 use osier_store::SessionDirectory;
 
 /// Version of the tables; a file with another version is rebuilt.
@@ -135,7 +136,8 @@ impl SessionIndex {
         connection.pragma_update(None, "synchronous", "normal")?;
         connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
         prepare(&mut connection)?;
-        restrict(&self.index_file());
+        // Conversations can be private. The data directory already is: this is additional protection.
+        let _ = private::restrict(&self.index_file());
         Ok(connection)
     }
 
@@ -232,11 +234,4 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.execute_batch(TABLES)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
-}
-
-/// Conversations can be private.
-fn restrict(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    // The data directory is already private; this is additional protection.
-    let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
 }

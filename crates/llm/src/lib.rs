@@ -85,13 +85,14 @@ pub use message::{
 };
 pub use model::{Api, Compat, KeyHeader, Modality, Model, ThinkingFormat, ThinkingLevel};
 pub use provider::{
-    CacheRetention, CallOptions, Context, EventStream, Freeform, Provider, Request, ToolChoice,
-    ToolSpec,
+    CallOptions, Context, EventStream, Freeform, Provider, Request, ToolChoice, ToolSpec,
 };
 pub use providers::Providers;
 pub use scripted::{Script, ScriptedProvider};
 pub use secret::Secret;
 pub use status::TurnStatus;
-pub use tuning::{ModelOptions, Preamble, ToolForm, Tuning, TuningChange, Verbosity};
+pub use tuning::{
+    CacheRetention, ModelOptions, Preamble, ToolForm, Tuning, TuningChange, Verbosity,
+};
 pub use usage::{Cost, Price, PriceTier, Tiers, TooManyTiers, Usage};
 pub use wire::{ignored_options, ignores_temperature};

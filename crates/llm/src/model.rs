@@ -7,8 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::provider::CacheRetention;
-use super::tuning::Tuning;
+use super::tuning::{CacheRetention, Tuning};
 use super::usage::Price;
 
 /// A wire format.
@@ -84,57 +83,27 @@ pub enum Modality {
     Pdf,
 }
 
-/// How much a model thinks. A level that the model does not support is replaced by the nearest one.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum ThinkingLevel {
-    #[default]
-    Off,
-    Minimal,
-    Low,
-    Medium,
-    High,
-    Xhigh,
-    Max,
+osier_base::words! {
+    /// How much a model thinks. A level that the model does not support is replaced by the nearest one.
+    #[derive(
+        Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    )]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum ThinkingLevel {
+        #[default]
+        Off = "off",
+        Minimal = "minimal",
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        Xhigh = "xhigh",
+        Max = "max",
+    }
 }
 
 osier_base::parameter_types! {
     Model: Object("Model"),
-    ThinkingLevel: Word("off", "minimal", "low", "medium", "high", "xhigh", "max"),
-}
-
-impl ThinkingLevel {
-    /// All levels, lowest first.
-    pub const ALL: [Self; 7] = [
-        Self::Off,
-        Self::Minimal,
-        Self::Low,
-        Self::Medium,
-        Self::High,
-        Self::Xhigh,
-        Self::Max,
-    ];
-
-    /// The name used on the command line, in files and on screen.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Minimal => "minimal",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Xhigh => "xhigh",
-            Self::Max => "max",
-        }
-    }
-
-    /// The level with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.name() == name)
-    }
 }
 
 /// A model of the catalogue, `models.json` or a local server.

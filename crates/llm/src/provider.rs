@@ -12,6 +12,7 @@ use super::message::Message;
 use super::model::{Model, ThinkingLevel};
 use super::secret::Secret;
 use super::sigv4::Signing;
+use super::tuning::CacheRetention;
 
 /// A running call. Dropping it cancels the call.
 pub type EventStream = BoxStream<'static, StreamEvent>;
@@ -85,17 +86,6 @@ pub struct CallOptions {
     pub trace: bool,
     /// Whether to deliver every read at once, on the task that reads the stream, instead of in batches.
     pub unbatched: bool,
-}
-
-/// How long the provider keeps its prompt cache after the last use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CacheRetention {
-    /// The default of the provider: some minutes.
-    #[default]
-    Short,
-    /// An hour at Anthropic, a day at OpenAI. Writing the cache can cost more.
-    Long,
 }
 
 /// Whether the model can call tools.

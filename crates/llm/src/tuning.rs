@@ -3,18 +3,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The tools for changing files, and the names of all tools, that a model is trained with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum ToolForm {
-    /// `edit` and `write`, with the arguments of Claude Code.
-    #[default]
-    Edit,
-    /// `apply_patch`, which replaces both.
-    Patch,
-    /// The tools of Gemini CLI.
-    Gemini,
+osier_base::words! {
+    /// The tools for changing files, and the names of all tools, that a model is trained with.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum ToolForm {
+        /// `edit` and `write`, with the arguments of Claude Code.
+        #[default]
+        Edit = "edit",
+        /// `apply_patch`, which replaces both.
+        Patch = "patch",
+        /// The tools of Gemini CLI.
+        Gemini = "gemini",
+    }
 }
 
 /// Beginnings of ids, without the part before a slash, and what models with such ids are trained with. The first row that
@@ -29,6 +31,19 @@ const FORMS: [(&str, ToolForm); 7] = [
     // Trained with Qwen Code, which has the tools of Gemini CLI.
     ("qwen3-coder", ToolForm::Gemini),
 ];
+
+osier_base::words! {
+    /// How long the provider keeps its prompt cache after the last use.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum CacheRetention {
+        /// The default of the provider: some minutes.
+        #[default]
+        Short = "short",
+        /// An hour at Anthropic, a day at OpenAI. Writing the cache can cost more.
+        Long = "long",
+    }
+}
 
 /// What the system prompt says in addition, where public evidence shows that models of a kind work better with it. See
 /// `docs/models.md`.
@@ -51,20 +66,6 @@ const PREAMBLES: [(&str, Preamble); 2] = [
 ];
 
 impl ToolForm {
-    pub const ALL: [Self; 3] = [Self::Edit, Self::Patch, Self::Gemini];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Edit => "edit",
-            Self::Patch => "patch",
-            Self::Gemini => "gemini",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|form| form.name() == name)
-    }
-
     /// The form for the model `id`, such as `openai/gpt-5` of a router.
     fn of(id: &str) -> Self {
         of_id(&FORMS, id)
@@ -78,28 +79,15 @@ fn of_id<T: Copy + Default>(rows: &[(&str, T)], id: &str) -> T {
     row.map_or_else(T::default, |(_, value)| *value)
 }
 
-/// How long answers are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Verbosity {
-    Low,
-    Medium,
-    High,
-}
-
-impl Verbosity {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Low, Self::Medium, Self::High];
-        all.into_iter().find(|verbosity| verbosity.name() == name)
+osier_base::words! {
+    /// How long answers are.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum Verbosity {
+        Low = "low",
+        Medium = "medium",
+        High = "high",
     }
 }
 
@@ -137,7 +125,8 @@ impl Tuning {
 }
 
 /// What the user changes of a [`Tuning`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct TuningChange {
     pub tools: Option<ToolForm>,
     pub verbosity: Option<Verbosity>,

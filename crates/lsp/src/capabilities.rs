@@ -5,7 +5,6 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::position::Encoding;
-use crate::server::Capability;
 use crate::tsserver;
 use crate::uri;
 
@@ -45,6 +44,40 @@ pub(crate) fn initialize(root: &Path, options: &Value) -> Value {
             },
         },
     })
+}
+
+/// What servers may be able to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capability {
+    Definition,
+    References,
+    Hover,
+    DocumentSymbols,
+    WorkspaceSymbols,
+    Rename,
+}
+
+impl Capability {
+    const ALL: [Self; 6] = [
+        Self::Definition,
+        Self::References,
+        Self::Hover,
+        Self::DocumentSymbols,
+        Self::WorkspaceSymbols,
+        Self::Rename,
+    ];
+
+    /// The field of the capabilities.
+    fn provider(self) -> &'static str {
+        match self {
+            Self::Definition => "definitionProvider",
+            Self::References => "referencesProvider",
+            Self::Hover => "hoverProvider",
+            Self::DocumentSymbols => "documentSymbolProvider",
+            Self::WorkspaceSymbols => "workspaceSymbolProvider",
+            Self::Rename => "renameProvider",
+        }
+    }
 }
 
 /// What a server can do.

@@ -1,8 +1,10 @@
 //! The servers that are known without configuration.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use crate::server_config::ServerConfig;
+use crate::server_config::{Override, ServerConfig};
 
 /// A server: its name, languages, markers and program.
 struct Row {
@@ -187,4 +189,31 @@ pub fn table() -> Vec<ServerConfig> {
         options: Value::Null,
     });
     rows.collect()
+}
+
+/// The servers of the table with the changes of the user.
+pub fn configured(overrides: &[Override]) -> Vec<Arc<ServerConfig>> {
+    let mut servers = table();
+    for change in overrides {
+        let known = servers.iter().position(|server| server.name == change.name);
+        if change.disabled {
+            known.map(|index| servers.remove(index));
+            continue;
+        }
+        let index = known.unwrap_or_else(|| {
+            servers.push(ServerConfig {
+                name: change.name.clone(),
+                languages: Vec::new(),
+                markers: Vec::new(),
+                needs_marker: false,
+                command: Vec::new(),
+                install: String::new(),
+                options: Value::Null,
+            });
+            servers.len() - 1
+        });
+        servers[index].change(change);
+    }
+    servers.retain(|server| !server.command.is_empty());
+    servers.into_iter().map(Arc::new).collect()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use osier_base::process::{Invocation, run_captured};
 
-use crate::slot::Launch;
+use crate::launch::Launch;
 
 /// Time for rustup to look a component up.
 const LOOKUP: Duration = Duration::from_secs(5);

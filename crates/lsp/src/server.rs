@@ -13,14 +13,14 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
 use tokio::sync::watch;
 
-use crate::capabilities::{self, Capabilities};
+use crate::capabilities::{self, Capabilities, Capability};
 use crate::client::{Connection, Problem, Receiver};
 use crate::diagnostics::{Counts, FileDiagnostics, Origin, Published, Store};
 use crate::documents::{Change, Documents, Sync, TEXT_LIMIT};
 use crate::frame::FrameError;
+use crate::launch::Limits;
 use crate::lists;
 use crate::server_config::ServerConfig;
-use crate::slot::Limits;
 use crate::tsserver;
 use crate::uri;
 
@@ -38,40 +38,6 @@ const OTHERS_PAUSE: Duration = Duration::from_millis(15);
 const READ: Duration = Duration::from_secs(3);
 /// Time for the answer to `shutdown`.
 const SHUTDOWN: Duration = Duration::from_secs(2);
-
-/// What servers may be able to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Capability {
-    Definition,
-    References,
-    Hover,
-    DocumentSymbols,
-    WorkspaceSymbols,
-    Rename,
-}
-
-impl Capability {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Definition,
-        Self::References,
-        Self::Hover,
-        Self::DocumentSymbols,
-        Self::WorkspaceSymbols,
-        Self::Rename,
-    ];
-
-    /// The field of the capabilities.
-    pub(crate) fn provider(self) -> &'static str {
-        match self {
-            Self::Definition => "definitionProvider",
-            Self::References => "referencesProvider",
-            Self::Hover => "hoverProvider",
-            Self::DocumentSymbols => "documentSymbolProvider",
-            Self::WorkspaceSymbols => "workspaceSymbolProvider",
-            Self::Rename => "renameProvider",
-        }
-    }
-}
 
 /// A running server. Dropping it kills it with everything that it started.
 #[derive(Debug)]
@@ -371,15 +337,17 @@ impl Server {
 
     /// Requests the diagnostics of a file.
     async fn pull(&self, path: &Path) -> Result<(), Problem> {
+        let limit = self.limits.answer;
         if self.capabilities.asks_tsserver {
-            let found = tsserver::diagnostics(self, path).await?;
+            let text = self.text(path);
+            let found =
+                tsserver::diagnostics(&self.connection, path, text.as_deref(), limit).await?;
             let mut state = self.shared.state();
             // What the server pushes later replaces it.
             state.diagnostics.set(path, Origin::Pushed, found);
             self.shared.count(&mut state, path, None);
             return Ok(());
         }
-        let limit = self.limits.answer;
         self.shared.pull(&self.connection, path, limit).await
     }
 

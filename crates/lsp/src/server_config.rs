@@ -1,11 +1,8 @@
 //! How a server is found and started: a row of the table, changed by the user's settings.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::Value;
-
-use crate::known_servers::table;
 
 /// Folders with the programs of a project, below each folder from the root to the project.
 const PROJECT_PROGRAMS: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
@@ -39,35 +36,8 @@ pub struct Override {
     pub disabled: bool,
 }
 
-/// The servers of the table with the changes of the user.
-pub fn configured(overrides: &[Override]) -> Vec<Arc<ServerConfig>> {
-    let mut servers = table();
-    for change in overrides {
-        let known = servers.iter().position(|server| server.name == change.name);
-        if change.disabled {
-            known.map(|index| servers.remove(index));
-            continue;
-        }
-        let index = known.unwrap_or_else(|| {
-            servers.push(ServerConfig {
-                name: change.name.clone(),
-                languages: Vec::new(),
-                markers: Vec::new(),
-                needs_marker: false,
-                command: Vec::new(),
-                install: String::new(),
-                options: Value::Null,
-            });
-            servers.len() - 1
-        });
-        servers[index].change(change);
-    }
-    servers.retain(|server| !server.command.is_empty());
-    servers.into_iter().map(Arc::new).collect()
-}
-
 impl ServerConfig {
-    fn change(&mut self, change: &Override) {
+    pub(crate) fn change(&mut self, change: &Override) {
         if let Some(command) = &change.command {
             self.command.clone_from(command);
             self.install.clear();
@@ -150,9 +120,12 @@ fn programs(name: &str, root: &Path, project: &Path) -> Vec<PathBuf> {
 mod tests {
     use std::fs;
 
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
+    use crate::configured;
 
     fn named<'s>(servers: &'s [Arc<ServerConfig>], name: &str) -> Option<&'s Arc<ServerConfig>> {
         servers.iter().find(|server| server.name == name)

@@ -2,55 +2,20 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use osier_base::process::Invocation;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::launch::{Launch, Limits};
 use crate::rustup::lacks_component;
 use crate::server::{Server, StartError};
 use crate::server_config::ServerConfig;
 
 /// How often a server that ended is started again.
 const RESTARTS: usize = 2;
-
-/// How long to wait for a server.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// For the answer to the greeting.
-    pub start: Duration,
-    /// For any other answer.
-    pub answer: Duration,
-    /// How long a server that nobody uses stays.
-    pub idle: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            start: Duration::from_secs(45),
-            answer: Duration::from_secs(20),
-            idle: Duration::from_mins(10),
-        }
-    }
-}
-
-/// How a server is started: confined as its session is.
-pub trait Launch: Send + Sync + fmt::Debug {
-    /// Names what the server may do. Servers with different names are not shared.
-    fn key(&self) -> String;
-
-    /// Wraps the program.
-    ///
-    /// # Errors
-    /// Why it cannot run.
-    fn wrap(&self, invocation: Invocation) -> BoxFuture<'_, Result<Invocation, String>>;
-}
 
 /// The state of a server, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,15 +2,15 @@
 //! its command for requests to TypeScript itself answers at once.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::client::Problem;
+use crate::client::{Connection, Problem};
 use crate::diagnostics::{self, FileDiagnostics};
 use crate::position::Encoding;
-use crate::server::Server;
 
 /// The command that the server offers.
 pub(crate) const COMMAND: &str = "typescript.tsserverRequest";
@@ -24,17 +24,21 @@ struct Response<'m> {
 }
 
 /// The diagnostics of an open file.
-pub(crate) async fn diagnostics(server: &Server, path: &Path) -> Result<FileDiagnostics, Problem> {
+pub(crate) async fn diagnostics(
+    connection: &Connection,
+    path: &Path,
+    text: Option<&str>,
+    limit: Duration,
+) -> Result<FileDiagnostics, Problem> {
     let file = path.to_string_lossy();
     let ask = |request: &str| {
         let params = json!({"command": COMMAND, "arguments": [request, {"file": file}]});
-        server.ask("workspace/executeCommand", params)
+        connection.request("workspace/executeCommand", params, limit)
     };
     let [syntactic, semantic] = REQUESTS.map(ask);
     let (syntactic, semantic) = futures_util::future::try_join(syntactic, semantic).await?;
-    let text = server.text(path);
-    let mut found = read(syntactic.get(), text.as_deref());
-    found.join(read(semantic.get(), text.as_deref()));
+    let mut found = read(syntactic.get(), text);
+    found.join(read(semantic.get(), text));
     Ok(found)
 }
 

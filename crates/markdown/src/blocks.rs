@@ -10,8 +10,8 @@ use pulldown_cmark::{
     CodeBlockKind, DefaultBrokenLinkCallback, Event, OffsetIter, Parser, Tag, TagEnd,
 };
 
-use super::code::language;
-use super::render::options;
+use super::code_line::language;
+use super::parse::options;
 
 /// What the parser finds in a text.
 #[derive(Debug)]

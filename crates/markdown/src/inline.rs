@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::unit::Carry;
+use super::context::Carry;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::Span;
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::code;
+use super::code_line;
 use osier_term::highlight::LineTokens;
 use osier_term::row::Row;
 use osier_term::wrap::{Wrap, clusters, row_starts};
@@ -61,7 +61,7 @@ impl LongLine {
             };
             let tokens = tokens.map(|tokens| tokens_in(tokens, start as u32..end as u32));
             let first = out.len();
-            code::rows(part, tokens.as_ref(), wrap, out);
+            code_line::rows(part, tokens.as_ref(), wrap, out);
             out.truncate(first + 1);
             if let Some(row) = out.last_mut() {
                 row.continues = index > 0;

@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::render::options;
+use super::parse::options;
 use osier_base::text::{self, head_bytes};
 
 /// Bytes of a text that are searched for its first line.

@@ -3,39 +3,22 @@
 //! Every block that is open puts a prefix in front of the rows inside it: a bullet, then the indent
 //! below it, or the bar of a quote. All prefixes are decoration.
 
-mod context;
-mod parse;
-
 use std::borrow::Cow;
 use std::ops::Range;
 
-use pulldown_cmark::{
-    BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Tag, TagEnd,
-};
+use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, Tag, TagEnd};
 
-pub(super) use self::context::{Context, begins_block, context_at, open_paragraph};
-use self::context::{List, Prefix, Previous, gap, is_inline, rest_of};
-pub(super) use self::parse::parse;
-use super::code;
+use super::code_line as code;
+use super::context::{Carry, Context, List, Prefix, Previous, gap, rest_of};
 use super::inline::Inline;
 use super::optional;
+use super::parse::{is_inline, parse};
 use super::table::{Cell, Table};
-use super::unit::Carry;
 use osier_base::text;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::highlight::LineTokens;
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
-
-/// The dialect.
-pub(super) fn options() -> Options {
-    Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_GFM
-        | Options::ENABLE_MATH
-}
 
 /// Bullets by depth.
 const BULLETS: &[&str] = &["• ", "◦ ", "▪ "];
@@ -121,7 +104,8 @@ pub(super) fn table(
     renderer.table
 }
 
-struct Renderer<'s, 'b> {
+/// Lays the events of a block out.
+pub(super) struct Renderer<'s, 'b> {
     source: &'s str,
     block: Block<'b>,
     prefixes: Vec<Prefix>,
@@ -142,7 +126,7 @@ struct Renderer<'s, 'b> {
 }
 
 impl<'s, 'b> Renderer<'s, 'b> {
-    fn new(source: &'s str, block: Block<'b>) -> Self {
+    pub(super) fn new(source: &'s str, block: Block<'b>) -> Self {
         let context = block.context.cloned().unwrap_or_default();
         Self {
             source,
@@ -161,7 +145,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
     }
 
     /// What is open, unless a marker still waits for its row.
-    fn context(self) -> Option<Context> {
+    pub(super) fn context(self) -> Option<Context> {
         let waits = self.prefixes.iter().any(|prefix| prefix.first.is_some());
         (!waits).then_some(Context {
             prefixes: self.prefixes,
@@ -169,8 +153,28 @@ impl<'s, 'b> Renderer<'s, 'b> {
         })
     }
 
-    fn is_in_paragraph(&self) -> bool {
-        self.in_text && self.heading.is_none() && self.table.is_none() && self.code.is_none()
+    /// What is open in the current paragraph. The first row of it can have a marker, the others have none.
+    pub(super) fn paragraph_context(&self) -> Option<Context> {
+        let is_in_paragraph =
+            self.in_text && self.heading.is_none() && self.table.is_none() && self.code.is_none();
+        is_in_paragraph.then(|| {
+            let mut prefixes = self.prefixes.clone();
+            prefixes.iter_mut().for_each(|prefix| prefix.first = None);
+            let lists = self.lists.clone();
+            Context { prefixes, lists }
+        })
+    }
+
+    /// Whether text waits for its rows.
+    pub(super) fn has_text(&self) -> bool {
+        !self.inline.is_empty()
+    }
+
+    /// The rows, and how many of them the last paragraph has.
+    pub(super) fn finish(mut self) -> (Vec<Row>, usize) {
+        self.flush();
+        let count = self.block.rows.len() - self.above;
+        (self.block.rows, count)
     }
 
     /// An event of the opener: what it opens is in the context already.
@@ -184,7 +188,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         }
     }
 
-    fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+    pub(super) fn event(&mut self, event: Event<'_>, range: Range<usize>) {
         if range.start < self.block.opener {
             return self.opener_event(&event);
         }
@@ -441,7 +445,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
     }
 
     /// Ends the text of a block, if there is any.
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         self.in_text = false;
         if self.inline.is_empty() {
             return;

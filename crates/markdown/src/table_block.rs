@@ -6,9 +6,10 @@ use std::ops::Range;
 
 use pulldown_cmark::Alignment;
 
-use super::render::{self, Block, Context};
+use super::context::Context;
+use super::render::{self, Block};
+use super::shown::{Resolver, Shown};
 use super::table::{Cell, Grid, Needs, lines, room};
-use super::unit::{Resolver, Shown};
 use osier_term::row::{Row, Span};
 
 /// Bytes of an open table up to which a cell that changes the columns lays all rows out again. A longer one

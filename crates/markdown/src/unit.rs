@@ -1,14 +1,14 @@
 //! A top-level block of a document: its source, its kind, and its rows for one width.
 
-use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use super::code::CodeBlock;
-use super::render::{Block, Context, Nested, render};
+use super::context::{Carry, Context};
+use super::render::{Block, Nested, render};
+use super::shown::{Resolver, Shown};
 use super::table_block::TableBlock;
 use osier_term::highlight::LineTokens;
-use osier_term::row::{Row, Span};
+use osier_term::row::Row;
 
 /// Columns that text takes at most: longer lines are hard to read. Code and tables have no limit.
 const MEASURE: usize = 110;
@@ -16,15 +16,6 @@ const MEASURE: usize = 110;
 /// The columns of text in a document of this width.
 pub(super) fn prose(width: usize) -> usize {
     width.min(MEASURE)
-}
-
-/// Destinations of reference links by normalised label. The first definition counts.
-pub(super) type Definitions = std::collections::HashMap<String, String>;
-
-/// A label for comparison: case and the kind of white space do not matter.
-pub(super) fn normalise(label: &str) -> String {
-    let words: Vec<&str> = label.split_whitespace().collect();
-    words.join(" ").to_lowercase()
 }
 
 /// The kind of a top-level block. It decides whether a blank row separates two blocks.
@@ -63,14 +54,6 @@ pub(super) struct Part {
     pub(super) after_blank: bool,
     /// It begins in the middle of a paragraph.
     pub(super) carry: Option<Carry>,
-}
-
-/// The last row of the part above in the same paragraph, which is drawn as the beginning of this part.
-#[derive(Debug, Clone)]
-pub(super) struct Carry {
-    pub(super) spans: Vec<Span>,
-    /// The row continues the logical line above it.
-    pub(super) continues: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -274,61 +257,5 @@ impl Unit {
         text.width = width;
         text.height = rows.len();
         text.rows = Some(rows);
-    }
-}
-
-/// The text of a block as it is drawn now.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shown<'a> {
-    pub(super) document: &'a str,
-    /// The block's complete lines.
-    pub(super) complete: &'a str,
-    /// The unfinished line, or the rest of it.
-    pub(super) partial: Option<&'a str>,
-    pub(super) definitions: &'a Definitions,
-    /// The last row is drawn by the part below, in which the paragraph continues.
-    pub(super) is_carried: bool,
-    /// Tables and diagrams are text.
-    pub(super) linear: bool,
-    /// Counts the bytes that are parsed.
-    pub(super) parsed: &'a Cell<usize>,
-}
-
-impl<'a> Shown<'a> {
-    fn text(&self, opener: &str) -> Cow<'a, str> {
-        match (opener, self.partial) {
-            ("", None) => Cow::Borrowed(self.complete),
-            ("", Some(partial)) if self.complete.is_empty() => Cow::Borrowed(partial),
-            _ => Cow::Owned([opener, self.complete, self.partial.unwrap_or_default()].concat()),
-        }
-    }
-}
-
-/// Finds the destinations of references and collects the labels that have none.
-pub(super) struct Resolver<'a> {
-    definitions: &'a Definitions,
-    unresolved: RefCell<Vec<String>>,
-}
-
-impl<'a> Resolver<'a> {
-    pub(super) fn new(shown: &Shown<'a>) -> Self {
-        Self {
-            definitions: shown.definitions,
-            unresolved: RefCell::default(),
-        }
-    }
-
-    pub(super) fn find(&self, label: &str) -> Option<String> {
-        let label = normalise(label);
-        let found = self.definitions.get(&label).cloned();
-        let mut unresolved = self.unresolved.borrow_mut();
-        if found.is_none() && !label.starts_with('^') && !unresolved.contains(&label) {
-            unresolved.push(label);
-        }
-        found
-    }
-
-    pub(super) fn into_unresolved(self) -> Vec<String> {
-        self.unresolved.into_inner()
     }
 }

@@ -18,7 +18,7 @@ use rmcp::transport::streamable_http_client::{
 use super::answers::Answering;
 use super::client::Client;
 use super::config::{HttpProtocol, Launch, ServerConfig};
-use super::connection::Service;
+use super::connection::{Service, with_causes};
 use super::http::{HttpClient, HttpError};
 use super::login::Logins;
 use super::probe::{PROBE_TIME, ProbeReport, Probing};
@@ -292,20 +292,6 @@ fn failure(error: &ClientInitializeError) -> ConnectError {
         error => error.to_string(),
     };
     ConnectError::Failed(message)
-}
-
-/// The error with its causes, which contain the details.
-pub(super) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 fn invocation(config: &ServerConfig, client: &Client) -> Invocation {

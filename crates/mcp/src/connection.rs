@@ -26,7 +26,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::changes::ToolChanges;
 use super::client::{Client, Followed, Progress};
-use super::connect::with_causes;
 use super::tasks::{self, Task};
 use osier_agent::{ToolUpdate, UpdateSink};
 
@@ -364,4 +363,18 @@ fn describe(progress: &Progress) -> String {
         Some(message) => format!("{done} {message}"),
         None => done,
     }
+}
+
+/// The error with its causes, which contain the details.
+pub(super) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
 }

@@ -1,6 +1,7 @@
 //! A server of the session: its state, and the tools that it offers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
@@ -9,7 +10,6 @@ use super::changes::ToolChanges;
 use super::config::ServerConfig;
 use super::lists::{Listed, Lists};
 use super::log::ServerLog;
-use super::manager::Known;
 use super::server::Command;
 use super::tools::{Link, ServerTool};
 use osier_agent::{Severity, Tool};
@@ -17,6 +17,14 @@ use osier_protocol::{ServerInfo, ServerState};
 
 /// A notice for the user.
 type Notice = Option<(Severity, String)>;
+
+/// The data of a server that mentions need.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub link: Arc<Link>,
+    pub timeout: Duration,
+    pub info: ServerInfo,
+}
 
 #[derive(Debug)]
 pub(super) struct Entry {

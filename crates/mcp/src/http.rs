@@ -36,6 +36,8 @@ const ERROR_LIMIT: usize = 64 * 1024;
 const EXCERPT: usize = 256;
 /// Milliseconds after which a connection that ended is made again, at least.
 const MIN_RETRY: u64 = 250;
+/// Time for the challenge of a server.
+pub(super) const CHALLENGE_TIME: Duration = Duration::from_secs(10);
 const JSON: &str = "application/json";
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 const SESSION: &str = "mcp-session-id";

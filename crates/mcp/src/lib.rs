@@ -35,6 +35,7 @@ mod expand;
 mod file;
 mod hidden;
 mod http;
+mod instruction_text;
 mod instructions;
 mod lists;
 mod log;

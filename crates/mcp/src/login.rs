@@ -19,16 +19,13 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::config::{HttpProtocol, Launch, ServerConfig};
-use super::http::HttpClient;
+use super::http::{CHALLENGE_TIME, HttpClient};
 use super::probe::ProbeReport;
 use super::root_metadata;
 use osier_llm::auth::{CredentialFile, FileError, LockedFile, Loopback, Page, Store};
 
 /// Maximum redirects of one request.
 const REDIRECTS: usize = 5;
-
-/// Time for the challenge of a server.
-pub(super) const CHALLENGE_TIME: Duration = Duration::from_secs(10);
 
 /// The path that the browser is redirected to.
 const CALLBACK: &str = "/callback";

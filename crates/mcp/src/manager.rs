@@ -15,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::changes::ToolChanges;
 use super::client::Client;
 use super::config::{self, Servers};
-use super::entry::Entry;
+use super::entry::{Entry, Known};
 use super::log::ServerLog;
 use super::login::Logins;
 use super::sampling::{Sampler, Sampling};
@@ -95,14 +95,6 @@ pub(super) struct Shared {
     tools: Mutex<ToolSet>,
     /// By name.
     pub(super) known: Mutex<BTreeMap<String, Known>>,
-}
-
-/// The data of a server that mentions need.
-#[derive(Debug, Clone)]
-pub(super) struct Known {
-    pub link: Arc<Link>,
-    pub timeout: Duration,
-    pub info: ServerInfo,
 }
 
 /// How far the servers are, all together.

@@ -11,7 +11,8 @@ use rmcp::model::{GetPromptRequestParams, JsonObject, ResourceContents, Role};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Wait;
-use super::manager::{Known, Mcp, Shared};
+use super::entry::Known;
+use super::manager::{Mcp, Shared};
 use super::result::Parts;
 use osier_agent::{Attachment, AttachmentKind, Interceptor, StopRun, UpdateSink, UserMessage};
 use osier_base::server_tool::tool_name;

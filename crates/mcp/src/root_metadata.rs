@@ -5,7 +5,7 @@ use reqwest::{Client, Url};
 use rmcp::transport::auth::AuthorizationMetadata;
 use serde_json::Value;
 
-use super::http::json_body;
+use super::http::{CHALLENGE_TIME, json_body};
 
 const RESOURCE: &str = "/.well-known/oauth-protected-resource";
 const SERVER: &str = "/.well-known/oauth-authorization-server";
@@ -39,7 +39,7 @@ pub(super) async fn read(url: &str, client: &Client) -> Option<AuthorizationMeta
 /// The object at `path` of `server`.
 async fn get(client: &Client, server: &Url, path: &str) -> Option<Value> {
     let address = server.join(path).ok()?;
-    let request = client.get(address).timeout(super::login::CHALLENGE_TIME);
+    let request = client.get(address).timeout(CHALLENGE_TIME);
     let response = request.send().await.ok()?;
     if !response.status().is_success() {
         return None;

@@ -17,7 +17,7 @@ use super::client::{Changed, Client};
 use super::config::{Launch, ServerConfig};
 use super::connect::{Approach, ConnectError, connect};
 use super::connection::{Connection, challenge};
-use super::instructions;
+use super::instruction_text;
 use super::lists::{Listed, Lists, PAGE_LIMIT, listed_prompts, listed_resources};
 use super::login::Logins;
 use super::tools::{Down, Link, ServerTool};
@@ -309,7 +309,7 @@ impl Source {
         };
         if let Some(info) = &info {
             let instructions = info.instructions.as_deref().unwrap_or_default();
-            lists.instructions = Some(instructions::cleaned(instructions));
+            lists.instructions = Some(instruction_text::cleaned(instructions));
             lists.protocol = Some(info.protocol_version.to_string());
             let named = info.server_info.as_ref();
             lists.version = named.map(|named| format!("{} {}", named.name, named.version));

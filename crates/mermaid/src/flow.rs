@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::label;
+use super::label::label;
 
 /// Nodes, edges and groups of the largest chart that is drawn, of each.
 const MAX: usize = 200;

@@ -9,6 +9,7 @@
 //! screen. The caller shows the source then. The crate does not know Markdown or the screen.
 
 mod flow;
+mod label;
 mod sequence;
 
 /// Lines of the longest diagram that is drawn.
@@ -40,16 +41,6 @@ pub fn diagram(code: &str, width: usize) -> Option<Vec<String>> {
         .iter()
         .all(|line| osier_base::text::width(line) <= width);
     (fits && !lines.is_empty()).then_some(lines)
-}
-
-/// A label without its quotes and line breaks.
-fn label(text: &str) -> String {
-    let text = text.trim().trim_matches('"');
-    let text = text
-        .replace("<br/>", " ")
-        .replace("<br>", " ")
-        .replace("\\n", " ");
-    osier_base::text::single_line(&text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A sequence diagram: messages between lifelines.
 
-use super::label;
+use super::label::label;
 use osier_base::text::width;
 
 /// Participants and steps of the largest diagram that is drawn, of each.

@@ -3,14 +3,13 @@
 
 mod completed;
 mod inputs;
-mod names;
 mod possible;
 mod readers;
 
+use crate::programs::{
+    Adds, find, is_foreign_shell, is_shell, is_wrapper, name_of, runs_arguments,
+};
 use crate::shell::{self, Part, Word, is_assignment};
-
-use names::{is_foreign_shell, is_shell};
-pub(super) use names::{is_wrapper, name_of};
 
 /// Depth up to which nested shells are read.
 const DEPTH_LIMIT: usize = 4;
@@ -63,12 +62,12 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) -> Opt
     // What a program that runs another one adds to its arguments.
     let completed = completed::complete(name, words);
     let completed = completed.as_deref().unwrap_or(words);
-    if names::runs_arguments(name) {
+    if runs_arguments(name) {
         for place in 1..completed.len() {
             let rest = &completed[place..];
             if rest[0].from_input && rest[0].text.starts_with(shell::HOLE) {
                 let is_given = words.get(place).is_some_and(|word| word.from_input);
-                others.runs_input |= (is_given || name == "parallel")
+                others.runs_input |= (is_given || find(name).adds == Adds::Lists)
                     && inputs::can_be_command(name, &words[1..], place - 1);
                 continue;
             }
@@ -96,9 +95,11 @@ fn add_spellings(words: &[Word], others: &mut Equivalents) -> Option<()> {
     let mut named = words.to_vec();
     name_of(&words[0].text).clone_into(&mut named[0].text);
     push(named.clone(), true, others)?;
-    if let Some(subcommand) = named[0].text.strip_prefix("git-") {
-        let subcommand = Word::literal(subcommand);
-        named.splice(..1, [Word::literal("git"), subcommand]);
+    // `git-log`: only of a program whose subcommands are known.
+    let parts = named[0].text.split_once('-');
+    if let Some((program, subcommand)) = parts.filter(|(name, _)| !find(name).own.is_empty()) {
+        let words = [program, subcommand].map(Word::literal);
+        named.splice(..1, words);
         push(named.clone(), true, others)?;
     }
     // Some file systems find programs without regard to case.
@@ -166,9 +167,10 @@ fn add_scripts(
     }
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
     let skipped = usize::from(texts.first() == Some(&"--"));
-    let complete = (name == "eval").then(|| texts[skipped..].join(" "));
+    let program = find(name);
+    let complete = program.joins.then(|| texts[skipped..].join(" "));
     // Otherwise a word is the name of a script or an argument.
-    let are_commands = name == "trap" || inputs::has_flag(arguments, 'c');
+    let are_commands = program.texts_run || inputs::has_flag(arguments, 'c');
     let scripts = texts
         .iter()
         // The end of `find -exec`.

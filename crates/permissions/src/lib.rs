@@ -5,6 +5,11 @@
 //! `bash(git *)`; and [`Gate`], the interceptor that checks every call and asks the user. [`trust`] decides
 //! whether a project can run code through its files.
 //!
+//! - `policy` decides about a call, `gate` asks the user, `rule` compares, `saved_rules` stores what was granted.
+//! - `aspects` says what a call does; for commands from [`shell`], which reads them, `programs`, the table of what programs
+//!   do, and `equivalents`, the commands that a command stands for.
+//! - `files`, `sensitive` and `project_files` are about paths.
+//!
 //! A deny rule overrides everything: other rules, granted permissions and the mode. A call that cannot be
 //! fully parsed requires a question. Plan mode is read-only, whatever the rules say.
 //!

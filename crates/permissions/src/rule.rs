@@ -12,7 +12,8 @@ use crate::shell::{GLOB, HOLE, Word, is_assignment};
 use crate::tool_names::ToolNames;
 use osier_base::path;
 use osier_base::problem::nearest;
-use osier_tools::WebAddress;
+use osier_peers::tools::{our_tool, suggestion};
+use osier_tools::{SUBAGENT, WEB_SEARCH, WebAddress};
 
 /// A tool and a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +46,7 @@ impl Rule {
             .filter(|pattern| !matches!(*pattern, "" | "*"));
         let rule = Self {
             text: text.to_owned(),
-            tool: internal_name(tool),
+            tool: our_tool(tool).to_owned(),
             pattern: pattern.map(str::to_owned),
         };
         rule.can_match().then_some(rule)
@@ -54,16 +55,21 @@ impl Rule {
     /// Whether the rule names a built-in tool.
     pub fn is_built_in(&self) -> bool {
         osier_tools::all().any(|tool| tool.name == self.tool)
-            || ["task", "web_search"].contains(&self.tool.as_str())
+            || [SUBAGENT, WEB_SEARCH].contains(&self.tool.as_str())
     }
 
     /// The built-in tool that the rule is likely to mean, if it names none.
     pub fn misspelt(&self) -> Option<&'static str> {
         let is_other = self.tool.contains("__") || self.tool.contains('*');
-        let theirs = OTHER_NAMES.iter().find(|(theirs, _)| *theirs == self.tool);
-        let found = theirs.map(|(_, ours)| *ours);
-        let found = found.or_else(|| nearest(&self.tool, osier_tools::all().map(|tool| tool.name)));
+        let found = suggestion(&self.tool)
+            .or_else(|| nearest(&self.tool, osier_tools::all().map(|tool| tool.name)));
         found.filter(|_| !self.is_built_in() && !is_other)
+    }
+
+    /// Whether the rule has a name as other agents give their tools, and osier has no such tool.
+    pub fn is_foreign(&self) -> bool {
+        let is_other = self.tool.contains("__") || self.tool.contains('*');
+        self.tool.starts_with(char::is_uppercase) && !self.is_built_in() && !is_other
     }
 
     /// Why the pattern is likely to match nothing that its author had in mind.
@@ -85,21 +91,11 @@ impl Rule {
     fn can_match(&self) -> bool {
         let lower = self.tool.to_lowercase();
         let is_built_in = osier_tools::all().any(|tool| tool.name == lower);
-        let is_about_files = [
-            "read",
-            "write",
-            "edit",
-            "apply_patch",
-            "grep",
-            "find",
-            "ls",
-            "map",
-        ]
-        .iter();
-        let mut is_about_files = is_about_files.filter(|tool| self.is_about(tool));
+        let mut of_files =
+            osier_tools::all().filter(|tool| tool.file.is_some() || tool.files.is_some());
+        let is_about_files = of_files.any(|tool| self.is_about(tool.name));
         let pattern = self.pattern.as_deref().unwrap_or_default();
-        (!is_built_in || lower == self.tool)
-            && (is_about_files.next().is_none() || glob(pattern).is_some())
+        (!is_built_in || lower == self.tool) && (!is_about_files || glob(pattern).is_some())
     }
 
     /// Whether the rule, as an allow rule, applies to `tool`.
@@ -247,39 +243,6 @@ impl PathGlob {
             Self::Pattern(glob) => glob.as_ref().is_some_and(|glob| glob.is_match(file)),
         }
     }
-}
-
-/// Tool names of other agents, and osier's.
-const NAMES: [(&str, &str); 14] = [
-    ("Bash", "bash"),
-    ("Read", "read"),
-    ("Write", "write"),
-    ("Edit", "edit"),
-    ("MultiEdit", "edit"),
-    ("Grep", "grep"),
-    ("Glob", "find"),
-    ("LS", "ls"),
-    ("Task", "task"),
-    ("TodoWrite", "todo"),
-    ("AskUserQuestion", "ask_user"),
-    ("WebFetch", "web_fetch"),
-    ("WebSearch", "web_search"),
-    ("ExitPlanMode", "exit_plan_mode"),
-];
-
-/// Names of tools that no tool of osier has, but that are known for what the other name stands for.
-const OTHER_NAMES: [(&str, &str); 5] = [
-    ("Shell", "bash"),
-    ("exec", "bash"),
-    ("run_shell_command", "bash"),
-    ("shell", "bash"),
-    ("sh", "bash"),
-];
-
-/// Maps the tool names of other agents to osier's.
-fn internal_name(tool: &str) -> String {
-    let known = NAMES.iter().find(|(theirs, _)| *theirs == tool);
-    known.map_or(tool, |(_, ours)| ours).to_owned()
 }
 
 /// Whether `host` is below the domain `above`.
@@ -488,6 +451,9 @@ pub(super) fn literal(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use osier_peers::tools::tools_of;
+    use osier_protocol::ImportSource;
+
     use super::*;
 
     fn rule(text: &str) -> Rule {
@@ -555,5 +521,22 @@ mod tests {
         for wrong in ["", "(x)", "bash(x", "a b", "bash)x(", "a__b)x(y)"] {
             assert_eq!(Rule::parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn rules_mean_the_tools_that_claude_code_names() {
+        for row in tools_of(ImportSource::Claude) {
+            let rule = rule(row.name);
+            let found = (rule.is_about(row.ours), rule.misspelt());
+            let expected = match row.is_part {
+                true => (false, Some(row.ours)),
+                false => (true, None),
+            };
+            assert_eq!(found, expected, "{row:?}");
+        }
+        assert!(rule("NotebookEdit(*.ipynb)").fits_path(Path::new("/w/a.ipynb"), Path::new("/w")));
+        assert!(rule("Monitor").is_foreign());
+        assert!(!rule("count").is_foreign());
+        assert_eq!(Rule::parse("rename(src/[)"), None);
     }
 }

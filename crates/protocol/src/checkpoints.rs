@@ -118,55 +118,60 @@ pub enum DiffRange {
     },
 }
 
-/// An event about files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
-pub enum CheckpointEvent {
-    /// Answer to `preview_files`.
-    FilesPreview {
-        request: u64,
-        at: FilesAt,
-        /// False when no state of the files is recorded; `changes` is empty then.
-        known: bool,
-        changes: Vec<FileChange>,
-    },
-    /// Files were restored.
-    FilesRestored {
-        changes: Vec<FileChange>,
-        /// Files that were not restored, with the reason.
-        left: Vec<Unrestored>,
-    },
-    /// The user or another program changed or removed files since the model last read or wrote them. Sent once per change,
-    /// when the next request to the model contains a reminder with these paths.
-    FilesChangedOutside {
-        /// At most 20. Relative to the working directory, if they are in it.
-        paths: Vec<String>,
-        /// The number of other paths.
-        more: u64,
-    },
-    /// Answer to `read_file_diffs`, sorted by path. `known` is false, and `files` is empty, when no state
-    /// of the files is recorded for an end of the range.
-    FileDiffs {
-        request: u64,
-        range: DiffRange,
-        known: bool,
-        files: Vec<FileDiff>,
-    },
-    /// Answer to `count_changed_lines`, sorted by path. `known` is false, and `files` is empty, when no state of the files is
-    /// recorded.
-    ChangedLines {
-        request: u64,
-        known: bool,
-        /// At most 1,000.
-        files: Vec<ChangedLines>,
-        /// The number of other changed files.
-        more: u64,
-    },
+osier_base::events! {
+    /// An event about files.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(
+        tag = "type",
+        rename_all = "snake_case",
+        rename_all_fields = "camelCase"
+    )]
+    pub enum CheckpointEvent {
+        /// Answer to `preview_files`.
+        #[event(Answer)]
+        FilesPreview {
+            request: u64,
+            at: FilesAt,
+            /// False when no state of the files is recorded; `changes` is empty then.
+            known: bool,
+            changes: Vec<FileChange>,
+        },
+        /// Files were restored.
+        FilesRestored {
+            changes: Vec<FileChange>,
+            /// Files that were not restored, with the reason.
+            left: Vec<Unrestored>,
+        },
+        /// The user or another program changed or removed files since the model last read or wrote them. Sent once per change,
+        /// when the next request to the model contains a reminder with these paths.
+        FilesChangedOutside {
+            /// At most 20. Relative to the working directory, if they are in it.
+            paths: Vec<String>,
+            /// The number of other paths.
+            more: u64,
+        },
+        /// Answer to `read_file_diffs`, sorted by path. `known` is false, and `files` is empty, when no state
+        /// of the files is recorded for an end of the range.
+        #[event(Answer)]
+        FileDiffs {
+            request: u64,
+            range: DiffRange,
+            known: bool,
+            files: Vec<FileDiff>,
+        },
+        /// Answer to `count_changed_lines`, sorted by path. `known` is false, and `files` is empty, when no state of the files is
+        /// recorded.
+        #[event(Answer)]
+        ChangedLines {
+            request: u64,
+            known: bool,
+            /// At most 1,000.
+            files: Vec<ChangedLines>,
+            /// The number of other changed files.
+            more: u64,
+        },
+    }
 }
 
 /// The number of changed lines of one file.

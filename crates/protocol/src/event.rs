@@ -16,257 +16,289 @@ use std::sync::Arc;
 /// Maximum bytes of output in one merged event.
 const WAITING_OUTPUT: usize = 64 * 1024;
 
-/// One thing that happened. Those of the agent are flattened into this enum.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
-pub enum Event {
-    /// A session was opened. The first event of every session. `messages` are the last messages of its
-    /// current branch, oldest first. `read_transcript` returns earlier ones.
-    SessionOpened {
-        session: Box<SessionInfo>,
-        messages: Vec<StoredMessage>,
-        /// `messages` begin with the first message of the branch.
-        at_start: bool,
-    },
-    /// A long session file was read completely. Follows `session_opened` without `contents`. Requests that
-    /// need the complete conversation, such as a prompt, wait for it.
-    SessionIndexed { contents: SessionContents },
-    /// Answer to `read_transcript`: consecutive messages of the current branch, oldest first. `found` is
-    /// false, and `messages` is empty, when the requested entry is not on the branch.
-    TranscriptPage {
-        request: u64,
-        found: bool,
-        messages: Vec<StoredMessage>,
-        /// `messages` begin with the first message of the branch.
-        at_start: bool,
-        /// `messages` end with the last message of the branch.
-        at_end: bool,
-    },
-    /// A batch of results of `search_transcript`, newest message first.
-    SearchHits {
-        request: u64,
-        hits: Vec<SearchHit>,
-        /// This is the last batch.
-        done: bool,
-        /// There are more results than the limit.
-        cut: bool,
-    },
-    /// The agent's to-do list on the current branch. Empty when the agent has no list.
-    Todo { list: TodoList },
-    /// The message `id` was stored as this entry. Its `message_end` follows.
-    MessageStored { id: String, entry_id: String },
-    /// The requested session could not be opened. No session is open now; `new_session` starts one.
-    SessionFailed {
-        message: String,
-        /// The session file, if another process has the session open. `switch_session` with the `opening`
-        /// `copy` or `read_only` opens it anyway.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        in_use: Option<String>,
-    },
-    /// The session was renamed; `null` when its name was removed.
-    SessionRenamed { name: Option<String> },
-    /// Answer to `list_sessions`, newest first.
-    Sessions {
-        all: bool,
-        sessions: Vec<SessionSummary>,
-    },
-    /// Answer to `get_available_models`. Sent again when local model servers were found.
-    Models { models: Vec<ModelInfo> },
-    /// The model and thinking level for the next request.
-    ModelSelected {
-        model: Box<ModelInfo>,
-        level: ThinkingLevel,
-        /// The role that has this model and level.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        role: Option<Role>,
-    },
-    /// A shell command of the user started.
-    ShellStart {
-        id: String,
-        command: String,
-        exclude_from_context: bool,
-    },
-    /// More output of a shell command of the user.
-    ShellUpdate {
-        id: String,
-        #[serde(flatten)]
-        output: Output,
-    },
-    /// A shell command of the user ended.
-    ShellEnd { id: String, run: Box<ShellRun> },
-    /// Answer to `list_jobs`, oldest first. Sent again when a job starts or ends.
-    Jobs { jobs: Vec<JobInfo> },
-    /// The terminal sessions, oldest first. Sent when one starts, changes or ends.
-    Terminals { terminals: Vec<TerminalInfo> },
-    /// What the terminal `id` shows now.
-    TerminalScreen {
-        id: String,
-        screen: Box<TerminalScreen>,
-    },
-    /// Output of the background job that `follow_job` selected.
-    JobOutput {
-        id: String,
-        #[serde(flatten)]
-        output: Output,
-    },
-    /// Answer to `list_files`: paths relative to the working directory, directories with a trailing
-    /// slash. `complete` is false when there are more paths than the limit.
-    Files {
-        paths: Arc<Vec<String>>,
-        complete: bool,
-    },
-    /// Answer to `get_map`.
-    ProjectMap {
-        request: u64,
-        #[serde(flatten)]
-        map: ProjectMap,
-    },
-    /// Answer to `find_symbols`, the best match first.
-    Symbols {
-        request: u64,
-        symbols: Arc<Vec<ProjectSymbol>>,
-    },
-    /// Answer to `list_history`, oldest first.
-    History { prompts: Vec<String> },
-    /// Answer to `find_unsent`: the draft in the prompt editor when the last run of osier ended.
-    #[serde(rename = "unsent_found")]
-    DraftFound {
-        text: Parts,
-        /// The files that are attached to it.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        files: Vec<Attachment>,
-    },
-    /// All stashed prompts, newest first. The answer to every request about the stash.
-    Stash { prompts: Vec<Stashed> },
-    /// Answer to `get_usage`.
-    Usage { spending: Box<Spending> },
-    /// The budget of the session and what was used of it. Answer to `get_budget`; also sent when either changes, if there
-    /// is a limit.
-    Budget { budget: BudgetState },
-    /// Answer to `get_state`.
-    Status { status: Box<Status> },
-    /// Answer to `get_about`.
-    About { about: Box<About> },
-    /// Answer to `list_accounts`.
-    Accounts { accounts: Vec<Account> },
-    /// A sign-in waits for the user: to open `url`, to type `user_code` there, or to enter a key or the
-    /// code from the browser.
-    LoginStarted {
-        provider: String,
-        label: String,
-        url: Option<String>,
-        user_code: Option<String>,
-        input: LoginInput,
-    },
-    /// The entered code or key is invalid. The sign-in still waits for input.
-    LoginRefused { message: String },
-    /// The sign-in ended. Without an `error`, the provider can be used.
-    LoginEnded {
-        provider: String,
-        error: Option<String>,
-    },
-    /// A question for the user. Work that depends on it waits for `question_closed`.
-    QuestionAsked { question: Box<Question> },
-    /// The question was answered or withdrawn.
-    QuestionClosed { id: String },
-    /// Answer to `list_questions`: the open questions, oldest first.
-    Questions { questions: Vec<Question> },
-    /// The permission mode and the rules. Sent when either changes.
-    Permissions {
-        mode: PermissionMode,
-        rules: Vec<RuleInfo>,
-        /// The sandbox of commands.
-        #[serde(default)]
-        sandbox: SandboxMode,
-    },
-    /// Auto review judged the call: before it runs, is asked about or is denied. The result of the call has the same
-    /// in `details.review`.
-    CallReviewed {
-        call_id: String,
-        tool_name: String,
-        review: Box<Review>,
-    },
-    /// The user trusted the project: its files that can run code are loaded.
-    ProjectTrusted,
-    /// Answer to `list_mcp_servers`, sorted by name. Sent again when a server changes.
-    McpServers { servers: Vec<ServerInfo> },
-    /// Answer to `list_code_servers`: the language servers, sorted by name. Sent again when one changes or reports errors.
-    CodeServers { servers: Vec<CodeServerInfo> },
-    /// The slash commands of skills, templates and plugins. Sent when they were loaded. A prompt that begins
-    /// with one is expanded before it is sent.
-    Commands { commands: Vec<AddedCommand> },
-    /// Answer to `list_context`.
-    Context { parts: Vec<ContextPart> },
-    /// Text of a plugin in the footer; `null` removes it.
-    PluginStatus {
-        plugin: String,
-        text: Option<String>,
-    },
-    /// Lines of a plugin above the prompt editor; an empty list removes them.
-    PluginWidget {
-        plugin: String,
-        lines: Vec<StyledLine>,
-    },
-    /// All keys that plugins have bound.
-    PluginKeys { keys: Vec<PluginKey> },
-    /// Answer to `list_hooks`, in the order of their files.
-    Hooks { hooks: Vec<HookInfo> },
-    /// A hook ran.
-    HookRan { run: Box<HookRun> },
-    /// The working directory and its git branch. Sent again when the branch changes.
-    Workspace { cwd: String, branch: Option<String> },
-    /// The state of the connection to a remote session. Sent by the client side, never by a session.
-    Connection {
-        state: ConnectionState,
-        /// The error, or the address of the server.
-        detail: String,
-    },
-    /// The clients of a shared session. Sent when a second client connects, when the list or the active
-    /// writer changes, and when one client is left. Sent by the server, never by a session.
-    Presence {
-        /// In the order in which they connected.
-        clients: Vec<Client>,
-        /// The number of the active writer. Other clients cannot change the conversation until the work ends
-        /// or they send `take_over`.
-        writer: Option<u64>,
-        /// The number of the client that receives this event.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        you: Option<u64>,
-    },
-    /// A message for the user that does not belong to a run.
-    #[serde(rename = "host_notice")]
-    Notice {
-        severity: Severity,
-        text: String,
-        /// The number of the request it belongs to, if any.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        request: Option<u64>,
-    },
-    /// The session has processed the request with this number. Only events of the agent can follow, if the
-    /// request was passed to the agent.
-    OpEnded { request: u64, with_agent: bool },
-    /// The session has ended. The last event.
-    ShutDown,
-    /// An event about the session's tree.
-    #[serde(untagged)]
-    Tree(TreeEvent),
-    /// An event about files.
-    #[serde(untagged)]
-    Checkpoint(CheckpointEvent),
-    /// An event about exports and imports.
-    #[serde(untagged)]
-    Transfer(TransferEvent),
-    /// An event about stored sessions.
-    #[serde(untagged)]
-    Index(IndexEvent),
-    /// An event of the agent.
-    #[serde(untagged)]
-    Agent(osier_agent::Event),
+osier_base::events! {
+    /// One thing that happened. Those of the agent are flattened into this enum.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(
+        tag = "type",
+        rename_all = "snake_case",
+        rename_all_fields = "camelCase"
+    )]
+    pub enum Event {
+        /// A session was opened. The first event of every session. `messages` are the last messages of its
+        /// current branch, oldest first. `read_transcript` returns earlier ones.
+        SessionOpened {
+            session: Box<SessionInfo>,
+            messages: Vec<StoredMessage>,
+            /// `messages` begin with the first message of the branch.
+            at_start: bool,
+        },
+        /// A long session file was read completely. Follows `session_opened` without `contents`. Requests that
+        /// need the complete conversation, such as a prompt, wait for it.
+        #[event(RetainedForSession)]
+        SessionIndexed { contents: SessionContents },
+        /// Answer to `read_transcript`: consecutive messages of the current branch, oldest first. `found` is
+        /// false, and `messages` is empty, when the requested entry is not on the branch.
+        #[event(Answer)]
+        TranscriptPage {
+            request: u64,
+            found: bool,
+            messages: Vec<StoredMessage>,
+            /// `messages` begin with the first message of the branch.
+            at_start: bool,
+            /// `messages` end with the last message of the branch.
+            at_end: bool,
+        },
+        /// A batch of results of `search_transcript`, newest message first.
+        #[event(Answer)]
+        SearchHits {
+            request: u64,
+            hits: Vec<SearchHit>,
+            /// This is the last batch.
+            done: bool,
+            /// There are more results than the limit.
+            cut: bool,
+        },
+        /// The agent's to-do list on the current branch. Empty when the agent has no list.
+        #[event(RetainedForSession)]
+        Todo { list: TodoList },
+        /// The message `id` was stored as this entry. Its `message_end` follows.
+        MessageStored { id: String, entry_id: String },
+        /// The requested session could not be opened. No session is open now; `new_session` starts one.
+        SessionFailed {
+            message: String,
+            /// The session file, if another process has the session open. `switch_session` with the `opening`
+            /// `copy` or `read_only` opens it anyway.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            in_use: Option<String>,
+        },
+        /// The session was renamed; `null` when its name was removed.
+        #[event(RetainedForSession)]
+        SessionRenamed { name: Option<String> },
+        /// Answer to `list_sessions`, newest first.
+        #[event(Answer)]
+        Sessions {
+            all: bool,
+            sessions: Vec<SessionSummary>,
+        },
+        /// Answer to `get_available_models`. Sent again when local model servers were found.
+        #[event(Retained)]
+        Models { models: Vec<ModelInfo> },
+        /// The model and thinking level for the next request.
+        #[event(RetainedForSession)]
+        ModelSelected {
+            model: Box<ModelInfo>,
+            level: ThinkingLevel,
+            /// The role that has this model and level.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            role: Option<Role>,
+        },
+        /// A shell command of the user started.
+        ShellStart {
+            id: String,
+            command: String,
+            exclude_from_context: bool,
+        },
+        /// More output of a shell command of the user.
+        ShellUpdate {
+            id: String,
+            #[serde(flatten)]
+            output: Output,
+        },
+        /// A shell command of the user ended.
+        ShellEnd { id: String, run: Box<ShellRun> },
+        /// Answer to `list_jobs`, oldest first. Sent again when a job starts or ends.
+        #[event(RetainedForSession)]
+        Jobs { jobs: Vec<JobInfo> },
+        /// The terminal sessions, oldest first. Sent when one starts, changes or ends.
+        #[event(RetainedForSession)]
+        Terminals { terminals: Vec<TerminalInfo> },
+        /// What the terminal `id` shows now.
+        #[event(Connected)]
+        TerminalScreen {
+            id: String,
+            screen: Box<TerminalScreen>,
+        },
+        /// Output of the background job that `follow_job` selected.
+        #[event(Connected)]
+        JobOutput {
+            id: String,
+            #[serde(flatten)]
+            output: Output,
+        },
+        /// Answer to `list_files`: paths relative to the working directory, directories with a trailing
+        /// slash. `complete` is false when there are more paths than the limit.
+        #[event(Answer)]
+        Files {
+            paths: Arc<Vec<String>>,
+            complete: bool,
+        },
+        /// Answer to `get_map`.
+        #[event(Answer)]
+        ProjectMap {
+            request: u64,
+            #[serde(flatten)]
+            map: ProjectMap,
+        },
+        /// Answer to `find_symbols`, the best match first.
+        #[event(Answer)]
+        Symbols {
+            request: u64,
+            symbols: Arc<Vec<ProjectSymbol>>,
+        },
+        /// Answer to `list_history`, oldest first.
+        #[event(Answer)]
+        History { prompts: Vec<String> },
+        /// Answer to `find_unsent`: the draft in the prompt editor when the last run of osier ended.
+        #[event(Answer, wire "unsent_found")]
+        DraftFound {
+            text: Parts,
+            /// The files that are attached to it.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            files: Vec<Attachment>,
+        },
+        /// All stashed prompts, newest first. The answer to every request about the stash.
+        #[event(Answer)]
+        Stash { prompts: Vec<Stashed> },
+        /// Answer to `get_usage`.
+        #[event(Answer)]
+        Usage { spending: Box<Spending> },
+        /// The budget of the session and what was used of it. Answer to `get_budget`; also sent when either changes, if there
+        /// is a limit.
+        #[event(RetainedForSession)]
+        Budget { budget: BudgetState },
+        /// Answer to `get_state`.
+        #[event(Answer)]
+        Status { status: Box<Status> },
+        /// Answer to `get_about`.
+        #[event(Answer)]
+        About { about: Box<About> },
+        /// Answer to `list_accounts`.
+        Accounts { accounts: Vec<Account> },
+        /// A sign-in waits for the user: to open `url`, to type `user_code` there, or to enter a key or the
+        /// code from the browser.
+        LoginStarted {
+            provider: String,
+            label: String,
+            url: Option<String>,
+            user_code: Option<String>,
+            input: LoginInput,
+        },
+        /// The entered code or key is invalid. The sign-in still waits for input.
+        LoginRefused { message: String },
+        /// The sign-in ended. Without an `error`, the provider can be used.
+        LoginEnded {
+            provider: String,
+            error: Option<String>,
+        },
+        /// A question for the user. Work that depends on it waits for `question_closed`.
+        QuestionAsked { question: Box<Question> },
+        /// The question was answered or withdrawn.
+        QuestionClosed { id: String },
+        /// Answer to `list_questions`: the open questions, oldest first.
+        #[event(Answer)]
+        Questions { questions: Vec<Question> },
+        /// The permission mode and the rules. Sent when either changes.
+        #[event(Retained)]
+        Permissions {
+            mode: PermissionMode,
+            rules: Vec<RuleInfo>,
+            /// The sandbox of commands.
+            #[serde(default)]
+            sandbox: SandboxMode,
+        },
+        /// Auto review judged the call: before it runs, is asked about or is denied. The result of the call has the same
+        /// in `details.review`.
+        CallReviewed {
+            call_id: String,
+            tool_name: String,
+            review: Box<Review>,
+        },
+        /// The user trusted the project: its files that can run code are loaded.
+        #[event(Retained)]
+        ProjectTrusted,
+        /// Answer to `list_mcp_servers`, sorted by name. Sent again when a server changes.
+        #[event(RetainedForSession)]
+        McpServers { servers: Vec<ServerInfo> },
+        /// Answer to `list_code_servers`: the language servers, sorted by name. Sent again when one changes or reports errors.
+        #[event(RetainedForSession)]
+        CodeServers { servers: Vec<CodeServerInfo> },
+        /// The slash commands of skills, templates and plugins. Sent when they were loaded. A prompt that begins
+        /// with one is expanded before it is sent.
+        #[event(Retained)]
+        Commands { commands: Vec<AddedCommand> },
+        /// Answer to `list_context`.
+        #[event(Answer)]
+        Context { parts: Vec<ContextPart> },
+        /// Text of a plugin in the footer; `null` removes it.
+        #[event(Retained)]
+        PluginStatus {
+            plugin: String,
+            text: Option<String>,
+        },
+        /// Lines of a plugin above the prompt editor; an empty list removes them.
+        #[event(Retained)]
+        PluginWidget {
+            plugin: String,
+            lines: Vec<StyledLine>,
+        },
+        /// All keys that plugins have bound.
+        #[event(Retained)]
+        PluginKeys { keys: Vec<PluginKey> },
+        /// Answer to `list_hooks`, in the order of their files.
+        #[event(Answer)]
+        Hooks { hooks: Vec<HookInfo> },
+        /// A hook ran.
+        HookRan { run: Box<HookRun> },
+        /// The working directory and its git branch. Sent again when the branch changes.
+        #[event(Retained)]
+        Workspace { cwd: String, branch: Option<String> },
+        /// The state of the connection to a remote session. Sent by the client side, never by a session.
+        Connection {
+            state: ConnectionState,
+            /// The error, or the address of the server.
+            detail: String,
+        },
+        /// The clients of a shared session. Sent when a second client connects, when the list or the active
+        /// writer changes, and when one client is left. Sent by the server, never by a session.
+        Presence {
+            /// In the order in which they connected.
+            clients: Vec<Client>,
+            /// The number of the active writer. Other clients cannot change the conversation until the work ends
+            /// or they send `take_over`.
+            writer: Option<u64>,
+            /// The number of the client that receives this event.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            you: Option<u64>,
+        },
+        /// A message for the user that does not belong to a run.
+        #[event(Change, wire "host_notice")]
+        Notice {
+            severity: Severity,
+            text: String,
+            /// The number of the request it belongs to, if any.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            request: Option<u64>,
+        },
+        /// The session has processed the request with this number. Only events of the agent can follow, if the
+        /// request was passed to the agent.
+        #[event(Connected)]
+        OpEnded { request: u64, with_agent: bool },
+        /// The session has ended. The last event.
+        ShutDown,
+        ;
+        /// An event about the session's tree.
+        flatten Tree(TreeEvent),
+        /// An event about files.
+        flatten Checkpoint(CheckpointEvent),
+        /// An event about exports and imports.
+        flatten Transfer(TransferEvent),
+        /// An event about stored sessions.
+        flatten Index(IndexEvent),
+        /// An event of the agent.
+        flatten Agent(osier_agent::Event),
+    }
 }
 
 /// The state of the connection to a remote session.

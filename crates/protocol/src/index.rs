@@ -65,7 +65,6 @@ osier_base::requests! {
 }
 
 osier_base::parameter_types! {
-    Mark: Word("pinned", "archived"),
     SessionQuery: Object("SessionQuery"),
 }
 
@@ -89,50 +88,60 @@ pub struct SessionQuery {
     pub limit: usize,
 }
 
-/// An event about stored sessions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
-pub enum IndexEvent {
-    /// Answer to `find_sessions`.
-    SessionsFound {
-        request: u64,
-        sessions: Vec<FoundSession>,
-        /// Number of matching sessions, including those beyond the limit. A lower bound for a search of words.
-        total: usize,
-        /// There may be more matches than `total`.
-        cut: bool,
-        /// False until the index exists: nothing can be found yet.
-        ready: bool,
-    },
-    /// A newer `find_sessions` replaced this one.
-    SearchCancelled { request: u64, message: String },
-    /// The progress of indexing: `done` of `total` session files. When it is `finished` and `read` is not 0, a
-    /// new query may find more.
-    Indexing {
-        done: usize,
-        total: usize,
-        finished: bool,
-        read: usize,
-    },
-    /// Answer to `preview_session`.
-    SessionPreview {
-        request: u64,
-        path: PathBuf,
-        preview: Preview,
-    },
-    /// A stored session was renamed, marked or restored: a new query may have other results.
-    SessionsChanged,
-    /// The session was moved to the trash, as `trashed`.
-    SessionDeleted { path: PathBuf, trashed: PathBuf },
-    /// A request about stored sessions failed.
-    LibraryRefused { message: String },
-    /// Answer to `describe_session`.
-    SessionDescribed { description: Box<Description> },
+osier_base::events! {
+    /// An event about stored sessions.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(
+        tag = "type",
+        rename_all = "snake_case",
+        rename_all_fields = "camelCase"
+    )]
+    pub enum IndexEvent {
+        /// Answer to `find_sessions`.
+        #[event(Answer)]
+        SessionsFound {
+            request: u64,
+            sessions: Vec<FoundSession>,
+            /// Number of matching sessions, including those beyond the limit. A lower bound for a search of words.
+            total: usize,
+            /// There may be more matches than `total`.
+            cut: bool,
+            /// False until the index exists: nothing can be found yet.
+            ready: bool,
+        },
+        /// A newer `find_sessions` replaced this one.
+        #[event(Answer)]
+        SearchCancelled { request: u64, message: String },
+        /// The progress of indexing: `done` of `total` session files. When it is `finished` and `read` is not 0, a
+        /// new query may find more.
+        #[event(Connected)]
+        Indexing {
+            done: usize,
+            total: usize,
+            finished: bool,
+            read: usize,
+        },
+        /// Answer to `preview_session`.
+        #[event(Answer)]
+        SessionPreview {
+            request: u64,
+            path: PathBuf,
+            preview: Preview,
+        },
+        /// A stored session was renamed, marked or restored: a new query may have other results.
+        #[event(Connected)]
+        SessionsChanged,
+        /// The session was moved to the trash, as `trashed`.
+        #[event(Connected)]
+        SessionDeleted { path: PathBuf, trashed: PathBuf },
+        /// A request about stored sessions failed.
+        #[event(Connected)]
+        LibraryRefused { message: String },
+        /// Answer to `describe_session`.
+        #[event(Answer)]
+        SessionDescribed { description: Box<Description> },
+    }
 }
 
 /// A search result.
@@ -382,13 +391,15 @@ pub struct HitText {
     pub marks: Vec<(usize, usize)>,
 }
 
-/// A mark of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Mark {
-    /// Listed first.
-    Pinned,
-    /// Listed only in a query for archived sessions.
-    Archived,
+osier_base::words! {
+    /// A mark of a session.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Mark {
+        /// Listed first.
+        Pinned = "pinned",
+        /// Listed only in a query for archived sessions.
+        Archived = "archived",
+    }
 }

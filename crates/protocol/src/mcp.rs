@@ -106,18 +106,20 @@ pub struct PromptArgumentInfo {
     pub required: bool,
 }
 
-/// An action on a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ServerAction {
-    Restart,
-    /// For this session.
-    Enable,
-    /// For this session.
-    Disable,
-    /// Sign in with a browser.
-    Login,
-    /// Delete the sign-in.
-    Logout,
+osier_base::words! {
+    /// An action on a server.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum ServerAction {
+        Restart = "restart",
+        /// For this session.
+        Enable = "enable",
+        /// For this session.
+        Disable = "disable",
+        /// Sign in with a browser.
+        Login = "login",
+        /// Delete the sign-in.
+        Logout = "logout",
+    }
 }

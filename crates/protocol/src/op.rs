@@ -15,356 +15,389 @@ osier_base::requests! {
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-    pub enum Op {
-        /// Close the session and start an empty one in the same directory. A run is interrupted first.
-        #[request(Sessions, Change, also "reset" => SessionOpened | SessionFailed)]
-        NewSession,
-        /// Close the session and open another one. If that fails, no session is open.
-        #[request(Sessions, Change, command "switch_session" => SessionOpened | SessionFailed)]
-        ResumeSession {
-            /// a session id, the start of one, or a path
-            #[also("sessionPath", "path")]
-            target: String,
-            /// how to open it: itself by default, a copy, or read-only
-            #[serde(default)]
-            opening: Opening,
-        },
-        /// List the stored sessions, newest first.
-        #[request(Sessions, None => Sessions)]
-        ListSessions {
-            /// of every directory, not only this one
-            all: bool,
-            /// at most so many
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            limit: Option<u64>,
-        },
-        /// Return a page of messages of the current branch: consecutive ones, oldest first.
-        #[request(Tree, None => TranscriptPage)]
-        ReadTranscript {
-            request: u64,
-            /// which messages
-            page: PageAt,
-        },
-        /// Search the messages of the current branch, newest first. A new search cancels the previous one; an
-        /// empty query only cancels.
-        #[request(Tree, None)]
-        SearchTranscript {
-            request: u64,
-            /// the text; case is ignored unless it contains capitals
-            query: String,
-        },
-        /// Rename the session. An empty name clears it.
-        #[request(Sessions, None + session, command "set_session_name" => SessionRenamed)]
-        RenameSession {
-            /// the new name
-            name: String,
-        },
-        /// List every known model.
-        #[request(Models, None, command "get_available_models", also "get_models" => Models)]
-        ListModels,
-        /// Download the model list that was published since this build, and store it.
-        #[request(Models, None => Models)]
-        RefreshModels,
-        /// Select the model for the next request.
-        #[request(Models, Change + session, command "set_model" => ModelSelected)]
-        SelectModel {
-            /// `PROVIDER/ID[:LEVEL]`, or part of a name
-            reference: String,
-        },
-        /// Select the next favourite model.
-        #[request(Models, Change + session => ModelSelected)]
-        CycleModel {
-            /// select the previous one
-            #[serde(default)]
-            backward: bool,
-        },
-        /// Switch to the model and thinking level of a role. A role without a model restores the model that was
-        /// selected before.
-        #[request(Models, Change + session => ModelSelected)]
-        SwitchRole {
-            /// the other role by default
-            #[serde(default)]
-            role: Option<Role>,
-        },
-        /// Set the model of a role in the user's settings, or remove it.
-        #[request(Models, None => ModelSelected)]
-        SetRole {
-            /// which role
-            role: Role,
-            /// `PROVIDER/ID[:LEVEL]`, or part of a name; removes the model when missing
-            #[serde(default)]
-            reference: Option<String>,
-        },
-        /// Add a model to the favourites in the user's settings, or remove it.
-        #[request(Models, None => Models)]
-        SetFavourite {
-            /// `PROVIDER/ID`, or part of a name
-            reference: String,
-            /// `false` removes it
-            on: bool,
-        },
-        /// Select the next thinking level of the model; the weakest follows the strongest.
-        #[request(Models, Change + session => ThinkingLevelChanged)]
-        CycleThinkingLevel,
-        /// Run a shell command for the user. Its result is sent to the model with the next request unless it is
-        /// excluded. `abort` stops it.
-        #[request(Tools, Begin, command "bash" => ShellEnd)]
-        Shell {
-            /// the command line
-            command: String,
-            /// hide the command and its output from the model
-            #[serde(default)]
-            exclude_from_context: bool,
-        },
-        /// Stop the command of `bash` and nothing else.
-        #[request(Tools, Stop, command "abort_bash")]
-        AbortShell,
-        /// List the background jobs, oldest first.
-        #[request(Tools, None => Jobs)]
-        ListJobs,
-        /// Send the output of a background job as `job_output`: first the end of the existing output, then new
-        /// output. One job at a time.
-        #[request(Tools, None)]
-        FollowJob {
-            /// the job; `null` stops sending
-            id: Option<String>,
-        },
-        /// Continue the running commands of the model as background jobs, and tell the model.
-        #[request(Tools, Change => Jobs)]
-        MoveToBackground,
-        /// Kill a background job with all its processes.
-        #[request(Tools, None)]
-        KillJob {
-            /// which job
-            id: String,
-        },
-        /// List the terminal sessions, oldest first.
-        #[request(Tools, None => Terminals)]
-        ListTerminals,
-        /// Start a command on a terminal for the user. The model can use it, too.
-        #[request(Tools, Change => Terminals)]
-        StartTerminal {
-            /// the command line
-            command: String,
-        },
-        /// Type into a terminal for the user. What is typed is not stored.
-        #[request(Tools, Change)]
-        TypeInTerminal {
-            /// which terminal
-            terminal: String,
-            /// the characters and control sequences of the keys
-            text: String,
-            /// it was pasted
-            #[serde(default)]
-            paste: bool,
-        },
-        /// Change the size of a terminal.
-        #[request(Tools, Change => TerminalScreen)]
-        ResizeTerminal {
-            /// which terminal
-            terminal: String,
-            /// its height
-            rows: u16,
-            /// its width
-            columns: u16,
-        },
-        /// End the program of a terminal with all its processes.
-        #[request(Tools, Change)]
-        CloseTerminal {
-            /// which terminal
-            terminal: String,
-        },
-        /// Send what a terminal shows. Changes are sent to all clients while it runs.
-        #[request(Tools, None => TerminalScreen)]
-        ShowTerminal {
-            /// which terminal
-            terminal: String,
-        },
-        /// List paths under the working directory. Directories end with a slash.
-        #[request(Files, None => Files)]
-        ListFiles,
-        /// Return the map of the project: its most important files with their most used symbols.
-        #[request(Files, None => ProjectMap)]
-        GetMap {
-            request: u64,
-            /// words that occur in the paths or symbols to show; everything by default
-            #[serde(default)]
-            query: String,
-            /// the size of the map in tokens, at most and by default 8,000
-            #[serde(default)]
-            tokens: Option<u64>,
-        },
-        /// Find symbols of the project by a part of their name, the best match first.
-        #[request(Files, None => Symbols)]
-        FindSymbols {
-            request: u64,
-            /// the part of the name
-            query: String,
-        },
-        /// List prompts of earlier sessions, oldest first.
-        #[request(Drafts, None => History)]
-        ListHistory,
-        /// Add a prompt to the history of all sessions.
-        #[request(Drafts, None)]
-        AddHistory {
-            /// the prompt
-            text: String,
-        },
-        /// Store the draft in the prompt editor, so that a crash does not lose it. An empty text removes it.
-        #[request(Drafts, None, wire "keep_unsent")]
-        SaveDraft {
-            /// the draft
-            text: Parts,
-        },
-        /// Store the files that are attached to the draft, instead of the previous ones. After `keep_unsent` with a text
-        /// that names them.
-        #[request(Drafts, None)]
-        SaveDraftFiles {
-            /// the files
-            files: Vec<Attachment>,
-        },
-        /// Return the draft that an earlier run left in this session, or in a session of this directory that was
-        /// never stored.
-        #[request(Drafts, None, wire "find_unsent" => "unsent_found")]
-        FindDraft,
-        /// Stash a prompt. Every session can restore it.
-        #[request(Drafts, None => Stash)]
-        StashPrompt {
-            /// the prompt
-            text: String,
-            /// its parts, if it contains more than text
-            #[serde(default, skip_serializing_if = "Vec::is_empty")]
-            parts: Vec<PromptPart>,
-        },
-        /// List the stashed prompts, newest first.
-        #[request(Drafts, None => Stash)]
-        ListStash,
-        /// Delete a stashed prompt.
-        #[request(Drafts, None => Stash)]
-        DropStashed {
-            /// its id
-            stashed: String,
-        },
-        /// Return tokens, cost and time of the session by model.
-        #[request(State, None => Usage)]
-        GetUsage,
-        /// Return the budget of the session and what was used of it.
-        #[request(State, None => Budget)]
-        GetBudget,
-        /// Change the limits of the session. At a limit, no further model call is made.
-        #[request(State, Change => Budget)]
-        SetBudget {
-            /// the limits to change; 0 removes one
-            budget: Budget,
-        },
-        /// Return the model, session, queues, usage and permissions, after all earlier requests were processed.
-        #[request(State, None, command "get_state" => Status)]
-        GetStatus,
-        /// Return the version, the platform and the folders of osier.
-        #[request(State, None => About)]
-        GetAbout,
-        /// List the providers, whether each has a key, and how to sign in.
-        #[request(Models, None => Accounts)]
-        ListAccounts,
-        /// Sign in to a provider. The answer says what the user has to do; `login_ended` reports the result. A
-        /// running sign-in is cancelled.
-        #[request(Models, None => LoginStarted | LoginEnded)]
-        Login {
-            /// its name
-            provider: String,
-            /// the provider's default method when missing
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            method: Option<LoginMethod>,
-        },
-        /// Send what the user typed or pasted to the running sign-in: a key, a code, an address.
-        #[request(Models, None)]
-        LoginInput {
-            /// never shown or logged
-            text: Typed,
-        },
-        /// Cancel the running sign-in.
-        #[request(Models, None)]
-        CancelLogin,
-        /// Delete the stored credentials of a provider.
-        #[request(Models, None)]
-        Logout {
-            /// its name
-            provider: String,
-        },
-        /// Set the permission mode.
-        #[request(Permissions, Change => Permissions)]
-        SetPermissions {
-            /// `plan` is read-only, `ask` confirms, `auto` lets a model judge, `yolo` runs everything that is not denied
-            mode: PermissionMode,
-        },
-        /// Select the next permission mode.
-        #[request(Permissions, Change => Permissions)]
-        CyclePermissions,
-        /// Return the permission mode and all rules.
-        #[request(Permissions, None => Permissions)]
-        ListPermissions,
-        /// Add a rule that allows a tool.
-        #[request(Permissions, Change)]
-        AddPermission {
-            /// for how long, and the rule: `tool` or `tool(pattern)`
-            grant: Grant,
-        },
-        /// Remove a rule that was added in a dialog.
-        #[request(Permissions, Change)]
-        RemovePermission {
-            /// as listed
-            rule: String,
-        },
-        /// Answer an open question. `question_closed` follows; the first answer counts.
-        #[request(Permissions, Change)]
-        AnswerQuestion {
-            /// which question
-            id: String,
-            /// the answer
-            answer: Answer,
-        },
-        /// List the open questions, oldest first.
-        #[request(Permissions, None => Questions)]
-        ListQuestions,
-        /// List the MCP servers of the session.
-        #[request(Extensions, None => McpServers)]
-        ListMcpServers,
-        /// List the language servers that the session uses.
-        #[request(Extensions, None => CodeServers)]
-        ListCodeServers,
-        /// Restart, enable or disable an MCP server, or sign in to it. `mcp_servers` reports the progress.
-        #[request(Extensions, Change)]
-        McpServer {
-            /// which server
-            name: String,
-            /// what to do
-            action: ServerAction,
-        },
-        /// Run the action that a plugin bound to a key, as listed in `plugin_keys`.
-        #[request(Extensions, Change)]
-        PressPluginKey {
-            /// its name
-            plugin: String,
-            /// the keys
-            keys: String,
-        },
-        /// List the hooks with the result of their last run.
-        #[request(Extensions, None => Hooks)]
-        ListHooks,
-        /// List instructions, skills and prompt templates with their size in tokens.
-        #[request(Extensions, None => Context)]
-        ListContext,
-        /// Make this client the active writer while another client is. All clients are notified. Has no effect if
-        /// no other client writes.
-        #[request(Connection, Change)]
-        TakeOver,
-        /// Read settings, hooks, models, instructions, skills, templates and plugins again. Problems in them are
-        /// the error of the answer.
-        #[request(Extensions, None)]
-        Reload,
-        /// Stop all work, store everything and end the process.
-        #[request(Connection, None, also "quit" => ShutDown)]
-        ShutDown,
+    pub enum Op by OpGroup {
+        /// What concerns a client, and the end.
+        group Connection(ConnectionOp) {
+            /// Make this client the active writer while another client is. All clients are notified. Has no effect if
+            /// no other client writes.
+            #[request(Connection, Change)]
+            TakeOver,
+            /// Stop all work, store everything and end the process.
+            #[request(Connection, None, also "quit" => ShutDown)]
+            ShutDown,
+        }
+        /// The open session: which one it is, its name and its conversation.
+        group Session(SessionOp) {
+            /// Close the session and start an empty one in the same directory. A run is interrupted first.
+            #[request(Sessions, Change, also "reset" => SessionOpened | SessionFailed)]
+            NewSession,
+            /// Close the session and open another one. If that fails, no session is open.
+            #[request(Sessions, Change, command "switch_session" => SessionOpened | SessionFailed)]
+            ResumeSession {
+                /// a session id, the start of one, or a path
+                #[also("sessionPath", "path")]
+                target: String,
+                /// how to open it: itself by default, a copy, or read-only
+                #[serde(default)]
+                opening: Opening,
+            },
+            /// List the stored sessions, newest first.
+            #[request(Sessions, None => Sessions)]
+            ListSessions {
+                /// of every directory, not only this one
+                all: bool,
+                /// at most so many
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                limit: Option<u64>,
+            },
+            /// Return a page of messages of the current branch: consecutive ones, oldest first.
+            #[request(Tree, None => TranscriptPage)]
+            ReadTranscript {
+                request: u64,
+                /// which messages
+                page: PageAt,
+            },
+            /// Search the messages of the current branch, newest first. A new search cancels the previous one; an
+            /// empty query only cancels.
+            #[request(Tree, None)]
+            SearchTranscript {
+                request: u64,
+                /// the text; case is ignored unless it contains capitals
+                query: String,
+            },
+            /// Rename the session. An empty name clears it.
+            #[request(Sessions, None + session, command "set_session_name" => SessionRenamed)]
+            RenameSession {
+                /// the new name
+                name: String,
+            },
+        }
+        /// Models and what is selected of them.
+        group Model(ModelOp) {
+            /// List every known model.
+            #[request(Models, None, command "get_available_models", also "get_models" => Models)]
+            ListModels,
+            /// Download the model list that was published since this build, and store it.
+            #[request(Models, None => Models)]
+            RefreshModels,
+            /// Select the model for the next request.
+            #[request(Models, Change + session, command "set_model" => ModelSelected)]
+            SelectModel {
+                /// `PROVIDER/ID[:LEVEL]`, or part of a name
+                reference: String,
+            },
+            /// Select the next favourite model.
+            #[request(Models, Change + session => ModelSelected)]
+            CycleModel {
+                /// select the previous one
+                #[serde(default)]
+                backward: bool,
+            },
+            /// Switch to the model and thinking level of a role. A role without a model restores the model that was
+            /// selected before.
+            #[request(Models, Change + session => ModelSelected)]
+            SwitchRole {
+                /// the other role by default
+                #[serde(default)]
+                role: Option<Role>,
+            },
+            /// Set the model of a role in the user's settings, or remove it.
+            #[request(Models, None => ModelSelected)]
+            SetRole {
+                /// which role
+                role: Role,
+                /// `PROVIDER/ID[:LEVEL]`, or part of a name; removes the model when missing
+                #[serde(default)]
+                reference: Option<String>,
+            },
+            /// Add a model to the favourites in the user's settings, or remove it.
+            #[request(Models, None => Models)]
+            SetFavourite {
+                /// `PROVIDER/ID`, or part of a name
+                reference: String,
+                /// `false` removes it
+                on: bool,
+            },
+            /// Select the next thinking level of the model; the weakest follows the strongest.
+            #[request(Models, Change + session => ThinkingLevelChanged)]
+            CycleThinkingLevel,
+        }
+        /// Commands of the user, and background jobs.
+        group Shell(ShellOp) {
+            /// Run a shell command for the user. Its result is sent to the model with the next request unless it is
+            /// excluded. `abort` stops it.
+            #[request(Tools, Begin, command "bash" => ShellEnd)]
+            Shell {
+                /// the command line
+                command: String,
+                /// hide the command and its output from the model
+                #[serde(default)]
+                exclude_from_context: bool,
+            },
+            /// Stop the command of `bash` and nothing else.
+            #[request(Tools, Stop, command "abort_bash")]
+            AbortShell,
+            /// List the background jobs, oldest first.
+            #[request(Tools, None => Jobs)]
+            ListJobs,
+            /// Send the output of a background job as `job_output`: first the end of the existing output, then new
+            /// output. One job at a time.
+            #[request(Tools, None)]
+            FollowJob {
+                /// the job; `null` stops sending
+                id: Option<String>,
+            },
+            /// Continue the running commands of the model as background jobs, and tell the model.
+            #[request(Tools, Change => Jobs)]
+            MoveToBackground,
+            /// Kill a background job with all its processes.
+            #[request(Tools, None)]
+            KillJob {
+                /// which job
+                id: String,
+            },
+        }
+        /// Terminal sessions.
+        group Terminal(TerminalOp) {
+            /// List the terminal sessions, oldest first.
+            #[request(Tools, None => Terminals)]
+            ListTerminals,
+            /// Start a command on a terminal for the user. The model can use it, too.
+            #[request(Tools, Change => Terminals)]
+            StartTerminal {
+                /// the command line
+                command: String,
+            },
+            /// Type into a terminal for the user. What is typed is not stored.
+            #[request(Tools, Change)]
+            TypeInTerminal {
+                /// which terminal
+                terminal: String,
+                /// the characters and control sequences of the keys
+                text: String,
+                /// it was pasted
+                #[serde(default)]
+                paste: bool,
+            },
+            /// Change the size of a terminal.
+            #[request(Tools, Change => TerminalScreen)]
+            ResizeTerminal {
+                /// which terminal
+                terminal: String,
+                /// its height
+                rows: u16,
+                /// its width
+                columns: u16,
+            },
+            /// End the program of a terminal with all its processes.
+            #[request(Tools, Change)]
+            CloseTerminal {
+                /// which terminal
+                terminal: String,
+            },
+            /// Send what a terminal shows. Changes are sent to all clients while it runs.
+            #[request(Tools, None => TerminalScreen)]
+            ShowTerminal {
+                /// which terminal
+                terminal: String,
+            },
+        }
+        /// Files and symbols of the project.
+        group Project(ProjectOp) {
+            /// List paths under the working directory. Directories end with a slash.
+            #[request(Files, None => Files)]
+            ListFiles,
+            /// Return the map of the project: its most important files with their most used symbols.
+            #[request(Files, None => ProjectMap)]
+            GetMap {
+                request: u64,
+                /// words that occur in the paths or symbols to show; everything by default
+                #[serde(default)]
+                query: String,
+                /// the size of the map in tokens, at most and by default 8,000
+                #[serde(default)]
+                tokens: Option<u64>,
+            },
+            /// Find symbols of the project by a part of their name, the best match first.
+            #[request(Files, None => Symbols)]
+            FindSymbols {
+                request: u64,
+                /// the part of the name
+                query: String,
+            },
+        }
+        /// What the user types: history, draft and stash.
+        group Draft(DraftOp) {
+            /// List prompts of earlier sessions, oldest first.
+            #[request(Drafts, None => History)]
+            ListHistory,
+            /// Add a prompt to the history of all sessions.
+            #[request(Drafts, None)]
+            AddHistory {
+                /// the prompt
+                text: String,
+            },
+            /// Store the draft in the prompt editor, so that a crash does not lose it. An empty text removes it.
+            #[request(Drafts, None, wire "keep_unsent")]
+            SaveDraft {
+                /// the draft
+                text: Parts,
+            },
+            /// Store the files that are attached to the draft, instead of the previous ones. After `keep_unsent` with a text
+            /// that names them.
+            #[request(Drafts, None)]
+            SaveDraftFiles {
+                /// the files
+                files: Vec<Attachment>,
+            },
+            /// Return the draft that an earlier run left in this session, or in a session of this directory that was
+            /// never stored.
+            #[request(Drafts, None, wire "find_unsent" => "unsent_found")]
+            FindDraft,
+            /// Stash a prompt. Every session can restore it.
+            #[request(Drafts, None => Stash)]
+            StashPrompt {
+                /// the prompt
+                text: String,
+                /// its parts, if it contains more than text
+                #[serde(default, skip_serializing_if = "Vec::is_empty")]
+                parts: Vec<PromptPart>,
+            },
+            /// List the stashed prompts, newest first.
+            #[request(Drafts, None => Stash)]
+            ListStash,
+            /// Delete a stashed prompt.
+            #[request(Drafts, None => Stash)]
+            DropStashed {
+                /// its id
+                stashed: String,
+            },
+        }
+        /// What the session is and what it costs.
+        group State(StateOp) {
+            /// Return tokens, cost and time of the session by model.
+            #[request(State, None => Usage)]
+            GetUsage,
+            /// Return the budget of the session and what was used of it.
+            #[request(State, None => Budget)]
+            GetBudget,
+            /// Change the limits of the session. At a limit, no further model call is made.
+            #[request(State, Change => Budget)]
+            SetBudget {
+                /// the limits to change; 0 removes one
+                budget: Budget,
+            },
+            /// Return the model, session, queues, usage and permissions, after all earlier requests were processed.
+            #[request(State, None, command "get_state" => Status)]
+            GetStatus,
+            /// Return the version, the platform and the folders of osier.
+            #[request(State, None => About)]
+            GetAbout,
+        }
+        /// Accounts at providers.
+        group Account(AccountOp) {
+            /// List the providers, whether each has a key, and how to sign in.
+            #[request(Models, None => Accounts)]
+            ListAccounts,
+            /// Sign in to a provider. The answer says what the user has to do; `login_ended` reports the result. A
+            /// running sign-in is cancelled.
+            #[request(Models, None => LoginStarted | LoginEnded)]
+            Login {
+                /// its name
+                provider: String,
+                /// the provider's default method when missing
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                method: Option<LoginMethod>,
+            },
+            /// Send what the user typed or pasted to the running sign-in: a key, a code, an address.
+            #[request(Models, None)]
+            LoginInput {
+                /// never shown or logged
+                text: Typed,
+            },
+            /// Cancel the running sign-in.
+            #[request(Models, None)]
+            CancelLogin,
+            /// Delete the stored credentials of a provider.
+            #[request(Models, None)]
+            Logout {
+                /// its name
+                provider: String,
+            },
+        }
+        /// Permissions and open questions.
+        group Permission(PermissionOp) {
+            /// Set the permission mode.
+            #[request(Permissions, Change => Permissions)]
+            SetPermissions {
+                /// `plan` is read-only, `ask` confirms, `auto` lets a model judge, `yolo` runs everything that is not denied
+                mode: PermissionMode,
+            },
+            /// Select the next permission mode.
+            #[request(Permissions, Change => Permissions)]
+            CyclePermissions,
+            /// Return the permission mode and all rules.
+            #[request(Permissions, None => Permissions)]
+            ListPermissions,
+            /// Add a rule that allows a tool.
+            #[request(Permissions, Change)]
+            AddPermission {
+                /// for how long, and the rule: `tool` or `tool(pattern)`
+                grant: Grant,
+            },
+            /// Remove a rule that was added in a dialog.
+            #[request(Permissions, Change)]
+            RemovePermission {
+                /// as listed
+                rule: String,
+            },
+            /// Answer an open question. `question_closed` follows; the first answer counts.
+            #[request(Permissions, Change)]
+            AnswerQuestion {
+                /// which question
+                id: String,
+                /// the answer
+                answer: Answer,
+            },
+            /// List the open questions, oldest first.
+            #[request(Permissions, None => Questions)]
+            ListQuestions,
+        }
+        /// Servers, plugins, hooks and project context.
+        group Extension(ExtensionOp) {
+            /// List the MCP servers of the session.
+            #[request(Extensions, None => McpServers)]
+            ListMcpServers,
+            /// List the language servers that the session uses.
+            #[request(Extensions, None => CodeServers)]
+            ListCodeServers,
+            /// Restart, enable or disable an MCP server, or sign in to it. `mcp_servers` reports the progress.
+            #[request(Extensions, Change)]
+            McpServer {
+                /// which server
+                name: String,
+                /// what to do
+                action: ServerAction,
+            },
+            /// Run the action that a plugin bound to a key, as listed in `plugin_keys`.
+            #[request(Extensions, Change)]
+            PressPluginKey {
+                /// its name
+                plugin: String,
+                /// the keys
+                keys: String,
+            },
+            /// List the hooks with the result of their last run.
+            #[request(Extensions, None => Hooks)]
+            ListHooks,
+            /// List instructions, skills and prompt templates with their size in tokens.
+            #[request(Extensions, None => Context)]
+            ListContext,
+            /// Read settings, hooks, models, instructions, skills, templates and plugins again. Problems in them are
+            /// the error of the answer.
+            #[request(Extensions, None)]
+            Reload,
+        }
         ;
         /// A request about the session tree.
         flatten Tree(TreeOp),
@@ -380,30 +413,27 @@ osier_base::requests! {
 }
 
 osier_base::parameter_types! {
-    LoginMethod: Word("browser", "device", "key"),
-    Opening: Word("itself", "copy", "read_only"),
     Answer: Object("Answer"),
     Budget: Object("Budget"),
     Grant: Object("Grant"),
     PageAt: Object("PageAt"),
-    PermissionMode: Word("yolo", "auto", "ask", "plan"),
     PromptPart: Object("PromptPart"),
-    Role: Word("plan", "edit"),
-    ServerAction: Word("restart", "enable", "disable", "login", "logout"),
     Typed: Text,
 }
 
-/// The method of a sign-in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum LoginMethod {
-    /// A browser on this machine, or on another one with the code pasted back.
-    Browser,
-    /// A short code typed on another device.
-    Device,
-    /// An API key that the user enters.
-    Key,
+osier_base::words! {
+    /// The method of a sign-in.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum LoginMethod {
+        /// A browser on this machine, or on another one with the code pasted back.
+        Browser = "browser",
+        /// A short code typed on another device.
+        Device = "device",
+        /// An API key that the user enters.
+        Key = "key",
+    }
 }
 
 /// Text that may contain a key. It is sent with its request and never shown or logged.

@@ -2,34 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The permission mode: what runs without a question.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum PermissionMode {
-    /// Runs everything unless a rule denies it.
-    #[default]
-    Yolo,
-    /// Like `ask`, but a model judges calls that only the mode would ask about.
-    Auto,
-    /// Asks about every call that changes something or accesses the network, unless a rule allows it.
-    Ask,
-    /// Read-only: denies every call that writes.
-    Plan,
+osier_base::words! {
+    /// The permission mode: what runs without a question.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum PermissionMode {
+        /// Runs everything unless a rule denies it.
+        #[default]
+        Yolo = "yolo",
+        /// Like `ask`, but a model judges calls that only the mode would ask about.
+        Auto = "auto",
+        /// Asks about every call that changes something or accesses the network, unless a rule allows it.
+        Ask = "ask",
+        /// Read-only: denies every call that writes.
+        Plan = "plan",
+    }
 }
 
 impl PermissionMode {
-    pub const ALL: [Self; 4] = [Self::Yolo, Self::Auto, Self::Ask, Self::Plan];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Yolo => "yolo",
-            Self::Auto => "auto",
-            Self::Ask => "ask",
-            Self::Plan => "plan",
-        }
-    }
-
     /// What the mode does, for lists.
     pub fn meaning(self) -> &'static str {
         match self {
@@ -38,10 +29,6 @@ impl PermissionMode {
             Self::Ask => "ask before changes",
             Self::Plan => "read-only",
         }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
     /// The next mode; the last is followed by the first.
@@ -92,32 +79,18 @@ pub enum Effect {
     Deny,
 }
 
-/// What child processes can do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum SandboxMode {
-    #[default]
-    Off,
-    /// Writes below the working directory and in temporary directories.
-    Workspace,
-    /// Writes only in its own temporary directory.
-    ReadOnly,
-}
-
-impl SandboxMode {
-    pub const ALL: [Self; 3] = [Self::Off, Self::Workspace, Self::ReadOnly];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Workspace => "workspace",
-            Self::ReadOnly => "read-only",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
+osier_base::words! {
+    /// What child processes can do.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum SandboxMode {
+        #[default]
+        Off = "off",
+        /// Writes below the working directory and in temporary directories.
+        Workspace = "workspace",
+        /// Writes only in its own temporary directory.
+        ReadOnly = "read-only",
     }
 }
 

@@ -154,14 +154,17 @@ pub enum Subject {
     rename_all_fields = "camelCase"
 )]
 pub enum QuestionKind {
-    /// Whether a tool call can run. `patterns` are the rules that can be saved, the narrowest first.
+    /// Whether a tool call can run. Reply with `confirmed`, or with `answer` for a longer grant. `patterns` are the rules
+    /// that can be saved, the narrowest first.
     Permission {
         call_id: String,
         tool: String,
         arguments: Value,
         patterns: Vec<String>,
     },
-    /// Whether the plan in the subject is approved, which ends plan mode. The user can edit it first.
+    /// Whether the plan in the subject is approved, which ends plan mode. The user can edit it first. Reply with
+    /// `confirmed`: `true` continues in the first of `modes`, also with an edited plan as `value`; `false` keeps planning,
+    /// with a reason as `value`. Reply with `answer` to choose another mode.
     Plan {
         call_id: String,
         /// The file with the plan. An approval without a text approves what is in the file.
@@ -173,24 +176,24 @@ pub enum QuestionKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<PermissionMode>,
     },
-    /// Yes or no.
+    /// Yes or no. Reply with `confirmed`.
     Confirm,
-    /// One of `choices`. With `other`, any other text is an answer too.
+    /// One of `choices`. Reply with its value as `value`; with `other`, any other text is an answer too.
     Select {
         choices: Vec<Choice>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         other: bool,
     },
-    /// Text. `secret` text is never shown or remembered; `multiline` text has an editor.
+    /// Text. Reply with `value`. `secret` text is never shown or remembered; `multiline` text has an editor.
     Input {
         placeholder: String,
         prefill: String,
         multiline: bool,
         secret: bool,
     },
-    /// Several values: a flat JSON schema of an object, as in MCP elicitation.
+    /// Several values: a flat JSON schema of an object, as in MCP elicitation. Reply with an object as `value`.
     Form { schema: Value },
-    /// Open a URL and return.
+    /// Open a URL and return. Reply with `confirmed`.
     Visit { url: String },
 }
 

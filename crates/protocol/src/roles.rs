@@ -3,29 +3,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A role of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    Plan,
-    Edit,
+osier_base::words! {
+    /// A role of a model.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Role {
+        Plan = "plan",
+        Edit = "edit",
+    }
 }
 
 impl Role {
-    pub const ALL: [Self; 2] = [Self::Plan, Self::Edit];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Plan => "plan",
-            Self::Edit => "edit",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.name() == name)
-    }
-
     /// The name of the setting that holds its model.
     pub fn setting(self) -> &'static str {
         match self {

@@ -72,16 +72,18 @@ pub struct SessionSummary {
     pub size: u64,
 }
 
-/// How a stored session is opened.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Opening {
-    /// Continue the session. Refused while another process has it open.
-    #[default]
-    Itself,
-    /// Continue in a new session with a copy of its current branch.
-    Copy,
-    /// Open it read-only. Nothing can be stored.
-    ReadOnly,
+osier_base::words! {
+    /// How a stored session is opened.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Opening {
+        /// Continue the session. Refused while another process has it open.
+        #[default]
+        Itself = "itself",
+        /// Continue in a new session with a copy of its current branch.
+        Copy = "copy",
+        /// Open it read-only. Nothing can be stored.
+        ReadOnly = "read_only",
+    }
 }

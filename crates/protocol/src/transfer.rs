@@ -45,48 +45,41 @@ osier_base::requests! {
     }
 }
 
-osier_base::parameter_types! {
-    ExportFormat: Word("html", "markdown", "jsonl"),
-    ExportScope: Word("branch", "tree"),
+osier_base::events! {
+    /// An event about import and export. A failure is a `host_notice`.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(
+        tag = "type",
+        rename_all = "snake_case",
+        rename_all_fields = "camelCase"
+    )]
+    pub enum TransferEvent {
+        SessionExported {
+            exported: Box<Exported>,
+        },
+        /// With `open`, this event follows `session_opened`.
+        SessionImported {
+            imported: Box<Imported>,
+        },
+    }
 }
 
-/// An event about import and export. A failure is a `host_notice`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
-pub enum TransferEvent {
-    SessionExported {
-        exported: Box<Exported>,
-    },
-    /// With `open`, this event follows `session_opened`.
-    SessionImported {
-        imported: Box<Imported>,
-    },
-}
-
-/// The format of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum ExportFormat {
-    /// One self-contained page.
-    Html,
-    Markdown,
-    /// The session file itself.
-    Jsonl,
+osier_base::words! {
+    /// The format of an export.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum ExportFormat {
+        /// One self-contained page.
+        Html = "html",
+        Markdown = "markdown",
+        /// The session file itself.
+        Jsonl = "jsonl",
+    }
 }
 
 impl ExportFormat {
-    pub const ALL: &[(Self, &str)] = &[
-        (Self::Html, "html"),
-        (Self::Markdown, "markdown"),
-        (Self::Jsonl, "jsonl"),
-    ];
-
     /// The format for the file extension of `path`.
     pub fn of_path(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
@@ -114,14 +107,16 @@ impl ExportFormat {
     }
 }
 
-/// How much of the tree is exported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum ExportScope {
-    /// The path to the current entry.
-    Branch,
-    Tree,
+osier_base::words! {
+    /// How much of the tree is exported.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum ExportScope {
+        /// The path to the current entry.
+        Branch = "branch",
+        Tree = "tree",
+    }
 }
 
 /// The result of an export.

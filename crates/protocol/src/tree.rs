@@ -183,123 +183,131 @@ osier_base::requests! {
     }
 }
 
-/// An event about the session tree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
-pub enum TreeEvent {
-    /// Answer to `get_tree`.
-    Tree {
-        request: u64,
-        outline: Arc<Outline>,
-    },
-    /// Answer to `read_entries`. Unknown entries are left out.
-    Entries {
-        request: u64,
-        entries: Vec<Glimpse>,
-    },
-    /// Answer to `get_entries`. `found` is false, and `entries` is empty, when the entry `since` does not
-    /// exist.
-    StoredEntries {
-        request: u64,
-        found: bool,
-        entries: Vec<Entry>,
-        /// The current entry of the conversation.
-        leaf: Option<String>,
-        /// There are more entries after these.
-        more: bool,
-    },
-    /// A batch of results of `search_tree`: entry numbers of the outline, newest first.
-    TreeHits {
-        request: u64,
-        entries: Vec<u32>,
-        /// This is the last batch.
-        done: bool,
-    },
-    /// A model summarizes the branch that is left.
-    BranchSummaryStart,
-    /// The summary failed or was interrupted. The current entry did not change.
-    BranchSummaryFailed {
-        message: String,
-    },
-    /// The conversation continues from another entry. `messages` are the last messages of its branch, oldest
-    /// first. The model and level of that branch follow as `model_selected`.
-    Moved {
-        from: Option<String>,
-        leaf: Option<String>,
-        messages: Vec<StoredMessage>,
-        /// `messages` begin with the first message of the branch.
-        at_start: bool,
-        /// Number of messages of the branch.
-        count: usize,
-        /// The prompt before which the conversation continues, for editing.
-        prompt: Option<UserMessage>,
-    },
-    /// The session that was just opened is a fork of another one.
-    Forked {
-        parent_session: String,
-        prompt: Option<UserMessage>,
-    },
-    EntryLabelled {
-        entry_id: String,
-        /// `null` when the label was removed.
-        label: Option<String>,
-    },
-    BranchHidden {
-        entry_id: String,
-        hidden: bool,
-    },
-    /// Answer to `compare_branches`.
-    BranchesCompared {
-        request: u64,
-        comparison: Box<Comparison>,
-    },
-    /// A summary waits for `store_summary`.
-    SummaryDrafted {
-        summary: String,
-        tokens_before: u64,
-        /// Number of messages that the summary replaces, and of messages that stay.
-        goes: usize,
-        stays: usize,
-    },
-    AutoCompactChanged {
-        enabled: bool,
-    },
-    /// Several models started to answer, in the order of their lanes.
-    FanStarted {
-        models: Vec<String>,
-    },
-    /// The progress of a lane.
-    LaneUpdate {
-        state: Box<LaneState>,
-    },
-    /// All lanes have ended. Empty when they could not start, or when their file copies were deleted.
-    FanEnded {
-        lanes: Vec<LaneState>,
-    },
-    /// The files of a lane were copied to the working directory.
-    LaneTaken {
-        lane: usize,
-        files: Vec<PathBuf>,
-        /// The directory with backups of overwritten files.
-        kept: Option<PathBuf>,
-    },
-    /// No file was written, because these files were changed by hand since the fan started.
-    LaneConflicts {
-        lane: usize,
-        files: Vec<PathBuf>,
-    },
-    /// Answer to `get_context`. `context` on the wire is the answer to `list_context`.
-    #[serde(rename = "context_report")]
-    Context {
-        report: Box<ContextReport>,
-        /// Tokens, cost and cache use of the session.
-        spending: Box<Spending>,
-    },
+osier_base::events! {
+    /// An event about the session tree.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(
+        tag = "type",
+        rename_all = "snake_case",
+        rename_all_fields = "camelCase"
+    )]
+    pub enum TreeEvent {
+        /// Answer to `get_tree`.
+        #[event(Answer)]
+        Tree {
+            request: u64,
+            outline: Arc<Outline>,
+        },
+        /// Answer to `read_entries`. Unknown entries are left out.
+        #[event(Answer)]
+        Entries {
+            request: u64,
+            entries: Vec<Glimpse>,
+        },
+        /// Answer to `get_entries`. `found` is false, and `entries` is empty, when the entry `since` does not
+        /// exist.
+        #[event(Answer)]
+        StoredEntries {
+            request: u64,
+            found: bool,
+            entries: Vec<Entry>,
+            /// The current entry of the conversation.
+            leaf: Option<String>,
+            /// There are more entries after these.
+            more: bool,
+        },
+        /// A batch of results of `search_tree`: entry numbers of the outline, newest first.
+        #[event(Answer)]
+        TreeHits {
+            request: u64,
+            entries: Vec<u32>,
+            /// This is the last batch.
+            done: bool,
+        },
+        /// A model summarizes the branch that is left.
+        BranchSummaryStart,
+        /// The summary failed or was interrupted. The current entry did not change.
+        BranchSummaryFailed {
+            message: String,
+        },
+        /// The conversation continues from another entry. `messages` are the last messages of its branch, oldest
+        /// first. The model and level of that branch follow as `model_selected`.
+        Moved {
+            from: Option<String>,
+            leaf: Option<String>,
+            messages: Vec<StoredMessage>,
+            /// `messages` begin with the first message of the branch.
+            at_start: bool,
+            /// Number of messages of the branch.
+            count: usize,
+            /// The prompt before which the conversation continues, for editing.
+            prompt: Option<UserMessage>,
+        },
+        /// The session that was just opened is a fork of another one.
+        Forked {
+            parent_session: String,
+            prompt: Option<UserMessage>,
+        },
+        EntryLabelled {
+            entry_id: String,
+            /// `null` when the label was removed.
+            label: Option<String>,
+        },
+        BranchHidden {
+            entry_id: String,
+            hidden: bool,
+        },
+        /// Answer to `compare_branches`.
+        #[event(Answer)]
+        BranchesCompared {
+            request: u64,
+            comparison: Box<Comparison>,
+        },
+        /// A summary waits for `store_summary`.
+        SummaryDrafted {
+            summary: String,
+            tokens_before: u64,
+            /// Number of messages that the summary replaces, and of messages that stay.
+            goes: usize,
+            stays: usize,
+        },
+        #[event(RetainedForSession)]
+        AutoCompactChanged {
+            enabled: bool,
+        },
+        /// Several models started to answer, in the order of their lanes.
+        FanStarted {
+            models: Vec<String>,
+        },
+        /// The progress of a lane.
+        LaneUpdate {
+            state: Box<LaneState>,
+        },
+        /// All lanes have ended. Empty when they could not start, or when their file copies were deleted.
+        FanEnded {
+            lanes: Vec<LaneState>,
+        },
+        /// The files of a lane were copied to the working directory.
+        LaneTaken {
+            lane: usize,
+            files: Vec<PathBuf>,
+            /// The directory with backups of overwritten files.
+            kept: Option<PathBuf>,
+        },
+        /// No file was written, because these files were changed by hand since the fan started.
+        LaneConflicts {
+            lane: usize,
+            files: Vec<PathBuf>,
+        },
+        /// Answer to `get_context`. `context` on the wire is the answer to `list_context`.
+        #[event(Answer, wire "context_report")]
+        Context {
+            report: Box<ContextReport>,
+            /// Tokens, cost and cache use of the session.
+            spending: Box<Spending>,
+        },
+    }
 }
 
 /// A short preview of one entry.

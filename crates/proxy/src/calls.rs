@@ -11,8 +11,7 @@ use std::time::SystemTime;
 use tokio::sync::Mutex;
 
 use super::metering::{CallMeter, Frames, RunningCall, RunningCalls};
-use super::store::{ReservationError, User, UserRow, UserStore};
-use super::users::UsersError;
+use super::store::{ReservationError, User, UserRow, UserStore, UsersError};
 use osier_agent::Transport;
 use osier_base::problem::Problem;
 use osier_llm::http::{ProxyRequest, ServedModel};

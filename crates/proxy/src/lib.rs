@@ -30,6 +30,7 @@ mod users;
 pub use calls::{LlmProxy, Refusal};
 pub use metering::Frames;
 pub use store::{
-    Amount, Reservation, ReservationError, Spent, User, UserRow, UserRules, UserStore, dollars,
+    Amount, Reservation, ReservationError, Spent, User, UserRow, UserRules, UserStore, UsersError,
+    dollars,
 };
-pub use users::{MAX_CALLS, Users, UsersError};
+pub use users::{MAX_CALLS, Users};

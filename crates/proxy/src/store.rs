@@ -1,8 +1,27 @@
 //! The interface of a store of users and their usage.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 
-use super::users::UsersError;
+/// Why the users cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum UsersError {
+    #[error("user `{0}` already exists; remove it first, or choose another name")]
+    Taken(String),
+    #[error("unknown user `{0}`")]
+    Unknown(String),
+    #[error("invalid name `{0}`: use letters, digits, `.`, `-`, `_` and `@`")]
+    Name(String),
+    #[error("cannot use the users in `{}`: {source}", path.display())]
+    File {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("cannot use the users: {0}")]
+    Store(#[from] rusqlite::Error),
+    #[error("the system provides no random numbers")]
+    Random,
+}
 
 /// Users and what they spend. A call is reserved before it starts and settled when it ends, so that parallel calls
 /// cannot spend the same money.

@@ -2,7 +2,7 @@
 //! only digests of tokens.
 
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use osier_base::hex::hex;
 use osier_base::private;
 
 use super::store::{
-    Amount, Reservation, ReservationError, Spent, User, UserRow, UserRules, UserStore,
+    Amount, Reservation, ReservationError, Spent, User, UserRow, UserRules, UserStore, UsersError,
 };
 
 /// Maximum number of calls of a user at the same time, unless the user has another one.
@@ -62,26 +62,6 @@ const RULES: &str = "monthly_limit, users.calls, models";
 /// The users of a server.
 #[derive(Debug)]
 pub struct Users(Mutex<Connection>);
-
-/// Why the users cannot be read or changed.
-#[derive(Debug, thiserror::Error)]
-pub enum UsersError {
-    #[error("user `{0}` already exists; remove it first, or choose another name")]
-    Taken(String),
-    #[error("unknown user `{0}`")]
-    Unknown(String),
-    #[error("invalid name `{0}`: use letters, digits, `.`, `-`, `_` and `@`")]
-    Name(String),
-    #[error("cannot use the users in `{}`: {source}", path.display())]
-    File {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error("cannot use the users: {0}")]
-    Store(#[from] rusqlite::Error),
-    #[error("the system provides no random numbers")]
-    Random,
-}
 
 impl Users {
     /// Opens the file in the folder `data`; creates it, private to its owner, if it is missing.

@@ -394,8 +394,7 @@ impl Dispatcher {
                 }
             }
             Event::QuestionClosed { id } if self.event_mode != EventMode::All => {
-                if let Some(reason) = self.questions.close(id) {
-                    let closed = json!({"id": id, "reason": reason});
+                if let Some(closed) = self.questions.close(id) {
                     self.write_tagged("ui_closed", &closed);
                 }
                 return;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::ui::UiRequest;
+use super::ui::{UiClosed, UiRequest};
 use osier_protocol::Event;
 
 /// The id of a command, chosen by the client. The response repeats it.
@@ -102,11 +102,7 @@ pub(crate) enum Frame {
     Response(Response),
     /// A question or a notice for the user.
     UiRequest(Box<UiRequest>),
-    /// The question with this id no longer needs an answer.
-    UiClosed {
-        id: String,
-        reason: String,
-    },
+    UiClosed(UiClosed),
     Event(Box<Event>),
 }
 
@@ -184,19 +180,11 @@ impl Frame {
         struct Kind {
             r#type: String,
         }
-        #[derive(Deserialize)]
-        struct Closed {
-            id: String,
-            reason: String,
-        }
         let Kind { r#type } = serde_json::from_slice(line)?;
         Ok(match r#type.as_str() {
             "response" => Self::Response(serde_json::from_slice(line)?),
             "ui_request" => Self::UiRequest(serde_json::from_slice(line)?),
-            "ui_closed" => {
-                let Closed { id, reason } = serde_json::from_slice(line)?;
-                Self::UiClosed { id, reason }
-            }
+            "ui_closed" => Self::UiClosed(serde_json::from_slice(line)?),
             _ => Self::Event(serde_json::from_slice(line)?),
         })
     }

@@ -103,7 +103,7 @@ fn check_frame(line: &[u8]) -> Option<Event> {
     let again = match &frame {
         Frame::Response(response) => tagged("response", json!(response)),
         Frame::UiRequest(request) => tagged("ui_request", json!(request)),
-        Frame::UiClosed { id, reason } => tagged("ui_closed", json!({"id": id, "reason": reason})),
+        Frame::UiClosed(closed) => tagged("ui_closed", json!(closed)),
         Frame::Event(event) => written(json!(event)),
     };
     assert_eq!(again, frame);

@@ -71,7 +71,7 @@ pub use dispatcher::Dispatcher;
 pub use frame::{ErrorCode, EventMode, Greeting, Id, Response};
 pub use lines::LINE_LIMIT;
 pub use table::{commands, find_command};
-pub use ui::{UiMethod, UiRequest, UiResponse};
+pub use ui::{CloseReason, UiClosed, UiMethod, UiRequest, UiResponse};
 
 /// The version of the protocol. It changes when an existing command, event or field is removed or changes its meaning.
 /// New ones do not change it.

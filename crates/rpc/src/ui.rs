@@ -3,11 +3,10 @@
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use osier_agent::Severity;
-use osier_protocol::PermissionMode;
-use osier_protocol::questions::{Answer, Choice, Grant, Question, QuestionKind, Subject};
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
 
 /// A question or a notice for the user of the client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,59 +31,104 @@ pub struct UiRequest {
     pub method: UiMethod,
 }
 
-/// The kind of question and its parameters.
+/// A question or a notice. On the wire `method` is the name of its kind; a question for several lines of text is an
+/// `editor`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(
-    tag = "method",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(into = "Map<String, Value>", try_from = "Map<String, Value>")]
 pub enum UiMethod {
-    /// Whether a tool call may run. Reply with `confirmed`, or with `answer` for a longer grant. `patterns` are the
-    /// rules that a grant can contain, narrowest first.
-    Permission {
-        call_id: String,
-        tool: String,
-        arguments: Value,
-        patterns: Vec<String>,
-    },
-    /// Whether the plan in the subject is approved. Reply with `confirmed`: `true` continues in the first of `modes` and
-    /// ends plan mode, also with an edited plan as `value`; `false` keeps planning, with a reason as `value`. Reply with
-    /// `answer` to choose another mode.
-    Plan {
-        call_id: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<String>,
-        modes: Vec<PermissionMode>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        before: Option<PermissionMode>,
-    },
-    /// Yes or no. Reply with `confirmed`.
-    Confirm,
-    /// One of `choices`. Reply with its value as `value`; with `other`, any other text is valid too.
-    Select {
-        choices: Vec<Choice>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        other: bool,
-    },
-    /// A line of text. Reply with `value`. Never display a `secret`.
-    Input {
-        placeholder: String,
-        prefill: String,
-        secret: bool,
-    },
-    /// Several lines of text. Reply with `value`.
-    Editor {
-        placeholder: String,
-        prefill: String,
-    },
-    /// An object that matches a flat JSON schema. Reply with `value`.
-    Form { schema: Value },
-    /// An address to open in the browser. Reply with `confirmed`.
-    Visit { url: String },
+    Ask(QuestionKind),
     /// A notice, without a reply.
-    Notify { severity: Severity },
+    Notify(Severity),
+}
+
+impl From<UiMethod> for Map<String, Value> {
+    fn from(method: UiMethod) -> Self {
+        let fields = match method {
+            UiMethod::Ask(kind) => json!(kind),
+            UiMethod::Notify(severity) => json!({"type": "notify", "severity": severity}),
+        };
+        let Value::Object(mut fields) = fields else {
+            return Self::new();
+        };
+        let mut name = fields.shift_remove("type").unwrap_or_default();
+        if fields.shift_remove("multiline") == Some(json!(true)) {
+            fields.shift_remove("secret");
+            name = json!("editor");
+        }
+        let mut named = Self::from_iter([("method".to_owned(), name)]);
+        named.append(&mut fields);
+        named
+    }
+}
+
+impl TryFrom<Map<String, Value>> for UiMethod {
+    type Error = serde_json::Error;
+
+    fn try_from(mut fields: Map<String, Value>) -> Result<Self, Self::Error> {
+        let mut name = fields.shift_remove("method").unwrap_or_default();
+        if name == "notify" {
+            let severity = fields.shift_remove("severity").unwrap_or_default();
+            return serde_json::from_value(severity).map(Self::Notify);
+        }
+        let is_editor = name == "editor";
+        if is_editor {
+            name = json!("input");
+            fields.insert("secret".to_owned(), json!(false));
+        }
+        fields.insert("multiline".to_owned(), json!(is_editor));
+        fields.insert("type".to_owned(), name);
+        serde_json::from_value(Value::Object(fields)).map(Self::Ask)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for UiMethod {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "UiMethod".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let kinds = json!(<QuestionKind as schemars::JsonSchema>::json_schema(
+            generator
+        ));
+        let method = |kind: &Value, name: &str, without: &[&str]| {
+            let is_kept = |field: &str| !without.contains(&field);
+            let fields = kind["properties"].as_object().into_iter().flatten();
+            let fields = fields.filter(|(field, _)| is_kept(field));
+            let fields = fields.map(|(field, schema)| (field.clone(), schema.clone()));
+            let named = (
+                "method".to_owned(),
+                json!({"type": "string", "const": name}),
+            );
+            let required = kind["required"].as_array().into_iter().flatten();
+            let required = required.filter(|field| field.as_str().is_some_and(is_kept));
+            let mut method = kind.clone();
+            method["properties"] = std::iter::once(named).chain(fields).collect();
+            method["required"] = std::iter::once(&json!("method"))
+                .chain(required)
+                .cloned()
+                .collect();
+            method
+        };
+        let mut variants = Vec::new();
+        for kind in kinds["oneOf"].as_array().into_iter().flatten() {
+            let name = kind["properties"]["type"]["const"]
+                .as_str()
+                .unwrap_or_default();
+            variants.push(method(kind, name, &["type", "multiline"]));
+            if name == "input" {
+                variants.push(method(kind, "editor", &["type", "multiline", "secret"]));
+            }
+        }
+        let severity = generator.subschema_for::<Severity>();
+        variants.push(json!({
+            "description": "A notice, without a reply.",
+            "type": "object",
+            "properties": {"method": {"type": "string", "const": "notify"}, "severity": severity},
+            "required": ["method", "severity"],
+        }));
+        schemars::json_schema!({"oneOf": variants})
+    }
 }
 
 /// The reply to a question. The first field that is set counts.
@@ -104,6 +148,24 @@ pub struct UiResponse {
     pub value: Option<Value>,
 }
 
+/// A question that needs no answer any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UiClosed {
+    pub id: String,
+    pub reason: CloseReason,
+}
+
+/// Why a question needs no answer any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum CloseReason {
+    Answered,
+    Withdrawn,
+    Timeout,
+}
+
 /// The open questions of one client.
 #[derive(Debug, Default)]
 pub(super) struct OpenQuestions {
@@ -119,7 +181,7 @@ struct OpenQuestion {
     question: Question,
     expires: Option<Instant>,
     /// The reason to report when it closes.
-    reason: &'static str,
+    reason: CloseReason,
 }
 
 impl OpenQuestions {
@@ -131,7 +193,7 @@ impl OpenQuestions {
         self.open.push(OpenQuestion {
             question: question.clone(),
             expires: self.timeout.map(|timeout| now + timeout),
-            reason: "withdrawn",
+            reason: CloseReason::Withdrawn,
         });
         let mut request = UiRequest::from_question(question);
         let timeout = self.timeout.map(|timeout| timeout.as_millis());
@@ -153,14 +215,18 @@ impl OpenQuestions {
         };
         let id = reply.id.clone();
         let answer = reply.into_answer(&open.question.kind)?;
-        open.reason = "answered";
+        open.reason = CloseReason::Answered;
         Ok((id, answer))
     }
 
-    /// Removes a closed question and returns why it closed; `None` if it was not open.
-    pub(super) fn close(&mut self, id: &str) -> Option<&'static str> {
+    /// Removes a closed question; `None` if it was not open.
+    pub(super) fn close(&mut self, id: &str) -> Option<UiClosed> {
         let index = self.open.iter().position(|open| open.question.id == id)?;
-        Some(self.open.remove(index).reason)
+        let OpenQuestion {
+            question, reason, ..
+        } = self.open.remove(index);
+        let id = question.id;
+        Some(UiClosed { id, reason })
     }
 
     /// When the next question times out.
@@ -177,7 +243,7 @@ impl OpenQuestions {
         expired
             .map(|open| {
                 open.expires = None;
-                open.reason = "timeout";
+                open.reason = CloseReason::Timeout;
                 open.question.id.clone()
             })
             .collect()
@@ -199,7 +265,7 @@ impl UiRequest {
             origin: question.origin.clone(),
             subject: question.subject.clone(),
             timeout_ms: None,
-            method: UiMethod::from_question(question.kind.clone()),
+            method: UiMethod::Ask(question.kind.clone()),
         }
     }
 
@@ -210,59 +276,7 @@ impl UiRequest {
             origin: String::new(),
             subject: None,
             timeout_ms: None,
-            method: UiMethod::Notify { severity },
-        }
-    }
-}
-
-impl UiMethod {
-    fn from_question(kind: QuestionKind) -> Self {
-        match kind {
-            QuestionKind::Permission {
-                call_id,
-                tool,
-                arguments,
-                patterns,
-            } => Self::Permission {
-                call_id,
-                tool,
-                arguments,
-                patterns,
-            },
-            QuestionKind::Plan {
-                call_id,
-                path,
-                modes,
-                before,
-            } => Self::Plan {
-                call_id,
-                path,
-                modes,
-                before,
-            },
-            QuestionKind::Confirm => Self::Confirm,
-            QuestionKind::Select { choices, other } => Self::Select { choices, other },
-            QuestionKind::Input {
-                placeholder,
-                prefill,
-                multiline: true,
-                ..
-            } => Self::Editor {
-                placeholder,
-                prefill,
-            },
-            QuestionKind::Input {
-                placeholder,
-                prefill,
-                secret,
-                ..
-            } => Self::Input {
-                placeholder,
-                prefill,
-                secret,
-            },
-            QuestionKind::Form { schema } => Self::Form { schema },
-            QuestionKind::Visit { url } => Self::Visit { url },
+            method: UiMethod::Notify(severity),
         }
     }
 }
@@ -344,7 +358,7 @@ pub(super) fn parse_reply(parameters: Map<String, Value>) -> Result<UiResponse, 
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use osier_protocol::questions::Choice;
 
     use super::*;
 
@@ -439,7 +453,11 @@ mod tests {
         let expired = requests.next_deadline().unwrap();
         assert_eq!(requests.timed_out(expired), ["q"]);
         assert_eq!(requests.timed_out(expired), Vec::<String>::new());
-        assert_eq!(requests.close("q"), Some("timeout"));
+        let closed = UiClosed {
+            id: "q".to_owned(),
+            reason: CloseReason::Timeout,
+        };
+        assert_eq!(requests.close("q"), Some(closed));
         assert_eq!(requests.close("q"), None);
     }
 

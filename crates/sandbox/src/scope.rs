@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn directories_that_contain_more_than_a_project_are_recognized() {
         let folders = Folders {
-            peers: None,
+            environment: std::sync::Arc::default(),
             config: "/home/ann/.config/osier".into(),
             data: "/data/osier".into(),
         };

@@ -17,8 +17,8 @@ use axum::routing::get;
 use flate2::read::GzDecoder;
 use sha2::{Digest as _, Sha256};
 
-use super::ServerState;
 use super::compression::accepts_gzip;
+use super::state::ServerState;
 
 use osier_base::hex::hex;
 

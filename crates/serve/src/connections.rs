@@ -6,6 +6,7 @@
 //! others.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -18,6 +19,14 @@ use tokio_util::sync::CancellationToken;
 
 /// Maximum number of connections. A process may have 1,024 files open on many systems.
 pub(super) const MAX_CONNECTIONS: usize = 512;
+
+/// A connection of this server. Each request has it as an extension.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ConnectionInfo {
+    pub number: u64,
+    /// The address that the client connected to; not set for a Unix socket.
+    pub local: Option<SocketAddr>,
+}
 
 /// The connections of a server. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::error::ApiError;
+use super::error::{ApiError, ErrorCode};
 use osier_hub::ClientIdentity;
+use osier_rpc::PROTOCOL;
 
 /// The type of a server frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +151,17 @@ impl ServerFrame {
     /// Whether this is the last event of a run.
     pub(super) fn is_settled(&self) -> bool {
         self.payload.starts_with(r#"{"type":"agent_settled""#)
+    }
+}
+
+/// Checks the protocol version of a client.
+pub(super) fn check_protocol(protocol: Option<u64>) -> Result<(), ApiError> {
+    match protocol {
+        Some(asked) if asked != u64::from(PROTOCOL) => Err(ApiError::new(
+            ErrorCode::UnsupportedProtocol,
+            format!("unsupported protocol version {asked}; expected {PROTOCOL}"),
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -5,16 +5,15 @@
 //! the open block again. The server keeps no state between requests except the grammars.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{OnceLock, mpsc};
 use std::thread;
 
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use pulldown_cmark::{Event, Parser};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use super::ServerState;
 use super::error::{ApiError, ErrorCode};
 use super::request_body::json_body;
 use crate::highlighter::SyntaxHighlighter;
@@ -75,23 +74,21 @@ struct RenderJob {
     reply: oneshot::Sender<Vec<RenderedText>>,
 }
 
-pub(super) async fn render(
-    State(server): State<Arc<ServerState>>,
-    request: Request,
-) -> Result<Json<MarkdownBlocks>, ApiError> {
-    let MarkdownTexts { texts } = json_body(request).await?;
-    if texts.len() > MAX_TEXTS {
-        let message = format!("more than {MAX_TEXTS} texts in one request");
-        return Err(ApiError::new(ErrorCode::TooLarge, message));
-    }
-    let html = server.renderer.render(texts).await;
-    let closed = || ApiError::new(ErrorCode::ShuttingDown, "the server is shutting down");
-    Ok(Json(MarkdownBlocks {
-        html: html.ok_or_else(closed)?,
-    }))
-}
-
 impl Renderer {
+    /// Answers `POST /api/markdown`.
+    pub(super) async fn answer(&self, request: Request) -> Result<Json<MarkdownBlocks>, ApiError> {
+        let MarkdownTexts { texts } = json_body(request).await?;
+        if texts.len() > MAX_TEXTS {
+            let message = format!("more than {MAX_TEXTS} texts in one request");
+            return Err(ApiError::new(ErrorCode::TooLarge, message));
+        }
+        let html = self.render(texts).await;
+        let closed = || ApiError::new(ErrorCode::ShuttingDown, "the server is shutting down");
+        Ok(Json(MarkdownBlocks {
+            html: html.ok_or_else(closed)?,
+        }))
+    }
+
     /// `None` if the thread could not be started.
     async fn render(&self, texts: Vec<MarkdownText>) -> Option<Vec<RenderedText>> {
         let (reply, rendered) = oneshot::channel();

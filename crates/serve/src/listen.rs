@@ -19,8 +19,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-use super::connections::{Connections, MAX_CONNECTIONS, OpenConnection};
-use super::request_check::ConnectionInfo;
+use super::connections::{ConnectionInfo, Connections, MAX_CONNECTIONS, OpenConnection};
 
 /// How long a connection may wait for the head of a request: half-open and idle connections end.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);

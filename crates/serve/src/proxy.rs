@@ -11,10 +11,10 @@ use axum::{Extension, Json};
 use futures_util::StreamExt as _;
 use serde::Serialize;
 
-use super::ServerState;
 use super::access::Caller;
 use super::error::{ApiError, ErrorCode};
 use super::request_body::json_body;
+use super::state::ServerState;
 use osier_llm::TurnStatus;
 use osier_llm::http::ProxyRequest;
 use osier_proxy::{MAX_CALLS, Refusal, Spent};

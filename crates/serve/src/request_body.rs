@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::access::Caller;
 use super::error::{ApiError, ErrorCode};
-use super::request_check::header_text;
+use super::headers::header_text;
 
 /// The largest accepted body or frame, in bytes.
 pub(super) const BODY_LIMIT: usize = 32 * 1024 * 1024;

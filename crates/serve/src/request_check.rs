@@ -1,53 +1,39 @@
 //! Checks of every request: the `Host` header, the `Origin` header and the token.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::ServerState;
 use super::access::{Caller, Client};
 use super::browser_sign_in::{SECRET_HEADER, SECRET_SUBPROTOCOL, cookie_names};
 use super::compression::{accepts_gzip, compress_answer};
-use super::connections::{ConnectionUse, Trust};
+use super::connections::{ConnectionInfo, ConnectionUse, Trust};
 use super::error::{ApiError, ErrorCode};
+use super::frames::check_protocol;
+use super::headers::{header_text, host_of};
 #[cfg(feature = "proxy")]
 use super::proxy::PATHS;
-use super::websocket::check_protocol;
+use super::state::ServerState;
 use osier_rpc::remote::proof::{NONCE_HEADER, PROOF_HEADER};
-
-/// A connection of this server.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ConnectionInfo {
-    pub number: u64,
-    /// The address that the client connected to; not set for a Unix socket.
-    pub local: Option<SocketAddr>,
-}
-
-/// What the checks need.
-#[derive(Debug, Clone)]
-pub(super) struct CheckState {
-    pub server: Arc<ServerState>,
-}
 
 /// Passes a valid request on; answers an invalid one with an error.
 pub(super) async fn check_request(
-    State(state): State<CheckState>,
+    State(server): State<Arc<ServerState>>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let is_api = request.uri().path().starts_with("/api/");
-    let proof = proof(&state.server, &request);
+    let proof = proof(&server, &request);
     let accepted = header_text(request.headers(), "accept-encoding").unwrap_or_default();
     // Not what contains a secret: its size would tell about it.
     let compresses = is_api && request.uri().path() != "/api/login" && accepts_gzip(accepted);
-    let mut response = match check(&state.server, &request) {
+    let mut response = match check(&server, &request) {
         Ok(caller) => {
             if let Some(caller) = caller {
-                set_caller(&state.server, &mut request, caller);
+                set_caller(&server, &mut request, caller);
             }
             next.run(request).await
         }
@@ -164,17 +150,6 @@ pub(super) fn client_of(server: &ServerState, request: &Request) -> Client {
     }
     let connection = request.extensions().get::<ConnectionInfo>();
     Client::Connection(connection.map_or(0, |connection| connection.number))
-}
-
-pub(super) fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-pub(super) fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> &'a str {
-    let named = uri.authority().map(axum::http::uri::Authority::as_str);
-    named
-        .or_else(|| header_text(headers, "host"))
-        .unwrap_or_default()
 }
 
 /// Whether pages of `origin` come from this server.

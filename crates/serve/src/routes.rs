@@ -9,9 +9,8 @@ use axum::routing::{MethodRouter, delete, get, post};
 use super::error::{ApiError, ErrorCode};
 #[cfg(feature = "proxy")]
 use super::proxy;
-use super::{
-    ServerState, browser_chat, html, request_check, server_routes, session_routes, websocket,
-};
+use super::state::ServerState;
+use super::{browser_chat, request_check, server_routes, session_routes, websocket};
 
 /// A route of the API.
 #[cfg_attr(
@@ -133,7 +132,7 @@ pub(super) const ROUTES: &[Route] = &[
         summary: "Convert Markdown of a model to HTML. The HTML runs and loads nothing, and its links lead only to web pages.",
         request: Some("MarkdownTexts"),
         response: ResponseKind::Json("MarkdownBlocks"),
-        handler: || post(html::render),
+        handler: || post(server_routes::render_markdown),
     },
     #[cfg(feature = "proxy")]
     Route {
@@ -169,10 +168,7 @@ pub(super) fn router(server: Arc<ServerState>) -> Router {
     for route in ROUTES {
         router = router.route(route.path, (route.handler)());
     }
-    let state = request_check::CheckState {
-        server: Arc::clone(&server),
-    };
-    let layer = from_fn_with_state(state, request_check::check_request);
+    let layer = from_fn_with_state(Arc::clone(&server), request_check::check_request);
     router
         .merge(browser_chat::routes())
         .fallback(not_found)

@@ -12,12 +12,13 @@ use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::ServerState;
 use super::access::Caller;
 use super::browser_sign_in::{self, BrowserSignIn};
 use super::error::{ApiError, ErrorCode};
+use super::headers::host_of;
 use super::request_body::{BodyLimits, json_body, json_body_within};
-use super::request_check::{client_of, host_of};
+use super::request_check::client_of;
+use super::state::ServerState;
 use osier_hub::{OpenOptions, OpenSessionInfo};
 use osier_llm::http::ServedModel;
 #[cfg(feature = "proxy")]
@@ -261,4 +262,12 @@ pub(super) async fn close(
     }
     let message = format!("no session `{id}` is open");
     Err(ApiError::new(ErrorCode::UnknownSession, message))
+}
+
+/// Converts Markdown to HTML.
+pub(super) async fn render_markdown(
+    State(server): State<Arc<ServerState>>,
+    request: Request,
+) -> impl IntoResponse {
+    server.renderer.answer(request).await
 }

@@ -14,12 +14,12 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::ServerState;
 use super::error::{ApiError, ErrorCode};
 use super::frames::{FrameKind, ServerFrame};
 use super::request_body::json_body;
 use super::send_queue::SendQueue;
 use super::session_connection::{RequestKind, SessionConnection, SessionRequest};
+use super::state::ServerState;
 use osier_hub::{ClientHandle, SharedSession};
 use osier_rpc::Dispatcher;
 

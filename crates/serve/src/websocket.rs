@@ -17,15 +17,15 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::ServerState;
 use super::browser_sign_in::SUBPROTOCOL;
 use super::compression::{MIN_COMPRESSED, gzip};
 use super::error::{ApiError, ErrorCode};
-use super::frames::{ClientFrame, FrameKind, ServerFrame};
+use super::frames::{ClientFrame, FrameKind, ServerFrame, check_protocol};
 use super::request_body::BODY_LIMIT;
 use super::send_queue::SendQueue;
 use super::server_routes::NewSession;
 use super::session_connection::{RequestKind, SessionConnection, SessionRequest};
+use super::state::ServerState;
 use osier_hub::{ClientHandle, SessionRegistry};
 use osier_rpc::PROTOCOL;
 
@@ -430,17 +430,6 @@ fn reject_all(
             &request.id,
             error,
         ));
-    }
-}
-
-/// Checks the protocol version of a client.
-pub(super) fn check_protocol(protocol: Option<u64>) -> Result<(), ApiError> {
-    match protocol {
-        Some(asked) if asked != u64::from(PROTOCOL) => Err(ApiError::new(
-            ErrorCode::UnsupportedProtocol,
-            format!("unsupported protocol version {asked}; expected {PROTOCOL}"),
-        )),
-        _ => Ok(()),
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use osier_agent::{Publisher, Severity, Subscription};
+use osier_base::problem::Problem;
 use osier_protocol::Event;
 
 /// Publishes events for the current request. Cheap to clone.
@@ -55,6 +56,13 @@ impl Emitter {
     /// Publishes a notice at once.
     pub(crate) fn notice(&self, severity: Severity, text: impl Into<String>) {
         self.publish(notice(severity, text));
+    }
+
+    /// Publishes problems of files as warnings.
+    pub(crate) fn problems(&self, problems: &[Problem]) {
+        for problem in problems {
+            self.notice(Severity::Warning, problem.to_string());
+        }
     }
 
     /// Publishes an event after everything that the actor has queued: for background work.

@@ -41,76 +41,49 @@
 //! # }
 //! ```
 //!
-//! - `actor`: the handle, the loop, and the dispatch of requests. The only module that knows all features.
-//! - `open_session`: the file, the agent and the tools of the open session.
-//! - one module for each feature, with its state, its operations and its tests: `stash`, `drafts`, `history`,
-//!   `session_index`, `accounts`, `models`, `permissions`, `trust`, `hooks`, `plugins`, `mcp`, `context`, `tree`,
-//!   `compaction`, `fan`, `checkpoints`, `subagents`, `shell`, `jobs`, `todo`, `usage`, `status`, `transfer` and others.
-//! - `emitter`: how features publish events, and how background work returns its result to the actor.
+//! Its rooms, lowest layer first; a room imports only those below it (`tests/it/layers.rs` checks that):
 //!
-//! Dependencies point down: the actor imports features, a feature never imports the actor. A feature takes what it needs
-//! as arguments: an `Emitter`, a store, an agent, a `Callback` for results of background work.
+//! - `setup` is what a client starts a session with. `emitter` is how features publish events, and how background work
+//!   returns its result to the actor. `cx` is what a feature gets to handle a request.
+//! - `context`: what the model is told besides the conversation, such as the system prompt and reminders.
+//! - `files`: checkpoints, language servers and formatters, the map of the project.
+//! - `models`: the catalogue, the selection, accounts, and calls beside the conversation.
+//! - `conversation`: the tree, compaction, drafts, the to-do list, usage and budget.
+//! - `safety`: trust, permissions and the gate before each tool call, plan mode, auto review.
+//! - `agents`: subagents, lanes of `/fan`, background jobs, terminals.
+//! - `extensions`: hooks, plugins, MCP servers.
+//! - `sessions`: the open session with its file, agent and tools, and the stored ones.
+//! - `actor`: the handle, the loop, and what concerns several features. The only room that knows all of them.
+//!
+//! A feature has its state, its operations and its tests in its module. It never imports the actor: it gets what it needs
+//! as arguments, such as a `Cx`, an `Emitter`, a store, or a `Callback` for results of background work. The requests of a
+//! group, such as `DraftOp`, are handled where the state is: in `requests` of a room, in the feature, or in `actor`.
+//!
+//! What must never break: a request that a client numbers ends with exactly one `Event::OpEnded`, after everything that it
+//! caused; and a session file is only ever appended to.
 
-pub mod accounts;
 mod actor;
-mod budget;
-mod checkpoints;
-mod code;
-mod commands;
-mod compaction;
+mod agents;
 mod context;
-mod drafts;
+mod conversation;
+mod cx;
 mod emitter;
-mod fan;
-mod formatting;
-mod history;
-mod hooks;
-mod jobs;
-#[cfg(feature = "transfer")]
-pub mod known_secrets;
-mod loop_guard;
-mod mcp;
-mod mcp_on_demand;
+mod extensions;
+mod files;
 pub mod models;
-mod nearby;
-mod open_session;
-mod permissions;
-mod plan;
-mod plugins;
-mod private_files;
-mod project_map;
-mod prompt;
-mod questions;
-mod reminders;
-mod review;
 mod safety;
-mod sampling;
-mod secret_warnings;
-pub mod session_index;
+mod sessions;
 mod setup;
-mod shell;
-mod side_call;
-mod stash;
-mod status;
-pub mod subagents;
-mod sweeping;
-mod terminals;
-mod titles;
-mod todo;
-mod tool_policy;
-mod transcript;
-#[cfg(feature = "transfer")]
-mod transfer;
-mod tree;
-mod trust;
-mod usage;
-mod web_search;
-mod workspace;
 
 pub use actor::{RemoteSession, SessionHandle, StartError};
-pub use checkpoints::prune_options;
-pub use compaction::input_tokens;
-pub use mcp::server_files;
-pub use open_session::{check_tools, find as find_session};
-pub use safety::{SafetyError, check as check_safety};
+pub use agents::subagents;
+pub use conversation::compaction::input_tokens;
+pub use extensions::mcp::server_files;
+pub use files::checkpoints::prune_options;
+pub use models::accounts;
+#[cfg(feature = "transfer")]
+pub use safety::known_secrets;
+pub use sessions::faults::{SafetyError, check as check_safety};
+pub use sessions::open_session::{check_tools, find as find_session};
+pub use sessions::session_index;
 pub use setup::{SessionChoice, SessionSetup};

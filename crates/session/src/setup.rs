@@ -16,7 +16,7 @@ use osier_tools::editor::Editor;
 use osier_transfer::HtmlThemes;
 
 /// The setup of a session.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SessionSetup {
     pub folders: Folders,
     /// The absolute working directory of the tools.
@@ -122,42 +122,9 @@ impl SessionSetup {
         Self {
             folders,
             cwd,
-            directories: Vec::new(),
-            settings: Settings::default(),
-            environment: Arc::default(),
-            model: None,
-            fallback: Vec::new(),
-            cycle: Vec::new(),
-            thinking: None,
-            api_key: None,
-            base_url: None,
-            proxy: None,
-            system_prompt: None,
-            append_system_prompt: None,
-            context: Vec::new(),
-            session: SessionChoice::New,
-            tools: None,
-            temperature: None,
-            max_turns: None,
-            max_retries: None,
-            budget: Budget::default(),
-            permissions: None,
-            sandbox: None,
-            helper: None,
-            answers_questions: false,
-            starts_with_faults: false,
             idle_after: Duration::from_mins(1),
             review_timeout: Duration::from_secs(20),
-            trace: false,
-            trace_servers: false,
-            waits_for_servers: false,
-            servers: Vec::new(),
-            editor: None,
-            #[cfg(feature = "transfer")]
-            html_themes: None,
-            may_demo: false,
-            local_models: None,
-            embedded: None,
+            ..Self::default()
         }
     }
 }

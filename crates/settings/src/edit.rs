@@ -148,4 +148,15 @@ mod tests {
         let broken = set("a = 1\nb = = 2\n", "a", Some("2")).unwrap_err();
         assert!(broken.starts_with("line 2: "), "{broken}");
     }
+
+    #[test]
+    fn a_new_file_names_its_schema() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/settings.toml");
+        write(&path, "theme", Some("\"nord\"")).unwrap();
+        let url =
+            "https://raw.githubusercontent.com/osier-dev/osier/main/docs/settings.schema.json";
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, format!("#:schema {url}\ntheme = \"nord\"\n"));
+    }
 }

@@ -9,7 +9,7 @@ use toml::de::DeTable;
 
 use crate::last_valid::settings_of;
 use crate::parse::{parse, unreadable};
-use crate::{SETTINGS, Settings, edit, literal};
+use crate::{SETTINGS, Setting, Settings, edit, literal, setting};
 
 /// Separates the file from a text that the user types as a value.
 const SEPARATOR: &str = "\n=====\n";
@@ -116,10 +116,7 @@ fn check_damage(text: &str, whole: &Settings) {
         format!("{text}\npermissions = \"ask"),
     ];
     for (key, value) in table.get_ref() {
-        let known = SETTINGS
-            .iter()
-            .find(|setting| setting.name == &**key.get_ref());
-        if !known.is_some_and(crate::Setting::is_safety) {
+        if !setting(key.get_ref()).is_some_and(Setting::is_safety) {
             continue;
         }
         let (name, value) = (key.span(), value.span());

@@ -12,7 +12,9 @@ use osier_base::hex::hex;
 use osier_base::problem::Problem;
 use osier_base::regular_file;
 
-use super::{FILE_LIMIT, Settings};
+use super::FILE_LIMIT;
+use super::parse::parse;
+use super::table::Settings;
 
 /// The stored settings.
 pub(super) struct LastValid {
@@ -80,7 +82,7 @@ fn shown(path: &Path) -> String {
 
 /// The settings in stored text; `None` if it is not valid.
 pub(super) fn settings_of(text: &str) -> Option<Settings> {
-    let parsed = super::parse::parse(Settings::default(), Path::new(""), text);
+    let parsed = parse(Settings::default(), Path::new(""), text);
     // Warnings, such as one about a doubtful rule, are no faults.
     let is_valid = parsed.settings.faults.is_empty();
     is_valid.then_some(parsed.settings)

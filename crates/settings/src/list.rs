@@ -6,7 +6,7 @@ use toml::Table;
 use toml::de::DeTable;
 
 use super::edit::quoted;
-use super::{SETTINGS, Setting, Settings};
+use super::table::{Group, SETTINGS, Setting, Settings};
 use osier_base::folders::Folders;
 use osier_base::regular_file;
 
@@ -26,7 +26,8 @@ pub enum Source {
 pub struct SettingInfo {
     pub name: &'static str,
     pub description: &'static str,
-    pub accepts: &'static str,
+    pub accepts: String,
+    pub group: Group,
     pub default: &'static str,
     /// As written; empty when nothing is set.
     pub value: String,
@@ -87,41 +88,23 @@ impl SettingInfo {
         Self {
             name: setting.name,
             description: setting.description,
-            accepts: setting.accepts,
+            accepts: setting.accepts(),
+            group: setting.group,
             default: setting.default,
             value: setting.default.to_owned(),
             source: Source::Default,
-            choices: choices(setting.accepts),
+            choices: setting.form.choices(),
         }
-    }
-}
-
-/// `a, b or c` are the possible values; other texts are descriptions.
-fn choices(accepts: &str) -> Vec<String> {
-    if accepts == "true or false" {
-        return vec!["true".to_owned(), "false".to_owned()];
-    }
-    let Some((first, last)) = accepts.split_once(" or ") else {
-        return Vec::new();
-    };
-    let words: Vec<&str> = first.split(", ").chain([last]).collect();
-    let is_word = |word: &&str| {
-        word.chars()
-            .all(|char| char.is_ascii_lowercase() || char == '-')
-    };
-    if words.iter().all(is_word) {
-        words.into_iter().map(quoted).collect()
-    } else {
-        Vec::new()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FooterPart;
 
     #[test]
-    fn shown_defaults_are_the_actual_defaults() {
+    fn every_default_is_valid_and_applies() {
         for setting in SETTINGS
             .iter()
             .filter(|setting| !setting.default.is_empty())
@@ -132,6 +115,23 @@ mod tests {
             assert_eq!(problems, [], "{text}");
             assert_eq!(settings, Settings::default(), "{text}");
         }
+        let defaults = Settings::default();
+        let screen = &defaults.screen;
+        let footer = [&screen.footer_left[..], &screen.footer_right].concat();
+        assert_eq!(footer, FooterPart::ALL);
+        assert_eq!((screen.theme.as_str(), screen.mouse), ("system", true));
+        assert_eq!((defaults.max_retries, defaults.idle_timeout), (5, 300));
+    }
+
+    #[test]
+    fn each_part_of_the_footer_is_used_once() {
+        for value in ["[\"model\", \"model\"]", "[\"clock\"]"] {
+            let text = format!("footer_left = {value}\n");
+            let (_, problems) = Settings::parse(Path::new(""), &text);
+            assert_eq!(problems.len(), 1, "{text}");
+        }
+        let (settings, problems) = Settings::parse(Path::new(""), "footer_left = []\n");
+        assert_eq!((settings.screen.footer_left, problems), (vec![], vec![]));
     }
 
     #[test]

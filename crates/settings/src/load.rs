@@ -8,9 +8,10 @@ use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::regular_file::{ReadError, read_text};
 
+use super::FILE_LIMIT;
 use super::last_valid::{LastValid, settings_of};
 use super::parse::{parse, unreadable};
-use super::{FILE_LIMIT, Settings};
+use super::table::Settings;
 
 /// How often a file that has vanished is looked for: an editor may be replacing it.
 const ATTEMPTS: u32 = 5;

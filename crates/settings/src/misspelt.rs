@@ -6,7 +6,7 @@ use osier_base::problem::nearest;
 use osier_permissions::Rule;
 use osier_protocol::{PermissionMode, SandboxMode};
 
-use super::{SETTINGS, Setting, Take};
+use super::table::{SETTINGS, Setting, setting};
 
 /// Parts of names that other programs, or other versions, give to safety settings.
 const STEMS: [&str; 30] = [
@@ -52,9 +52,8 @@ pub(super) enum Meant {
 
 /// The meaning of the unknown setting `name`.
 pub(super) fn meant(name: &str, value: Option<&DeValue<'_>>) -> Meant {
-    let find = |known: &str| SETTINGS.iter().find(|setting| setting.name == known);
     let safety = SETTINGS.iter().filter(|setting| setting.is_safety());
-    let safety = nearest(name, safety.map(|setting| setting.name)).and_then(find);
+    let safety = nearest(name, safety.map(|setting| setting.name)).and_then(setting);
     if safety.is_some() {
         return Meant::Safety(safety);
     }
@@ -63,15 +62,14 @@ pub(super) fn meant(name: &str, value: Option<&DeValue<'_>>) -> Meant {
         return Meant::Safety(None);
     }
     if let Some(name) = value.and_then(setting_of_value) {
-        return Meant::Safety(find(name));
+        return Meant::Safety(setting(name));
     }
     Meant::Plain
 }
 
 /// The setting with the name most like `name`.
 pub(super) fn most_like(name: &str) -> Option<&'static Setting> {
-    let known = nearest(name, SETTINGS.iter().map(|setting| setting.name))?;
-    SETTINGS.iter().find(|setting| setting.name == known)
+    setting(nearest(name, SETTINGS.iter().map(|setting| setting.name))?)
 }
 
 /// The safety setting that a value belongs to: a mode, a rule, or a table that contains safety settings.
@@ -101,7 +99,7 @@ fn setting_of_value(value: &DeValue<'_>) -> Option<&'static str> {
         }),
         DeValue::Table(table) => table.iter().find_map(|(key, value)| {
             let name: &str = key.get_ref();
-            match SETTINGS.iter().find(|setting| setting.name == name) {
+            match setting(name) {
                 Some(setting) => setting.is_safety().then_some(setting.name),
                 None => match meant(name, Some(value.get_ref())) {
                     Meant::Safety(setting) => Some(setting.map_or("", |setting| setting.name)),
@@ -110,11 +108,5 @@ fn setting_of_value(value: &DeValue<'_>) -> Option<&'static str> {
             }
         }),
         _ => None,
-    }
-}
-
-impl Setting {
-    pub(super) fn is_safety(&self) -> bool {
-        matches!(self.take, Take::Safety(..))
     }
 }

@@ -12,7 +12,7 @@ use osier_base::text::head_bytes;
 use osier_permissions::Rule;
 
 use super::misspelt::{Meant, meant, most_like};
-use super::{SETTINGS, Setting, Settings, Take};
+use super::table::{Setting, Settings, setting};
 
 /// Maximum length of a value in a message.
 const SHOWN: usize = 60;
@@ -71,8 +71,7 @@ pub(super) fn parse(start: Settings, path: &Path, text: &str) -> Parsed {
         let (name, at, span) = (&**key.get_ref(), key.span().start, value.span());
         let mut offsets = offsets.iter();
         let is_broken = is_garbage || offsets.any(|offset| (at..=span.end).contains(offset));
-        let known = SETTINGS.iter().find(|setting| setting.name == name);
-        let Some(setting) = known else {
+        let Some(setting) = setting(name) else {
             parsed.unknown(name, value.get_ref(), text, at, path);
             continue;
         };
@@ -89,7 +88,7 @@ pub(super) fn parse(start: Settings, path: &Path, text: &str) -> Parsed {
         } else if !is_broken {
             let (offset, shown) = invalid_part(setting, value.get_ref(), text, span.start, source);
             let message = format!("invalid value `{shown}` for `{name}`");
-            let hint = format!("expected {}", setting.accepts);
+            let hint = format!("expected {}", setting.accepts());
             let problem = Problem::of_file(path, message, hint).at(text, offset);
             parsed.invalid(setting, problem);
         }
@@ -100,8 +99,7 @@ pub(super) fn parse(start: Settings, path: &Path, text: &str) -> Parsed {
             .rfind('\n')
             .map_or(0, |at| at + 1);
         let name = key_of(&text[line..]);
-        let setting = SETTINGS.iter().find(|setting| setting.name == name);
-        let hint = setting.map(|setting| format!("`{name}` accepts {}", setting.accepts));
+        let hint = setting(name).map(|setting| format!("`{name}` accepts {}", setting.accepts()));
         let problem = Problem::of_file(path, error.message(), hint.unwrap_or_default());
         parsed.fault(problem.at(text, *offset));
         parsed.hidden(text, &read);
@@ -132,9 +130,9 @@ impl Parsed {
 
     /// A setting has an invalid value.
     fn invalid(&mut self, setting: &Setting, problem: Problem) {
-        match setting.take {
-            Take::Plain(_) => self.problems.push(problem),
-            Take::Safety(_, strictest) => {
+        match setting.strictest {
+            None => self.problems.push(problem),
+            Some(strictest) => {
                 self.strictest.push(strictest);
                 self.fault(problem);
             }
@@ -161,7 +159,7 @@ impl Parsed {
         }
         let hint = match meant {
             Meant::Safety(Some(known)) => {
-                format!("did you mean `{}` ({})?", known.name, known.accepts)
+                format!("did you mean `{}` ({})?", known.name, known.accepts())
             }
             Meant::Plain if let Some(known) = most_like(name) => {
                 format!("did you mean `{}`?", known.name)
@@ -189,6 +187,10 @@ impl Parsed {
             let (message, hint) = if let Some(known) = rule.misspelt() {
                 let message = format!("no built-in tool has the name in `{shown}`");
                 (message, format!("did you mean `{known}`?"))
+            } else if rule.is_foreign() {
+                let message = format!("no built-in tool has the name in `{shown}`");
+                let hint = "the rule applies only to a tool of a plugin with this name";
+                (message, hint.to_owned())
             } else if let Some(doubt) = rule.doubt() {
                 let message = format!("the rule `{shown}` is likely to match nothing");
                 (message, doubt.to_owned())
@@ -208,10 +210,9 @@ impl Parsed {
 
     /// The value of a safety setting is not known; without a name, of any.
     fn forget(&mut self, setting: Option<&Setting>) {
-        match setting.map(|setting| setting.take) {
-            Some(Take::Safety(_, strictest)) => self.strictest.push(strictest),
-            _ => self.strictest.push(Settings::be_strict),
-        }
+        let strictest = setting.and_then(|setting| setting.strictest);
+        self.strictest
+            .push(strictest.unwrap_or(Settings::be_strict));
     }
 
     /// Safety settings that a line seems to set, but that were not `read` because of a syntax error.
@@ -221,7 +222,7 @@ impl Parsed {
             let end = start + line.len();
             let is_read = |name: &str| read.range(start..end).any(|(_, known)| *known == name);
             for name in names_in(line).filter(|name| !is_read(name)) {
-                match SETTINGS.iter().find(|setting| setting.name == name) {
+                match setting(name) {
                     Some(setting) if setting.is_safety() => self.forget(Some(setting)),
                     Some(_) => {}
                     None => {
@@ -233,14 +234,6 @@ impl Parsed {
             }
             start = end;
         }
-    }
-}
-
-impl Setting {
-    /// Takes a value. Whether it is valid.
-    fn read(&self, settings: &mut Settings, value: &DeValue<'_>) -> bool {
-        let (Take::Plain(read) | Take::Safety(read, _)) = self.take;
-        read(settings, value).is_some()
     }
 }
 
@@ -279,14 +272,13 @@ fn key_of(line: &str) -> &str {
 fn names_in(line: &str) -> impl Iterator<Item = &str> {
     let line = line.trim_start_matches(|char: char| char.is_whitespace() || char == '\u{feff}');
     let line = if line.starts_with('#') { "" } else { line };
-    let find = |word: &str| SETTINGS.iter().find(|setting| setting.name == word);
     let first = line.split(is_outside).find(|word| !word.is_empty());
-    let is_setting = first.and_then(find).is_some();
+    let is_setting = first.and_then(setting).is_some();
     line.split(is_outside).filter(move |word| {
         let end = word.as_ptr().addr() - line.as_ptr().addr() + word.len();
         let rest = line[end..].trim_start_matches([' ', '\t', '"', '\'']);
         let is_key = rest.starts_with(['=', ':']) || first == Some(word);
-        let is_name = !is_setting && find(word).is_some_and(Setting::is_safety);
+        let is_name = !is_setting && setting(word).is_some_and(Setting::is_safety);
         !word.is_empty() && (is_key || is_name)
     })
 }

@@ -7,8 +7,10 @@ use osier_base::problem::Problem;
 use osier_base::regular_file::{self, ReadError};
 use osier_permissions::trust::{ProjectFiles, Trust, TrustState, project_root};
 
+use super::FILE_LIMIT;
 use super::parse::{parse, unreadable};
-use super::{FILE_LIMIT, Settings};
+use super::row::Other;
+use super::table::{SETTINGS, Settings};
 
 impl Settings {
     /// The user's settings, overridden by those of the project around `cwd` if it is trusted. A project can
@@ -45,71 +47,17 @@ impl Settings {
         };
         let (mut settings, found) = parsed.resolve(None);
         problems.extend(found);
-        if file.is_trusted {
-            problems.extend(settings.without_scripts(&user, path));
-            settings.sandbox_network = settings.sandbox_network.and(&user.sandbox_network);
-        } else {
-            // Only what restricts.
-            settings = Self {
-                permissions: settings.permissions,
-                sandbox: settings.sandbox,
-                ask: settings.ask,
-                deny: settings.deny,
-                faults: settings.faults,
-                least: settings.least,
-                ..user.clone()
-            };
+        let is_trusted = file.is_trusted;
+        for setting in SETTINGS.iter() {
+            if (setting.combine)(&mut settings, &user, Other::User { is_trusted }) {
+                let message = format!("`{}` names a scripted model", setting.name);
+                let hint = "it is ignored; name it with `--model`";
+                problems.push(Problem::of_file(path, message, hint));
+            }
         }
-        settings.permissions = settings.permissions.max(user.permissions);
-        settings.sandbox = settings.sandbox.max(user.sandbox);
-        settings.budget = settings.budget.stricter(&user.budget);
-        settings.sandbox_write = user.sandbox_write;
-        settings.web_search = user.web_search;
-        settings.web_private_hosts = user.web_private_hosts;
-        settings.pass_environment = user.pass_environment;
-        settings.secret_warnings |= user.secret_warnings;
-        settings.claude_hooks = user.claude_hooks;
-        // A model that the project selects could allow everything.
-        settings.review_model = user.review_model;
-        // Only the user can decide where secrets are sent.
-        settings.proxy = user.proxy;
-        settings.ca_file = user.ca_file;
         settings.written = user.written;
         settings.faults.splice(..0, user.faults);
         (settings, problems)
-    }
-
-    /// Scripted models play files: only the user selects them.
-    fn without_scripts(&mut self, user: &Self, path: &Path) -> Vec<Problem> {
-        let is_script = |name: &String| name.starts_with("script/");
-        let mut problems = Vec::new();
-        let mut report = |name: &str| {
-            let message = format!("`{name}` names a scripted model");
-            let hint = "it is ignored; name it with `--model`";
-            problems.push(Problem::of_file(path, message, hint));
-        };
-        for (name, own, users) in [
-            ("model", &mut self.model, &user.model),
-            ("plan_model", &mut self.plan_model, &user.plan_model),
-            ("edit_model", &mut self.edit_model, &user.edit_model),
-            ("small_model", &mut self.small_model, &user.small_model),
-        ] {
-            if own != users && own.as_ref().is_some_and(is_script) {
-                own.clone_from(users);
-                report(name);
-            }
-        }
-        for (name, own, users) in [
-            ("models", &mut self.models, &user.models),
-            ("fallback", &mut self.fallback, &user.fallback),
-            ("favourites", &mut self.favourites, &user.favourites),
-        ] {
-            if own != users && own.iter().any(is_script) {
-                own.clone_from(users);
-                report(name);
-            }
-        }
-        problems
     }
 }
 

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use osier_base::folders::Folders;
 use osier_llm::ThinkingLevel;
+use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 
 use super::*;
 

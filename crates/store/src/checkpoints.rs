@@ -80,46 +80,31 @@ impl EntryIndex {
     /// The checkpoint with the state of the files at an entry: before a prompt, after any other entry. `None` means
     /// before every root.
     pub fn checkpoint_at(&self, entry: Option<&str>) -> Option<Entry> {
-        let found = self.read(|tree| {
-            let at = match entry {
-                Some(id) => Some(tree.number(id)?),
-                None => None,
-            };
-            let number = tree.checkpoint_at(at)?;
-            Some((tree.record(number), tree.entry_reader().clone()))
+        let mut found = self.entries(|tree| match entry {
+            Some(id) => tree.checkpoint_at(Some(tree.number(id)?)),
+            None => tree.checkpoint_at(None),
         });
-        let (record, entry_reader) = found?;
-        entry_reader.try_read(&record)
+        found.next()
     }
 
     /// The checkpoints stored after the entry `id`, on all branches, oldest first.
     pub fn checkpoints_after(&self, id: &str) -> Vec<Entry> {
-        let (records, entry_reader) = self.read(|tree| {
+        let later = self.entries(|tree| {
             let after = tree.number(id);
             let later = tree.checkpoints().filter(|number| Some(*number) > after);
-            let records: Vec<_> = later.map(|number| tree.record(number)).collect();
-            (records, tree.entry_reader().clone())
+            later.collect::<Vec<u32>>()
         });
-        let entries = records
-            .iter()
-            .filter_map(|record| entry_reader.try_read(record));
-        entries.collect()
+        later.collect()
     }
 
     /// The checkpoints of the turns after the entry `above` on the branch of the entry `to`, oldest first.
     pub fn checkpoints_between(&self, above: Option<&str>, to: &str) -> Vec<Entry> {
-        let (records, entry_reader) = self.read(|tree| {
-            let to = tree.number(to);
+        let found = self.entries(|tree| {
             let above = above.and_then(|id| tree.number(id));
-            let found = to.map(|to| tree.checkpoints_between(above, to));
-            let found = found.unwrap_or_default().into_iter();
-            let records: Vec<_> = found.map(|number| tree.record(number)).collect();
-            (records, tree.entry_reader().clone())
+            let to = tree.number(to);
+            to.map_or_else(Vec::new, |to| tree.checkpoints_between(above, to))
         });
-        let entries = records
-            .iter()
-            .filter_map(|record| entry_reader.try_read(record));
-        entries.collect()
+        found.collect()
     }
 
     /// The prompt at or above the entry `id`, and the end of its turn: the next prompt, or the last entry. Follows
@@ -148,10 +133,6 @@ impl EntryIndex {
 
     /// The checkpoint stored last, on any branch.
     pub fn last_checkpoint(&self) -> Option<Entry> {
-        let (record, entry_reader) = self.read(|tree| {
-            let number = tree.checkpoints().next_back()?;
-            Some((tree.record(number), tree.entry_reader().clone()))
-        })?;
-        entry_reader.try_read(&record)
+        self.entries(|tree| tree.checkpoints().next_back()).next()
     }
 }

@@ -4,9 +4,10 @@
 //! per [`INTERVAL`], so that a delta costs one copy of its text. A failed write is not an error of the session: the
 //! text is written with the next one.
 
+use parking_lot::Mutex;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -99,7 +100,7 @@ impl Inbox {
 
     /// A panic while the lock was held leaves only plain data behind, so a poisoned lock is usable.
     fn with<T>(&self, change: impl FnOnce(&mut PendingDraft) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.lock())
     }
 }
 

@@ -3,7 +3,8 @@
 //! Callers look up what they need and read the file after they released the lock, so that a slow disk never delays an
 //! append.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use parking_lot::RwLock;
+use std::sync::Arc;
 
 use super::page::Page;
 use super::tree::SessionTree;
@@ -31,11 +32,26 @@ impl EntryIndex {
     /// Runs `read` on the tree. A panic while the lock was held leaves only plain data behind, so a poisoned lock is
     /// usable.
     pub fn read<T>(&self, read: impl FnOnce(&SessionTree) -> T) -> T {
-        read(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        read(&self.0.read())
+    }
+
+    /// The entries that `select` names, without unreadable ones. They are read from the file one by one.
+    pub(super) fn entries<I, F>(&self, select: F) -> impl Iterator<Item = Entry> + use<I, F>
+    where
+        I: IntoIterator<Item = u32>,
+        F: FnOnce(&SessionTree) -> I,
+    {
+        let (records, entry_reader) = self.read(|tree| {
+            let numbers = select(tree).into_iter();
+            let records: Vec<_> = numbers.map(|number| tree.record(number)).collect();
+            (records, tree.entry_reader().clone())
+        });
+        let records = records.into_iter();
+        records.filter_map(move |record| entry_reader.try_read(&record))
     }
 
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut SessionTree) -> T) -> T {
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.write())
     }
 
     /// Id of the current leaf.
@@ -112,40 +128,29 @@ impl EntryIndex {
 
     /// The messages that a move to `target` leaves, oldest first.
     pub fn left_behind(&self, target: Option<&str>) -> Vec<AgentMessage> {
-        let (records, entry_reader) = self.read(|tree| {
-            let path = |id: Option<u32>| tree.path_numbers(id);
-            let (here, there) = (
-                path(tree.leaf_number()),
-                path(target.and_then(|id| tree.number(id))),
-            );
+        let left = self.entries(|tree| {
+            let here = tree.path_numbers(tree.leaf_number());
+            let there = tree.path_numbers(target.and_then(|id| tree.number(id)));
             let both = here.iter().zip(&there);
             let shared = both.take_while(|(one, other)| one == other).count();
-            let left = here[shared..]
-                .iter()
-                .filter(|number| tree.tag(**number).is_shown());
-            let records: Vec<_> = left.map(|number| tree.record(*number)).collect();
-            (records, tree.entry_reader().clone())
+            let left = here.into_iter().skip(shared);
+            let left = left.filter(|number| tree.tag(*number).is_shown());
+            left.collect::<Vec<u32>>()
         });
-        let entries = records
-            .iter()
-            .filter_map(|record| entry_reader.try_read(record));
-        entries.filter_map(into_message).collect()
+        left.filter_map(into_message).collect()
     }
 
     /// What the user typed in the last messages on the branch of `leaf`, at most `limit`, newest first.
     pub fn typed(&self, leaf: Option<&str>, limit: usize) -> Vec<String> {
-        let (records, entry_reader) = self.read(|tree| {
+        let prompts = self.entries(|tree| {
             let branch = tree.walk(leaf.and_then(|id| tree.number(id)));
             let prompts =
                 branch.filter(|number| matches!(tree.tag(*number), Tag::User | Tag::Message));
-            let records: Vec<_> = prompts.map(|number| tree.record(number)).collect();
-            (records, tree.entry_reader().clone())
+            prompts.collect::<Vec<u32>>()
         });
-        let typed = records.iter().filter_map(|record| {
-            match into_message(entry_reader.try_read(record)?)? {
-                AgentMessage::User(message) => Some(message.typed().to_owned()),
-                _ => None,
-            }
+        let typed = prompts.filter_map(|entry| match into_message(entry)? {
+            AgentMessage::User(message) => Some(message.typed().to_owned()),
+            _ => None,
         });
         typed.filter(|text| !text.is_empty()).take(limit).collect()
     }
@@ -159,13 +164,10 @@ impl EntryIndex {
 
     /// The last result of `tool` on the current branch, if it is among the last results.
     pub fn last_result(&self, tool: &str) -> Option<ToolResultMessage> {
-        let (records, entry_reader) =
-            self.read(|tree| (tree.last_results(), tree.entry_reader().clone()));
-        records.iter().find_map(
-            |record| match into_message(entry_reader.try_read(record)?)? {
-                AgentMessage::ToolResult(result) if result.result.tool_name == tool => Some(result),
-                _ => None,
-            },
-        )
+        let mut results = self.entries(SessionTree::last_results);
+        results.find_map(|entry| match into_message(entry)? {
+            AgentMessage::ToolResult(result) if result.result.tool_name == tool => Some(result),
+            _ => None,
+        })
     }
 }

@@ -82,6 +82,6 @@ pub use reading::Reading;
 pub use rename::rename;
 pub use search::Needle;
 pub use store::SessionStore;
-pub use summary::{SessionSummary, summarize};
+pub use summary::{SessionSummary, milliseconds, summarize};
 pub use tree::SessionTree;
 pub use walk::{ContextEntry, LEFT_OUT, State};

@@ -56,21 +56,8 @@ impl SessionDirectory {
 
     /// The session that was last used in `cwd`. Reads only the files that were written last.
     pub fn latest(&self, cwd: &Path) -> Result<Option<SessionSummary>, SessionError> {
-        let scope = Scope::Project(cwd);
-        let mut files: Vec<_> = self
-            .files(scope)?
-            .into_iter()
-            .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
-            .collect();
-        sort::by(&mut files, |one, other| other.cmp(one));
-        let sessions = files.iter().filter_map(|(_, path)| summarize(path).ok());
-        let newest = sessions
-            .filter(|session| is_in(session, scope))
-            .take(LAST_WRITTEN);
-        Ok(newest.max_by(|one, other| {
-            let later = one.modified.cmp(&other.modified);
-            later.then_with(|| one.id.cmp(&other.id))
-        }))
+        let newest = self.newest(Scope::Project(cwd), LAST_WRITTEN)?;
+        Ok(newest.into_iter().next())
     }
 
     /// Finds a session file by path, start of the id, or full name.

@@ -17,6 +17,7 @@ use super::envelope::{Envelope, START, begins};
 use super::error::SessionError;
 use super::key::Key;
 use super::lines::{Line, Lines};
+use super::log_file::Tail;
 use super::tree::SessionTree;
 use super::{draft, lock};
 use osier_base::{clock, ids};
@@ -74,28 +75,24 @@ pub(super) struct Scan {
     newer: bool,
 }
 
-/// How a file ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tail {
-    /// With a newline.
-    Whole,
-    /// With a complete record without newline.
-    Unterminated,
-    /// With an incomplete record, from `length`.
-    Torn,
-}
-
 /// Reads the session at `path` without locking it. Recovers the draft of an answer unless another process still
 /// writes it.
 pub fn load(path: &Path) -> Result<Loaded, SessionError> {
+    let scan = scan_unlocked(path)?;
+    let newer = scan.newer;
+    Ok(read_all(scan.header, &scan.tree, scan.findings, newer))
+}
+
+/// Builds the index of the session at `path` without locking it, with the draft of an answer unless another process
+/// still writes it.
+pub(super) fn scan_unlocked(path: &Path) -> Result<Scan, SessionError> {
     let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
     let with_draft = !lock::is_locked(&file);
     let mut scan = scan(&file, path, &AtomicBool::new(false))?;
     if with_draft {
         scan.recover_draft(path);
     }
-    let newer = scan.newer;
-    Ok(read_all(scan.header, &scan.tree, scan.findings, newer))
+    Ok(scan)
 }
 
 /// Reads every entry of the index. Skips and counts damaged ones.

@@ -3,20 +3,27 @@
 //! The first `length` bytes are complete and acknowledged. Bytes after them belong to an unfinished write; they are
 //! moved to `<file>.torn-N` before the next record is written.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::error::SessionError;
-use super::load::Tail;
 use super::lock;
 use osier_base::jsonl;
 use osier_base::locked_file::LockedFile;
+use osier_base::private;
 
-/// Conversations can be private.
-const FILE_MODE: u32 = 0o600;
-const DIRECTORY_MODE: u32 = 0o700;
+/// How a file ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// With a newline.
+    Whole,
+    /// With a complete record without newline.
+    Unterminated,
+    /// With an incomplete record, from `length`.
+    Torn,
+}
 
 #[derive(Debug)]
 pub(super) struct LogFile {
@@ -250,17 +257,13 @@ pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Creates `directory` and its missing parents, accessible only to the owner.
 pub fn create_directory(directory: &Path) -> Result<(), SessionError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(DIRECTORY_MODE)
-        .create(directory)
-        .map_err(|error| SessionError::io("create", directory, error))
+    private::create_folder(directory).map_err(|error| SessionError::io("create", directory, error))
 }
 
-/// Options to open every file of a session.
+/// Options to open every file of a session. Conversations can be private.
 pub(super) fn options() -> OpenOptions {
     let mut options = File::options();
-    options.read(true).append(true).mode(FILE_MODE);
+    options.read(true).append(true).mode(private::FILE_MODE);
     options
 }
 

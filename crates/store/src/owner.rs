@@ -66,14 +66,14 @@ pub(super) enum Backend {
 #[derive(Debug)]
 pub(super) struct Owner {
     header: Header,
-    backend: Backend,
+    pub(super) backend: Backend,
     /// The stored entries. Only this thread changes the index.
-    index: EntryIndex,
+    pub(super) index: EntryIndex,
     findings: Findings,
     /// The file is not indexed yet.
     unread: bool,
     /// Set when the index is no longer needed.
-    stop: Arc<AtomicBool>,
+    pub(super) stop: Arc<AtomicBool>,
     /// Entries that wait for the file's creation or for the first write of this run.
     pending: Vec<Entry>,
     /// `pending` contains the draft of an earlier run.
@@ -98,18 +98,6 @@ impl Owner {
             name_at: 0,
             wrote: false,
         }
-    }
-
-    pub(super) fn backend(&self) -> &Backend {
-        &self.backend
-    }
-
-    pub(super) fn index(&self) -> &EntryIndex {
-        &self.index
-    }
-
-    pub(super) fn stop(&self) -> &Arc<AtomicBool> {
-        &self.stop
     }
 
     /// Starts with entries that stay in memory.

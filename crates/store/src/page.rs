@@ -77,13 +77,10 @@ impl SessionTree {
     }
 
     /// The last results of the current branch, newest first.
-    pub(super) fn last_results(&self) -> Vec<Record> {
-        let shown = self.shown().iter().rev();
-        let results = shown.filter(|number| self.tag(**number) == Tag::ToolResult);
-        results
-            .take(RESULTS)
-            .map(|number| self.record(*number))
-            .collect()
+    pub(super) fn last_results(&self) -> Vec<u32> {
+        let shown = self.shown().iter().rev().copied();
+        let results = shown.filter(|number| self.tag(*number) == Tag::ToolResult);
+        results.take(RESULTS).collect()
     }
 
     fn plan(&self, range: Range<usize>) -> PagePlan {

@@ -3,16 +3,13 @@
 //! It takes no lock and changes nothing. The index is a copy, so the session can continue meanwhile. Entries are read
 //! one by one.
 
-use std::fs::File;
+use std::ops::Deref;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use super::error::SessionError;
 use super::index::EntryIndex;
-use super::load::{Findings, scan};
-use super::lock;
+use super::load::{Findings, scan_unlocked};
 use super::tree::SessionTree;
-use osier_llm::Usage;
 use osier_protocol::{Entry, Header, Tag, VERSION};
 
 /// A session for reading.
@@ -23,15 +20,19 @@ pub struct Reading {
     findings: Findings,
 }
 
+/// The tree is that of the complete file.
+impl Deref for Reading {
+    type Target = SessionTree;
+
+    fn deref(&self) -> &SessionTree {
+        &self.tree
+    }
+}
+
 impl Reading {
     /// Reads the session at `path`, with an interrupted answer unless another process still writes it.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
-        let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
-        let with_draft = !lock::is_locked(&file);
-        let mut scan = scan(&file, path, &AtomicBool::new(false))?;
-        if with_draft {
-            scan.recover_draft(path);
-        }
+        let scan = scan_unlocked(path)?;
         Ok(Self {
             header: scan.header,
             tree: scan.tree,
@@ -60,30 +61,10 @@ impl Reading {
         &self.findings
     }
 
-    pub fn usage(&self) -> Usage {
-        self.tree.usage()
-    }
-
     /// Number of entries, in stored order from 0, including moves of the leaf. A parent has a smaller number than its
     /// children.
     pub fn count(&self) -> u32 {
         self.tree.records()
-    }
-
-    pub fn tag(&self, number: u32) -> Tag {
-        self.tree.tag(number)
-    }
-
-    pub fn id(&self, number: u32) -> String {
-        self.tree.id(number)
-    }
-
-    pub fn number(&self, id: &str) -> Option<u32> {
-        self.tree.number(id)
-    }
-
-    pub fn parent(&self, number: u32) -> Option<u32> {
-        self.tree.parent(number)
     }
 
     /// Reads the entry `number`; `None` if it is damaged.
@@ -125,10 +106,5 @@ impl Reading {
     /// The entry with the label of the entry `number`.
     pub fn label_entry(&self, number: u32) -> Option<Entry> {
         self.tree.label_entry(&self.id(number))
-    }
-
-    /// The last entry that set or removed the session's name.
-    pub fn name_entry(&self) -> Option<Entry> {
-        self.tree.name_entry()
     }
 }

@@ -4,7 +4,6 @@
 //! completes when the system accepted its bytes; only then may the entry enter memory. `sync` makes entries survive a
 //! power failure: callers use it after each user message and each finished turn.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,8 +15,7 @@ use super::branch_end::{self, Ending};
 use super::draft::{DraftFile, Inbox};
 use super::error::SessionError;
 use super::index::EntryIndex;
-use super::load::{Findings, Loaded, scan};
-use super::lock;
+use super::load::{Findings, Loaded, scan, scan_unlocked};
 use super::log_file::LogFile;
 use super::owner::{Backend, Command, Owner, Parent, Reply};
 use osier_agent::AgentMessage;
@@ -104,12 +102,7 @@ impl SessionStore {
 
     /// Opens the session at `path` read-only, even if it is open elsewhere. Appending fails.
     pub fn open_read_only(path: &Path) -> Result<(Self, Ending), SessionError> {
-        let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
-        let with_draft = !lock::is_locked(&file);
-        let mut scan = scan(&file, path, &AtomicBool::new(false))?;
-        if with_draft {
-            scan.recover_draft(path);
-        }
+        let scan = scan_unlocked(path)?;
         let ending = Ending::of(&scan);
         let header = scan.header.clone();
         let backend = Backend::ReadOnly(path.to_owned());
@@ -119,10 +112,10 @@ impl SessionStore {
 
     fn start(header: Header, owner: Owner, inbox: Inbox) -> Result<Self, SessionError> {
         let facts = Facts {
-            path: owner.backend().path().map(Path::to_owned),
-            read_only: matches!(owner.backend(), Backend::ReadOnly(_)),
-            index: owner.index().clone(),
-            stop: Arc::clone(owner.stop()),
+            path: owner.backend.path().map(Path::to_owned),
+            read_only: matches!(owner.backend, Backend::ReadOnly(_)),
+            index: owner.index.clone(),
+            stop: Arc::clone(&owner.stop),
             header,
         };
         let (commands, received) = mpsc::channel();

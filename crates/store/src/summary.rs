@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::error::SessionError;
 use super::load::header_from_name;
+use memchr::memmem::find;
 use osier_base::text::head_bytes;
 use osier_protocol::{EntryKind, Header};
 
@@ -161,7 +162,7 @@ impl Facts {
     }
 
     fn see(&mut self, line: &[u8]) {
-        let says = |part: &str| contains(&line[..line.len().min(200)], part.as_bytes());
+        let says = |part: &str| find(&line[..line.len().min(200)], part.as_bytes()).is_some();
         let is_message = says(r#""type":"message""#);
         self.messages += u64::from(is_message);
         let needed = self.first_prompt.is_none() && says(r#""role":"user""#);
@@ -224,17 +225,10 @@ fn estimate(seen: u64, bytes: usize, size: u64) -> u64 {
     (seen as f64 * size as f64 / bytes.max(1) as f64).round() as u64
 }
 
-fn milliseconds(timestamp: &str) -> Option<i64> {
+/// Milliseconds since the Unix epoch.
+pub fn milliseconds(timestamp: &str) -> Option<i64> {
     let time = timestamp.parse::<jiff::Timestamp>().ok()?;
     Some(time.as_millisecond())
-}
-
-fn contains(bytes: &[u8], part: &[u8]) -> bool {
-    find(bytes, part).is_some()
-}
-
-fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
-    bytes.windows(part.len()).position(|window| window == part)
 }
 
 #[cfg(test)]

@@ -98,7 +98,8 @@ impl SessionTree {
 
     fn take(&mut self, entry: Entry) {
         let parent = entry.parent_id.as_deref().and_then(|id| self.number(id));
-        self.add(parent, Location::Memory(Arc::new(entry)));
+        let entry = Arc::new(entry);
+        self.add_entry(&entry, parent, Location::Memory(Arc::clone(&entry)));
     }
 
     /// Adds an entry under `parent`. Drops an entry whose id already exists.
@@ -113,13 +114,6 @@ impl SessionTree {
         if let EntryKind::Leaf { target_id } = &entry.kind {
             let target = target_id.as_deref().and_then(|id| self.number(id));
             self.move_to(target);
-        }
-    }
-
-    fn add(&mut self, parent: Option<u32>, location: Location) {
-        if let Location::Memory(entry) = &location {
-            let entry = Arc::clone(entry);
-            self.add_entry(&entry, parent, location);
         }
     }
 
@@ -276,7 +270,7 @@ impl SessionTree {
         (self.nodes[number as usize].tag != Tag::Leaf).then_some(number)
     }
 
-    pub(super) fn number(&self, id: &str) -> Option<u32> {
+    pub fn number(&self, id: &str) -> Option<u32> {
         self.node(self.keys.find(id)?)
     }
 
@@ -290,7 +284,7 @@ impl SessionTree {
         &self.shown
     }
 
-    pub(super) fn tag(&self, number: u32) -> Tag {
+    pub fn tag(&self, number: u32) -> Tag {
         self.nodes[number as usize].tag
     }
 
@@ -299,7 +293,7 @@ impl SessionTree {
         self.nodes[number as usize].length
     }
 
-    pub(super) fn id(&self, number: u32) -> String {
+    pub fn id(&self, number: u32) -> String {
         self.keys.text(self.nodes[number as usize].key)
     }
 
@@ -412,7 +406,7 @@ impl SessionTree {
     }
 
     /// The parent of the entry `number`.
-    pub(super) fn parent(&self, number: u32) -> Option<u32> {
+    pub fn parent(&self, number: u32) -> Option<u32> {
         let node = &self.nodes[number as usize];
         node.parent.get()
     }
@@ -474,7 +468,7 @@ impl SessionTree {
     }
 
     /// The last entry that set or removed the session's name.
-    pub(super) fn name_entry(&self) -> Option<Entry> {
+    pub fn name_entry(&self) -> Option<Entry> {
         self.named.map(|number| self.read(number))
     }
 

@@ -2,6 +2,7 @@
 //! the necessary entries.
 
 use super::entry_reader::{EntryReader, Record};
+use super::summary::milliseconds;
 use super::tree::SessionTree;
 use std::collections::HashSet;
 
@@ -225,7 +226,7 @@ pub(super) fn message_of(entry: &Entry) -> Option<AgentMessage> {
     let summary = |summary: &str, from_id: Option<&String>| Summary {
         summary: summary.to_owned(),
         from_id: from_id.cloned(),
-        timestamp: milliseconds(&entry.timestamp),
+        timestamp: milliseconds(&entry.timestamp).unwrap_or_default(),
     };
     match &entry.kind {
         EntryKind::Message { message } => Some(message.clone()),
@@ -246,11 +247,4 @@ pub(super) fn into_message(entry: Entry) -> Option<AgentMessage> {
         EntryKind::Message { message } => Some(message),
         _ => message_of(&entry),
     }
-}
-
-/// Milliseconds since the Unix epoch; 0 for an invalid time.
-fn milliseconds(timestamp: &str) -> i64 {
-    timestamp
-        .parse::<jiff::Timestamp>()
-        .map_or(0, jiff::Timestamp::as_millisecond)
 }

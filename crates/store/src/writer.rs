@@ -1,7 +1,8 @@
 //! The position where a conversation is written: the leaf of its session, or another branch, whose entries name their
 //! parents.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use crate::{SessionError, SessionStore};
 use osier_protocol::{Entry, EntryKind};
@@ -38,7 +39,7 @@ impl Writer {
     pub fn leaf(&self) -> Option<String> {
         match &self.tip {
             None => self.store.index().leaf(),
-            Some(tip) => tip.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Some(tip) => tip.lock().clone(),
         }
     }
 
@@ -48,7 +49,7 @@ impl Writer {
         };
         let parent = self.leaf();
         let entry = self.store.append_on_branch(parent.as_deref(), kind).await?;
-        *tip.lock().unwrap_or_else(PoisonError::into_inner) = Some(entry.id.clone());
+        *tip.lock() = Some(entry.id.clone());
         Ok(entry)
     }
 }

@@ -1,6 +1,6 @@
 //! What holds for all input of a terminal, for fuzzing.
 
-use crossterm::event::KeyCode;
+use crate::input::KeyCode;
 
 use crate::input::{Decoder, InputEvent, PendingInput};
 use osier_base::text;

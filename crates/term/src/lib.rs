@@ -29,39 +29,62 @@
 //! assert_eq!(draw(), b"", "an unchanged frame writes nothing");
 //! ```
 //!
-//! # Main types
+//! # Rooms
 //!
-//! - [`Terminal`](terminal::Terminal) controls the terminal and restores it on exit.
-//! - [`FrameWriter`](frame::FrameWriter) writes frames; [`FrameClock`](frame::FrameClock) schedules
-//!   them.
-//! - [`InputEvent`](input::InputEvent) is a key, a paste, a mouse event or a reply of the terminal.
-//! - [`Keymap`](keymap::Keymap) maps key sequences to the actions of the application.
-//! - [`Component`](component::Component) is a part of the screen; [`Layers`](layers::Layers) is the
-//!   stack of overlays.
-//! - [`Token`](face::Token) and [`Face`](face::Face) say what text is;
-//!   [`ThemeStore`](theme::ThemeStore) loads the themes that map them to styles.
-//! - [`Wrap`](wrap::Wrap) breaks lines into rows.
-//! - [`ImageStore`](images::ImageStore) renders inline images;
-//!   [`Highlighter`](highlight::Highlighter) highlights code on a background thread.
-//! - [`widgets`] has the prompt editor, lists, diffs and text inputs.
+//! What every screen needs is at the root: `use osier_term::{Component, Row, Span, Token}`.
+//!
+//! Lowest layer first; each imports only those before it (`tests/it/layers.rs` checks it):
+//!
+//! - [`text`]: what is shown, before it has colours: [`Token`](face::Token) and
+//!   [`Face`](face::Face), [`Row`](row::Row)s, [`Wrap`](wrap::Wrap), and the
+//!   [`Highlighter`](highlight::Highlighter).
+//! - [`input`]: [`InputEvent`](input::InputEvent) is a key, a paste, a mouse event or a reply of the
+//!   terminal.
+//! - [`frame`]: [`FrameWriter`](frame::FrameWriter) writes frames,
+//!   [`FrameClock`](frame::FrameClock) schedules them.
+//! - [`theme`]: [`ThemeStore`](theme::ThemeStore) loads the themes that map faces to styles.
+//! - [`images`]: [`ImageStore`](images::ImageStore) renders inline images.
+//! - [`keymap`]: [`Keymap`](keymap::Keymap) maps key sequences to the actions of the application.
+//! - [`terminal`]: [`Terminal`](terminal::Terminal) controls the terminal and its
+//!   [`clipboard`].
+//! - [`widgets`]: the prompt editor, lists, diffs and text inputs.
+//! - [`screen`]: [`Component`](component::Component) is a part of the screen,
+//!   [`Layers`](layers::Layers) the stack of overlays.
+//!
+//! # What must never break
+//!
+//! - An unchanged frame writes nothing. The encoder's model always equals what the terminal shows.
+//! - The terminal is restored on every exit: return, panic, signal, suspend.
+//! - Input decodes to the same events however its bytes are split, and a reply is never typed.
+//! - The cursor is always on a grapheme boundary, and undo restores the text exactly.
 
-pub mod clipboard;
-pub mod component;
 mod document;
-pub mod face;
 pub mod frame;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-pub mod highlight;
 pub mod images;
 pub mod input;
 pub mod keymap;
-pub mod layers;
-pub mod linear;
-
-pub mod row;
-mod scroll;
+pub mod screen;
 pub mod terminal;
+pub mod text;
 pub mod theme;
 pub mod widgets;
-pub mod wrap;
+
+pub use frame::{Links, linear};
+pub use input::KeyPress;
+pub use keymap::Keymap;
+pub use screen::component::{Component, Cx, Handled, View};
+pub use screen::layers::Layers;
+pub use screen::{component, layers};
+pub use terminal::clipboard;
+pub use text::face::{Emphasis, Face, Token};
+pub use text::highlight::{Highlighted, Highlighter};
+pub use text::row::{Row, Span, sentence};
+pub use text::wrap::Wrap;
+pub use text::{face, highlight, row, wrap};
+pub use theme::Theme;
+pub use widgets::columns::{Cell, Column, Columns};
+pub use widgets::line_input::LineInput;
+pub use widgets::paint::paint_rows;
+pub use widgets::select::{Item, Select};

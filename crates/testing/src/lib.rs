@@ -1,5 +1,5 @@
 //! Helpers for the tests of every crate: [`skip`] reports tests that cannot run on this machine; [`fuzz`] runs the cases
-//! of fuzz targets.
+//! of fuzz targets; [`json_schema`] checks values against a schema.
 //!
 //! ```
 //! fn shell_prints_hello() {
@@ -12,4 +12,5 @@
 //! ```
 
 pub mod fuzz;
+pub mod json_schema;
 pub mod skip;

@@ -1,11 +1,11 @@
-//! Errors of imports and exports.
+//! Errors of exports.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use osier_store::SessionError;
 
-/// An error of an import or export. `hint` suggests a fix.
+/// An error of an export. `hint` suggests a fix.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
     #[error(transparent)]
@@ -27,10 +27,6 @@ pub enum TransferError {
     Empty,
     #[error("the exported file `{}` differs from the session: {what}", path.display())]
     Unfaithful { path: PathBuf, what: String },
-    #[error("`{}` is not a session of osier, pi, Claude Code, Codex or opencode: {reason}", path.display())]
-    Unrecognised { path: PathBuf, reason: String },
-    #[error("`{}` contains no messages", path.display())]
-    NoMessages { path: PathBuf },
     #[error("a line of the session cannot be written as json: {0}")]
     Encode(#[from] serde_json::Error),
 }
@@ -41,10 +37,7 @@ impl TransferError {
         match self {
             Self::Session(error) => error.hint(),
             Self::Exists { .. } => Some("choose another name, or add `--force` to replace it"),
-            Self::Unrecognised { .. } => Some(
-                "use a `.jsonl` file of one of them; list the sessions with `osier import --list`",
-            ),
-            Self::Empty | Self::NoMessages { .. } => Some("send a prompt first"),
+            Self::Empty => Some("send a prompt first"),
             _ => None,
         }
     }

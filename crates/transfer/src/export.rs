@@ -1,29 +1,14 @@
 //! Exports one session: format, scope and target.
 
-use osier_protocol::{ExportFormat, ExportScope, ExportSummary, Exported};
+use osier_protocol::{ExportFormat, ExportSummary, Exported};
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::error::TransferError;
-use super::html::theme::HtmlThemes;
+use super::options::ExportOptions;
 use super::target::{Target, default_name};
 use super::{html, jsonl, markdown};
 use osier_store::Reading;
-
-/// How a session is exported.
-#[derive(Debug, Clone, Default)]
-pub struct ExportOptions {
-    /// When not set, the file extension decides; the default is HTML.
-    pub format: Option<ExportFormat>,
-    pub scope: Option<ExportScope>,
-    /// Replace an existing file.
-    pub force: bool,
-    /// Themes of a page; plain colours when not set.
-    pub themes: Option<Arc<dyn HtmlThemes>>,
-    /// The initial theme of a page; when not set, the reader's preference for light or dark.
-    pub theme: Option<String>,
-}
 
 /// Writes the session to `path`, or under its default name in the directory `path` or in `folder`.
 pub fn export(
@@ -87,10 +72,7 @@ fn write(
 
 /// The format with this name.
 pub fn format_named(name: &str) -> Result<ExportFormat, TransferError> {
-    let found = ExportFormat::ALL.iter().find(|(_, known)| *known == name);
-    found
-        .map(|(format, _)| *format)
-        .ok_or_else(|| TransferError::UnknownFormat {
-            name: name.to_owned(),
-        })
+    ExportFormat::from_name(name).ok_or_else(|| TransferError::UnknownFormat {
+        name: name.to_owned(),
+    })
 }

@@ -1,4 +1,4 @@
-//! Import and export of sessions: HTML pages, Markdown documents and JSON lines, and imports from other programs.
+//! Export of sessions: HTML pages, Markdown documents and JSON lines.
 //!
 //! ```
 //! use std::path::Path;
@@ -30,28 +30,26 @@
 //! ```
 //!
 //! - [`export`] and [`export_to`] write a session with [`ExportOptions`] to a file or a stream.
-//! - [`import`] imports a session file of osier, pi, Claude Code, Codex or opencode; [`find`] lists those on this machine.
 //! - [`HtmlThemes`] and [`Highlighter`] provide the colours of HTML pages; [`PlainThemes`] is the default.
 //!
-//! An export reads the session once, entry by entry, and removes everything that looks like a key. An import never
-//! changes the file that it reads. Both create their file atomically. Entries that cannot be imported are counted
-//! and reported.
+//! An export reads the session once, entry by entry, and removes everything that looks like a key. It creates its
+//! file atomically.
 //!
 //! The crate does not depend on tools, settings or the screen.
 
 mod error;
 mod export;
 mod html;
-mod import;
 mod jsonl;
 mod markdown;
+mod options;
 mod patch;
 mod plan;
 mod target;
 
 pub use error::TransferError;
-pub use export::{ExportOptions, export, export_to, format_named};
+pub use export::{export, export_to, format_named};
 pub use html::prose::{OPTIONS as MARKDOWN, render as prose};
 pub use html::theme::{Highlighter, HtmlThemes, MarkedLine, Palette, PlainThemes, TextStyle};
-pub use import::{ForeignSession, ImportOptions, SourceFolders, find, import};
+pub use options::ExportOptions;
 pub use target::Target;

@@ -28,7 +28,7 @@ mod input;
 mod screen;
 mod status;
 
-pub use actions::{Command, Effect, NewBinding, StoredSession, TabRequest, Viewer};
+pub use actions::{Command, Effect, NewBinding, StoredSession, TabRequest, Toast, Viewer};
 pub use dialogs::appearance::schema::{keymap_schema, theme_schema};
 pub use dialogs::appearance::{Appearance, ThemeChoice, check_files};
 pub use history::{TabState, TabSummaries, TabSummary};

@@ -42,11 +42,13 @@ pub(in crate::cli) fn run(
             writeln!(out)?;
         }
         ConfigCommand::Schema { .. } => {
-            for setting in SETTINGS {
+            for setting in SETTINGS.iter() {
                 writeln!(
                     out,
                     "{}\n    {}\n    accepts {}",
-                    setting.name, setting.description, setting.accepts
+                    setting.name,
+                    setting.description,
+                    setting.accepts()
                 )?;
             }
         }

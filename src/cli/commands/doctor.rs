@@ -208,7 +208,7 @@ fn keyboard(
     replies: Option<&[TerminalReply]>,
 ) -> Check {
     let name = "keyboard";
-    let keymap = format!("keymap `{}`", context.settings.keymap);
+    let keymap = format!("keymap `{}`", context.settings.screen.keymap);
     let is_kitty = |reply: &TerminalReply| matches!(reply, TerminalReply::KeyboardFlags(_));
     if replies.is_some_and(|replies| replies.iter().any(is_kitty)) {
         return passed(

@@ -1,6 +1,7 @@
 //! `osier export`: writes a session as HTML, Markdown or JSONL.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use osier_transfer::{ExportOptions, HtmlThemes, TransferError, export, export_to
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ExportArgs {
     /// Export the session of this id, id prefix, name or file; by default the newest of this directory
-    #[arg(value_name = "SESSION", add = crate::cli::completion::sessions())]
+    #[arg(value_name = "SESSION")]
     pub session: Option<String>,
 
     /// Write to this file; `-` is standard output
@@ -49,7 +50,7 @@ pub(in crate::cli) struct ExportArgs {
 }
 
 fn format() -> impl TypedValueParser<Value = ExportFormat> {
-    let names = PossibleValuesParser::new(ExportFormat::ALL.iter().map(|(_, name)| *name));
+    let names = PossibleValuesParser::new(ExportFormat::ALL.map(ExportFormat::name));
     names.try_map(|name| osier_transfer::format_named(&name))
 }
 
@@ -97,7 +98,7 @@ pub(in crate::cli) fn run(
             warn_about_damage(summary);
             Ok(Exit::Success)
         }
-        Err(error) => Ok(report_error(&error)),
+        Err(error) => Ok(report_error(&error, error.hint())),
     }
 }
 
@@ -150,7 +151,7 @@ fn warn_about_damage(summary: ExportSummary) {
 }
 
 /// Prints the error and its hint on standard error.
-pub(super) fn report_error(error: &TransferError) -> Exit {
-    let hint = error.hint().map(|hint| format!("; {hint}"));
+pub(super) fn report_error(error: &impl Display, hint: Option<&str>) -> Exit {
+    let hint = hint.map(|hint| format!("; {hint}"));
     usage_error(&format!("{error}{}", hint.unwrap_or_default()))
 }

@@ -10,8 +10,8 @@ use super::export::report_error;
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::folders::Folders;
 use osier_base::{clock, text};
+use osier_peers::import::{ForeignSession, ImportOptions, SourceFolders, find, import};
 use osier_protocol::ImportSource;
-use osier_transfer::{ForeignSession, ImportOptions, SourceFolders, find, import};
 
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ImportArgs {
@@ -103,7 +103,7 @@ pub(in crate::cli) fn run(
                     writeln!(out, "{line}")?;
                 }
             }
-            Err(error) => exit = report_error(&error),
+            Err(error) => exit = report_error(&error, error.hint()),
         }
     }
     Ok(exit)

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use jsonschema::Validator;
+use osier_testing::json_schema::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::support::cli::{Cli, Home, Running};
@@ -16,7 +16,7 @@ use crate::support::cli::{Cli, Home, Running};
 pub(super) struct Editor {
     running: Running,
     schema: Value,
-    agent: Validator,
+    agent: JsonSchema,
     last: u64,
     /// The methods of open requests.
     sent: HashMap<u64, String>,
@@ -26,7 +26,7 @@ pub(super) struct Editor {
 impl Editor {
     pub(super) fn start(cli: Cli<'_>) -> Self {
         let schema: Value = serde_json::from_str(include_str!("schema.json")).expect("a schema");
-        let agent = jsonschema::validator_for(&schema).expect("a schema");
+        let agent = JsonSchema::new(&schema);
         Self {
             running: cli.start(),
             schema,
@@ -185,11 +185,7 @@ impl Editor {
 
     fn validate(&self, name: &str, value: &Value) {
         let part = json!({"$ref": format!("#/$defs/{name}"), "$defs": self.schema["$defs"]});
-        let validator = jsonschema::validator_for(&part).expect("a schema");
-        let errors: Vec<String> = validator
-            .iter_errors(value)
-            .map(|error| error.to_string())
-            .collect();
+        let errors = JsonSchema::new(&part).errors(value);
         assert!(errors.is_empty(), "{name}: {errors:#?} in {value:#}");
     }
 

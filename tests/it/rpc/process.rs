@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use jsonschema::Validator;
+use osier_testing::json_schema::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::support::cli::{Cli, Running};
@@ -15,7 +15,7 @@ use crate::support::cli::{Cli, Running};
 /// The schema with its compiled parts.
 pub(super) struct Schema {
     root: Value,
-    parts: HashMap<String, Validator>,
+    parts: HashMap<String, JsonSchema>,
 }
 
 impl Schema {
@@ -28,23 +28,19 @@ impl Schema {
     }
 
     /// The part of the schema at a place, such as `events/agent_start`.
-    fn part(&mut self, place: &str) -> &Validator {
+    fn part(&mut self, place: &str) -> &JsonSchema {
         let root = &self.root;
         self.parts.entry(place.to_owned()).or_insert_with(|| {
             let found = root.pointer(&format!("/{place}"));
             assert!(found.is_some(), "the schema knows no {place}");
             let mut part = root.clone();
             part["$ref"] = json!(format!("#/{place}"));
-            jsonschema::validator_for(&part).expect("a schema")
+            JsonSchema::new(&part)
         })
     }
 
     pub(super) fn hold(&mut self, place: &str, value: &Value) {
-        let faults: Vec<String> = self
-            .part(place)
-            .iter_errors(value)
-            .map(|fault| format!("{fault} at {}", fault.instance_path()))
-            .collect();
+        let faults = self.part(place).errors(value);
         assert!(faults.is_empty(), "{place}: {faults:#?} in {value:#}");
     }
 

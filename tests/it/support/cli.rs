@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::event_lines::without_duration;
+use super::PROGRAM;
 
 /// The timeout of a line and of the exit. Only a failing test waits that long.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -229,7 +229,7 @@ impl Cli<'_> {
             clippy::disallowed_methods,
             reason = "the program under test is started as a user's shell would"
         )]
-        let mut command = Command::new(env!("CARGO_BIN_EXE_osier"));
+        let mut command = Command::new(PROGRAM);
         command
             .args(&self.arguments)
             .current_dir(self.home.work())
@@ -348,4 +348,16 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// `12ms` becomes `?ms`.
+pub(crate) fn without_duration(text: &str) -> String {
+    let words: Vec<String> = text
+        .split(' ')
+        .map(|word| match word.trim_end_matches(',').strip_suffix("ms") {
+            Some(number) if number.parse::<u64>().is_ok() => word.replacen(number, "?", 1),
+            _ => word.to_owned(),
+        })
+        .collect();
+    words.join(" ")
 }

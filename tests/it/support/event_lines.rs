@@ -1,10 +1,11 @@
 //! Formats events as lines without ids and times, for comparisons.
 
-use osier::modes::print::log_line;
+use osier::modes::log::log_line;
 use osier_agent::{AccountingEntry, AgentMessage, Event, RunOutcome, UserMessage};
 use osier_llm::{Delta, TurnStatus};
 
 use super::agent::speak;
+use super::cli::without_duration;
 
 /// One line per event; the deltas of a block are one line.
 pub(crate) fn outline(events: &[Event]) -> Vec<String> {
@@ -102,18 +103,6 @@ fn line(event: &Event) -> String {
         },
         other => format!("{other:?}"),
     }
-}
-
-/// `12ms` becomes `?ms`.
-pub(crate) fn without_duration(text: &str) -> String {
-    let words: Vec<String> = text
-        .split(' ')
-        .map(|word| match word.trim_end_matches(',').strip_suffix("ms") {
-            Some(number) if number.parse::<u64>().is_ok() => word.replacen(number, "?", 1),
-            _ => word.to_owned(),
-        })
-        .collect();
-    words.join(" ")
 }
 
 pub(crate) fn texts(messages: &[UserMessage]) -> Vec<&str> {

@@ -1,5 +1,8 @@
 //! Helpers of the tests: an agent with a scripted model, the real program with an empty home, and test servers.
 
+/// The program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_osier");
+
 pub(crate) mod agent;
 pub(crate) mod certificate;
 pub(crate) mod cli;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use osier_peers::import::{ImportOptions, import};
 use osier_protocol::Imported;
 use osier_store::{Loaded, load};
-use osier_transfer::{ImportOptions, import};
 use serde_json::json;
 
 use super::{fixture, outline, sample};

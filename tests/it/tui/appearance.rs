@@ -32,7 +32,7 @@ fn everything() -> Builder {
 #[tokio::test]
 async fn dark_theme() {
     let mut screen = everything()
-        .settings(|settings| settings.theme = "dark".to_owned())
+        .settings(|settings| settings.screen.theme = "dark".to_owned())
         .start()
         .await;
     screen.send("go").settled().await;
@@ -42,7 +42,7 @@ async fn dark_theme() {
 #[tokio::test]
 async fn light_theme_in_256_colours() {
     let mut screen = everything()
-        .settings(|settings| settings.theme = "light".to_owned())
+        .settings(|settings| settings.screen.theme = "light".to_owned())
         .depth(ColourDepth::Indexed)
         .start()
         .await;
@@ -53,7 +53,7 @@ async fn light_theme_in_256_colours() {
 #[tokio::test]
 async fn no_colours_uses_modifiers() {
     let mut screen = everything()
-        .settings(|settings| settings.theme = "dark".to_owned())
+        .settings(|settings| settings.screen.theme = "dark".to_owned())
         .depth(ColourDepth::None)
         .start()
         .await;
@@ -82,7 +82,7 @@ async fn invalid_theme_is_reported_and_valid_entries_apply() {
     let theme = "inherit = \"dark\"\n\n[tokens]\ntext = \"no such colour\"\naccent = \"#123456\"\n";
     let mut screen = Screen::new(78, 16)
         .home_file("themes/mine.toml", theme)
-        .settings(|settings| settings.theme = "mine".to_owned())
+        .settings(|settings| settings.screen.theme = "mine".to_owned())
         .start()
         .await;
     insta::assert_snapshot!("broken_theme", screen.screen());
@@ -95,7 +95,7 @@ async fn keys_are_rebound_and_errors_have_a_line() {
         "[global]\n\"f9\" = \"help\"\n\"f1\" = \"\"\n\"ctrl+q\" = \"fly\"\n\"f9\" = \"palette\"\n";
     let mut screen = Screen::new(78, 20)
         .home_file("keymaps/mine.toml", keymap)
-        .settings(|settings| settings.keymap = "mine".to_owned())
+        .settings(|settings| settings.screen.keymap = "mine".to_owned())
         .start()
         .await;
     insta::assert_snapshot!("keymap_faults", screen.screen());
@@ -106,7 +106,7 @@ async fn key_sequence_shows_pressed_keys_and_runs() {
     let keymap = "leader = \"ctrl+x\"\n\n[global]\n\"ctrl+x\" = \"\"\n\"leader m\" = \"model_picker\"\n\"f1\" = \"\"\n";
     let mut screen = Screen::new(78, 20)
         .home_file("keymaps/mine.toml", keymap)
-        .settings(|settings| settings.keymap = "mine".to_owned())
+        .settings(|settings| settings.screen.keymap = "mine".to_owned())
         .start()
         .await;
     screen.press("ctrl+x");
@@ -122,7 +122,7 @@ async fn key_sequence_shows_pressed_keys_and_runs() {
 #[tokio::test]
 async fn missing_keymap_is_reported() {
     let mut screen = Screen::new(78, 20)
-        .settings(|settings| settings.keymap = "absent".to_owned())
+        .settings(|settings| settings.screen.keymap = "absent".to_owned())
         .start()
         .await;
     let shown = screen.screen();
@@ -135,7 +135,7 @@ async fn missing_keymap_is_reported() {
 #[tokio::test]
 async fn sixteen_colours_use_terminal_colours() {
     let mut screen = everything()
-        .settings(|settings| settings.theme = "gruvbox-light".to_owned())
+        .settings(|settings| settings.screen.theme = "gruvbox-light".to_owned())
         .depth(ColourDepth::Ansi)
         .start()
         .await;
@@ -151,7 +151,7 @@ async fn theme_list_previews_and_esc_restores() {
             "themes/mine.toml",
             "inherit = \"nord\"\n[palette]\nblue = \"#abcdef\"\n",
         )
-        .settings(|settings| settings.theme = "nord".to_owned())
+        .settings(|settings| settings.screen.theme = "nord".to_owned())
         .start()
         .await;
     screen.send("/theme");

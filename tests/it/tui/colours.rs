@@ -27,7 +27,7 @@ fn style_of(screen: &mut Screen, text: &str) -> (Color, Modifier) {
 fn builder(script: Script) -> super::support::Builder {
     Screen::new(60, 24)
         .script(script)
-        .settings(|settings| "dark".clone_into(&mut settings.theme))
+        .settings(|settings| "dark".clone_into(&mut settings.screen.theme))
 }
 
 const COLOURED: &str = r"printf 'plain \033[31mred\033[0m \033[1;38;5;208morange\033[m\n\033[32mgreen goes'; until test -e go; do :; done; printf ' on\033[0m\nend\n'";

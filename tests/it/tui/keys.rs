@@ -9,7 +9,7 @@ use super::support::Screen;
 
 fn with(keymap: &str) -> super::support::Builder {
     let keymap = keymap.to_owned();
-    Screen::new(78, 20).settings(|settings| settings.keymap = keymap)
+    Screen::new(78, 20).settings(|settings| settings.screen.keymap = keymap)
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn keymap_extends_another_and_is_switched_at_runtime() {
     let file = "inherit = \"vim\"\n[insert]\n\"j k\" = \"normal_mode\"\n";
     let mut screen = Screen::new(78, 20)
         .home_file("keymaps/mine.toml", file)
-        .settings(|settings| settings.keymap = "mine".to_owned())
+        .settings(|settings| settings.screen.keymap = "mine".to_owned())
         .start()
         .await;
     screen.type_text("word").type_text("jk").type_text("x");

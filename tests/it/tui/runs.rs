@@ -285,16 +285,14 @@ async fn each_turn_ends_with_its_model_duration_and_tools() {
         .turn(|turn| turn.text("Nothing to run."));
     let mut screen = Screen::new(60, 24)
         .script(script)
-        .settings(|settings| settings.turn_summary = true)
+        .settings(|settings| settings.screen.turn_summary = true)
         .start()
         .await;
     screen.send("run").settled().await;
     screen.send("again").settled().await;
     assert_eq!(summaries(&mut screen), ["  mock · 2 tools", "  mock"]);
-    let hidden = Settings {
-        turn_summary: false,
-        ..Settings::default()
-    };
+    let mut hidden = Settings::default().screen;
+    hidden.turn_summary = false;
     screen.app.take_settings(&hidden);
     assert_eq!(
         screen.conversation(),

@@ -24,7 +24,7 @@ fn script() -> Script {
 
 async fn start(columns: u16, rows: u16, script: Script) -> Screen {
     Screen::new(columns, rows)
-        .settings(|settings| settings.screen_reader = true)
+        .settings(|settings| settings.screen.screen_reader = true)
         .script(script)
         .start()
         .await

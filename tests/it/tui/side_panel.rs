@@ -58,7 +58,7 @@ fn screen(columns: u16, rows: u16, script: Script) -> Builder {
         .file("old.txt", "old\n")
         .file("src/main.rs", "fn main() {}\n")
         .script(script)
-        .settings(|settings| settings.side_panel = true)
+        .settings(|settings| settings.screen.side_panel = true)
 }
 
 /// Applies events until a row of the panel has this start and end.
@@ -144,13 +144,13 @@ async fn panel_needs_140_columns_and_no_screen_reader() {
 }
 
 fn screen_reader() -> Builder {
-    screen(160, 40, busy()).settings(|settings| settings.screen_reader = true)
+    screen(160, 40, busy()).settings(|settings| settings.screen.screen_reader = true)
 }
 
 #[tokio::test]
 async fn key_and_command_toggle_the_panel_and_save_that() {
     let mut screen = screen(140, 30, Script::new())
-        .settings(|settings| settings.side_panel = false)
+        .settings(|settings| settings.screen.side_panel = false)
         .start()
         .await;
     let settings = screen.home().join("settings.toml");
@@ -175,7 +175,7 @@ async fn key_and_command_toggle_the_panel_and_save_that() {
 #[tokio::test]
 async fn hidden_panel_requests_nothing() {
     let mut screen = screen(140, 40, busy())
-        .settings(|settings| settings.side_panel = false)
+        .settings(|settings| settings.screen.side_panel = false)
         .start()
         .await;
     let is_request = |op: &Op| matches!(op, Op::Checkpoint(CheckpointOp::CountChangedLines { .. }));

@@ -147,22 +147,22 @@ impl Builder {
         let mut kind = TerminalKind::detect(|_| None);
         kind.depth = self.depth;
         let looks = Appearance::new(&folders, &kind);
-        let (theme, found) = looks.theme(&self.settings.theme);
+        let (theme, found) = looks.theme(&self.settings.screen.theme);
         problems.extend(found);
-        let (keymap, found) = looks.keymap(&self.settings.keymap);
+        let (keymap, found) = looks.keymap(&self.settings.screen.keymap);
         problems.extend(found);
         let mut app = App::new(AppOptions {
             theme,
             keymap,
             highlighter: Highlighter::new(|_| {}),
-            show_thinking: self.settings.show_thinking,
+            show_thinking: self.settings.screen.show_thinking,
             reduced_motion: true,
             cwd: "~/work".to_owned(),
             model_hint: "mock/mock".to_owned(),
         });
-        app.take_settings(&self.settings);
+        app.take_settings(&self.settings.screen);
         app.report(&problems);
-        let theme = self.settings.theme.clone();
+        let theme = self.settings.screen.theme.clone();
         let setup = SessionSetup {
             settings: Settings {
                 discover_local_models: false,
@@ -222,15 +222,14 @@ impl Screen {
         let place = Rc::new(tempfile::tempdir().unwrap());
         fs::create_dir_all(home(&place)).unwrap();
         fs::create_dir_all(work(&place)).unwrap();
+        let mut settings = Settings::default();
+        // Durations differ from run to run.
+        settings.screen.turn_summary = false;
         Builder {
             size: (columns, rows),
             script: Script::default(),
             place,
-            settings: Settings {
-                // Durations differ from run to run.
-                turn_summary: false,
-                ..Settings::default()
-            },
+            settings,
             environment: BTreeMap::new(),
             depth: ColourDepth::True,
             session: SessionChoice::New,

@@ -24,146 +24,154 @@ use crate::mailbox::Coalesce;
 /// tool's result contains the relevant part.
 const PENDING_OUTPUT_LIMIT: usize = 64 * 1024;
 
-/// An event of an agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "AgentEvent")
-)]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
-pub enum Event {
-    /// A run began.
-    AgentStart,
-    /// A model call and its tools begin. `turn` counts from 1 within the run.
-    TurnStart {
-        turn: u32,
-    },
-    /// A message starts: complete unless it is an assistant message, which is empty.
-    MessageStart {
-        id: String,
-        message: Arc<AgentMessage>,
-    },
-    /// The next part of the assistant's message `id`.
-    MessageUpdate {
-        id: String,
-        delta: Delta,
-    },
-    /// The message is complete and stored.
-    MessageEnd {
-        id: String,
-        message: Arc<AgentMessage>,
-    },
-    /// The answer of a retry replaces the partial answer `id`, or nothing of `id` is stored: discard it.
-    MessageRetracted {
-        id: String,
-    },
-    /// A tool call is about to run, or was refused. `ToolExecutionEnd` follows in both cases.
-    ToolExecutionStart {
-        call_id: String,
-        tool_name: String,
-        arguments: Value,
-    },
-    /// Output of a running call.
-    ToolExecutionUpdate {
-        call_id: String,
-        update: ToolUpdate,
-    },
-    /// The call ended; `result.status` is the outcome.
-    ToolExecutionEnd {
-        call_id: String,
-        tool_name: String,
-        result: Arc<ToolResultMessage>,
-    },
-    /// The call and its tools are done.
-    TurnEnd {
-        turn: u32,
-        status: TurnStatus,
-    },
-    /// The loop ended. Queued follow-ups can still start another run before `AgentSettled`.
-    AgentEnd {
-        outcome: RunOutcome,
-    },
-    /// Nothing runs, and no queued message will start a run.
-    AgentSettled {
-        outcome: RunOutcome,
-    },
-    /// The queues changed.
-    QueueUpdate {
-        steering: Vec<UserMessage>,
-        follow_up: Vec<UserMessage>,
-    },
-    /// Answer to `RecallQueue`, oldest first.
-    QueueRecalled {
-        messages: Vec<UserMessage>,
-    },
-    /// A failed call is retried after `delay_ms`; at most `max_attempts` retries per turn.
-    RetryScheduled {
-        attempt: u32,
-        max_attempts: u32,
-        delay_ms: u64,
-        status: TurnStatus,
-    },
-    /// The call is sent to another model (`PROVIDER/ID`) because the first failed.
-    ProviderSwitched {
-        from: String,
-        to: String,
-        status: TurnStatus,
-    },
-    /// The models changed; `PROVIDER/ID`, preferred first.
-    ModelsChanged {
-        models: Vec<String>,
-    },
-    /// The requested level, and the effective level of the current model.
-    ThinkingLevelChanged {
-        level: ThinkingLevel,
-        effective: ThinkingLevel,
-    },
-    /// Answer to `ListTools`; also sent when the tools of the next request changed.
-    Tools {
-        tools: Vec<ToolInfo>,
-    },
-    QueueModeChanged {
-        steering: QueueMode,
-        follow_up: QueueMode,
-    },
-    AutoRetryChanged {
-        enabled: bool,
-    },
-    /// The conversation was replaced.
-    MessagesReplaced {
-        count: usize,
-    },
-    /// A model starts to write a summary of the earlier part of the conversation.
-    CompactionStart {
-        reason: CompactionReason,
-    },
-    /// The compaction ended. When it succeeded, the events of the summary message precede this one.
-    CompactionEnd {
-        reason: CompactionReason,
-        outcome: CompactionOutcome,
-    },
-    /// A notice for the user.
-    Notice {
-        severity: Severity,
-        text: String,
-    },
-    /// A log line of a non-interactive run.
-    Log {
-        entry: LogEntry,
-    },
-    /// Tokens, cost and time of one model call or tool call.
-    Accounting {
-        entry: AccountingEntry,
-    },
-    /// Answer to `GetState`.
-    State {
-        state: Box<StateSnapshot>,
-    },
+osier_base::events! {
+    /// An event of an agent.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(
+        feature = "schema",
+        derive(schemars::JsonSchema),
+        schemars(rename = "AgentEvent")
+    )]
+    #[serde(
+        tag = "type",
+        rename_all = "snake_case",
+        rename_all_fields = "camelCase"
+    )]
+    pub enum Event {
+        /// A run began.
+        AgentStart,
+        /// A model call and its tools begin. `turn` counts from 1 within the run.
+        TurnStart {
+            turn: u32,
+        },
+        /// A message starts: complete unless it is an assistant message, which is empty.
+        MessageStart {
+            id: String,
+            message: Arc<AgentMessage>,
+        },
+        /// The next part of the assistant's message `id`.
+        MessageUpdate {
+            id: String,
+            delta: Delta,
+        },
+        /// The message is complete and stored.
+        MessageEnd {
+            id: String,
+            message: Arc<AgentMessage>,
+        },
+        /// The answer of a retry replaces the partial answer `id`, or nothing of `id` is stored: discard it.
+        MessageRetracted {
+            id: String,
+        },
+        /// A tool call is about to run, or was refused. `ToolExecutionEnd` follows in both cases.
+        ToolExecutionStart {
+            call_id: String,
+            tool_name: String,
+            arguments: Value,
+        },
+        /// Output of a running call.
+        ToolExecutionUpdate {
+            call_id: String,
+            update: ToolUpdate,
+        },
+        /// The call ended; `result.status` is the outcome.
+        ToolExecutionEnd {
+            call_id: String,
+            tool_name: String,
+            result: Arc<ToolResultMessage>,
+        },
+        /// The call and its tools are done.
+        TurnEnd {
+            turn: u32,
+            status: TurnStatus,
+        },
+        /// The loop ended. Queued follow-ups can still start another run before `AgentSettled`.
+        AgentEnd {
+            outcome: RunOutcome,
+        },
+        /// Nothing runs, and no queued message will start a run.
+        AgentSettled {
+            outcome: RunOutcome,
+        },
+        /// The queues changed.
+        #[event(RetainedForSession)]
+        QueueUpdate {
+            steering: Vec<UserMessage>,
+            follow_up: Vec<UserMessage>,
+        },
+        /// Answer to `RecallQueue`, oldest first.
+        QueueRecalled {
+            messages: Vec<UserMessage>,
+        },
+        /// A failed call is retried after `delay_ms`; at most `max_attempts` retries per turn.
+        RetryScheduled {
+            attempt: u32,
+            max_attempts: u32,
+            delay_ms: u64,
+            status: TurnStatus,
+        },
+        /// The call is sent to another model (`PROVIDER/ID`) because the first failed.
+        ProviderSwitched {
+            from: String,
+            to: String,
+            status: TurnStatus,
+        },
+        /// The models changed; `PROVIDER/ID`, preferred first.
+        #[event(RetainedForSession)]
+        ModelsChanged {
+            models: Vec<String>,
+        },
+        /// The requested level, and the effective level of the current model.
+        #[event(RetainedForSession)]
+        ThinkingLevelChanged {
+            level: ThinkingLevel,
+            effective: ThinkingLevel,
+        },
+        /// Answer to `ListTools`; also sent when the tools of the next request changed.
+        Tools {
+            tools: Vec<ToolInfo>,
+        },
+        #[event(RetainedForSession)]
+        QueueModeChanged {
+            steering: QueueMode,
+            follow_up: QueueMode,
+        },
+        #[event(RetainedForSession)]
+        AutoRetryChanged {
+            enabled: bool,
+        },
+        /// The conversation was replaced.
+        MessagesReplaced {
+            count: usize,
+        },
+        /// A model starts to write a summary of the earlier part of the conversation.
+        CompactionStart {
+            reason: CompactionReason,
+        },
+        /// The compaction ended. When it succeeded, the events of the summary message precede this one.
+        CompactionEnd {
+            reason: CompactionReason,
+            outcome: CompactionOutcome,
+        },
+        /// A notice for the user.
+        Notice {
+            severity: Severity,
+            text: String,
+        },
+        /// A log line of a non-interactive run.
+        Log {
+            entry: LogEntry,
+        },
+        /// Tokens, cost and time of one model call or tool call.
+        Accounting {
+            entry: AccountingEntry,
+        },
+        /// Answer to `GetState`.
+        #[event(Answer)]
+        State {
+            state: Box<StateSnapshot>,
+        },
+    }
 }
 
 /// How a run ended.

@@ -137,15 +137,16 @@ osier_base::requests! {
 osier_base::parameter_types! {
     AgentMessage: Object("AgentMessage"),
     Attachment: Object("Attachment"),
-    QueueMode: Word("one-at-a-time", "all"),
 }
 
-/// How many queued messages are delivered at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum QueueMode {
-    #[default]
-    OneAtATime,
-    All,
+osier_base::words! {
+    /// How many queued messages are delivered at once.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum QueueMode {
+        #[default]
+        OneAtATime = "one-at-a-time",
+        All = "all",
+    }
 }

@@ -8,8 +8,8 @@ mod sweep;
 mod table;
 
 pub use folder::TemporaryFolder;
-pub use sweep::{Places, Swept, sweep, sweep_at};
-pub use table::FolderKind;
+pub use sweep::{Swept, sweep, sweep_at};
+pub use table::{FolderKind, Places};
 
 /// The bytes of the temporary folders of a kind.
 pub fn bytes_of(kind: FolderKind, parent: &std::path::Path) -> u64 {

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::table::{FILES, FOLDERS, FolderKind, FolderRow, Parent, Unneeded, Unused};
+use super::table::{FILES, FOLDERS, FolderKind, FolderRow, Parent, Places, Unneeded, Unused};
 use crate::{pending_file, regular_file, without_links};
 
 /// What changed within this time may have been created, and not locked yet.
@@ -17,16 +17,6 @@ const WITHOUT_LOCKS: Duration = Duration::from_hours(24);
 const OTHERS: u32 = 0o077;
 /// Maximum bytes of a displaced file that is compared.
 const COMPARED: u64 = 64 << 20;
-
-/// Where to search.
-#[derive(Debug, Clone)]
-pub struct Places {
-    /// The system's directory for temporary files.
-    pub temporary: PathBuf,
-    pub data: PathBuf,
-    pub config: PathBuf,
-    pub workspace: Option<PathBuf>,
-}
 
 /// The result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,13 +1,22 @@
 //! The kinds of temporary folders and files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::sweep::Places;
 use crate::{ids, pending_file};
 
 const HOUR: Duration = Duration::from_hours(1);
 const WEEK: Duration = Duration::from_hours(7 * 24);
+
+/// Where to search.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The system's directory for temporary files.
+    pub temporary: PathBuf,
+    pub data: PathBuf,
+    pub config: PathBuf,
+    pub workspace: Option<PathBuf>,
+}
 
 /// A kind of temporary folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use rustix::process::Pid;
 use tokio::process::Command;
 
-use super::MARKER;
+/// Environment variable that marks all descendants, to find those that left the group.
+pub(super) const MARKER: &str = "OSIER_COMMAND_ID";
 
 /// Reads `+ GROUP MARKER` and `- GROUP MARKER`. At the end of its input it sends SIGTERM, then SIGKILL, like a stop.
 const SCRIPT: &str = r#"trap '' HUP INT TERM

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{Advice, Decision, HookAnswer};
-use super::names::{GENERAL, ScriptCall, ours, seen};
 use super::response::{response, text_in, text_of};
 use super::session::{EventInput, SessionHooks, question};
 use osier_agent::{
@@ -22,6 +21,7 @@ use osier_agent::{
 };
 use osier_base::{clock, ids};
 use osier_llm::{ContentBlock, ToolCall, TurnStatus};
+use osier_peers::tools::{GENERAL, ScriptCall, ours, seen};
 use osier_permissions::{Advised, Advisor, Hint, Hints};
 use osier_protocol::HookEvent;
 

@@ -10,7 +10,6 @@ mod agent;
 mod answer;
 mod config;
 mod matcher;
-pub mod names;
 mod response;
 mod run;
 mod session;

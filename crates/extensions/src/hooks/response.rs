@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::names::ScriptCall;
+use osier_peers::tools::ScriptCall;
 use std::path::Path;
 
 use osier_agent::{ToolOutput, ToolStatus};
@@ -205,7 +205,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::hooks::names::seen;
+    use osier_peers::tools::seen;
 
     fn of(name: &str, arguments: Value, output: &ToolOutput) -> Value {
         let call = ToolCall {

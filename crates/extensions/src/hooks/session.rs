@@ -12,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::{BACKGROUND, Decision, HookAnswer, line};
 use super::config::Handler;
-use super::names::theirs;
 use super::run::{HookEnd, run};
 use super::{HookNews, Hooks, key, shown};
 use osier_agent::Severity;
 use osier_base::{ids, text};
+use osier_peers::tools::theirs;
 use osier_permissions::Permissions;
 use osier_protocol::{HookEvent, LastRun, PermissionMode};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::bindings::fail;
+use super::convert::fail;
 
 const MEGABYTE: usize = 1024 * 1024;
 

@@ -8,10 +8,9 @@ use mlua::{Function, Lua, Result, Table, Value};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::bindings::fail;
 use super::channel::Request;
-use super::convert::{from_lua, to_lua};
-use super::thread::PluginCx;
+use super::convert::{fail, from_lua, to_lua};
+use super::cx::PluginCx;
 use osier_base::process::{Invocation, run_captured};
 use osier_protocol::questions::{Answer, Choice, Question, QuestionKind, Subject};
 

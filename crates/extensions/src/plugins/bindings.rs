@@ -1,14 +1,13 @@
 //! The table `osier` of a plugin: registration, user interface and messages.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use mlua::{Error, Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 
 use super::api::{FUNCTIONS, STYLES, find_event};
 use super::channel::{PluginMessage, Request};
-use super::convert::{from_lua, to_lua};
-use super::thread::PluginCx;
+use super::convert::{fail, from_lua, to_lua};
+use super::cx::PluginCx;
 use super::{async_functions, lines};
 use osier_agent::Severity;
 use osier_base::problem::nearest;
@@ -20,30 +19,6 @@ use osier_protocol::{AddedCommand, PluginKey};
 const STATUS_LIMIT: usize = 4 * 1024;
 /// Maximum bytes of a notice.
 const NOTICE_LIMIT: usize = 64 * 1024;
-
-/// The functions that a plugin registered. They belong to its thread.
-#[derive(Debug, Default)]
-pub(super) struct Handlers {
-    pub events: HashMap<&'static str, Vec<Function>>,
-    pub tools: HashMap<String, Function>,
-    pub commands: HashMap<String, Function>,
-    pub keys: HashMap<String, Function>,
-    pub renderers: HashMap<String, Function>,
-}
-
-/// Handlers behind a lock that is held only briefly.
-#[derive(Debug, Default)]
-pub(super) struct Registry(Mutex<Handlers>);
-
-impl Registry {
-    pub(super) fn get(&self) -> MutexGuard<'_, Handlers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-pub(super) fn fail<T>(message: impl Into<String>) -> Result<T> {
-    Err(Error::RuntimeError(message.into()))
-}
 
 /// Adds everything in [`FUNCTIONS`] to the Lua state.
 pub(super) fn install(lua: &Lua, cx: &Arc<PluginCx>) -> Result<()> {

@@ -49,6 +49,10 @@ fn check_size(value: &Value, levels: usize, room: &mut usize) -> Result<()> {
     Ok(())
 }
 
+pub(super) fn fail<T>(message: impl Into<String>) -> mlua::Result<T> {
+    Err(mlua::Error::RuntimeError(message.into()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

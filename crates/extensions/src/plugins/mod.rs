@@ -11,6 +11,7 @@ mod async_functions;
 mod bindings;
 pub mod channel;
 mod convert;
+mod cx;
 pub mod discover;
 mod fault;
 mod halt;

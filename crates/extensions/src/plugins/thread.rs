@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mlua::{Function, Lua, Table, Value};
@@ -14,9 +14,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::allowance::Allowances;
-use super::bindings::{self, Registry};
-use super::channel::{Call, Link, Registration, Request};
+use super::bindings;
+use super::channel::{Call, Link, Registration};
 use super::convert::{from_lua, to_lua};
+use super::cx::{PluginCx, Registry};
 use super::discover::Source;
 use super::fault;
 use super::halt::Halt;
@@ -31,55 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Maximum bytes of the output that a tool shows while it runs.
 const UPDATE_LIMIT: usize = 64 * 1024;
-
-/// The context of a plugin's functions.
-#[derive(Debug)]
-pub(super) struct PluginCx {
-    pub name: String,
-    pub cwd: PathBuf,
-    pub link: Link,
-    pub questions: Questions,
-    pub handlers: Registry,
-    pub allowances: Allowances,
-    meter: Arc<Meter>,
-    registration: Mutex<Registration>,
-    loading: AtomicBool,
-    /// Calls that wait for the user or for a program.
-    outside: AtomicUsize,
-}
-
-impl PluginCx {
-    pub(super) fn registration(&self) -> MutexGuard<'_, Registration> {
-        self.registration
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sends a request of `bytes` to the session, if not too many wait.
-    pub(super) fn send(&self, bytes: usize, request: Request) -> mlua::Result<()> {
-        let share = self.allowances.requests.take(bytes)?;
-        self.link.send_limited(request, share);
-        Ok(())
-    }
-
-    pub(super) fn is_loading(&self) -> bool {
-        self.loading.load(Ordering::Relaxed)
-    }
-
-    /// While the guard lives, the time does not count for the plugin.
-    pub(super) fn outside(&self) -> Outside<'_> {
-        self.outside.fetch_add(1, Ordering::Relaxed);
-        Outside(self)
-    }
-}
-
-pub(super) struct Outside<'a>(&'a PluginCx);
-
-impl Drop for Outside<'_> {
-    fn drop(&mut self) {
-        self.0.outside.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// The inputs of a plugin's thread.
 #[derive(Debug)]

@@ -21,11 +21,10 @@ use crate::event::{Delta, StreamEvent};
 use crate::frames::Framing;
 use crate::message::StopReason;
 use crate::model::{Api, Compat, KeyHeader, Model, ThinkingLevel};
-use crate::provider::{
-    CacheRetention, CallOptions, Context, EventStream, Provider, Request, ToolChoice,
-};
+use crate::provider::{CallOptions, Context, EventStream, Provider, Request, ToolChoice};
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
+use crate::tuning::CacheRetention;
 use crate::usage::Usage;
 use crate::wire::{Decoder, Wire};
 

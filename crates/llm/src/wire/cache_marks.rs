@@ -6,7 +6,8 @@
 
 use serde_json::{Value, json};
 
-use crate::provider::{CacheRetention, Context, Request};
+use crate::provider::{Context, Request};
+use crate::tuning::CacheRetention;
 
 /// Marks of a request.
 const MARKS: usize = 4;

@@ -1,5 +1,6 @@
 //! Commands that a program completes with its input: the words that it adds or replaces are unknown.
 
+use crate::programs::{Adds, find};
 use crate::shell::{HOLE, Word};
 
 /// Options of `xargs` with a value: short ones, and short ones whose value is a part of the same word.
@@ -26,8 +27,9 @@ const RUNS: [&str; 6] = [
 
 /// The command line `words` with the input of the program `name`, if it adds any.
 pub(super) fn complete(name: &str, words: &[Word]) -> Option<Vec<Word>> {
-    match name {
-        "xargs" | "gxargs" => {
+    match find(name).adds {
+        Adds::Nothing => None,
+        Adds::Input => {
             let known = xargs(&words[1..]);
             let start = known.command.map_or(words.len(), |command| command + 1);
             let mark = known.replaced.unwrap_or_default();
@@ -39,11 +41,10 @@ pub(super) fn complete(name: &str, words: &[Word]) -> Option<Vec<Word>> {
             }
             Some(found)
         }
-        "parallel" => Some(parallel(words)),
-        "find" | "gfind" => Some(find(words)),
-        "fd" | "fdfind" => fd(words),
-        "entr" => Some(words.iter().map(|word| replaced(word, "/_", "")).collect()),
-        _ => None,
+        Adds::Lists => Some(lists(words)),
+        Adds::Found => Some(found_files(words)),
+        Adds::FoundInBraces => found_in_braces(words),
+        Adds::Changed => Some(words.iter().map(|word| replaced(word, "/_", "")).collect()),
     }
 }
 
@@ -130,7 +131,7 @@ fn without_braces(word: &Word) -> Word {
 }
 
 /// Also of moreutils, whose arguments follow `--`.
-fn parallel(words: &[Word]) -> Vec<Word> {
+fn lists(words: &[Word]) -> Vec<Word> {
     let is_list = |word: &&Word| !word.text.starts_with(":::");
     let mut found: Vec<Word> = words
         .iter()
@@ -153,7 +154,7 @@ fn parallel(words: &[Word]) -> Vec<Word> {
 }
 
 /// A found file begins like one of the starting points.
-fn find(words: &[Word]) -> Vec<Word> {
+fn found_files(words: &[Word]) -> Vec<Word> {
     let is_start = |word: &&Word| !word.text.starts_with(['-', '(', '!']);
     let operands = words[1..].iter().skip_while(|word| {
         matches!(word.text.as_str(), "-H" | "-L" | "-P" | "--") || word.text.starts_with("-O")
@@ -198,7 +199,7 @@ fn find(words: &[Word]) -> Vec<Word> {
     found
 }
 
-fn fd(words: &[Word]) -> Option<Vec<Word>> {
+fn found_in_braces(words: &[Word]) -> Option<Vec<Word>> {
     let runs = |word: &Word| {
         let text = word.text.as_str();
         let is_group =

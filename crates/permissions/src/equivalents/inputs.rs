@@ -1,54 +1,35 @@
 //! Programs that run what they read, or what another program gives them: what that is cannot be known.
 
 use super::completed;
-use super::names::{is_foreign_shell, is_shell, is_wrapper, name_of};
+use crate::programs::{Adds, Input, Shell, find, is_foreign_shell, is_shell, is_wrapper, name_of};
 use crate::shell::{Word, is_assignment};
-
-/// Programs that run a command after operands of their own, and how many these are at most.
-const WITH_OPERANDS: &[(&str, usize)] = &[
-    ("bwrap", usize::MAX),
-    ("capsh", usize::MAX),
-    ("chroot", 1),
-    ("chrt", 1),
-    ("faketime", 1),
-    ("flock", 1),
-    ("gdb", usize::MAX),
-    ("gtimeout", 1),
-    ("logsave", 1),
-    ("proot", usize::MAX),
-    ("runcon", 1),
-    ("runuser", usize::MAX),
-    ("script", usize::MAX),
-    ("setarch", 1),
-    ("sg", 1),
-    ("ssh", 1),
-    ("start-stop-daemon", usize::MAX),
-    ("taskset", 1),
-    ("timeout", 1),
-];
 
 /// Whether the input of the program, or a text that is not read here, decides what it runs.
 pub(super) fn decide(name: &str, arguments: &[Word]) -> bool {
-    match name {
-        "at" | "batch" | "newgrp" => true,
-        "crontab" => arguments.iter().any(|word| word.text == "-"),
-        "." | "source" => arguments.first().is_some_and(is_input),
-        "env" => splits_text(arguments),
-        "xargs" | "gxargs" => xargs(arguments),
-        "parallel" => {
+    let program = find(name);
+    match program.input {
+        Input::Always => return true,
+        Input::Never => return false,
+        Input::Dash => return arguments.iter().any(|word| word.text == "-"),
+        Input::First => return arguments.first().is_some_and(is_input),
+        Input::Split => return splits_text(arguments),
+        Input::Flag(flag) => return has_flag(arguments, flag),
+        Input::OfKind => {}
+    }
+    let (is_shell, is_foreign) = (is_shell(name), is_foreign_shell(name));
+    match program.adds {
+        Adds::Input => xargs(arguments),
+        Adds::Lists => {
             let command = arguments.iter().find(|word| !word.text.starts_with('-'));
             command.is_none_or(|word| word.text.contains('{') || word.text.starts_with(":::"))
         }
-        "find" | "gfind" | "fd" | "fdfind" => found_files(arguments),
-        "eval" | "trap" => false,
-        name if (is_shell(name) || is_foreign_shell(name)) && takes_script(arguments) => true,
-        "su" => false,
-        "mapfile" | "readarray" => has_flag(arguments, 'C'),
-        name if is_foreign_shell(name) => {
+        Adds::Found | Adds::FoundInBraces => found_files(arguments),
+        _ if (is_shell || is_foreign) && takes_script(arguments) => true,
+        _ if program.shell == Shell::OfUser => false,
+        _ if is_foreign => {
             arguments.is_empty() || arguments.iter().any(|word| word.text.starts_with('-'))
         }
-        name if is_shell(name) => shell(arguments),
-        _ => false,
+        _ => is_shell && shell(arguments),
     }
 }
 
@@ -146,20 +127,18 @@ pub(super) fn operands(arguments: &[Word]) -> usize {
 /// `name` runs.
 pub(super) fn can_be_command(name: &str, arguments: &[Word], place: usize) -> bool {
     let before = &arguments[..place.min(arguments.len())];
-    // `su` takes options also after the name of the user.
-    if name == "su" {
+    let program = find(name);
+    // It takes options also after the name of the user.
+    if program.shell == Shell::OfUser {
         return true;
     }
     if is_shell(name) || is_foreign_shell(name) {
         return false;
     }
-    match name {
+    match program.adds {
         // Or `-exec`.
-        "find" | "gfind" | "fd" | "fdfind" => arguments.get(place).is_some_and(|word| word.splits),
-        _ => {
-            let own = WITH_OPERANDS.iter().find(|(known, _)| *known == name);
-            operands(before) <= own.map_or(0, |(_, count)| *count)
-        }
+        Adds::Found | Adds::FoundInBraces => arguments.get(place).is_some_and(|word| word.splits),
+        _ => operands(before) <= program.operands,
     }
 }
 

@@ -1,9 +1,8 @@
 //! Commands that a program may run: a part of its arguments, the text of an option, the value of a variable. What is not a
 //! command there is no reason to ask.
 
-use super::names::{can_run, is_wrapper, name_of, runs_arguments};
 use super::{COUNT_LIMIT, Equivalent, Equivalents};
-use crate::programs;
+use crate::programs::{Container, Script, dangerous, find, is_wrapper, name_of, runs_arguments};
 use crate::shell::{self, Part, Word, is_assignment};
 
 /// Words among which a command can begin.
@@ -48,13 +47,14 @@ pub(super) fn add_values(words: &[Word], depth: usize, others: &mut Equivalents)
 /// Adds what the options of `words` may run.
 pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
     let name = name_of(&words[0].text);
-    let dangerous = programs::dangerous(words);
+    let program = find(name);
+    let dangerous = dangerous(words);
     let is_dangerous = dangerous.as_ref().is_none_or(|found| !found.is_empty());
-    if !(runs_arguments(name) || can_run(name) || is_dangerous) {
+    if !(runs_arguments(name) || program.runs_options || is_dangerous) {
         return;
     }
     let texts = words[1..].iter().take(WORDS_LIMIT);
-    let is_script = matches!(name, "sed" | "gsed" | "awk" | "gawk" | "mawk" | "nawk");
+    let is_script = program.script != Script::No;
     for (place, word) in texts.enumerate() {
         let text = word.text.as_str();
         let (before, rest) = words[1..].split_at(place);
@@ -67,17 +67,17 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
         if text.contains([' ', ';']) || text.starts_with(['!', '+']) {
             add_text(text, depth, others);
         }
-        if !(can_run(name) || is_dangerous) {
+        if !(program.runs_options || is_dangerous) {
             continue;
         }
         let last = before.last().map_or("", |last| last.text.as_str());
         let is_after = |word: &Word| BEFORE.contains(&word.text.as_str());
         // The input of `xargs` is an argument, unless nothing else can be the command.
-        let skipped = usize::from(matches!(name, "docker" | "podman"));
+        let skipped = usize::from(program.container == Container::Image);
         let is_argument = word.from_input && !before.iter().rev().take(skipped + 1).any(is_after);
         if before.iter().any(is_after) && !is_argument {
             let given = &rest[0];
-            let is_container = matches!(name, "docker" | "podman" | "kubectl" | "oc");
+            let is_container = program.container != Container::No;
             let reads = others.feeds_input
                 && super::runs_input(name_of(&given.text), &rest[1..], others.feeds_input);
             others.runs_input |= reads || (is_container && given.from_input);
@@ -100,8 +100,8 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
         if is_script && is_dangerous {
             add_script(text, depth, others);
         }
-        if name == "git" {
-            add_alias(text, others);
+        if program.aliases {
+            add_alias(program.names, text, others);
         }
     }
 }
@@ -123,7 +123,7 @@ fn add_script(script: &str, depth: usize, others: &mut Equivalents) {
 }
 
 /// A setting of git can make another subcommand of any word: `git -c alias.x=push x`.
-fn add_alias(text: &str, others: &mut Equivalents) {
+fn add_alias(name: &str, text: &str, others: &mut Equivalents) {
     let text = text.to_ascii_lowercase();
     let Some((_, alias)) = text.split_once("alias.") else {
         others.runs_input |= text.contains("help.autocorrect");
@@ -131,7 +131,7 @@ fn add_alias(text: &str, others: &mut Equivalents) {
     };
     match alias.split_once('=') {
         Some((_, value)) if !text.starts_with("--config-env") => {
-            let command = ["git"].into_iter().chain(value.split_whitespace());
+            let command = [name].into_iter().chain(value.split_whitespace());
             push(command.map(Word::literal).collect(), others);
         }
         // The value is in a variable.

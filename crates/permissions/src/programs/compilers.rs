@@ -1,5 +1,7 @@
 //! Options of compilers that run other programs, load a library or pass options to the assembler and the linker.
 
+use crate::shell::Word;
+
 /// The start of such an option, without its hyphens.
 const STARTS: &[&str] = &[
     "B",
@@ -41,7 +43,7 @@ const LONG: &[&str] = &[
     "wrapper",
 ];
 
-pub(super) fn is_dangerous(text: &str) -> bool {
+pub(super) fn is_dangerous(text: &str, _: Option<&Word>) -> bool {
     // A file with options.
     if text.starts_with('@') {
         return true;

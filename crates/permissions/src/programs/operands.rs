@@ -1,5 +1,7 @@
 //! Operands of programs: words that are no options.
 
+use super::options::has;
+use super::table::OutputOperand;
 use crate::shell::Word;
 
 /// Words that are no options, and not the value of an option as far as that is known.
@@ -20,8 +22,8 @@ pub(super) fn count(arguments: &[Word]) -> usize {
     found
 }
 
-/// Whether the second operand of `uniq` or `xxd`, which names an output file, can be there.
-pub(super) fn names_output(name: &str, arguments: &[Word]) -> bool {
+/// Whether the second operand, which names an output file, can be there.
+pub(super) fn names_output(known: OutputOperand, arguments: &[Word]) -> bool {
     if arguments.iter().any(|word| word.splits) {
         return true;
     }
@@ -34,7 +36,7 @@ pub(super) fn names_output(name: &str, arguments: &[Word]) -> bool {
                 break;
             }
             text if text == "-" || !text.starts_with('-') => found += 1,
-            text if takes_value(name, text) => drop(rest.next()),
+            text if takes_value(known, text) => drop(rest.next()),
             _ => {}
         }
     }
@@ -42,36 +44,15 @@ pub(super) fn names_output(name: &str, arguments: &[Word]) -> bool {
 }
 
 /// Whether the next word is the value of `option`.
-fn takes_value(name: &str, option: &str) -> bool {
-    const OF_XXD: [&str; 16] = [
-        "c",
-        "cols",
-        "g",
-        "group",
-        "groupsize",
-        "l",
-        "len",
-        "length",
-        "n",
-        "name",
-        "o",
-        "offset",
-        "R",
-        "s",
-        "seek",
-        "skip",
-    ];
-    if name == "xxd" {
-        return OF_XXD.contains(&option.trim_start_matches('-'));
-    }
-    match option.strip_prefix("--") {
-        Some(long) => ["skip-fields", "skip-chars", "check-chars"].contains(&long),
-        // A group of flags that ends with an option.
-        None => {
-            option.ends_with(['f', 's', 'w'])
-                && option[1..option.len() - 1]
-                    .chars()
-                    .all(|flag| "cdDuiz".contains(flag))
-        }
-    }
+fn takes_value(known: OutputOperand, option: &str) -> bool {
+    let name = option.trim_start_matches('-');
+    let is_group = name.len() + 1 == option.len();
+    let ends = name.ends_with(|letter| known.last.contains(letter));
+    has(known.valued, option)
+        || has(known.valued, name)
+        || (is_group
+            && ends
+            && name[..name.len() - 1]
+                .chars()
+                .all(|flag| known.flags.contains(flag)))
 }

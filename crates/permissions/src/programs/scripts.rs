@@ -1,6 +1,6 @@
 //! Programs whose arguments are scripts: awk and sed.
 
-use super::is_given;
+use super::options::is_given;
 use crate::shell::Word;
 
 /// Whether the arguments of awk are a program that can only read its input and print, and operands.

@@ -1,512 +1,414 @@
-//! Programs with arguments that run other programs or name an output file.
+//! The table of all programs that run other commands, or have arguments that run other programs or name an output file.
 
-use super::git;
+use super::{compilers, special};
+use crate::shell::Word;
 
-/// The dangerous arguments of a program.
-pub(super) struct Program {
-    pub names: &'static [&'static str],
+/// The facts about a program. Lists are words that blanks separate.
+pub(crate) struct Program {
+    pub names: &'static str,
+    /// The names can end with a version.
+    pub has_versions: bool,
+    /// The name can begin with a target, as in `x86_64-linux-gnu-gcc-14`.
+    pub has_target: bool,
+
+    /// An argument and those after it can be a command.
+    pub wraps: bool,
+    /// Arguments of its own before that command, at most.
+    pub operands: usize,
+    /// Its subcommands or options can run a command.
+    pub runs_options: bool,
+    /// It runs whatever its arguments say: no rule with a wildcard is offered.
+    pub runs_anything: bool,
+    /// Its first argument is a subcommand: a rule for all of them would allow too much.
+    pub has_subcommands: bool,
+    pub shell: Shell,
+    /// It runs all its arguments as one text.
+    pub joins: bool,
+    /// Any of its arguments can be a text that it runs.
+    pub texts_run: bool,
+    pub container: Container,
+    /// A setting in its arguments can make another subcommand of any word.
+    pub aliases: bool,
+
+    /// How it completes a command with its input.
+    pub adds: Adds,
+    /// Which input decides what it runs.
+    pub input: Input,
+    /// Its input can be commands of its own, one of which runs another program.
+    pub reads_commands: bool,
+    /// It reads commands with this option.
+    pub reads_with: Option<char>,
+    /// It starts a shell if no command is given: the word that must be there, and the operands before the command.
+    pub starts_shell: &'static [(&'static str, usize)],
+    /// Its script can be the input: the options that name it, a short one and long ones. With a blank, any argument can.
+    pub script_option: Option<(char, &'static str)>,
+
     /// Subcommands that run other programs, or change what later commands run.
-    pub subcommands: &'static [&'static str],
-    /// Options, which can be abbreviated and have a value after `=`; one letter also matches in a group.
-    pub options: &'static [&'static str],
-    /// Options of one subcommand.
-    pub of_subcommand: &'static [(&'static str, &'static [&'static str])],
+    pub subcommands: &'static str,
     /// The only subcommands that are no other programs; none for a program that has no such subcommands.
-    pub own: &'static [&'static str],
+    pub own: &'static str,
+    /// A subcommand with a slash is a program of the working directory.
+    pub runs_paths: bool,
+    /// Dangerous options, which can be abbreviated and have a value after `=`; one letter also matches in a group.
+    pub options: &'static str,
+    /// Dangerous options of one subcommand; without a name, before it.
+    pub of_subcommand: &'static [(&'static str, &'static str)],
+    /// Options before the subcommand whose value is the next word. A rule must name each of them.
+    pub valued: &'static str,
+    /// The first argument is a group of options, also without a hyphen.
+    pub letters: bool,
+    /// Whether an argument is dangerous that no name of an option describes. The other word is the one before it.
+    pub special: Option<fn(&str, Option<&Word>) -> bool>,
+    /// Subcommands whose option `-m` has a message, whatever it begins with.
+    pub messages: &'static str,
+    /// Subcommands with an operand that names a directory to create.
+    pub directories: &'static [(&'static str, Directory)],
+    /// The second operand names an output file.
+    pub output: Option<OutputOperand>,
+    pub script: Script,
+    pub end: End,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shell {
+    No,
+    /// It runs the text of an argument as a command of the language that is read here.
+    Posix,
+    /// It runs a program of another user, by default a shell, and takes options also after its operand.
+    OfUser,
+    /// It has another language.
+    Other,
+}
+
+/// Where the command of a container begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Container {
+    No,
+    Pod,
+    /// After the name of an image.
+    Image,
+}
+
+/// How a program completes a command with its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Adds {
+    Nothing,
+    /// It appends words of its input, or replaces a mark that an option names.
+    Input,
+    /// The same with marks in braces, and lists after `:::`.
+    Lists,
+    /// The names of found files replace `{}` after options that run a command.
+    Found,
+    /// The same with all marks in braces.
+    FoundInBraces,
+    /// The name of a changed file replaces `/_`.
+    Changed,
+}
+
+/// Which input, or text that is not read here, decides what a program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// The one of its kind: a shell without a script, or a program that adds its input to a command.
+    OfKind,
+    Always,
+    Never,
+    /// A script that is named `-`.
+    Dash,
+    /// A script that its first argument names.
+    First,
+    /// A text that an option splits by rules of its own.
+    Split,
+    /// A command that this option names.
+    Flag(char),
+}
+
+/// A language of scripts in arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Script {
+    No,
+    Awk,
+    Sed,
+}
+
+/// The operand of a subcommand that names a directory to create.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Directory {
+    /// Any but the current directory.
+    NotCurrent,
+    /// The second one; without it, the directory has the name of the repository.
+    NotDerived,
+}
+
+/// How the operands of a program with an output file are counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OutputOperand {
+    /// Options whose value is the next word; without hyphens, with any number of them.
+    pub valued: &'static str,
+    /// Letters of options without a value, and of the options with a value that can end their group.
+    pub flags: &'static str,
+    pub last: &'static str,
+}
+
+/// The meaning of `--`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// No options follow.
+    OfOptions,
+    /// A rule must name it: options of another program follow.
+    Named,
+    Ignored,
+}
+
+/// A program of which nothing is known.
 pub(super) const NONE: Program = Program {
-    names: &[],
-    subcommands: &[],
-    options: &[],
+    names: "",
+    has_versions: false,
+    has_target: false,
+    wraps: false,
+    operands: 0,
+    runs_options: false,
+    runs_anything: false,
+    has_subcommands: false,
+    shell: Shell::No,
+    joins: false,
+    texts_run: false,
+    container: Container::No,
+    aliases: false,
+    adds: Adds::Nothing,
+    input: Input::OfKind,
+    reads_commands: false,
+    reads_with: None,
+    starts_shell: &[],
+    script_option: None,
+    subcommands: "",
+    own: "",
+    runs_paths: false,
+    options: "",
     of_subcommand: &[],
-    own: &[],
+    valued: "",
+    letters: false,
+    special: None,
+    messages: "",
+    directories: &[],
+    output: None,
+    script: Script::No,
+    end: End::OfOptions,
 };
 
-pub(super) const PROGRAMS: &[Program] = &[
-    git::GIT,
-    Program {
-        names: &["find", "gfind"],
-        options: &[
-            "-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok",
-            "-okdir",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["fd", "fdfind"],
-        options: &["-x", "-X", "--exec", "--exec-batch"],
-        ..NONE
-    },
-    Program {
-        names: &["rg"],
-        options: &["--hostname-bin", "--pre"],
-        ..NONE
-    },
-    Program {
-        names: &["ack", "ag", "bat", "batcat", "delta"],
-        options: &["--pager"],
-        ..NONE
-    },
-    Program {
-        names: &["man"],
-        options: &["-C", "-H", "-P", "--config-file", "--html", "--pager"],
-        ..NONE
-    },
-    Program {
-        names: &["sort", "gsort"],
-        options: &["--compress-program", "-o", "--output"],
-        ..NONE
-    },
-    Program {
-        names: &["tar", "gtar", "bsdtar"],
-        options: &[
-            "-F",
-            "-I",
-            // The list can contain options.
-            "-T",
-            "-g",
-            "--checkpoint-action",
-            "--files-from",
-            "--index-file",
-            "--info-script",
-            "--listed-incremental",
-            "--new-volume-script",
-            "--rmt-command",
-            "--rsh-command",
-            "--to-command",
-            "--use-compress-program",
-            "--volno-file",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["zip"],
-        options: &[
-            "-b",
-            "-lf",
-            "-O",
-            "-TT",
-            "--logfile-path",
-            "--log-file-path",
-            "--output-file",
-            "--temp-path",
-            "--unzip-command",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["rsync"],
-        options: &[
-            "-M",
-            "-e",
-            "--config",
-            "--daemon",
-            "--log-file",
-            "--only-write-batch",
-            "--remote-option",
-            "--rsh",
-            "--rsync-path",
-            "--write-batch",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["ssh"],
-        options: &["-E", "-F", "-I", "-S", "-o"],
-        ..NONE
-    },
-    Program {
-        names: &["scp", "sftp"],
-        options: &["-D", "-F", "-S", "-b", "-o"],
-        ..NONE
-    },
-    Program {
-        names: &["curl"],
-        options: &[
-            "-c",
-            "-D",
-            "-F",
-            "-K",
-            "-O",
-            "-o",
-            "-T",
-            "--abstract-unix-socket",
-            "--alt-svc",
-            "--config",
-            "--cookie-jar",
-            "--dump-header",
-            "--engine",
-            "--etag-save",
-            "--form",
-            "--hsts",
-            "--libcurl",
-            "--output",
-            "--output-dir",
-            "--remote-name",
-            "--remote-name-all",
-            "--ssl-sessions",
-            "--stderr",
-            "--trace",
-            "--trace-ascii",
-            "--unix-socket",
-            "--upload-file",
-            "--variable",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["wget"],
-        options: &[
-            "-a",
-            "-e",
-            "-i",
-            "-O",
-            "-o",
-            "-P",
-            "--append-output",
-            "--body-file",
-            "--config",
-            "--directory-prefix",
-            "--execute",
-            "--hsts-file",
-            "--input-file",
-            "--output-document",
-            "--output-file",
-            "--post-file",
-            "--rejected-log",
-            "--save-cookies",
-            "--use-askpass",
-            "--warc-file",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["sed", "gsed"],
-        options: &["-f", "-i", "--file", "--in-place"],
-        ..NONE
-    },
-    Program {
-        names: &["yq", "tree"],
-        options: &["-i", "--inplace", "-o", "-s", "--split-exp"],
-        ..NONE
-    },
-    Program {
-        names: &["split"],
-        options: &["--filter"],
-        ..NONE
-    },
-    Program {
-        names: &["iconv", "info", "sdiff", "shuf"],
-        options: &["-o", "--diff-program", "--dribble", "--output"],
-        ..NONE
-    },
-    // Their options have no names that can be listed: see `is_special`.
-    Program {
-        names: COMPILERS,
-        ..NONE
-    },
-    Program {
-        names: &["gold", "ld", "lld", "mold"],
-        options: &[
-            "-o",
-            "-plugin",
-            "--plugin",
-            "-Map",
-            "--Map",
-            "--dependency-file",
-            "--output",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["less"],
-        options: &[
-            "-k",
-            "-O",
-            "-o",
-            "--lesskey-content",
-            "--lesskey-file",
-            "--lesskey-src",
-            "--log-file",
-            "--LOG-FILE",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["file"],
-        options: &["-C", "--compile"],
-        ..NONE
-    },
-    Program {
-        names: &["patch"],
-        options: &["-o", "-r", "--output", "--reject-file"],
-        ..NONE
-    },
-    Program {
-        names: &["ss"],
-        options: &["-D", "--diag"],
-        ..NONE
-    },
-    Program {
-        names: &["ar", "nm", "objdump", "ranlib"],
-        options: &["--plugin"],
-        ..NONE
-    },
-    Program {
-        names: &["mypy"],
-        options: &[
-            "--cache-dir",
-            "--config-file",
-            "--junit-xml",
-            "--python-executable",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["ruff"],
-        options: &["-o", "--output-file"],
-        ..NONE
-    },
-    Program {
-        names: &["pytest", "py.test"],
-        options: &["--basetemp", "--junit-xml", "--junitxml", "--log-file"],
-        ..NONE
-    },
-    Program {
-        names: &["diff3"],
-        options: &["--diff-program"],
-        ..NONE
-    },
-    Program {
-        names: &["jobs"],
-        options: &["-x"],
-        ..NONE
-    },
-    Program {
-        names: &["kubectl", "oc"],
-        subcommands: &["plugin"],
-        options: &["--cache-dir", "--kubeconfig", "--profile-output"],
-        ..NONE
-    },
-    Program {
-        names: &["helm"],
-        options: &["--kubeconfig", "--post-renderer"],
-        subcommands: &["plugin"],
-        ..NONE
-    },
-    Program {
-        names: &["docker", "podman"],
-        options: &["--config"],
-        ..NONE
-    },
-    Program {
-        names: &["pip", "pip3"],
-        options: &["--log", "--python", "--report"],
-        subcommands: &["config"],
-        ..NONE
-    },
-    Program {
-        names: &["pylint"],
-        options: &["--init-hook", "--load-plugins", "--rcfile"],
-        ..NONE
-    },
-    Program {
-        names: &["eslint", "prettier"],
-        options: &[
-            "-c",
-            "-f",
-            "-o",
-            "--config",
-            "--format",
-            "--output-file",
-            "--parser",
-            "--plugin",
-            "--resolve-plugins-relative-to",
-            "--rulesdir",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["cargo"],
-        options: &[
-            "--artifact-dir",
-            "--config",
-            "--out-dir",
-            "--root",
-            "--target-dir",
-        ],
-        subcommands: &["rustc", "rustdoc"],
-        of_subcommand: &[("", &["-C"])],
-        ..NONE
-    },
-    Program {
-        names: &["go"],
-        options: &[
-            "-exec",
-            "--exec",
-            "-gccgoflags",
-            "--gccgoflags",
-            "-ldflags",
-            "--ldflags",
-            "-blockprofile",
-            "--blockprofile",
-            "-coverprofile",
-            "--coverprofile",
-            "-cpuprofile",
-            "--cpuprofile",
-            "-memprofile",
-            "--memprofile",
-            "-modfile",
-            "--modfile",
-            "-mutexprofile",
-            "--mutexprofile",
-            "-outputdir",
-            "--outputdir",
-            "-overlay",
-            "--overlay",
-            "-pkgdir",
-            "--pkgdir",
-            "-trace",
-            "--trace",
-            "-toolexec",
-            "--toolexec",
-            "-vettool",
-            "--vettool",
-        ],
-        subcommands: &["env", "generate", "tool"],
-        ..NONE
-    },
-    Program {
-        // Both load a library.
-        names: &["ssh-keygen"],
-        options: &["-D", "-w"],
-        ..NONE
-    },
-    Program {
-        names: &["npm", "pnpm", "yarn", "bun"],
-        options: &[
-            "-C",
-            "--browser",
-            "--cache",
-            "--cwd",
-            "--dir",
-            "--editor",
-            "--git",
-            "--globalconfig",
-            "--node-options",
-            "--prefix",
-            "--script-shell",
-            "--shell",
-            "--userconfig",
-            "--viewer",
-        ],
-        // npm accepts abbreviations.
-        subcommands: &[
-            "c", "con", "conf", "confi", "config", "create", "dlx", "edit", "exe", "exec", "expl",
-            "explo", "explor", "explore", "init", "innit", "set", "x",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["gh"],
-        subcommands: &["alias", "auth", "config", "ext", "extension", "extensions"],
-        ..NONE
-    },
-];
+/// Starts of the names of program loaders, which run a program in their arguments.
+pub(super) const LOADERS: &str = "ld-linux ld-musl ld.so";
 
-/// Compilers that run other programs, and their front ends.
-pub(super) const COMPILERS: &[&str] = &[
-    "c++", "c89", "c99", "cc", "clang", "clang++", "cpp", "g++", "gcc", "gccgo", "gdc", "gfortran",
-    "gnat",
-];
+/// Any number of operands.
+const ANY: usize = usize::MAX;
 
-/// Programs whose first argument is a subcommand: a rule for all of them would allow too much.
-pub(super) const WITH_SUBCOMMANDS: &[&str] = &[
-    "apt",
-    "aws",
-    "brew",
-    "cargo",
-    "dnf",
-    "gh",
-    "git",
-    "go",
-    "gcloud",
-    "helm",
-    "npm",
-    "pip",
-    "pip3",
-    "pnpm",
-    "systemctl",
-    "terraform",
-    "yarn",
-];
+/// npm accepts abbreviations.
+const NPM_SUBCOMMANDS: &str =
+    "c con conf confi config create dlx edit exe exec expl explo explor explore init innit set x";
+const NPM_OPTIONS: &str = "-C --browser --cache --cwd --dir --editor --git --globalconfig \
+     --node-options --prefix --script-shell --shell --userconfig --viewer";
 
-/// Programs that run whatever their arguments say: no rule with a wildcard is offered for them.
-pub(super) const RUNS_ANYTHING: &[&str] = &[
-    "ansible",
-    "at",
-    "awk",
-    "batch",
-    "bun",
-    "bunx",
-    "cmake",
-    "crontab",
-    "csh",
-    "deno",
-    "docker",
-    "ed",
-    "emacs",
-    "ex",
-    "expect",
-    "gawk",
-    "gradle",
-    "gradlew",
-    "java",
-    "jshell",
-    "julia",
-    "just",
-    "kubectl",
-    "less",
-    "lua",
-    "luajit",
-    "make",
-    "man",
-    "mawk",
-    "more",
-    "mvn",
-    "nano",
-    "nawk",
-    "ninja",
-    "node",
-    "nodejs",
-    "npx",
-    "nvim",
-    "osascript",
-    "perl",
-    "php",
-    "pipx",
-    "pnpx",
-    "podman",
-    "psql",
-    "pwsh",
-    "rake",
-    "rm",
-    "rsync",
-    "ruby",
-    "scp",
-    "screen",
-    "sed",
-    "sqlite3",
-    "tclsh",
-    "tcsh",
-    "tmux",
-    "ts-node",
-    "tsx",
-    "uv",
-    "uvx",
-    "vi",
-    "view",
-    "vim",
-    "xdg-open",
-];
+/// Declares the programs, one row each: `"NAMES": COLUMN, COLUMN: VALUE;`.
+macro_rules! programs {
+    ($($names:literal: $($column:ident $(: $value:expr)?),+;)+) => {
+        pub(super) static PROGRAMS: &[Program] = &[$(Program {
+            names: $names,
+            $($column: programs!(@value $($value)?),)+
+            ..NONE
+        }),+];
+    };
+    (@value) => { true };
+    (@value $value:expr) => { $value };
+}
+
+programs! {
+    // Shells, and builtins that run texts or what they read.
+    ". source": runs_anything, input: Input::First;
+    "ash bash dash ksh lksh mksh oksh osh posh rbash sh yash": shell: Shell::Posix;
+    "csh pwsh tcsh": shell: Shell::Other, runs_anything;
+    "elvish es fish nu powershell rc xonsh zsh": shell: Shell::Other;
+    "eval": shell: Shell::Posix, input: Input::Never, joins;
+    "mapfile readarray": input: Input::Flag('C');
+    "su": wraps, shell: Shell::OfUser;
+    "trap": shell: Shell::Posix, input: Input::Never, texts_run;
+    // Programs that run a command in their arguments.
+    "builtin caffeinate catchsegv cgexec choom chpst command coproc cpulimit daemonize dotenv dumb-init \
+     eatmydata exec flatpak-spawn genv gnice gnohup gosu gpg-agent gstdbuf heaptrack hyperfine ionice ltrace \
+     nice nodemon nohup numactl perf pipesz prlimit proxychains rlwrap setlock setpriv setsid softlimit \
+     ssh-agent stdbuf strace su-exec systemd-inhibit time tini torsocks toybox uclampset unbuffer valgrind \
+     watchexec xvfb-run":
+        wraps;
+    "bunx npx uvx": wraps, runs_anything;
+    "busybox": wraps, has_versions;
+    "bwrap start-stop-daemon": wraps, operands: ANY;
+    "capsh runuser": wraps, operands: ANY, starts_shell: &[("", ANY)];
+    "chroot gchroot setarch sg": wraps, operands: 1, starts_shell: &[("", 1)];
+    "chrt faketime flock gtimeout logsave runcon taskset timeout": wraps, operands: 1;
+    "dbus-run-session doas fakechroot fakeroot firejail i386 linux32 linux64 nsenter pkexec run0 sudo \
+     systemd-run unshare x86_64":
+        wraps, starts_shell: &[("", 0)];
+    "entr": wraps, adds: Adds::Changed;
+    "env": wraps, input: Input::Split;
+    "fd fdfind": wraps, options: "-x -X --exec --exec-batch", adds: Adds::FoundInBraces;
+    "find gfind":
+        wraps, options: "-delete -exec -execdir -fls -fprint -fprint0 -fprintf -ok -okdir", end: End::Ignored,
+        adds: Adds::Found;
+    "gdb": wraps, runs_options, operands: ANY, reads_commands;
+    "gxargs xargs": wraps, adds: Adds::Input;
+    "jobs": wraps, options: "-x";
+    "parallel": wraps, adds: Adds::Lists;
+    "proot": wraps, operands: ANY, starts_shell: &[("", 0)];
+    "screen": wraps, runs_anything, script_option: Some(('c', ""));
+    "script": wraps, runs_options, operands: ANY, starts_shell: &[("", ANY)];
+    "ssh": wraps, runs_options, options: "-E -F -I -S -o", operands: 1, starts_shell: &[("", 1)];
+    "watch": wraps, runs_options;
+    // Version control and packages.
+    "apt aws brew dnf gcloud systemctl terraform": has_subcommands;
+    "asdf bundle direnv doppler mise rbenv": runs_options;
+    "bun": runs_anything, subcommands: NPM_SUBCOMMANDS, options: NPM_OPTIONS;
+    "cargo":
+        runs_options, has_subcommands, subcommands: "rustc rustdoc",
+        options: "--artifact-dir --config --out-dir --root --target-dir", of_subcommand: &[("", "-C")], runs_paths;
+    "conda": runs_options, starts_shell: &[("run", ANY)];
+    "docker nerdctl podman":
+        runs_options, runs_anything, options: "--config",
+        starts_shell: &[("attach", ANY), ("exec", 2), ("run", 2), ("start", ANY)], container: Container::Image;
+    "gh": has_subcommands, subcommands: "alias auth config ext extension extensions", end: End::Named;
+    "git":
+        has_subcommands,
+        subcommands: "archimport bisect citool config credential credential-cache credential-store cvsimport daemon \
+            difftool filter-branch for-each-repo gui hook http-backend instaweb mailinfo maintenance merge-file \
+            merge-index mergetool p4 pack-objects receive-pack remote-ext remote-fd send-email shell submodule \
+            svn upload-archive upload-pack web--browse",
+        options: "--config-env --exec-path --expire-to --export-pack-edges --exec --export-marks --ext-diff --extcmd \
+            --filter-to --in-place --index-output --object-dir --open-files-in-pager --output --output-directory \
+            --receive-pack --separate-git-dir --template --textconv --unsafe-paths --upload-pack --git-dir \
+            --work-tree",
+        of_subcommand: &[
+            ("", "-c -C"), ("apply", "--build-fake-ancestor"), ("archive", "-o"), ("bugreport", "-o -s --suffix"),
+            ("bundle", "create"), ("checkout-index", "--prefix"), ("cherry-pick", "--strategy"),
+            ("clone", "-c -u --config"), ("diagnose", "-o -s --suffix"), ("fetch-pack", "--upload-pack"),
+            ("format-patch", "-o --suffix"), ("grep", "-O"), ("index-pack", "-o"), ("init", "--template"),
+            ("mailsplit", "-o"), ("merge", "-s --strategy"), ("pull", "-s --strategy"),
+            ("rebase", "-x -i -s --edit-todo --interactive --strategy"), ("revert", "--strategy"),
+            ("worktree", "add move"),
+        ],
+        // Another word is an alias, or a program in `PATH` and, if it contains a slash, in the working directory.
+        own: "add am annotate apply archive backfill blame branch bugreport bundle cat-file check-attr \
+            check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone \
+            column commit commit-graph commit-tree count-objects describe diagnose diff diff-files diff-index \
+            diff-tree fast-export fast-import fetch fetch-pack fmt-merge-msg for-each-ref format-patch fsck \
+            fsck-objects gc get-tar-commit-id grep hash-object help index-pack init init-db interpret-trailers \
+            last-modified log ls-files ls-remote ls-tree mailsplit merge merge-base merge-tree mktag mktree \
+            multi-pack-index mv name-rev notes pack-redundant pack-refs patch-id pickaxe prune prune-packed pull \
+            push range-diff read-tree rebase reflog refs remote repack replace replay repo rerere reset restore \
+            rev-list rev-parse revert rm send-pack shortlog show show-branch show-index show-ref sparse-checkout \
+            stage stash status stripspace switch symbolic-ref tag unpack-file unpack-objects update-index \
+            update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged worktree \
+            write-tree",
+        messages: "commit tag merge",
+        directories: &[
+            ("init", Directory::NotCurrent), ("init-db", Directory::NotCurrent), ("clone", Directory::NotDerived),
+        ],
+        valued: "-C -c --config-env --git-dir --work-tree", aliases;
+    "go":
+        has_subcommands, subcommands: "env generate tool",
+        options: "-exec --exec -gccgoflags --gccgoflags -ldflags --ldflags -blockprofile --blockprofile -coverprofile \
+            --coverprofile -cpuprofile --cpuprofile -memprofile --memprofile -modfile --modfile -mutexprofile \
+            --mutexprofile -outputdir --outputdir -overlay --overlay -pkgdir --pkgdir -trace --trace -toolexec \
+            --toolexec -vettool --vettool",
+        special: Some(special::of_go);
+    "helm": has_subcommands, subcommands: "plugin", options: "--kubeconfig --post-renderer";
+    "just": runs_anything, script_option: Some(('f', "--justfile"));
+    "kubectl oc":
+        runs_options, runs_anything, subcommands: "plugin", options: "--cache-dir --kubeconfig --profile-output",
+        runs_paths, starts_shell: &[("attach", ANY), ("debug", 2), ("exec", 2), ("run", 2)],
+        container: Container::Pod;
+    "ninja": runs_anything, script_option: Some(('f', ""));
+    "nix": runs_options, starts_shell: &[("develop", 2), ("shell", ANY)];
+    "nix-shell": runs_options, starts_shell: &[("", ANY)];
+    "npm pnpm yarn": runs_options, has_subcommands, subcommands: NPM_SUBCOMMANDS, options: NPM_OPTIONS;
+    "pip pip3": has_subcommands, subcommands: "config", options: "--log --python --report";
+    "pipenv poetry pyenv": runs_options, starts_shell: &[("shell", ANY)];
+    // Programs that run commands of their own language, which they read.
+    "at batch": runs_anything, input: Input::Always;
+    "awk gawk mawk nawk": runs_options, runs_anything, script: Script::Awk, script_option: Some(('f', "--file"));
+    "crontab": runs_anything, input: Input::Dash, starts_shell: &[("", 0)], script_option: Some((' ', ""));
+    "dc ftp gnuplot lftp lldb m4 mail mailx mariadb mysql red rview rvim": reads_commands;
+    "distrobox toolbox": starts_shell: &[("enter", 2)];
+    "ed psql": runs_anything, reads_commands;
+    "ex nvim sqlite3 vi view vim": runs_options, runs_anything, reads_commands;
+    "gmake make": runs_options, runs_anything, script_option: Some(('f', "--file --makefile"));
+    "gsed sed":
+        runs_options, runs_anything, options: "-f -i --file --in-place", script: Script::Sed,
+        script_option: Some(('f', "--file"));
+    "lxc-attach schroot systemd-nspawn": starts_shell: &[("", 0)];
+    "machinectl": starts_shell: &[("shell", 2)];
+    "newgrp": input: Input::Always;
+    "scriptlive": starts_shell: &[("", ANY)];
+    "sftp": options: "-D -F -S -b -o", reads_commands;
+    "tmux": runs_options, runs_anything, script_option: Some((' ', "")), reads_with: Some('C');
+    // Programs that run whatever their arguments say.
+    "ansible cmake deno emacs expect gradle gradlew java jshell julia lua luajit mvn nano node nodejs osascript \
+     perl php pipx pnpx pypy python rake rm ruby tclsh ts-node tsx xdg-open":
+        runs_anything;
+    "more uv": runs_options, runs_anything;
+    // Programs with options that run others or name an output file.
+    "ack ag bat batcat delta": options: "--pager";
+    "ar nm objdump ranlib": options: "--plugin", has_target;
+    "bsdtar gtar tar":
+        runs_options,
+        options: "-F -I -T -g --checkpoint-action --files-from --index-file --info-script --listed-incremental \
+            --new-volume-script --rmt-command --rsh-command --to-command --use-compress-program --volno-file",
+        special: Some(special::names_computer), letters;
+    "c++ c89 c99 cc clang clang++ cpp g++ gcc gccgo gdc gfortran gnat":
+        special: Some(compilers::is_dangerous), has_target;
+    "curl":
+        options: "-c -D -F -K -O -o -T --abstract-unix-socket --alt-svc --config --cookie-jar --dump-header --engine \
+            --etag-save --form --hsts --libcurl --output --output-dir --remote-name --remote-name-all \
+            --ssl-sessions --stderr --trace --trace-ascii --unix-socket --upload-file --variable",
+        special: Some(special::of_curl);
+    "diff3": options: "--diff-program";
+    "eslint prettier":
+        options: "-c -f -o --config --format --output-file --parser --plugin --resolve-plugins-relative-to --rulesdir";
+    "file": options: "-C --compile";
+    "gold ld lld mold": options: "-o -plugin --plugin -Map --Map --dependency-file --output", has_target;
+    "gsort sort": options: "--compress-program -o --output";
+    "iconv info sdiff shuf": options: "-o --diff-program --dribble --output";
+    "less":
+        runs_options, runs_anything,
+        options: "-k -O -o --lesskey-content --lesskey-file --lesskey-src --log-file --LOG-FILE",
+        special: Some(special::starts_command);
+    "man": runs_anything, options: "-C -H -P --config-file --html --pager";
+    "mypy": options: "--cache-dir --config-file --junit-xml --python-executable";
+    "patch": options: "-o -r --output --reject-file";
+    "py.test pytest": options: "--basetemp --junit-xml --junitxml --log-file";
+    "pylint": options: "--init-hook --load-plugins --rcfile";
+    "rg": options: "--hostname-bin --pre";
+    "rsync":
+        runs_options, runs_anything,
+        options: "-M -e --config --daemon --log-file --only-write-batch --remote-option --rsh --rsync-path \
+            --write-batch";
+    "ruff": options: "-o --output-file";
+    "scp": runs_anything, options: "-D -F -S -b -o";
+    "split": options: "--filter";
+    "ss": options: "-D --diag";
+    // Both load a library.
+    "ssh-keygen": options: "-D -w";
+    "tree yq": options: "-i --inplace -o -s --split-exp";
+    "uniq":
+        output: Some(OutputOperand {
+            valued: "--skip-fields --skip-chars --check-chars", flags: "cdDuiz", last: "fsw",
+        });
+    "wget":
+        options: "-a -e -i -O -o -P --append-output --body-file --config --directory-prefix --execute --hsts-file \
+            --input-file --output-document --output-file --post-file --rejected-log --save-cookies --use-askpass \
+            --warc-file";
+    "xxd":
+        output: Some(OutputOperand {
+            valued: "c cols g group groupsize l len length n name o offset R s seek skip", flags: "", last: "",
+        });
+    "zip":
+        runs_options,
+        options: "-b -lf -O -TT --logfile-path --log-file-path --output-file --temp-path --unzip-command",
+        special: Some(special::of_zip);
+}

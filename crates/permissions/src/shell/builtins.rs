@@ -21,6 +21,22 @@ const CHANGING: &[&str] = &[".", "eval", "exec", "source", "trap"];
 /// They set variables or their attributes.
 const DECLARING: &[&str] = &["declare", "export", "local", "readonly", "typeset", "unset"];
 
+/// Variables whose values bash evaluates as arithmetic, which can contain commands.
+pub(super) const EVALUATED: &[&str] = &[
+    "BASHPID",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "HISTCMD",
+    "LINENO",
+    "OPTIND",
+    "RANDOM",
+    "SECONDS",
+    "SRANDOM",
+    "UID",
+    "EUID",
+    "PPID",
+];
+
 /// What a command means for the rest of its line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect {
@@ -235,8 +251,7 @@ fn declaration(arguments: &[Word]) -> Option<Effect> {
         let is_option = |flags: &str| flags.chars().all(|flag| "fgprvxul".contains(flag));
         let is_known = is_name(name.strip_suffix('+').unwrap_or(name))
             || (word.is_fixed() && word.text.strip_prefix('-').is_some_and(is_option));
-        let is_evaluated =
-            super::grammar::EVALUATED.contains(&name) && word.text.contains(['=', '[']);
+        let is_evaluated = EVALUATED.contains(&name) && word.text.contains(['=', '[']);
         if !is_known || is_evaluated || (word.splits && !word.text.contains('=')) {
             return None;
         }

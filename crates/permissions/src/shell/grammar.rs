@@ -1,6 +1,6 @@
 //! The grammar, by recursive descent. Every function fails at what it does not expect.
 
-use super::builtins::{self, Effect};
+use super::builtins::{self, EVALUATED, Effect};
 use super::lexer::{Document, Token};
 use super::{CommandLine, DEPTH_LIMIT, Part, Source, Word, is_name};
 
@@ -11,21 +11,6 @@ const RESERVED: &[&str] = &[
 ];
 /// Bytes of the words of one command at most, which are compared with every rule.
 const WORDS_LIMIT: usize = 8 * 1024;
-/// Variables whose values bash evaluates as arithmetic, which can contain commands.
-pub(super) const EVALUATED: &[&str] = &[
-    "BASHPID",
-    "EPOCHSECONDS",
-    "EPOCHREALTIME",
-    "HISTCMD",
-    "LINENO",
-    "OPTIND",
-    "RANDOM",
-    "SECONDS",
-    "SRANDOM",
-    "UID",
-    "EUID",
-    "PPID",
-];
 
 /// Reads a complete command.
 pub(super) fn read(text: &[char]) -> Option<CommandLine> {

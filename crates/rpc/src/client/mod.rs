@@ -5,13 +5,12 @@
 //! finishes its work and exits.
 
 mod calls;
+mod error;
+mod questions;
 mod task;
 
-use std::io;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -19,14 +18,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::task::{Call, ClientTask};
 use super::PROTOCOL;
-use super::frame::{ErrorCode, Greeting, Response};
-use super::ui::UiRequest;
-use osier_agent::{RunOutcome, Severity};
+use super::frame::{Greeting, Response};
+use osier_agent::RunOutcome;
 use osier_base::process::{Invocation, spawn_piped};
 use osier_protocol::Event;
-use osier_protocol::questions::Answer;
 
 pub use calls::ModelSelection;
+pub use error::CallError;
+pub use questions::{DismissQuestions, QuestionHandler};
 
 /// A connection to an agent. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -39,82 +38,6 @@ pub struct Client {
 /// The events of an agent.
 #[derive(Debug)]
 pub struct Events(mpsc::UnboundedReceiver<Event>);
-
-/// Answers the questions of an agent.
-pub trait QuestionHandler: Send + Sync + 'static {
-    /// Answers a question. The future is dropped when the question is closed by a timeout, an interrupt or another
-    /// client.
-    fn answer(&self, request: UiRequest) -> BoxFuture<'static, Answer>;
-
-    /// Shows a notice.
-    fn notice(&self, _severity: Severity, _text: String) {}
-
-    /// Whether questions can be answered. If not, the agent dismisses them itself.
-    fn can_answer(&self) -> bool {
-        true
-    }
-}
-
-/// Dismisses every question.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DismissQuestions;
-
-impl QuestionHandler for DismissQuestions {
-    fn answer(&self, _: UiRequest) -> BoxFuture<'static, Answer> {
-        std::future::ready(Answer::Dismissed).boxed()
-    }
-
-    fn can_answer(&self) -> bool {
-        false
-    }
-}
-
-/// Sends each question to a receiver, which sends the answer back, or drops the sender to dismiss the question.
-impl QuestionHandler for mpsc::UnboundedSender<(UiRequest, oneshot::Sender<Answer>)> {
-    fn answer(&self, request: UiRequest) -> BoxFuture<'static, Answer> {
-        let (reply, response) = oneshot::channel();
-        let sent = self.send((request, reply));
-        async move {
-            match sent {
-                Ok(()) => response.await.unwrap_or(Answer::Dismissed),
-                Err(_) => Answer::Dismissed,
-            }
-        }
-        .boxed()
-    }
-}
-
-/// Why a call failed.
-#[derive(Debug, thiserror::Error)]
-pub enum CallError {
-    /// The agent rejected the command.
-    #[error("`{command}`: {message}")]
-    Refused {
-        command: String,
-        code: Option<ErrorCode>,
-        message: String,
-    },
-    #[error("`{command}` timed out after {after:?}")]
-    TimedOut { command: String, after: Duration },
-    /// The agent has exited; `stderr` is the end of its standard error.
-    #[error("the agent has exited{}", with_stderr(.stderr))]
-    Closed { stderr: String },
-    /// The answer does not have the expected type.
-    #[error("unexpected answer to `{command}`: {source}")]
-    Unexpected {
-        command: String,
-        source: serde_json::Error,
-    },
-    #[error("cannot start `{program}`: {source}")]
-    Start { program: String, source: io::Error },
-}
-
-fn with_stderr(stderr: &str) -> String {
-    match stderr.trim() {
-        "" => String::new(),
-        stderr => format!(": {stderr}"),
-    }
-}
 
 impl Client {
     /// Starts a program that speaks the protocol, such as `osier rpc`, and connects to it.

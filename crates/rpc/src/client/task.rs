@@ -10,7 +10,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{CallError, QuestionHandler};
+use super::error::CallError;
+use super::questions::QuestionHandler;
 use crate::frame::{Frame, Id, Response};
 use crate::lines::{Line, LineReader};
 use crate::ui::{UiMethod, UiRequest, UiResponse};
@@ -149,7 +150,7 @@ where
                 }
             }
             Frame::UiRequest(request) => self.ask(*request, replies),
-            Frame::UiClosed { id, .. } => drop(self.open_questions.remove(&id)),
+            Frame::UiClosed(closed) => drop(self.open_questions.remove(&closed.id)),
             // The receiver may have been dropped.
             Frame::Event(event) => drop(events.send(*event)),
         }
@@ -157,7 +158,7 @@ where
 
     fn ask(&mut self, request: UiRequest, replies: &mpsc::UnboundedSender<UiResponse>) {
         let Some(id) = request.id.clone() else {
-            if let UiMethod::Notify { severity } = request.method {
+            if let UiMethod::Notify(severity) = request.method {
                 self.questions.notice(severity, request.title);
             }
             return;

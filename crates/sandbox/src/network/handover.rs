@@ -18,9 +18,8 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::UnixListener;
 use tokio::time::timeout;
 
-use super::PORT;
 use super::policy::Policy;
-use super::proxy;
+use super::proxy::{self, PORT};
 
 /// Time until the helper must have connected.
 const START: Duration = Duration::from_mins(1);

@@ -16,6 +16,8 @@ use super::http::{self, ProxyRequest};
 use super::policy::{Failure, Policy};
 use super::socks;
 
+/// The port of the proxy on the loopback address of the sandbox.
+pub(super) const PORT: u16 = 30128;
 /// Open connections of a command at most; others wait.
 const MAX_CONNECTIONS: usize = 128;
 /// The head of a request, in bytes, and the time to send it.

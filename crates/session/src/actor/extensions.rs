@@ -4,24 +4,91 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::dispatch::{Actor, Completion};
-use crate::commands::PreparedCommand;
-use crate::context::Scope;
-use crate::hooks::Source;
-use crate::open_session::OpenSession;
-use crate::prompt::session_prompt;
-use crate::trust::TrustDecision;
-use crate::{hooks, plugins, trust};
+use super::run::Actor;
+use crate::context::commands::{CommandSession, PreparedCommand};
+use crate::context::project::Scope;
+use crate::context::prompt::session_prompt;
+use crate::cx::NO_SESSION;
+use crate::extensions::hooks::Source;
+use crate::extensions::{hooks, mcp, plugins};
+use crate::models::take_roles;
+use crate::safety::trust;
+use crate::safety::trust::TrustDecision;
+use crate::sessions::open_session::OpenSession;
+use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
-use osier_context::claude::{Expansion, Placeholders};
-use osier_extensions::hooks::{HookNews, SessionHooks};
+use osier_extensions::hooks::{HookNews, Role, SessionHooks};
 use osier_extensions::plugins::channel::Request;
+use osier_mcp::ServerEvent;
+use osier_peers::commands::{Expansion, Placeholders};
 use osier_permissions::trust::project_root;
 use osier_protocol::questions::Question;
-use osier_protocol::{Event, PermissionMode};
+use osier_protocol::{Event, ExtensionOp};
 use osier_settings::Settings;
 
 impl Actor {
+    /// Handles a request about what extends the session.
+    pub(super) async fn apply_extension(&mut self, op: ExtensionOp) {
+        let session = self.session.as_ref();
+        match op {
+            ExtensionOp::ListMcpServers => {
+                if let Some(session) = session {
+                    self.emitter.passed_to_agent();
+                    session.mcp.list();
+                }
+            }
+            ExtensionOp::ListCodeServers => {
+                if let Some(session) = session {
+                    let servers = session.code.infos();
+                    self.publish(Event::CodeServers { servers });
+                }
+            }
+            ExtensionOp::McpServer { name, action } => {
+                if let Some(session) = session {
+                    session.mcp.act(&name, action);
+                }
+            }
+            ExtensionOp::PressPluginKey { plugin, keys } => {
+                self.extensions
+                    .plugins
+                    .loaded_plugins()
+                    .press(&plugin, &keys);
+            }
+            ExtensionOp::ListHooks => self.extensions.hooks.list(&self.emitter),
+            ExtensionOp::ListContext => self.extensions.context.publish(&self.emitter),
+            ExtensionOp::Reload => {
+                self.ask_for_trust();
+                self.load_settings();
+                self.load_servers();
+                self.read_context(Scope::Everything);
+                self.reload_models().await;
+            }
+        }
+    }
+
+    /// Reads the hooks; the problems because of which some are missing are safety faults.
+    pub(super) fn load_hooks(&mut self) {
+        let faults = self.extensions.hooks.load(&self.setup, &self.emitter);
+        self.setup.settings.without_hooks(faults);
+    }
+
+    pub(super) fn mcp_changed(&self, news: ServerEvent) {
+        if mcp::publish(news, &self.emitter)
+            && let Some(session) = &self.session
+        {
+            session.agent.send(osier_agent::Op::ListTools);
+        }
+    }
+
+    /// Reads the files that configure servers again: new servers start, removed ones end.
+    fn load_servers(&self) {
+        if let Some(session) = &self.session {
+            let (files, trusted) = mcp::files(&self.setup);
+            session.code.set_trusted(trusted);
+            session.mcp.load(files, trusted);
+        }
+    }
+
     fn session_hooks(&self) -> Option<&Arc<SessionHooks>> {
         self.session.as_ref()?.policy.hooks()
     }
@@ -32,7 +99,9 @@ impl Actor {
         let source = if resumed { Source::Resume } else { source };
         let hooks = session.policy.hooks().cloned();
         let model = self.selection.models.chosen().reference();
-        self.hooks.start(source, hooks, model, &self.setup.cwd);
+        self.extensions
+            .hooks
+            .start(source, hooks, model, &self.setup.cwd);
     }
 
     pub(super) fn hook_news(&self, news: HookNews) {
@@ -50,9 +119,9 @@ impl Actor {
     }
 
     pub(super) fn ask_for_trust(&self) {
-        let decided = self.detached_callback(Completion::Trusted);
+        let decided = self.detached(|actor, decision| actor.trusted(&decision));
         let emitter = self.emitter.detached();
-        trust::ask(&self.setup, self.questions.clone(), emitter, decided);
+        trust::ask(&self.setup, self.safety.questions.clone(), emitter, decided);
     }
 
     /// Stores the decision on the project; if it is trusted, its files apply from now on.
@@ -61,7 +130,7 @@ impl Actor {
             return;
         }
         self.load_settings();
-        if let Some(source) = self.hooks.source() {
+        if let Some(source) = self.extensions.hooks.source() {
             self.start_hooks(source);
         }
         self.load_servers();
@@ -74,25 +143,22 @@ impl Actor {
         let setup = &mut self.setup;
         let current = &setup.settings;
         let (mut settings, problems) = Settings::reload_for(&setup.folders, &setup.cwd, current);
-        for problem in problems {
-            self.emitter.notice(Severity::Warning, problem.to_string());
-        }
+        self.emitter.problems(&problems);
         setup.settings.claude_hooks = settings.claude_hooks;
-        settings.without_hooks(self.hooks.load(setup, &self.emitter));
-        self.permissions.reload(&settings, setup, &self.emitter);
-        let current = &mut setup.settings;
-        current.favourites = settings.favourites;
-        current.plan_model = settings.plan_model;
-        current.edit_model = settings.edit_model;
-        current.small_model = settings.small_model;
-        current.review_model = settings.review_model;
-        self.permissions.publish(&self.emitter);
+        settings.without_hooks(self.extensions.hooks.load(setup, &self.emitter));
+        self.safety
+            .permissions
+            .reload(&settings, setup, &self.emitter);
+        let review_model = settings.review_model.take();
+        setup.settings.review_model = review_model;
+        take_roles(settings, &mut setup.settings);
+        self.safety.permissions.publish(&self.emitter);
     }
 
     /// Asks whether the hooks in the user's settings of Claude Code run, if the user has not decided.
     pub(super) fn ask_about_claude_hooks(&self) {
-        let decided = self.detached_callback(Completion::ClaudeHooks);
-        let (questions, emitter) = (self.questions.clone(), self.emitter.detached());
+        let decided = self.detached(Self::set_claude_hooks);
+        let (questions, emitter) = (self.safety.questions.clone(), self.emitter.detached());
         hooks::ask_about_claude(&self.setup, questions, emitter, decided);
     }
 
@@ -106,9 +172,8 @@ impl Actor {
         }
         self.load_settings();
         self.setup.settings.claude_hooks = Some(run);
-        if run && let Some(source) = self.hooks.source() {
-            let faults = self.hooks.load(&self.setup, &self.emitter);
-            self.setup.settings.without_hooks(faults);
+        if run && let Some(source) = self.extensions.hooks.source() {
+            self.load_hooks();
             self.start_hooks(source);
         }
     }
@@ -127,20 +192,27 @@ impl Actor {
     /// Prepares the prompt of a slash command that needs more than text.
     pub(super) fn prepare_command(&mut self, expansion: Expansion, op: osier_agent::Op) {
         let Some(session) = &self.session else {
-            return self.notice(Severity::Error, super::NO_SESSION);
+            return self.notice(Severity::Error, NO_SESSION);
         };
         // The project could allow what it asks the model to do.
         if !expansion.of_project {
-            self.permissions
+            self.safety
+                .permissions
                 .begin_command(&expansion.allowed_tools, &self.emitter);
         }
         let asks_trust = expansion.of_project && !expansion.commands.is_empty();
         let trusted = asks_trust && trust::trusted_files(&self.setup).runs_servers();
-        let done = self
-            .queue
-            .callback(self.emitter.request(), Completion::CommandPrepared);
-        self.commands
-            .prepare(expansion, op, session, trusted, &self.emitter, done);
+        let done = self.async_callback(|actor, prepared| actor.command_prepared(prepared).boxed());
+        let (_, gate) = session.policy.interceptors(&session.workspace, Role::Main);
+        let session = CommandSession {
+            id: session.id(),
+            workspace: &session.workspace,
+            gate,
+            trusted,
+        };
+        self.extensions
+            .commands
+            .prepare(expansion, op, session, &self.emitter, done);
     }
 
     /// Sends the prompt of a slash command, with the model that it names.
@@ -150,12 +222,8 @@ impl Actor {
             return;
         }
         let Some(op) = prepared.op else {
-            let is_streaming = self
-                .session
-                .as_ref()
-                .is_some_and(|session| session.agent.state().is_streaming);
-            if !is_streaming && self.permissions.end_command() {
-                self.permissions.publish(&self.emitter);
+            if !self.is_streaming() && self.safety.permissions.end_command() {
+                self.safety.permissions.publish(&self.emitter);
             }
             return;
         };
@@ -165,7 +233,7 @@ impl Actor {
                     let before = self.selection.models.chosen().reference();
                     if before != model.reference() {
                         self.choose((model, level)).await;
-                        self.commands.model_before.get_or_insert(before);
+                        self.extensions.commands.model_before.get_or_insert(before);
                     }
                 }
                 Ok(None) => {}
@@ -180,43 +248,43 @@ impl Actor {
 
     /// If the run of a slash command has ended, the model of the session is used again.
     pub(super) async fn return_to_model(&mut self) {
-        let has_ended = std::mem::take(&mut self.commands.has_ended);
+        let has_ended = std::mem::take(&mut self.extensions.commands.has_ended);
         if has_ended
-            && let Some(before) = self.commands.model_before.take()
+            && let Some(before) = self.extensions.commands.model_before.take()
             && let Ok(choice) = self.selection.models.find(&before)
         {
             self.choose(choice).await;
         }
     }
 
-    /// Sets the permission mode as far as the settings allow it.
-    pub(super) fn set_permission_mode(&self, mode: PermissionMode) {
-        let least = self.setup.settings.least;
-        self.permissions.set_mode(mode, least, &self.emitter);
-    }
-
     pub(super) fn read_context(&mut self, scope: Scope) {
-        let done = self.callback(|()| Completion::ContextRead);
-        let plugins = self.plugins.loaded_plugins();
-        self.context.read(scope, &self.setup, plugins, done);
+        let done = self.async_callback(|actor, ()| actor.context_read().boxed());
+        let plugins = self.extensions.plugins.loaded_plugins();
+        let plugins = (plugins, plugins::folders(&self.setup));
+        self.extensions
+            .context
+            .read(scope, &self.setup, plugins, done);
     }
 
     /// Takes what was read and handles the ops that waited for it.
     pub(super) async fn context_read(&mut self) {
-        let Some((loaded, is_new)) = self.context.finish(&self.emitter).await else {
+        let Some((loaded, is_new)) = self.extensions.context.finish(&self.emitter).await else {
             return;
         };
         if is_new {
             self.offer_subagents();
         }
-        let changed = self.detached_callback(|()| Completion::PluginsChanged);
-        self.plugins.watch(plugins::folders(&self.setup), changed);
+        let changed = self.detached(|actor, ()| actor.read_context(Scope::Plugins));
+        self.extensions
+            .plugins
+            .watch(plugins::folders(&self.setup), changed);
         let info = self.session.as_ref().map(OpenSession::info);
-        self.plugins.loaded(&loaded, info, &self.emitter);
+        self.extensions.plugins.loaded(&loaded, info, &self.emitter);
         self.update_prompt();
-        self.context
-            .publish_commands(self.plugins.loaded_plugins(), &self.emitter);
-        if let Some(next) = self.context.take_next() {
+        self.extensions
+            .context
+            .publish_commands(self.extensions.plugins.loaded_plugins(), &self.emitter);
+        if let Some(next) = self.extensions.context.take_next() {
             self.read_context(next);
             return;
         }
@@ -225,7 +293,7 @@ impl Actor {
 
     /// The session closes: ops that wait for a read are handled without it.
     pub(super) async fn cancel_reading(&mut self) {
-        if !self.waiting.is_empty() && self.context.cancel() {
+        if !self.waiting.is_empty() && self.extensions.context.cancel() {
             self.apply_waiting().await;
             // The next session reads it.
             self.read_context(Scope::Everything);
@@ -261,7 +329,7 @@ impl Actor {
 
     /// The system prompt of an agent that offers `tools`.
     pub(super) fn system_prompt(&self, tools: &[String]) -> String {
-        session_prompt(&self.setup, &self.context.prompt(tools), tools)
+        session_prompt(&self.setup, &self.extensions.context.prompt(tools), tools)
     }
 
     pub(super) async fn plugin_request(&mut self, request: Request) {
@@ -274,7 +342,7 @@ impl Actor {
             }
             Request::Message(message) => {
                 if let Some(session) = &self.session {
-                    self.plugins.append(*message, &session.agent);
+                    self.extensions.plugins.append(*message, &session.agent);
                 }
             }
             Request::Entries { kind, reply } => match &self.session {

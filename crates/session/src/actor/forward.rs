@@ -1,6 +1,7 @@
 //! Events of the agent on their way to the clients: features learn of them here.
 
-use super::dispatch::{Actor, Completion};
+use super::run::Actor;
+use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
 use osier_protocol::Event;
 
@@ -8,16 +9,13 @@ impl Actor {
     /// Handles and publishes events of the agent.
     pub(super) fn forward(&mut self, events: impl IntoIterator<Item = Event>) {
         for event in events {
-            self.usage.on_event(&event, &self.emitter);
+            self.progress.usage.on_event(&event, &self.emitter);
             let settled = matches!(
                 &event,
                 Event::Agent(osier_agent::Event::AgentSettled { .. })
             );
             if matches!(&event, Event::Agent(osier_agent::Event::AgentStart)) {
-                self.pruning.stop();
-                if self.setup.answers_questions {
-                    self.sweeping.stop();
-                }
+                self.project.run_started(&self.setup);
             }
             if settled {
                 self.start_idle_work();
@@ -28,8 +26,8 @@ impl Actor {
             }
             let hooks = self.session.as_ref();
             let hooks = hooks.and_then(|session| session.policy.hooks());
-            self.hooks.on_event(&event, hooks, &self.setup);
-            self.todo.on_event(&event, &self.emitter);
+            self.extensions.hooks.on_event(&event, hooks, &self.setup);
+            self.progress.todo.on_event(&event, &self.emitter);
             if let (Some(session), Event::Agent(event)) = (&self.session, &event)
                 && let osier_agent::Event::QueueUpdate {
                     steering,
@@ -39,16 +37,17 @@ impl Actor {
             {
                 let queued = [&**steering, follow_up].concat();
                 let id = session.store.id();
-                self.drafts.save_queue(id, queued, &self.emitter);
+                self.prompts.drafts.save_queue(id, queued, &self.emitter);
             }
             self.publish(event);
             if settled {
-                self.commands.has_ended = true;
-                if self.permissions.end_command() {
-                    self.permissions.publish(&self.emitter);
+                self.extensions.commands.has_ended = true;
+                if self.safety.permissions.end_command() {
+                    self.safety.permissions.publish(&self.emitter);
                 }
                 let session = self.session.as_ref();
-                self.plugins
+                self.extensions
+                    .plugins
                     .run_ended(session.map(|session| &session.agent));
             }
         }
@@ -58,16 +57,11 @@ impl Actor {
     fn start_idle_work(&mut self) {
         self.index
             .update_if_due(self.setup.answers_questions, &self.emitter);
-        let files = self.session.as_ref().map(|session| session.files.is_some());
-        if self.setup.answers_questions && files == Some(true) {
-            self.pruning
-                .restart(&self.setup.folders.data, &self.setup.settings);
-        }
-        if self.setup.answers_questions {
-            self.sweeping.start();
-        }
+        let session = self.session.as_ref();
+        let records_files = session.is_some_and(|session| session.files.is_some());
+        self.project.run_ended(&self.setup, records_files);
         if self.selection.is_default_late {
-            let done = self.detached_callback(|()| Completion::DefaultChanged);
+            let done = self.async_detached(|actor, ()| actor.choose_better_default().boxed());
             done.call(());
         }
         if let Some(text) = osier_base::locked_file::warning() {

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 
-use super::dispatch::{Actor, Numbered};
+use super::run::{Actor, Numbered};
 use crate::models::{ModelError, Models};
-use crate::open_session::check_tools;
-use crate::safety::{self, SafetyError};
+use crate::sessions::faults::{self, SafetyError};
+use crate::sessions::open_session::check_tools;
 use crate::setup::SessionSetup;
 use osier_agent::{Publisher, Subscription};
 use osier_protocol::questions::Questions;
@@ -39,7 +39,7 @@ impl SessionHandle {
     /// Checks the setup and starts the actor. The actor opens the session, so that a screen can show first; a failure
     /// to open it is an event.
     pub fn start(setup: SessionSetup) -> Result<(Self, Subscription<Event>), StartError> {
-        safety::check(&setup)?;
+        faults::check(&setup)?;
         let (models, problems) = Models::load(&setup)?;
         check_tools(&setup).map_err(StartError::Tools)?;
         let publisher = Arc::new(Publisher::new());

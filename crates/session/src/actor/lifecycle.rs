@@ -1,24 +1,74 @@
 //! Opening and closing the session of an actor.
 
-use super::dispatch::{Actor, Completion};
-use crate::checkpoints::finish_interrupted;
-use crate::hooks::Source;
-use crate::mcp::{self, FIRST_PROMPT_WAIT};
+use super::run::{Actor, cx};
+use crate::conversation::transcript::missing_page;
+use crate::conversation::usage::Usage;
+use crate::extensions::hooks::Source;
+use crate::extensions::mcp::{self, FIRST_PROMPT_WAIT};
+use crate::files::checkpoints::finish_interrupted;
 use crate::models::SmallModels;
-use crate::open_session::OpenSession;
-use crate::open_session::{OpenError, SessionContext};
+use crate::sessions::open_session::OpenSession;
+use crate::sessions::open_session::{OpenError, SessionContext};
+use crate::sessions::session_index::IndexHandle;
 use crate::setup::SessionChoice;
-use crate::usage::Usage;
+use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
 use osier_checkpoint::CheckpointStore;
-use osier_protocol::Event;
-use osier_protocol::Opening;
+use osier_protocol::{EntryKind, Event, IndexEvent, IndexOp, Opening, SessionOp};
 use osier_store::{Findings, SessionError};
 use std::sync::Arc;
 
-use osier_protocol::EntryKind;
-
 impl Actor {
+    /// Handles a request about the open session.
+    pub(super) async fn apply_session(&mut self, op: SessionOp) {
+        match op {
+            SessionOp::NewSession => {
+                self.close("clear").await;
+                let choice = match self.setup.session {
+                    SessionChoice::Unstored => SessionChoice::Unstored,
+                    _ => SessionChoice::New,
+                };
+                self.open(choice, Source::Clear).await;
+            }
+            SessionOp::ResumeSession { target, opening } => self.resume(target, opening).await,
+            SessionOp::ListSessions { all, limit } => {
+                IndexHandle::list((all, limit), &self.setup, &self.emitter);
+            }
+            SessionOp::ReadTranscript { request, page } => match &self.session {
+                Some(session) => {
+                    let emitter = self.emitter.clone();
+                    session
+                        .transcript
+                        .read(request, page, session.indexed, emitter);
+                }
+                None => self.publish(missing_page(request)),
+            },
+            SessionOp::SearchTranscript { request, query } => {
+                if let Some(session) = &mut self.session {
+                    let (indexed, emitter) = (session.indexed, self.emitter.clone());
+                    session.transcript.search(request, &query, indexed, emitter);
+                }
+            }
+            SessionOp::RenameSession { name } => self.rename(name).await,
+        }
+    }
+
+    /// Handles a request about stored sessions.
+    pub(super) async fn apply_index(&mut self, op: IndexOp) {
+        let session = self.session.as_ref();
+        let open = session.and_then(|session| session.store.path());
+        match op {
+            IndexOp::NameSession { path, name } if open == Some(&path) => {
+                self.rename(name).await;
+                self.publish(Event::Index(IndexEvent::SessionsChanged));
+            }
+            op => {
+                let cx = cx(&self.setup, &self.emitter, session);
+                self.index.handle(op, cx);
+            }
+        }
+    }
+
     /// Opens a session. If that fails none is open: the client decides how to continue.
     pub(super) async fn open(&mut self, choice: SessionChoice, source: Source) {
         if let Err(error) = self
@@ -35,16 +85,16 @@ impl Actor {
         match OpenSession::open(&self.setup, &mut self.selection.models, choice, context).await {
             Ok(mut session) => {
                 self.publish(session.opened_event());
-                self.permissions.publish_changed(&self.emitter);
+                self.safety.permissions.publish_changed(&self.emitter);
                 if !session.indexed {
                     self.await_index(&session);
                 }
                 self.selection.level = session.agent.state().thinking_level;
-                self.usage = Usage::default();
+                self.progress.usage = Usage::default();
                 session.budget.announce();
                 self.session = Some(session);
                 self.finish_interrupted().await;
-                self.todo.clear(&self.emitter);
+                self.progress.todo.clear(&self.emitter);
                 self.want_title();
                 self.read_todo();
                 self.start_hooks(source);
@@ -68,7 +118,7 @@ impl Actor {
                 && session.info().name.is_none()
                 && session.store.path().is_some()
         });
-        self.titles.opened(is_seen && is_new);
+        self.progress.titles.opened(is_seen && is_new);
     }
 
     /// Waits for the servers where no user watches. Those that are not ready are named: their tools are missing.
@@ -97,9 +147,9 @@ impl Actor {
 
     /// Ends what runs and closes the file. `reason` is for hooks.
     pub(super) async fn close(&mut self, reason: &str) {
-        self.fan.clear().await;
-        self.plugins.loaded_plugins().interrupt();
-        self.hooks.interrupt();
+        self.work.fan.clear().await;
+        self.extensions.plugins.loaded_plugins().interrupt();
+        self.extensions.hooks.interrupt();
         self.cancel_reading().await;
         if !self.waiting.is_empty()
             && let Some(session) = &self.session
@@ -108,12 +158,12 @@ impl Actor {
             self.indexed(findings.map_err(|error| error.to_string()))
                 .await;
         }
-        self.job_view.unfollow();
+        self.work.jobs.unfollow();
         let Some(mut session) = self.session.take() else {
             return;
         };
         let hooks = session.policy.hooks().cloned();
-        self.hooks.give_up(hooks.as_deref());
+        self.extensions.hooks.give_up(hooks.as_deref());
         // `GetState` comes after the requests before it, so that a sent prompt is stored.
         session.agent.send(osier_agent::Op::Abort);
         session.agent.send(osier_agent::Op::GetState);
@@ -136,7 +186,7 @@ impl Actor {
 
     pub(super) async fn rename(&mut self, name: String) {
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-        self.titles.named();
+        self.progress.titles.named();
         self.store(EntryKind::SessionInfo { name: name.clone() })
             .await;
         self.publish(Event::SessionRenamed { name });
@@ -170,30 +220,37 @@ impl Actor {
     pub(super) fn session_context(&self) -> SessionContext {
         SessionContext {
             emitter: self.emitter.detached(),
-            mcp_changed: self.detached_callback(Completion::McpChanged),
-            review_news: self.detached_callback(Completion::Review),
-            sampling_news: self.detached_callback(Completion::Sampling),
-            small_models: SmallModels::new(self.detached_callback(Completion::SmallModel)),
-            terminal_news: self.detached_callback(Completion::Terminals),
-            jobs_changed: self.detached_callback(|()| Completion::JobsChanged),
-            trust_decided: self.detached_callback(Completion::Trusted),
-            questions: self.questions.clone(),
-            policy: self.permissions.policy(
-                &self.questions,
+            mcp_changed: self.detached(|actor, news| actor.mcp_changed(news)),
+            review_news: self.detached(Self::review_news),
+            sampling_news: self.detached(Self::sampling_news),
+            small_models: SmallModels::new(self.detached(Self::send_small_model)),
+            terminal_news: self.detached(|actor, news| actor.terminal_news(&news)),
+            jobs_changed: self.detached(|actor, ()| actor.list_jobs()),
+            trust_decided: self.detached(|actor, decision| actor.trusted(&decision)),
+            questions: self.safety.questions.clone(),
+            policy: self.safety.permissions.policy(
+                &self.safety.questions,
                 self.setup.answers_questions,
                 &self.setup,
                 &self.emitter,
             ),
-            plugins: Arc::clone(self.plugins.loaded_plugins()),
-            hooks: Arc::clone(self.hooks.configured()),
-            nearby: self.context.nearby().clone(),
+            plugins: Arc::clone(self.extensions.plugins.loaded_plugins()),
+            hooks: Arc::clone(self.extensions.hooks.configured()),
+            nearby: self.extensions.context.nearby().clone(),
         }
     }
 
     /// Waits in the background for the index of the file.
     fn await_index(&self, session: &OpenSession) {
         let store = session.store.clone();
-        let done = self.detached_callback(|(id, findings)| Completion::Indexed(id, findings));
+        let done = self.async_detached(|actor, (id, findings): (String, _)| {
+            async move {
+                if actor.session.as_ref().is_some_and(|open| open.id() == id) {
+                    actor.indexed(findings).await;
+                }
+            }
+            .boxed()
+        });
         osier_base::task::spawn(async move {
             let findings = store.findings().await.map_err(|error| error.to_string());
             done.call((store.id().to_owned(), findings));
@@ -220,7 +277,7 @@ impl Actor {
                 }
             }
             Err(message) => {
-                session.indexed = true;
+                session.active.indexed = true;
                 self.notice(Severity::Error, message);
             }
         }

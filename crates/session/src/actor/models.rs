@@ -1,27 +1,47 @@
 //! Requests about models that concern the open session too.
 
-use super::dispatch::{Actor, Completion};
-use crate::hooks::Source;
+use super::run::Actor;
+use crate::conversation::titles::{TitleWriter, Titled};
+use crate::extensions::hooks::Source;
+use crate::extensions::sampling::{self, SamplingNews};
+use crate::models::accounts::login::LoginOutcome;
+use crate::models::refresh::Refreshed;
 use crate::models::{Choice, Models, SmallModel, SmallModelRequest, WAIT, refresh_if_due};
-use crate::open_session::OpenSession;
-use crate::review::{self, ReviewNews};
-use crate::sampling::{self, SamplingNews};
+use crate::safety::review::{self, ReviewNews};
 use crate::setup::SessionChoice;
-use crate::titles::{TitleWriter, Titled};
+use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
 use osier_llm::catalogue::discovery::DEADLINE;
-use osier_llm::{Model, ignored_options, ignores_temperature};
-use osier_protocol::{Event, IndexEvent};
+use osier_llm::{Model, ProviderEntry, ignored_options, ignores_temperature};
+use osier_protocol::{Event, IndexEvent, ModelOp};
 use std::sync::Arc;
 
 impl Actor {
+    /// Handles a request about models.
+    pub(super) async fn apply_model(&mut self, op: ModelOp) {
+        let refreshed = self.callback(Self::refreshed);
+        let session = self.session.as_ref().map(|session| &session.active);
+        let (setup, emitter) = (&mut self.setup, &self.emitter);
+        let handled = self
+            .selection
+            .handle(op, session, setup, emitter, refreshed);
+        if let Some(choice) = handled.await {
+            self.choose(choice).await;
+        }
+    }
+
+    fn refreshed(&mut self, outcome: Result<Refreshed, String>) {
+        self.selection
+            .refreshed(outcome, &self.setup, &self.emitter);
+    }
+
     /// Selects a model for the session and its subagents.
     pub(super) async fn choose(&mut self, choice: Choice) {
         let session = self.session.as_ref();
-        let model_session = session.map(|session| session.for_models());
+        let active = session.map(|session| &session.active);
         let settings = &self.setup.settings;
         self.selection
-            .choose(choice, model_session, settings, &self.emitter)
+            .choose(choice, active, settings, &self.emitter)
             .await;
         if let Some(session) = session {
             let models = self.selection.models.call_order();
@@ -59,10 +79,10 @@ impl Actor {
                 review::send_model(&self.selection.models, budget, &self.setup, reply);
             }
             ReviewNews::Judged(judged) => {
-                judged.publish(&mut self.usage, &self.emitter);
+                judged.publish(&mut self.progress.usage, &self.emitter);
             }
             ReviewNews::Stopped(text) => {
-                self.permissions.publish(&self.emitter);
+                self.safety.permissions.publish(&self.emitter);
                 self.notice(Severity::Warning, text);
             }
         }
@@ -73,7 +93,7 @@ impl Actor {
             SamplingNews::Model(reply) => {
                 sampling::send_model(&self.selection.models, reply);
             }
-            SamplingNews::Called(call) => call.publish(&mut self.usage, &self.emitter),
+            SamplingNews::Called(call) => call.publish(&mut self.progress.usage, &self.emitter),
         }
     }
 
@@ -97,7 +117,7 @@ impl Actor {
 
     /// Requests a title if the event is the first prompt of a session without a name.
     pub(super) fn title_first_prompt(&mut self, event: &Event) {
-        let Some(prompt) = self.titles.on_event(event) else {
+        let Some(prompt) = self.progress.titles.on_event(event) else {
             return;
         };
         let small = self.small_model();
@@ -108,39 +128,32 @@ impl Actor {
             model: Arc::clone(model),
             transport: session.budget.transport(self.selection.models.transport()),
             store: session.store.clone(),
-            done: self.detached_callback(Completion::Titled),
+            done: self.async_detached(|actor, titled| actor.titled(titled).boxed()),
         };
         writer.start(prompt);
     }
 
     /// Names the session as a model proposed, unless the user did or another one is open now.
     pub(super) async fn titled(&mut self, titled: Titled) {
-        let open = self.session.as_ref().map(OpenSession::id);
+        let open = self.session.as_ref().map(|session| session.id());
         if open != Some(&titled.session) {
             return;
         }
         let entry = titled.accounting;
-        self.usage.add(&entry);
+        self.progress.usage.add(&entry);
         self.publish(Event::Agent(osier_agent::Event::Accounting { entry }));
-        if let Some(title) = titled.title.filter(|_| !self.titles.is_named()) {
+        if let Some(title) = titled.title.filter(|_| !self.progress.titles.is_named()) {
             self.rename(title).await;
             self.publish(Event::Index(IndexEvent::SessionsChanged));
         }
     }
 
-    /// Selects a model if there is one.
-    pub(super) async fn choose_some(&mut self, choice: Option<Choice>) {
-        if let Some(choice) = choice {
-            self.choose(choice).await;
-        }
-    }
-
     /// Background work of a new actor: the git branch, local servers, new models.
     pub(super) fn start_discovery(&self) {
-        self.directory.describe(&self.emitter);
-        refresh_if_due(&self.setup, self.callback(Completion::Refreshed));
+        self.project.directory.describe(&self.emitter);
+        refresh_if_due(&self.setup, self.callback(Self::refreshed));
         if self.setup.settings.discover_local_models && self.setup.local_models.is_none() {
-            let done = self.callback(Completion::Discovered);
+            let done = self.async_callback(|actor, found| actor.discovered(found).boxed());
             let search = self.selection.models.search_local(DEADLINE);
             osier_base::task::spawn(async move { done.call(search.await) });
         }
@@ -164,8 +177,7 @@ impl Actor {
 
     /// Replaces the demo if there is a model that can be called now. A run ends with the model that it began with.
     pub(super) async fn choose_better_default(&mut self) {
-        let session = self.session.as_ref();
-        if session.is_some_and(|session| session.agent.state().is_streaming) {
+        if self.is_streaming() {
             self.selection.is_default_late = true;
             return;
         }
@@ -184,9 +196,7 @@ impl Actor {
         match Models::load(&self.setup) {
             Ok((models, problems)) => {
                 self.selection.models.reloaded(models).await;
-                for problem in problems {
-                    self.notice(Severity::Warning, problem.to_string());
-                }
+                self.emitter.problems(&problems);
                 self.enable_providers();
                 self.selection.ask_server(&self.emitter).await;
                 self.selection.publish(&self.emitter);
@@ -229,6 +239,28 @@ impl Actor {
             session
                 .agent
                 .send(osier_agent::Op::EnableProvider { provider });
+        }
+    }
+
+    /// A sign-in has ended.
+    pub(super) async fn login_ended(&mut self, outcome: LoginOutcome) {
+        self.selection.logins.ended(&outcome, &self.emitter);
+        if outcome.error.is_some() {
+            return;
+        }
+        let provider = outcome.provider;
+        self.notice(Severity::Info, format!("signed in to {provider}"));
+        self.selection.models.credentials_changed();
+        if provider == ProviderEntry::server().name {
+            return self.signed_in_to_server().await;
+        }
+        self.enable(&provider);
+        self.selection.publish(&self.emitter);
+        let chosen = self.selection.models.chosen();
+        match self.selection.models.better_default() {
+            Some(model) => self.choose((model, None)).await,
+            None if chosen.provider == provider => self.choose((chosen, None)).await,
+            None => {}
         }
     }
 }

@@ -1,83 +1,75 @@
-//! Answers that several features of the open session contribute to.
+//! Answers that several features of the open session contribute to, and news of its work.
 
-use tokio::sync::mpsc;
-
-use super::NO_SESSION;
-use super::dispatch::{Actor, Completion};
-use super::mailbox::Delivery;
-use crate::jobs::JobView;
-use crate::open_session::OpenSession;
-use crate::project_map;
-use crate::status::{self, GeneralStatus, SessionStatus, StoredStatus};
-use crate::terminals::{self, TerminalNews};
-use osier_agent::{Severity, ShellRun};
+use super::run::Actor;
+use crate::agents::jobs::JobView;
+use crate::agents::terminals::{self, TerminalNews};
+use crate::conversation::todo::StoredTodo;
+use crate::sessions::status::{self, StoredStatus};
+use osier_agent::ShellRun;
 use osier_protocol::questions::Request;
-use osier_protocol::{About, Budget, Event, Op};
+use osier_protocol::{About, Event, StateOp};
 
 impl Actor {
-    pub(super) fn get_usage(&self) {
-        let stored = self.session.as_ref().map(OpenSession::stored_part);
-        let done = self.callback(Completion::UsageCounted);
-        self.usage
-            .get(stored, &self.selection.models, &self.emitter, done);
-    }
-
-    /// Changes the budget, or only publishes it.
-    pub(super) fn budget(&self, change: Option<Budget>) {
-        let Some(session) = &self.session else {
-            return self.notice(Severity::Error, NO_SESSION);
-        };
+    /// Handles a request about the state of the session.
+    pub(super) fn apply_state(&self, op: StateOp) {
         let emitter = self.emitter.clone();
-        match change {
-            Some(change) => session.budget.change(&change, emitter),
-            None => session.budget.publish(emitter),
+        let session = self.session.as_ref();
+        match op {
+            StateOp::GetUsage => {
+                let done = self.callback(|actor, earlier| {
+                    let open = actor.session.as_ref().map(|session| session.id());
+                    let models = &actor.selection.models;
+                    let usage = &mut actor.progress.usage;
+                    usage.counted(earlier, open, models, &actor.emitter);
+                });
+                let active = session.map(|session| &session.active);
+                let models = &self.selection.models;
+                self.progress.usage.get(active, models, &emitter, done);
+            }
+            StateOp::GetBudget => {
+                if let Some(session) = self.needs_session() {
+                    session.budget.publish(emitter);
+                }
+            }
+            StateOp::SetBudget { budget } => {
+                if let Some(session) = self.needs_session() {
+                    session.budget.change(&budget, emitter);
+                }
+            }
+            StateOp::GetStatus => match session {
+                Some(session) => {
+                    let done = self.callback(|actor, stored| actor.publish_status(stored));
+                    status::read(session, done);
+                }
+                None => self.publish_status(StoredStatus::default()),
+            },
+            StateOp::GetAbout => self.get_about(),
         }
     }
 
     pub(super) fn get_context(&self) {
         let Some(session) = &self.session else { return };
-        let done = self.callback(|measured| Completion::ContextMeasured(Box::new(measured)));
+        let done = self.callback(|actor, measured| {
+            let open = actor.session.as_ref().map(|session| session.id());
+            let models = &actor.selection.models;
+            let usage = &mut actor.progress.usage;
+            usage.context_measured(measured, open, models, &actor.emitter);
+        });
         let options = session.tree.compaction_options();
         let model = self.selection.models.chosen();
-        let part = session.stored_part();
-        self.usage
-            .measure_context(part, &session.agent, &model, options, done);
+        let usage = &self.progress.usage;
+        usage.measure_context(session, &model, options, done);
     }
 
-    pub(super) fn use_map(&self, op: Op) {
-        let workspace = self.session.as_ref().map(|session| &session.workspace);
-        project_map::apply(op, workspace, &self.emitter);
-    }
-
-    pub(super) fn get_status(&self) {
-        match &self.session {
-            Some(session) => {
-                let done = self.callback(Completion::StatusRead);
-                status::read(&session.store, &session.agent, done);
-            }
-            None => self.publish_status(&StoredStatus::default()),
-        }
-    }
-
-    pub(super) fn publish_status(&self, stored: &StoredStatus) {
-        let general = GeneralStatus {
-            model: self.selection.models.info(&self.selection.models.chosen()),
-            thinking_level: self.selection.level,
-            permissions: self.permissions.mode(),
-            cwd: self.setup.cwd.to_string_lossy().into_owned(),
-            auto_compaction: self.setup.settings.auto_compact,
-        };
-        let session = self.session.as_ref().map(|session| SessionStatus {
-            store: &session.store,
-            agent: &session.agent,
-            is_compacting: session.tree.is_compacting(),
-            auto_compaction: session.tree.auto_compaction(),
-        });
-        let status = stored.complete(general, session);
+    fn publish_status(&self, stored: StoredStatus) {
+        let models = &self.selection.models;
+        let model = (models.info(&models.chosen()), self.selection.level);
+        let mode = self.safety.permissions.mode();
+        let status = stored.complete(self.session.as_ref(), model, mode, &self.setup);
         self.publish(Event::Status { status });
     }
 
-    pub(super) fn get_about(&self) {
+    fn get_about(&self) {
         let about = Box::new(About {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             platform: [std::env::consts::OS, std::env::consts::ARCH].join(" "),
@@ -86,38 +78,6 @@ impl Actor {
             cwd: self.setup.cwd.to_string_lossy().into_owned(),
         });
         self.publish(Event::About { about });
-    }
-
-    /// Continues the commands of the model in the background; `Event::Jobs` follows.
-    pub(super) fn move_to_background(&self) {
-        let session = self.session.as_ref();
-        let moved = session.map_or(0, |session| session.workspace.move_to_background());
-        if moved == 0 {
-            let text = "no command of the model runs that could continue in the background";
-            self.notice(Severity::Warning, text);
-        }
-    }
-
-    /// Runs a command of the user.
-    pub(super) fn run_shell(&mut self, command: String, exclude_from_context: bool) {
-        if let Some(session) = &self.session {
-            let done = self.callback(Completion::ShellEnded);
-            let workspace = &session.workspace;
-            self.shell.run(
-                command,
-                exclude_from_context,
-                workspace,
-                &self.emitter,
-                done,
-            );
-        }
-    }
-
-    /// Handles a request about terminals.
-    pub(super) fn use_terminal(&self, op: Op) {
-        if let Some(session) = &self.session {
-            terminals::apply(op, &session.workspace, &self.emitter);
-        }
     }
 
     pub(super) fn terminal_news(&self, news: &TerminalNews) {
@@ -139,32 +99,25 @@ impl Actor {
     /// Reads the to-do list of the current branch, once the file is indexed.
     pub(super) fn read_todo(&self) {
         if let Some(session) = self.session.as_ref().filter(|session| session.indexed) {
-            let done = self.detached_callback(Completion::TodoRead);
-            self.todo.read(&session.store, done);
+            let done = self.detached(|actor, stored: StoredTodo| {
+                let open = actor.session.as_ref().map(|session| session.id());
+                actor.progress.todo.loaded(stored, open, &actor.emitter);
+            });
+            self.progress.todo.read(&session.store, done);
         }
     }
 
     pub(super) fn question(&mut self, request: Request) {
-        if let Some(question) = self.pending_questions.receive(request, &self.emitter) {
+        if let Some(question) = self.safety.pending.receive(request, &self.emitter) {
             self.notify_of(&question);
         }
     }
 
     pub(super) fn shell_ended(&mut self, run: Box<ShellRun>) {
-        if let Some(message) = self.shell.ended(run, &self.emitter)
+        if let Some(message) = self.work.shell.ended(run, &self.emitter)
             && let Some(session) = &self.session
         {
             session.append(message);
-        }
-    }
-
-    /// Stops the user's command and stores its output.
-    pub(super) async fn end_shell(&mut self, finished: &mut mpsc::UnboundedReceiver<Delivery>) {
-        self.shell.cancel();
-        while self.shell.is_running()
-            && let Some(delivery) = finished.recv().await
-        {
-            self.take(delivery).await;
         }
     }
 }

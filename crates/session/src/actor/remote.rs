@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU64;
 
 use tokio::sync::mpsc;
 
-use super::dispatch::Numbered;
 use super::handle::SessionHandle;
+use super::run::Numbered;
 use osier_agent::{Publisher, Subscription};
 use osier_protocol::questions::Questions;
 use osier_protocol::{Event, Op};

@@ -1,20 +1,21 @@
 //! Requests about the tree that replace or change more than the tree: moves, forks and fans.
 
-use super::dispatch::{Actor, Completion};
-use super::{BUSY, NO_SESSION};
-use crate::fan::{Fan, FanOutcome, LaneTarget, lane_models};
-use crate::hooks::Source;
-use crate::open_session::OpenSession;
-use crate::open_session::copy;
+use super::BUSY;
+use super::run::Actor;
+use crate::agents::fan::{Fan, FanOutcome, LaneTarget, lane_models};
+use crate::conversation::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
+use crate::cx::NO_SESSION;
+use crate::extensions::hooks::Source;
+use crate::sessions::open_session::copy;
 use crate::setup::SessionChoice;
-use crate::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
+use futures_util::future::FutureExt as _;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::{Event, TreeEvent, TreeOp};
 use osier_store::{SessionError, State};
 
 impl Actor {
     pub(super) async fn apply_tree(&mut self, op: TreeOp) {
-        let done = self.callback(Completion::Tree);
+        let done = self.async_callback(|actor, outcome| actor.finish_tree(outcome).boxed());
         let fans = self.setup.folders.data.join("fans");
         let Some(session) = &mut self.session else {
             return self.notice(Severity::Error, NO_SESSION);
@@ -39,8 +40,8 @@ impl Actor {
     }
 
     async fn end_fan(&mut self) {
-        if self.fan.has_lanes() {
-            self.fan.clear().await;
+        if self.work.fan.has_lanes() {
+            self.work.fan.clear().await;
             self.tell_tree(TreeEvent::FanEnded { lanes: Vec::new() });
         }
     }
@@ -49,7 +50,7 @@ impl Actor {
         self.publish(Event::Tree(event));
     }
 
-    pub(super) async fn finish_tree(&mut self, outcome: TreeOutcome) {
+    async fn finish_tree(&mut self, outcome: TreeOutcome) {
         match outcome {
             TreeOutcome::Moved(moved) => self.moved(*moved).await,
             TreeOutcome::Refused => self.notice(Severity::Warning, BUSY),
@@ -61,13 +62,13 @@ impl Actor {
         }
     }
 
-    pub(super) fn finish_fan(&mut self, outcome: FanOutcome) {
+    fn finish_fan(&mut self, outcome: FanOutcome) {
         match outcome {
             FanOutcome::Ended(fan) => {
-                let open = self.session.as_ref().map(OpenSession::id);
-                self.fan.ended(*fan, open, &self.emitter);
+                let open = self.session.as_ref().map(|session| session.id());
+                self.work.fan.ended(*fan, open, &self.emitter);
             }
-            FanOutcome::Spent(entry) => self.usage.add(&entry),
+            FanOutcome::Spent(entry) => self.progress.usage.add(&entry),
             FanOutcome::Refused => self.notice(Severity::Warning, BUSY),
         }
     }
@@ -115,9 +116,7 @@ impl Actor {
         let level = state.thinking_level.unwrap_or(first.1);
         self.selection.level = level;
         if let Some(session) = &self.session {
-            session
-                .for_models()
-                .apply(&self.selection.models.call_order(), level);
+            session.set_models(&self.selection.models.call_order(), level);
         }
         self.selection
             .publish_selected(&self.setup.settings, &self.emitter);
@@ -181,7 +180,7 @@ impl Actor {
         let Some(lanes) = lanes else {
             return;
         };
-        self.fan.clear().await;
+        self.work.fan.clear().await;
         let Some(session) = &self.session else { return };
         let setup = &self.setup;
         session.agent.change(Box::new(Fan {
@@ -197,19 +196,19 @@ impl Actor {
                 setup.system_prompt.clone(),
                 setup.append_system_prompt.clone(),
             ),
-            context: self.context.prompt(&["read".to_owned()]),
+            context: self.extensions.context.prompt(&["read".to_owned()]),
             rules: session.rules.clone(),
             policy: session.policy.clone(),
             max_turns: setup.max_turns,
             compaction: session.tree.compaction_options(),
             emitter: self.emitter.clone(),
-            done: self.callback(Completion::Fan),
+            done: self.callback(Self::finish_fan),
         }));
     }
 
     /// Applies the files of a lane and continues on its branch.
     async fn apply_lane(&mut self, number: usize, force: bool) {
-        if !self.fan.has_lanes() {
+        if !self.work.fan.has_lanes() {
             let text = "no lane to apply; run `/fan` first";
             return self.notice(Severity::Warning, text);
         }
@@ -223,12 +222,12 @@ impl Actor {
             cwd: &self.setup.cwd,
             files: session.files.as_ref(),
         };
-        let applied = self.fan.apply(number, force, target, &self.emitter);
+        let applied = self.work.fan.apply(number, force, target, &self.emitter);
         let Some(lane) = applied.await else { return };
         let then = Then::Taken(number, lane.files, lane.kept);
         let context = TreeContext {
             emitter: &self.emitter,
-            done: self.callback(Completion::Tree),
+            done: self.async_callback(|actor, outcome| actor.finish_tree(outcome).boxed()),
             files: None,
             cwd: &self.setup.cwd,
             fans: &folder,
@@ -236,6 +235,6 @@ impl Actor {
         session
             .tree
             .go(Target::After(lane.tip), LeftBranch::Kept, then, &context);
-        self.fan.clear().await;
+        self.work.fan.clear().await;
     }
 }

@@ -71,8 +71,8 @@ fn unusable(path: &Path, error: ModelsFileError) -> Problem {
 pub(super) fn read_keys(setup: &SessionSetup, problems: &mut Vec<Problem>) -> Keys {
     let variables = Arc::clone(&setup.environment);
     let environment = Arc::new(move |name: &str| variables.get(name).cloned());
-    let file =
-        CredentialFile::new(setup.folders.credentials()).keep_in_vault(setup.settings.keyring);
+    let file = CredentialFile::new(setup.folders.credentials())
+        .keep_in_vault(setup.settings.credential_store.is_keyring());
     let store = file.read().unwrap_or_else(|error| {
         let message = error.to_string();
         problems.push(Problem::of_file(file.path(), message, error.hint()));

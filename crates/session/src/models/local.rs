@@ -1,31 +1,16 @@
-//! Models of servers on this machine, and what happens when there is no model at all.
+//! Models of servers on this machine, and what a run does without any.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Models, TOUR, unknown_model};
+use super::available::Models;
+use super::placeholder::{NO_MODEL, NONE};
 use crate::setup::{SessionChoice, SessionSetup};
-use osier_llm::catalogue::Catalogue;
 use osier_llm::catalogue::discovery::{self, PROBES, Probe};
 use osier_llm::{Api, Model};
-use osier_protocol::KeyState;
 
 /// How long a run without a person waits for servers that are slow to answer.
 pub(crate) const WAIT: Duration = Duration::from_secs(2);
-/// Provider of the placeholder while there is no model.
-pub(super) const NONE: &str = "none";
-/// What a run without a model reports.
-pub const NO_MODEL: &str = "no model is configured: no API key and no local model server found; sign in with \
-                            `osier auth login`, set a key such as ANTHROPIC_API_KEY, or start Ollama; \
-                            `--model demo/tour` runs a scripted demo";
-
-/// The model of a session for which nothing is selected.
-pub(super) fn default_of(catalogue: &Catalogue, setup: &SessionSetup) -> Option<Arc<Model>> {
-    // A script must not look like the answer of a model.
-    let demo = catalogue.get(TOUR).filter(|_| setup.may_demo);
-    demo.cloned()
-}
-
 /// Finds the models of servers on this machine if `setup` needs them: it names a model that cannot be called otherwise.
 /// Modes without a person need them also if there is no other model.
 ///
@@ -104,18 +89,4 @@ impl Models {
         }
         self.catalogue.default_model(&self.keys)
     }
-}
-
-/// The key state of a model that needs no server; `None` for other models.
-pub(super) fn scripted_key(model: &Model) -> Option<KeyState> {
-    match (model.api, model.provider.as_str()) {
-        (_, NONE) => Some(KeyState::Absent),
-        (Api::Scripted, _) => Some(KeyState::NotNeeded),
-        _ => None,
-    }
-}
-
-/// A placeholder while there is no model: its calls fail.
-pub(super) fn placeholder() -> Arc<Model> {
-    Arc::new(unknown_model())
 }

@@ -1,13 +1,16 @@
 //! Scripted models: `demo/tour`, and `script/FILE` for tests and benchmarks.
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::local::{NO_MODEL, NONE};
-use super::{Models, tour};
+use super::placeholder::{NO_MODEL, NONE};
+use super::tour;
+use crate::setup::SessionSetup;
 use osier_base::leftovers::TemporaryFolder;
 use osier_base::path;
 use osier_llm::Model;
+use osier_llm::catalogue::Catalogue;
 use osier_llm::scripted::{Script, ScriptedProvider};
 
 /// Provider name of models that play a file.
@@ -31,10 +34,7 @@ pub(super) fn provider(cwd: &Path) -> ScriptedProvider {
             let folder = tour::scratch_copy()
                 .map_err(|error| format!("cannot create the files of the demo: {error}"))?;
             let script = tour::script(folder.path());
-            scratch
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(folder);
+            scratch.lock().push(folder);
             return Ok(script);
         }
         if model.provider == NONE {
@@ -53,6 +53,13 @@ pub(super) fn check(cwd: &Path, model: &Model) -> Result<(), String> {
     }
 }
 
+/// The model of a session for which nothing is selected.
+pub(super) fn default_of(catalogue: &Catalogue, setup: &SessionSetup) -> Option<Arc<Model>> {
+    // A script must not look like the answer of a model.
+    let demo = catalogue.get(TOUR).filter(|_| setup.may_demo);
+    demo.cloned()
+}
+
 fn file_of(cwd: &Path, model: &Model) -> PathBuf {
     path::resolve(cwd, &model.id)
 }
@@ -61,19 +68,4 @@ fn read(file: &Path) -> Result<Script, String> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| format!("cannot read the script `{}`: {error}", file.display()))?;
     Script::parse(&text, &file.to_string_lossy()).map_err(|error| error.to_string())
-}
-
-impl Models {
-    /// Whether a model is no script, or one that the command line, the user's settings or a request selected.
-    pub(crate) fn may_play(&self, provider: &str, id: &str) -> bool {
-        let is_same = |model: &Arc<Model>| model.provider == provider && model.id == id;
-        !must_be_selected(provider)
-            || self.scripts.iter().any(is_same)
-            || self.call_order().iter().any(is_same)
-    }
-
-    /// The script of a stored session that was not selected.
-    pub(crate) fn take_refused(&mut self) -> Option<String> {
-        self.refused.take()
-    }
 }

@@ -4,15 +4,17 @@
 
 use std::sync::Arc;
 
-use osier_agent::{Agent, Op, Severity};
+use osier_agent::{Op, Severity};
 use osier_llm::catalogue::refresh::SOURCE;
 use osier_llm::{Model, ThinkingLevel};
-use osier_protocol::{EntryKind, Event, KeyState, Role};
+use osier_protocol::{AccountOp, EntryKind, Event, KeyState, ModelOp, Role};
 use osier_settings::{Settings, quoted, write};
-use osier_store::SessionStore;
 
+use super::accounts::Accounts;
+use super::accounts::login::{LoginOutcome, Logins};
 use super::refresh::{self, Refreshed};
 use super::{ModelError, Models, ServerError};
+use crate::cx::{ActiveSession, Cx, store_entry};
 use crate::emitter::{Callback, Emitter};
 use crate::setup::SessionSetup;
 
@@ -29,35 +31,7 @@ pub(crate) struct ModelSelection {
     before_role: Option<(Arc<Model>, ThinkingLevel)>,
     /// Whether a run must end before a better default model is selected.
     pub(crate) is_default_late: bool,
-}
-
-/// The session that stores a selection and uses it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ModelSession<'a> {
-    pub store: &'a SessionStore,
-    pub agent: &'a Agent,
-}
-
-impl ModelSession<'_> {
-    async fn append(self, kind: EntryKind, emitter: &Emitter) {
-        if let Err(error) = self.store.append(kind).await {
-            emitter.notice(Severity::Warning, format!("not stored: {error}"));
-        }
-    }
-
-    /// Sets the models and the level of the next request.
-    pub(crate) fn apply(self, models: &[Arc<Model>], level: ThinkingLevel) {
-        let models = models.iter().map(|model| (**model).clone()).collect();
-        self.agent.send(Op::SetModels { models });
-        self.agent.send(Op::SetThinkingLevel { level });
-    }
-
-    /// Stores the level.
-    pub(crate) async fn store_level(self, level: ThinkingLevel, emitter: &Emitter) {
-        let thinking_level = level;
-        self.append(EntryKind::ThinkingLevelChange { thinking_level }, emitter)
-            .await;
-    }
+    pub(crate) logins: Logins,
 }
 
 impl ModelSelection {
@@ -67,6 +41,61 @@ impl ModelSelection {
             level: ThinkingLevel::default(),
             before_role: None,
             is_default_late: false,
+            logins: Logins::default(),
+        }
+    }
+
+    /// Handles a request about models. Returns the model to select, if there is one.
+    pub(crate) async fn handle(
+        &mut self,
+        op: ModelOp,
+        session: Option<&ActiveSession>,
+        setup: &mut SessionSetup,
+        emitter: &Emitter,
+        refreshed: Callback<Result<Refreshed, String>>,
+    ) -> Option<Choice> {
+        match op {
+            ModelOp::ListModels => self.list(setup, emitter),
+            ModelOp::RefreshModels => refresh_now(setup, refreshed),
+            ModelOp::SelectModel { reference } => return self.find(&reference, emitter),
+            ModelOp::CycleModel { backward } => return self.cycle(backward, emitter),
+            ModelOp::SwitchRole { role } => return self.switch_role(role, setup, emitter),
+            ModelOp::SetRole { role, reference } => {
+                self.set_role(role, reference.as_deref(), setup, emitter);
+            }
+            ModelOp::SetFavourite { reference, on } => {
+                self.set_favourite(&reference, on, setup, emitter);
+            }
+            ModelOp::CycleThinkingLevel => {
+                if let Some(session) = session {
+                    self.cycle_thinking(session, emitter).await;
+                }
+            }
+        }
+        None
+    }
+
+    /// Handles a request about accounts. `done` gets the end of a sign-in.
+    pub(crate) async fn handle_account(
+        &mut self,
+        op: AccountOp,
+        cx: Cx<'_>,
+        done: Callback<LoginOutcome>,
+    ) {
+        let (accounts, emitter) = (|| Accounts::of(cx.setup), cx.emitter);
+        match op {
+            AccountOp::ListAccounts => accounts().publish(emitter),
+            AccountOp::Login { provider, method } => {
+                self.logins
+                    .start(accounts(), &provider, method, emitter, done);
+            }
+            AccountOp::LoginInput { text } => self.logins.input(&text, emitter),
+            AccountOp::CancelLogin => self.logins.cancel(emitter),
+            AccountOp::Logout { provider } => {
+                accounts().log_out(&provider, emitter).await;
+                self.models.credentials_changed();
+                self.publish(emitter);
+            }
         }
     }
 
@@ -85,7 +114,7 @@ impl ModelSelection {
     pub(crate) async fn choose(
         &mut self,
         choice: Choice,
-        session: Option<ModelSession<'_>>,
+        session: Option<&ActiveSession>,
         settings: &Settings,
         emitter: &Emitter,
     ) {
@@ -97,14 +126,14 @@ impl ModelSelection {
         let Some(session) = session else { return };
         let (provider, model_id) = (model.provider.clone(), model.id.clone());
         let kind = EntryKind::ModelChange { provider, model_id };
-        session.append(kind, emitter).await;
+        store_entry(&session.store, kind, emitter).await;
         self.level = level.unwrap_or(self.level);
-        session.apply(&self.models.call_order(), self.level);
+        session.set_models(&self.models.call_order(), self.level);
         self.publish_selected(settings, emitter);
     }
 
     /// The next or previous model to cycle to.
-    pub(crate) fn cycle(&self, backward: bool, emitter: &Emitter) -> Option<Choice> {
+    fn cycle(&self, backward: bool, emitter: &Emitter) -> Option<Choice> {
         let next = self.models.cycled(backward);
         if next.is_none() {
             emitter.notice(
@@ -116,7 +145,7 @@ impl ModelSelection {
     }
 
     /// Selects the next level of the model.
-    pub(crate) async fn cycle_thinking(&mut self, session: ModelSession<'_>, emitter: &Emitter) {
+    async fn cycle_thinking(&mut self, session: &ActiveSession, emitter: &Emitter) {
         let model = self.models.chosen();
         if !model.can_think() {
             let text = format!("{} has no thinking levels", model.reference());
@@ -127,10 +156,24 @@ impl ModelSelection {
         let levels = &model.thinking_levels;
         let index = levels.iter().position(|level| *level == current);
         let level = levels[(index.unwrap_or(0) + 1) % levels.len()];
-        self.level = level;
         emitter.passed_to_agent();
         session.agent.send(Op::SetThinkingLevel { level });
-        session.store_level(level, emitter).await;
+        self.set_level(level, Some(session), emitter).await;
+    }
+
+    /// Remembers the level that was requested, and stores it.
+    pub(crate) async fn set_level(
+        &mut self,
+        level: ThinkingLevel,
+        session: Option<&ActiveSession>,
+        emitter: &Emitter,
+    ) {
+        self.level = level;
+        if let Some(session) = session {
+            let thinking_level = level;
+            let kind = EntryKind::ThinkingLevelChange { thinking_level };
+            store_entry(&session.store, kind, emitter).await;
+        }
     }
 
     /// The role whose model and level are selected.
@@ -149,7 +192,7 @@ impl ModelSelection {
 
     /// The model and the level of a role; without `role`, of the role that is not selected. A role without a model is the
     /// selection before.
-    pub(crate) fn switch_role(
+    fn switch_role(
         &mut self,
         role: Option<Role>,
         setup: &mut SessionSetup,
@@ -176,7 +219,7 @@ impl ModelSelection {
     }
 
     /// Sets or removes the model of a role.
-    pub(crate) fn set_role(
+    fn set_role(
         &mut self,
         role: Role,
         reference: Option<&str>,
@@ -198,7 +241,7 @@ impl ModelSelection {
     }
 
     /// Adds or removes a favourite.
-    pub(crate) fn set_favourite(
+    fn set_favourite(
         &mut self,
         reference: &str,
         on: bool,
@@ -225,7 +268,7 @@ impl ModelSelection {
     }
 
     /// Publishes the models with the current favourites.
-    pub(crate) fn list(&mut self, setup: &mut SessionSetup, emitter: &Emitter) {
+    fn list(&mut self, setup: &mut SessionSetup, emitter: &Emitter) {
         self.read_roles(setup);
         self.publish(emitter);
     }
@@ -234,11 +277,7 @@ impl ModelSelection {
     fn read_roles(&mut self, setup: &mut SessionSetup) {
         let (settings, _) = Settings::load_for(&setup.folders, &setup.cwd);
         self.models.set_favourites(settings.favourites.clone());
-        let current = &mut setup.settings;
-        current.favourites = settings.favourites;
-        current.plan_model = settings.plan_model;
-        current.edit_model = settings.edit_model;
-        current.small_model = settings.small_model;
+        take_roles(settings, &mut setup.settings);
     }
 
     /// Publishes the models.
@@ -273,9 +312,7 @@ impl ModelSelection {
     ) -> Result<(), ModelError> {
         match self.models.ask_server_first(setup).await {
             Ok(problems) => {
-                for problem in problems {
-                    emitter.notice(Severity::Warning, problem.to_string());
-                }
+                emitter.problems(&problems);
                 Ok(())
             }
             Err(ServerError::Silent(message)) => {
@@ -313,6 +350,14 @@ impl ModelSelection {
     }
 }
 
+/// Takes over what newly read settings say of models.
+pub(crate) fn take_roles(settings: Settings, current: &mut Settings) {
+    current.favourites = settings.favourites;
+    current.plan_model = settings.plan_model;
+    current.edit_model = settings.edit_model;
+    current.small_model = settings.small_model;
+}
+
 /// Refreshes the models if the settings enable it and a day has passed.
 pub(crate) fn refresh_if_due(setup: &SessionSetup, done: Callback<Result<Refreshed, String>>) {
     let Some(source) = setup.settings.refresh_models.clone() else {
@@ -329,7 +374,7 @@ pub(crate) fn refresh_if_due(setup: &SessionSetup, done: Callback<Result<Refresh
 }
 
 /// Refreshes the models.
-pub(crate) fn refresh_now(setup: &SessionSetup, done: Callback<Result<Refreshed, String>>) {
+fn refresh_now(setup: &SessionSetup, done: Callback<Result<Refreshed, String>>) {
     let source = setup.settings.refresh_models.clone();
     let source = source.unwrap_or_else(|| SOURCE.to_owned());
     let (folders, http) = (setup.folders.clone(), setup.settings.http());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Models;
+use super::available::Models;
 use crate::emitter::Callback;
 use crate::setup::SessionSetup;
 use osier_llm::{Api, Model};
@@ -100,12 +100,6 @@ impl Models {
             return Err(format!("`small_model`: {}", self.missing_key(&model)));
         }
         Ok(SmallModel::Named(model))
-    }
-
-    /// How long the provider keeps a cached conversation.
-    pub(super) fn cache_seconds(&self, model: &Model) -> Option<u64> {
-        let lifetime = model.cache_lifetime(self.cache_retention);
-        lifetime.map(|lifetime| lifetime.as_secs())
     }
 
     /// A cheap model of the vendor of the session's model, from the same provider.

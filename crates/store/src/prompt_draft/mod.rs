@@ -8,9 +8,9 @@
 mod recorder;
 
 use osier_base::sort;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ use crate::{SESSION_EXTENSION, SessionDirectory};
 use osier_base::locked_file::{self, LockedFile};
 use osier_base::parts::Parts;
 use osier_base::pending_file::PendingFile;
+use osier_base::private;
 use osier_base::regular_file;
 use osier_base::text::head_bytes;
 
@@ -101,17 +102,14 @@ impl PromptDraftFile {
     /// Opens or creates a draft file of the session `id` in `folder` that no other process has locked. Fails if all
     /// of them are locked.
     pub fn open(folder: &Path, id: &str) -> io::Result<Self> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
+        private::create_folder(folder)?;
         let mut options = File::options();
         options
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
-            .mode(0o600);
+            .mode(private::FILE_MODE);
         let mut failed = None;
         for path in paths_of(folder, id) {
             let file = options.open(&path)?;
@@ -186,7 +184,7 @@ fn write_files(path: &Path, files: &[Attachment]) -> io::Result<()> {
         };
     }
     let folder = path.parent().unwrap_or(Path::new("."));
-    let file = PendingFile::create(folder, 0o600)?;
+    let file = PendingFile::create(folder, private::FILE_MODE)?;
     file.file().write_all_at(&serde_json::to_vec(files)?, 0)?;
     file.persist(&path).map(drop)
 }

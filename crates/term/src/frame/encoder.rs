@@ -13,7 +13,7 @@ use super::link::Links;
 use super::motion::{self, CursorPosition, push_number, push_step};
 use super::rendition::Rendition;
 use super::{Cursor, CursorShape, Features};
-use crate::scroll::Scroll;
+use crate::frame::scroll::Scroll;
 
 /// Minimum run of blanks inside a row that is erased instead of printed.
 const MIN_ERASE: usize = 10;

@@ -2,17 +2,11 @@
 //! two cells look the same. Shared by the encoder and the scroll detection.
 
 use ratatui::buffer::{Cell, CellDiffOption};
-use ratatui::style::{Color, Modifier};
+use ratatui::style::Color;
 
 use super::link::LinkId;
+use super::rendition::{VISIBLE_ON_BLANK, ansi_number};
 use osier_base::text;
-
-/// Modifiers that are visible on a blank cell.
-pub(super) const VISIBLE_ON_BLANK: Modifier = Modifier::REVERSED
-    .union(Modifier::UNDERLINED)
-    .union(Modifier::CROSSED_OUT)
-    .union(Modifier::SLOW_BLINK)
-    .union(Modifier::RAPID_BLINK);
 
 /// The visible symbol of the cell at `column` and its width (1 or 2), without characters that cannot be seen. A control
 /// character is shown as a blank, and so is a wide symbol whose second half is covered by an overlay or cut by the
@@ -219,7 +213,7 @@ fn colour_bits(colour: Color) -> u64 {
         Color::Rgb(red, green, blue) => {
             0x0100_0000 | u64::from(u32::from_be_bytes([0, red, green, blue]))
         }
-        named => 0x200 | super::rendition::ansi_number(named).map_or(0xff, u64::from),
+        named => 0x200 | ansi_number(named).map_or(0xff, u64::from),
     }
 }
 

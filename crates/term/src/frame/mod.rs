@@ -9,11 +9,13 @@
 
 mod clock;
 mod encoder;
-pub(super) mod glyph;
+mod glyph;
+pub mod linear;
 mod link;
 mod motion;
 mod output;
 mod rendition;
+mod scroll;
 mod writer;
 
 #[cfg(test)]

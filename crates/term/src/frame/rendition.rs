@@ -4,9 +4,15 @@
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
 
-use super::glyph::VISIBLE_ON_BLANK;
 use super::link::{LinkId, Links};
 use super::motion::push_number;
+
+/// Modifiers that are visible on a blank cell.
+pub(super) const VISIBLE_ON_BLANK: Modifier = Modifier::REVERSED
+    .union(Modifier::UNDERLINED)
+    .union(Modifier::CROSSED_OUT)
+    .union(Modifier::SLOW_BLINK)
+    .union(Modifier::RAPID_BLINK);
 
 /// The appearance of the next printed character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
 
 use super::{Cursor, Encoder, Features, Links, glyph};
-use crate::scroll;
-use crate::scroll::ScrollDetector;
+use crate::frame::scroll;
+use crate::frame::scroll::ScrollDetector;
 
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";

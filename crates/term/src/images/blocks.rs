@@ -5,8 +5,8 @@ use image::RgbaImage;
 
 use super::Canvas;
 use super::scale::over_background;
-use crate::face::Face;
-use crate::row::Span;
+use crate::text::face::Face;
+use crate::text::row::Span;
 use osier_base::ansi::Hue;
 
 /// The rows of an image, each two pixels high.

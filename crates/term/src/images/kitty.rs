@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::Shape;
-use crate::face::Face;
-use crate::row::Span;
+use crate::text::face::Face;
+use crate::text::row::Span;
 use osier_base::ansi::Hue;
 
 const PLACEHOLDER: char = '\u{10eeee}';

@@ -2,7 +2,8 @@
 
 use image::{RgbaImage, imageops};
 
-use super::{Canvas, Protocol, Shape};
+use super::canvas::{Canvas, Protocol};
+use crate::text::image::Shape;
 
 /// The scale factor that fits an image into its cells; at most 1.
 pub(super) fn scale(pixels: (u32, u32), cell: (u16, u16), most: (u16, u16)) -> f64 {

@@ -9,7 +9,7 @@ use std::thread;
 use super::kitty::{self, KittyId};
 use super::worker::{self, RenderRequest};
 use super::{Canvas, ImageId, ImageRow, Protocol, RenderedImage};
-use crate::row::Span;
+use crate::text::row::Span;
 
 /// Maximum bytes of rendered images in this process and in the terminal.
 const MAX_BYTES: usize = 24 * 1024 * 1024;
@@ -211,7 +211,7 @@ mod tests {
     use super::super::tests::flag;
     use super::super::{DEFAULT_CELL, rows};
     use super::*;
-    use crate::face::Face;
+    use crate::text::face::Face;
     use crate::theme::ColourDepth;
     use osier_base::ansi::Hue;
 

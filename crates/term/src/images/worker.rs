@@ -16,7 +16,7 @@ use image::{
 
 use super::kitty::KittyId;
 use super::{Canvas, ImageId, Protocol, blocks, iterm2, kitty, scale, sixel};
-use crate::row::Span;
+use crate::text::row::Span;
 
 /// Maximum memory for decoding.
 const DECODED_LIMIT: u64 = 256 * 1024 * 1024;
@@ -71,7 +71,7 @@ fn render(request: &RenderRequest) -> RenderedImage {
     drop(image);
     let blank = || {
         let text = " ".repeat(usize::from(shape.columns));
-        vec![vec![Span::new(text, crate::face::Face::default())]; usize::from(shape.rows)]
+        vec![vec![Span::new(text, crate::text::face::Face::default())]; usize::from(shape.rows)]
     };
     match canvas.protocol {
         Protocol::Blocks => rendered.rows = blocks::rows(&pixels, canvas),

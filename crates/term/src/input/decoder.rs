@@ -4,9 +4,7 @@
 //! it asks `waiting` what an incomplete end of the stream could be, and calls `expire` after the
 //! matching timeout.
 
-use crossterm::event::{KeyCode, KeyModifiers};
-
-use super::key::KeyPress;
+use super::key::{KeyCode, KeyModifiers, KeyPress};
 use super::reply::string_reply;
 use super::sequence::{self, SequenceEvent};
 use super::{InputEvent, TerminalReply};

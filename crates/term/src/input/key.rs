@@ -1,6 +1,46 @@
 //! Normalized keys: one form for every way a terminal can encode a key.
 
-use crossterm::event::{KeyCode, KeyModifiers};
+use bitflags::bitflags;
+
+/// A key of the keyboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyCode {
+    Backspace,
+    Enter,
+    Left,
+    Right,
+    Up,
+    Down,
+    Home,
+    End,
+    PageUp,
+    PageDown,
+    Tab,
+    BackTab,
+    Delete,
+    Insert,
+    F(u8),
+    Char(char),
+    Esc,
+    PrintScreen,
+    Pause,
+    Menu,
+    KeypadBegin,
+}
+
+bitflags! {
+    /// The modifiers of a key or a mouse event.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+    pub struct KeyModifiers: u8 {
+        const NONE = 0;
+        const SHIFT = 1;
+        const CONTROL = 1 << 1;
+        const ALT = 1 << 2;
+        const SUPER = 1 << 3;
+        const HYPER = 1 << 4;
+        const META = 1 << 5;
+    }
+}
 
 /// A key press in normal form. A shifted character is the character itself without the shift
 /// modifier; with Ctrl, letters are lower case and shift stays. Shift+Tab is `BackTab`.

@@ -10,9 +10,8 @@ mod reader;
 mod reply;
 mod sequence;
 
-pub use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
 pub(crate) use decoder::{Decoder, PendingInput};
-pub use key::KeyPress;
+pub use key::{KeyCode, KeyModifiers, KeyPress};
 pub(crate) use reader::{Reader, Timeouts};
 pub use reply::TerminalReply;
 
@@ -28,6 +27,26 @@ pub enum InputEvent {
     /// Columns and rows.
     Resize(u16, u16),
     Reply(TerminalReply),
+}
+
+/// A button of the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MouseButton {
+    Left,
+    Right,
+    Middle,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MouseEventKind {
+    Down(MouseButton),
+    Up(MouseButton),
+    Drag(MouseButton),
+    Moved,
+    ScrollDown,
+    ScrollUp,
+    ScrollLeft,
+    ScrollRight,
 }
 
 /// A mouse event at a cell, counted from 0.

@@ -1,11 +1,9 @@
 //! Parses one complete control sequence with tables of final bytes and numbers, and the Kitty and
 //! xterm encodings of modified keys. Unknown sequences are ignored, never typed.
 
-use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
-
-use super::key::KeyPress;
+use super::key::{KeyCode, KeyModifiers, KeyPress};
 use super::reply::TerminalReply;
-use super::{InputEvent, MouseInput};
+use super::{InputEvent, MouseButton, MouseEventKind, MouseInput};
 
 /// The result of a control sequence for the decoder.
 #[derive(Debug, PartialEq, Eq)]

@@ -9,17 +9,33 @@
 //! "ctrl+g" = ""              # unbound
 //! ```
 
-use osier_base::sort;
 use std::fmt::Display;
+use std::path::PathBuf;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::notation::parse_sequence;
-use super::{KeymapSource, describe_all};
+use super::notation::{describe_all, parse_sequence};
 use crate::document::{Document, did_you_mean};
 use crate::input::KeyPress;
 use osier_base::problem::Problem;
+use osier_base::sort;
+
+/// The text of a keymap file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeymapSource {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+impl KeymapSource {
+    pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            text: text.into(),
+        }
+    }
+}
 
 /// One binding in a keymap file. `None` as the action removes a binding.
 #[derive(Debug)]

@@ -13,9 +13,10 @@ mod notation;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+pub use file::KeymapSource;
 pub use notation::{describe, describe_all, parse_key, parse_sequence};
 
-use super::input::KeyPress;
+use crate::input::KeyPress;
 use osier_base::problem::Problem;
 
 /// The built-in default keymap.
@@ -30,22 +31,6 @@ pub const EMBEDDED: &[(&str, &str)] = &[
 /// The keymap that a file inherits from, in addition to the default one.
 pub fn inherited_keymap(source: &KeymapSource) -> Option<Box<str>> {
     file::header(source).inherit
-}
-
-/// The text of a keymap file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeymapSource {
-    pub path: PathBuf,
-    pub text: String,
-}
-
-impl KeymapSource {
-    pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            text: text.into(),
-        }
-    }
 }
 
 /// One key sequence in one context.

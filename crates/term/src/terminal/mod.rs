@@ -4,6 +4,7 @@
 //! [`Terminal`] owns both ends. It sends its queries in one batch and does not wait for the
 //! replies. They arrive as events, and [`Terminal::on_reply`] turns them into modes and features.
 
+pub mod clipboard;
 mod death;
 mod desktop;
 mod kind;
@@ -24,35 +25,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 pub use death::restore_without_waiting;
 pub use desktop::Progress;
 pub use kind::{NotificationProtocol, TerminalHost, TerminalKind};
-pub use modes::QUERY_CELL_SIZE;
+pub use modes::{QUERY_CELL_SIZE, TerminalOptions};
 pub use query::query;
 pub use signals::{Signal, Signals};
 
 use self::modes::KeyboardProtocol;
 use self::restore::RestoreGuard;
-use super::frame::{Features, Output};
-use super::input::{InputEvent, Reader, TerminalReply, Timeouts};
-
-/// Features that the user can turn off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TerminalOptions {
-    /// Report the mouse; the terminal's own selection then needs Shift.
-    pub mouse: bool,
-    /// Use the Kitty protocol or modifyOtherKeys if available.
-    pub keyboard: bool,
-    /// Use scroll regions.
-    pub margins: bool,
-}
-
-impl Default for TerminalOptions {
-    fn default() -> Self {
-        Self {
-            mouse: true,
-            keyboard: true,
-            margins: true,
-        }
-    }
-}
+use crate::frame::{Features, Output};
+use crate::input::{InputEvent, Reader, TerminalReply, Timeouts};
 
 /// Why the terminal cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,28 @@
 //! The terminal modes of the interface. One table holds how to set and how to reset each mode, so
 //! that nothing stays set.
 
-use super::TerminalOptions;
 use super::kind::{TerminalHost, TerminalKind};
+
+/// Features that the user can turn off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalOptions {
+    /// Report the mouse; the terminal's own selection then needs Shift.
+    pub mouse: bool,
+    /// Use the Kitty protocol or modifyOtherKeys if available.
+    pub keyboard: bool,
+    /// Use scroll regions.
+    pub margins: bool,
+}
+
+impl Default for TerminalOptions {
+    fn default() -> Self {
+        Self {
+            mouse: true,
+            keyboard: true,
+            margins: true,
+        }
+    }
+}
 
 /// How modified keys are reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use super::colour::{ANSI_NAMES, luminance};
 use super::{BACKGROUND_TOKENS, Colour, ColourDepth, MIN_CONTRAST, Theme, ThemeKind, contrast};
-use crate::face::Token;
+use crate::text::face::Token;
 
 /// The colours that a terminal reports (red, green, blue).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

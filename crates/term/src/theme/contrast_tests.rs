@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use super::colour::{ANSI_NAMES, luminance};
 use super::*;
-use crate::face::Token;
+use crate::text::face::Token;
 
 /// Tokens that are not text: lines, marks and backgrounds.
 const NOT_TEXT: &[Token] = &[

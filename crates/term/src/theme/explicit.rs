@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 use super::adapt::mix_until_readable;
 use super::colour::luminance;
 use super::{Colour, ColourDepth, MIN_CONTRAST, Theme, ThemeKind, contrast};
-use crate::face::{Face, Token};
+use crate::text::face::{Face, Token};
 use osier_base::ansi::Hue;
 
 /// The tokens of the eight hues, normal and bright. Black and white depend on the theme's

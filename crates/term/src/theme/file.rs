@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::colour::ANSI_NAMES;
 use super::{Colour, StyleSpec, TOKENS, ThemeKind};
 use crate::document::{Document, did_you_mean};
-use crate::face::Token;
+use crate::text::face::Token;
 use osier_base::problem::Problem;
 
 /// A theme file as written, without its parent.

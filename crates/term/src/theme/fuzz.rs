@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier};
 use tempfile::TempDir;
 
 use super::{Colour, ColourDepth, StyleSpec, Theme, ThemeKind, ThemeStore};
-use crate::face::Token;
+use crate::text::face::Token;
 use osier_base::problem::Problem;
 
 /// Separates a theme from the one that it may inherit from, `parent`.

@@ -20,8 +20,8 @@ pub use colour::ColourDepth;
 pub(crate) use colour::{Colour, contrast};
 pub use store::{ThemeEntry, ThemeStore};
 
-use super::face::{Emphasis, Face, FaceColours, Token};
-use super::linear;
+use crate::frame::linear;
+use crate::text::face::{Emphasis, Face, FaceColours, Token};
 
 /// The terminal background that a theme is made for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

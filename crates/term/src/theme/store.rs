@@ -271,7 +271,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::face::{Emphasis, Face, Token};
+    use crate::text::face::{Emphasis, Face, Token};
     use crate::theme::Colour;
 
     fn store(depth: ColourDepth) -> ThemeStore {

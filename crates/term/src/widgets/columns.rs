@@ -1,8 +1,8 @@
 //! Aligned detail columns for the rows of a list. If space is short, complete columns are dropped,
 //! the least important first; none is cut.
 
-use crate::face::{Face, Token};
-use crate::row::Row;
+use crate::text::face::{Face, Token};
+use crate::text::row::Row;
 use osier_base::text::{head_bytes, single_line, truncate, width};
 
 /// Cells between columns.

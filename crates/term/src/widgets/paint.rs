@@ -4,9 +4,9 @@ use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::face::Face;
 use crate::frame::Links;
-use crate::row::{Row, Span};
+use crate::text::face::Face;
+use crate::text::row::{Row, Span};
 use osier_base::text::{grapheme_width, graphemes};
 
 /// Paints `rows` from the top of `area` and blanks the rest of it. Text that does not fit is cut at

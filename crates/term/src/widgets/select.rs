@@ -1,24 +1,26 @@
 //! A list that is filtered by typing. It knows labels, details and the selection; its owner knows
-//! what an item means.
+//! by the index of an item what it means.
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::columns::{Cell, ColumnLayout, ColumnWidths, Columns};
-use crate::face::{Face, Token};
-use crate::row::{Row, Span};
+use crate::text::face::{Face, Token};
+use crate::text::row::{Row, Span};
 use osier_base::text::{graphemes, single_line, truncate};
 
 /// An item of the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Item {
-    /// Identifies the item when the list changes.
-    pub key: String,
     pub label: String,
     /// One for each column of the list.
     pub details: Vec<Cell>,
     /// Additional text to match, never shown.
     pub keywords: String,
+    /// Queries that put it first, even if its text does not match.
+    pub queries: Vec<&'static str>,
+    /// Found only by the starts of its words, not by scattered letters.
+    pub by_word: bool,
     /// Shown dimmed: it can be selected, but something is missing.
     pub dimmed: bool,
 }
@@ -31,7 +33,7 @@ pub struct Item {
 /// let item = |label: &str| Item { label: label.to_owned(), ..Item::default() };
 /// let mut list = Select::new(vec![item("open file"), item("quit")]);
 /// list.set_query("qu");
-/// assert_eq!(list.selected(), Some(&item("quit")));
+/// assert_eq!(list.selected(), Some(1));
 /// ```
 #[derive(Debug)]
 pub struct Select {
@@ -45,10 +47,9 @@ pub struct Select {
     /// Index in `shown` of the first visible item.
     top: usize,
     matcher: Matcher,
-    /// Queries with the keys of the items that they put first.
-    aliases: Vec<(&'static str, String)>,
-    /// Keys of the items that are found only by the starts of their words.
-    by_word: Vec<String>,
+    /// For each item whether it is listed only with all others; empty when none is.
+    extra: Vec<bool>,
+    lists_all: bool,
 }
 
 /// Letters of a query from which on it finds items by the starts of their words.
@@ -58,7 +59,7 @@ impl Select {
     /// Creates a list with one detail at the right edge.
     pub fn new(items: Vec<Item>) -> Self {
         let mut select = Self {
-            widths: measure(&items),
+            widths: ColumnWidths::default(),
             items,
             columns: Columns::DETAIL,
             query: String::new(),
@@ -66,40 +67,49 @@ impl Select {
             selected: 0,
             top: 0,
             matcher: Matcher::new(Config::DEFAULT),
-            aliases: Vec::new(),
-            by_word: Vec::new(),
+            extra: Vec::new(),
+            lists_all: false,
         };
-        select.filter_items();
+        select.relist();
         select
     }
 
     /// Sets the columns of the details.
-    #[must_use]
-    pub fn with_columns(self, columns: Columns) -> Self {
-        Self { columns, ..self }
+    pub fn set_columns(&mut self, columns: Columns) {
+        self.columns = columns;
     }
 
-    /// Sets queries that put the item with a key first, even if its text does not match.
-    #[must_use]
-    pub fn with_aliases(self, aliases: Vec<(&'static str, String)>) -> Self {
-        Self { aliases, ..self }
-    }
-
-    /// Finds the items with these keys only by the starts of their words, not by scattered letters.
-    #[must_use]
-    pub fn with_by_word(self, by_word: Vec<String>) -> Self {
-        Self { by_word, ..self }
-    }
-
-    /// Replaces the items and keeps the selection if its item is still there.
-    pub fn set_items(&mut self, items: Vec<Item>) {
-        let key = self.selected().map(|item| item.key.clone());
-        self.widths = measure(&items);
+    /// Replaces the items and selects one of them.
+    pub fn set_items(&mut self, items: Vec<Item>, selected: Option<usize>) {
         self.items = items;
-        self.filter_items();
-        if let Some(key) = key {
-            self.select_key(&key);
+        self.extra.clear();
+        self.relist();
+        self.select(selected);
+    }
+
+    /// Lists these items only when [`Self::list_all`] asks for it.
+    pub fn set_extra(&mut self, is_extra: impl FnMut(usize) -> bool) {
+        self.extra = (0..self.items.len()).map(is_extra).collect();
+        self.relist();
+    }
+
+    /// Lists the extra items, or leaves them out. The selection stays if its item is still there.
+    pub fn list_all(&mut self, all: bool) {
+        if self.lists_all != all {
+            self.lists_all = all;
+            let selected = self.selected();
+            self.relist();
+            self.select(selected);
         }
+    }
+
+    fn relist(&mut self) {
+        self.widths = ColumnWidths::default();
+        for index in self.listed() {
+            let item = &self.items[index];
+            self.widths.add(&item.label, &item.details);
+        }
+        self.filter_items();
     }
 
     pub fn set_query(&mut self, query: &str) {
@@ -109,16 +119,23 @@ impl Select {
         }
     }
 
-    /// The selected item.
-    pub fn selected(&self) -> Option<&Item> {
-        self.shown
-            .get(self.selected)
-            .map(|(index, _)| &self.items[*index])
+    /// The index of the selected item.
+    pub fn selected(&self) -> Option<usize> {
+        self.shown.get(self.selected).map(|(index, _)| *index)
     }
 
-    /// All items, in their order.
+    /// All items, also those that are not listed.
     pub fn items(&self) -> &[Item] {
         &self.items
+    }
+
+    /// Indices of the items that a query searches, in their order.
+    pub fn listed(&self) -> Vec<usize> {
+        let is_extra = |index: &usize| self.extra.get(*index).copied().unwrap_or_default();
+        let items = 0..self.items.len();
+        items
+            .filter(|index| self.lists_all || !is_extra(index))
+            .collect()
     }
 
     /// The index of the selection among the matching items.
@@ -126,11 +143,12 @@ impl Select {
         self.selected
     }
 
-    pub fn select_key(&mut self, key: &str) {
+    /// Selects the item with this index, or the first one when it does not match.
+    pub fn select(&mut self, item: Option<usize>) {
         let found = self
             .shown
             .iter()
-            .position(|(index, _)| self.items[*index].key == key);
+            .position(|(index, _)| Some(*index) == item);
         self.selected = found.unwrap_or(0);
     }
 
@@ -143,9 +161,9 @@ impl Select {
         self.shown.is_empty()
     }
 
-    /// Number of all items.
+    /// Number of listed items.
     pub fn total(&self) -> usize {
-        self.items.len()
+        self.listed().len()
     }
 
     /// Moves the selection by one and wraps around.
@@ -205,19 +223,18 @@ impl Select {
         self.selected = 0;
         self.top = 0;
         if self.query.trim().is_empty() {
-            self.shown = (0..self.items.len())
-                .map(|index| (index, Vec::new()))
-                .collect();
+            let listed = self.listed().into_iter();
+            self.shown = listed.map(|index| (index, Vec::new())).collect();
             return;
         }
         let pattern = Pattern::parse(&self.query, CaseMatching::Smart, Normalization::Smart);
         let query = self.query.trim();
-        let alias = self.aliases.iter().find(|(alias, _)| *alias == query);
         let mut buffer = Vec::new();
         let mut text = String::new();
         let mut scored: Vec<(u32, usize)> = Vec::new();
-        for (index, item) in self.items.iter().enumerate() {
-            if alias.is_some_and(|(_, key)| *key == item.key) {
+        for index in self.listed() {
+            let item = &self.items[index];
+            if item.queries.iter().any(|known| *known == query) {
                 scored.push((u32::MAX, index));
                 continue;
             }
@@ -228,7 +245,7 @@ impl Select {
                 text.push_str(part);
                 text.push(' ');
             }
-            if self.by_word.contains(&item.key) && !starts_words(query, &text) {
+            if item.by_word && !starts_words(query, &text) {
                 continue;
             }
             let haystack = Utf32Str::new(&text, &mut buffer);
@@ -267,14 +284,6 @@ fn starts_words(query: &str, text: &str) -> bool {
         && query
             .iter()
             .all(|typed| text.iter().any(|word| word.starts_with(typed)))
-}
-
-fn measure(items: &[Item]) -> ColumnWidths {
-    let mut widths = ColumnWidths::default();
-    for item in items {
-        widths.add(&item.label, &item.details);
-    }
-    widths
 }
 
 fn item_row(item: &Item, matched: &[u32], selected: bool, layout: &ColumnLayout) -> Row {
@@ -329,21 +338,22 @@ mod tests {
 
     fn select(labels: &[&str]) -> Select {
         let item = |label: &&str| Item {
-            key: (*label).into(),
             label: (*label).into(),
             ..Item::default()
         };
         Select::new(labels.iter().map(item).collect())
     }
 
+    fn label(list: &Select) -> Option<&str> {
+        list.selected()
+            .map(|index| list.items()[index].label.as_str())
+    }
+
     #[test]
     fn query_filters_items_best_match_first() {
         let mut list = select(&["anthropic/sonnet", "openai/gpt-5", "mistral/small"]);
         list.set_query("gpt");
-        assert_eq!(
-            list.selected().map(|item| item.label.as_str()),
-            Some("openai/gpt-5")
-        );
+        assert_eq!(label(&list), Some("openai/gpt-5"));
         assert_eq!(list.len(), 1);
         list.set_query("zzz");
         assert_eq!(list.selected(), None);
@@ -352,19 +362,27 @@ mod tests {
     }
 
     #[test]
-    fn alias_puts_its_item_first() {
-        let mut list = select(&["write a note", "quit"]).with_aliases(vec![("wq", "quit".into())]);
-        let first = |list: &Select| list.selected().map(|item| item.label.clone());
+    fn query_of_an_item_puts_it_first() {
+        let item = |label: &str, queries| Item {
+            label: label.into(),
+            queries,
+            ..Item::default()
+        };
+        let mut list = Select::new(vec![item("write a note", vec![]), item("quit", vec!["wq"])]);
         list.set_query("w");
-        assert_eq!(first(&list).as_deref(), Some("write a note"));
+        assert_eq!(label(&list), Some("write a note"));
         list.set_query("wq");
-        assert_eq!(first(&list).as_deref(), Some("quit"));
+        assert_eq!(label(&list), Some("quit"));
     }
 
     #[test]
     fn scattered_letters_do_not_find_an_item_that_is_found_by_word() {
-        let mut list =
-            select(&["run: retry now", "show now"]).with_by_word(vec!["run: retry now".into()]);
+        let item = |label: &str, by_word| Item {
+            label: label.into(),
+            by_word,
+            ..Item::default()
+        };
+        let mut list = Select::new(vec![item("run: retry now", true), item("show now", false)]);
         for (query, count) in [
             ("", 2),
             ("now", 2),
@@ -381,19 +399,20 @@ mod tests {
     }
 
     #[test]
-    fn selection_survives_new_items_and_wraps_around() {
+    fn selection_survives_the_extra_items_and_wraps_around() {
         let mut list = select(&["a", "b", "c"]);
+        list.set_extra(|index| index == 1);
+        assert_eq!((list.total(), list.len()), (2, 2));
         list.step(false);
-        assert_eq!(list.selected().map(|item| item.key.as_str()), Some("c"));
-        let item = |key: &str| Item {
-            key: key.into(),
-            label: key.into(),
-            ..Item::default()
-        };
-        list.set_items(vec![item("x"), item("c"), item("y")]);
-        assert_eq!(list.selected().map(|item| item.key.as_str()), Some("c"));
+        assert_eq!(label(&list), Some("c"));
+        list.list_all(true);
+        assert_eq!((list.total(), label(&list)), (3, Some("c")));
+        list.page(false, 1);
+        assert_eq!(label(&list), Some("b"));
+        list.list_all(false);
+        assert_eq!(label(&list), Some("a"));
         list.page(true, 10);
-        assert_eq!(list.selected().map(|item| item.key.as_str()), Some("y"));
+        assert_eq!(label(&list), Some("c"));
     }
 
     #[test]

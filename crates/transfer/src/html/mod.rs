@@ -26,7 +26,7 @@ use self::escape::escape;
 use self::outline::Outline;
 use self::theme::{HtmlThemes, Palette, PlainThemes};
 use super::error::TransferError;
-use super::export::ExportOptions;
+use super::options::ExportOptions;
 use super::plan::Plan;
 use osier_protocol::{ExportScope, ExportSummary};
 use osier_store::Reading;

@@ -1,8 +1,11 @@
-//! Actions that components and features request. Only `app/apply.rs` executes them.
+//! Actions that components and features request: the one way from them to the session, the program and each other.
+//! Only `app/apply.rs` executes them.
 
-use crate::actions::{Command, Effect, StoredSession};
+use super::command::Command;
+use super::effect::{Effect, StoredSession, TabRequest};
+use osier_agent::Op as AgentOp;
 use osier_protocol::questions::Answer;
-use osier_protocol::{DiffRange, Mark, Op, Reviewed, TreeOp};
+use osier_protocol::{CheckpointOp, DiffRange, IndexOp, Mark, Op, Reviewed, TransferOp, TreeOp};
 
 /// One action.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,9 +13,10 @@ pub(crate) enum Action {
     /// Runs a command, as its key does outside of every layer.
     Run(Command),
     /// Sends an op to the session.
-    Tell(Op),
+    Op(Op),
     /// Requests something of the program.
     Effect(Effect),
+    Toast(Toast),
     /// Sends the editor's text: as a prompt, a slash command or a shell command.
     Submit {
         follow_up: bool,
@@ -94,7 +98,7 @@ pub(crate) enum Action {
     /// Enables or disables a tool.
     ToggleTool(String),
     /// Changes a setting: to its next value, or in an editor.
-    EditSetting(String),
+    EditSetting(&'static str),
     /// Waits for the keys of a command in a context.
     CaptureKeys {
         context: String,
@@ -105,9 +109,51 @@ pub(crate) enum Action {
         context: String,
         command: Command,
     },
-    /// Shows a line above the editor for a moment.
-    Toast {
-        text: String,
-        error: bool,
-    },
+}
+
+/// A line that is shown above the editor for a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toast {
+    pub text: String,
+    pub is_error: bool,
+}
+
+impl Toast {
+    pub fn info(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            is_error: false,
+        }
+    }
+
+    pub fn error(text: impl Into<String>) -> Self {
+        Self {
+            is_error: true,
+            ..Self::info(text)
+        }
+    }
+}
+
+/// What an action is made of: the ops of the session in all their groups, effects, commands and toasts.
+macro_rules! made_of {
+    ($($from:ty: $value:ident => $action:expr;)*) => {
+        $(impl From<$from> for Action {
+            fn from($value: $from) -> Self {
+                $action
+            }
+        })*
+    };
+}
+
+made_of! {
+    Command: command => Self::Run(command);
+    Op: op => Self::Op(op);
+    AgentOp: op => Op::Agent(op).into();
+    CheckpointOp: op => Op::Checkpoint(op).into();
+    IndexOp: op => Op::Index(op).into();
+    TransferOp: op => Op::Transfer(op).into();
+    TreeOp: op => Op::Tree(op).into();
+    Effect: effect => Self::Effect(effect);
+    TabRequest: request => Effect::Tabs(request).into();
+    Toast: toast => Self::Toast(toast);
 }

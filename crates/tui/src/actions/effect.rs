@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use osier_protocol::Opening;
-use osier_term::input::KeyPress;
+use osier_term::KeyPress;
 
 /// One request to the program.
 #[derive(Debug, Clone, PartialEq, Eq)]

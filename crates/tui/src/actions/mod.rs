@@ -8,6 +8,7 @@ pub(crate) mod outbox;
 pub(crate) mod shell_commands;
 
 pub(crate) use action::Action;
+pub use action::Toast;
 pub use command::Command;
 pub use effect::{Effect, NewBinding, StoredSession, TabRequest, Viewer};
 pub(crate) use outbox::Outbox;

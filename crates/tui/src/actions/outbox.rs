@@ -1,47 +1,22 @@
-//! What features want done outside of their own state: ops for the session, effects for the program, and actions for
-//! the app. A feature gets it as an argument; the app delivers it afterwards.
+//! What features want done outside of their own state. A feature gets it as an argument; the app applies the actions
+//! afterwards.
 
 use std::time::Instant;
 
-use crate::actions::{Action, Effect};
-use osier_agent::Op as AgentOp;
-use osier_protocol::Op;
-use osier_term::component::Cx;
+use super::action::Action;
+use osier_term::Cx;
 
-/// Requests that are not delivered yet, each kind in order.
+/// Actions that are not applied yet, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    ops: Vec<Op>,
-    effects: Vec<Effect>,
     actions: Vec<Action>,
     /// Something visible changed since the last draw.
     dirty: bool,
 }
 
 impl Outbox {
-    /// Sends an op to the session.
-    pub(crate) fn send(&mut self, op: Op) {
-        self.ops.push(op);
-    }
-
-    /// Sends an op to the agent of the session.
-    pub(crate) fn tell(&mut self, op: AgentOp) {
-        self.send(Op::Agent(op));
-    }
-
-    pub(crate) fn effect(&mut self, effect: Effect) {
-        self.effects.push(effect);
-    }
-
-    /// Has the app apply an action.
-    pub(crate) fn act(&mut self, action: Action) {
-        self.actions.push(action);
-    }
-
-    /// Shows a line above the editor for a moment.
-    pub(crate) fn toast(&mut self, text: impl Into<String>, error: bool) {
-        let text = text.into();
-        self.act(Action::Toast { text, error });
+    pub(crate) fn push(&mut self, action: impl Into<Action>) {
+        self.actions.push(action.into());
     }
 
     /// Something visible changed when `changed` is set.
@@ -57,28 +32,8 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn take_ops(&mut self) -> Vec<Op> {
-        std::mem::take(&mut self.ops)
-    }
-
-    pub(crate) fn take_effects(&mut self) -> Vec<Effect> {
-        std::mem::take(&mut self.effects)
-    }
-
-    /// Takes the texts of notifications and leaves the other effects.
-    pub(crate) fn take_notifications(&mut self) -> Vec<String> {
-        let mut texts = Vec::new();
-        for effect in std::mem::take(&mut self.effects) {
-            match effect {
-                Effect::Notify(text) => texts.push(text),
-                effect => self.effects.push(effect),
-            }
-        }
-        texts
-    }
-
     /// The actions since the last call; empty when all are applied.
-    pub(crate) fn take_actions(&mut self) -> Vec<Action> {
+    pub(crate) fn take(&mut self) -> Vec<Action> {
         std::mem::take(&mut self.actions)
     }
 

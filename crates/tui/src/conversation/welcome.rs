@@ -3,9 +3,7 @@
 
 use osier_base::{clock, text};
 use osier_protocol::{KeyState, ModelInfo, PermissionMode, SessionSummary};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
-use osier_term::wrap::Wrap;
+use osier_term::{Face, Row, Span, Token, Wrap};
 
 /// Keys and prefixes, two per row where there is room.
 const KEYS: &[(&str, &str)] = &[
@@ -102,9 +100,8 @@ fn smallest(width: u16, height: u16, model: Option<&ModelInfo>) -> Vec<Row> {
 
 /// Name, model and directory, and whether the model can answer.
 fn head(start: &Start<'_>, width: u16) -> Vec<Row> {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let title = [
-        Span::new("osier ", bold),
+        Span::new("osier ", Face::bold(Token::Title)),
         Span::new(env!("CARGO_PKG_VERSION"), Token::Muted),
     ];
     let name = |model: &ModelInfo| model.reference();

@@ -1,10 +1,9 @@
 //! The program and its folders, for bug reports. Taking a row copies all of them.
 
-use crate::actions::{Action, Effect};
-use crate::drawing::{Overlays, Picker};
+use crate::actions::Effect;
+use crate::drawing::{MenuItem, Overlays, Picker};
 use osier_protocol::About;
-use osier_term::widgets::columns::{Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Column, Columns};
 
 const ID: &str = "about";
 
@@ -18,7 +17,7 @@ pub(crate) fn open(about: &About, overlays: &mut Overlays) {
     overlays.push(ID, picker(about));
 }
 
-fn picker(about: &About) -> Picker {
+fn picker(about: &About) -> Picker<MenuItem> {
     let rows = [
         ("version", &about.version),
         ("platform", &about.platform),
@@ -26,18 +25,11 @@ fn picker(about: &About) -> Picker {
         ("data", &about.data),
         ("directory", &about.cwd),
     ];
-    let items = rows.map(|(name, value)| Item {
-        key: name.to_owned(),
-        label: name.to_owned(),
-        details: vec![value.as_str().into()],
-        keywords: value.clone(),
-        dimmed: false,
-    });
     let report = rows
         .map(|(name, value)| format!("{name}: {value}\n"))
         .concat();
-    let copy = move |_: &str| vec![Action::Effect(Effect::Copy(report.clone()))];
-    Picker::new("About osier", "", items.into(), Box::new(copy))
+    let items = rows.map(|(name, value)| MenuItem::new(name, value, Effect::Copy(report.clone())));
+    Picker::menu("About osier", "", items)
         .with_columns(COLUMNS)
         .taking("copy all")
 }
@@ -46,10 +38,10 @@ fn picker(about: &About) -> Picker {
 mod tests {
     use std::time::Instant;
 
-    use osier_term::component::{Component, Cx};
+    use osier_term::{Component, Cx};
 
     use super::*;
-    use crate::actions::Command;
+    use crate::actions::{Action, Command};
 
     #[test]
     fn taking_a_row_copies_all_of_them() {
@@ -68,7 +60,7 @@ mod tests {
         let _ = picker(&about).on_command(Command::Accept, &mut cx);
         let report =
             "version: 1.2.3\nplatform: linux x86_64\nsettings: /c\ndata: /d\ndirectory: /w\n";
-        let copy = Action::Effect(Effect::Copy(report.to_owned()));
-        assert_eq!(actions, [Action::CloseLayer, copy]);
+        let copy = Effect::Copy(report.to_owned());
+        assert_eq!(actions, [Action::CloseLayer, copy.into()]);
     }
 }

@@ -2,51 +2,37 @@
 
 use std::path::PathBuf;
 
-use crate::actions::{Action, Command, Effect};
-use crate::drawing::{Overlays, Picker};
+use crate::actions::{Action, Command};
+use crate::drawing::{MenuItem, Overlays, Picker};
 use osier_base::folders::Folders;
-use osier_term::widgets::columns::Columns;
-use osier_term::widgets::select::Item;
 
 /// The layer of the guide.
 const ID: &str = "guide";
 
-/// The steps: key, label, what it is for.
-const STEPS: &[(&str, &str, &str)] = &[
-    ("login", "1. Model: sign in", "with a provider"),
-    ("model", "   or choose a model", "also of a local server"),
-    (
-        "trust",
-        "2. Trust: permission mode",
-        "what runs without asking",
-    ),
-    ("theme", "3. Theme", "previews each one"),
-    ("start", "Start", "/guide shows this again"),
-];
+fn steps() -> [MenuItem; 5] {
+    [
+        MenuItem::new("1. Model: sign in", "with a provider", Command::Login),
+        MenuItem::new(
+            "   or choose a model",
+            "also of a local server",
+            Command::ModelPicker,
+        ),
+        MenuItem::new(
+            "2. Trust: permission mode",
+            "what runs without asking",
+            Command::Permissions,
+        ),
+        MenuItem::new("3. Theme", "previews each one", Command::Themes),
+        MenuItem::new("Start", "/guide shows this again", Action::CloseLayer),
+    ]
+}
 
 /// Opens the guide. It stays open while a step has its own list.
 pub(crate) fn open(overlays: &mut Overlays) {
-    let items = STEPS.iter().map(|(key, label, detail)| Item {
-        key: (*key).to_owned(),
-        label: (*label).to_owned(),
-        details: vec![(*detail).into()],
-        ..Item::default()
-    });
     let title = "Welcome to osier: three steps, esc skips them";
-    let picker = Picker::new(title, "no step matches", items.collect(), Box::new(run));
+    let picker = Picker::menu(title, "no step matches", steps());
     // Who types has a first prompt in mind.
-    let picker = picker.with_columns(Columns::SENTENCE).leaving_text();
-    overlays.push(ID, picker.staying());
-}
-
-fn run(key: &str) -> Vec<Action> {
-    vec![match key {
-        "login" => Action::Run(Command::Login),
-        "model" => Action::Run(Command::ModelPicker),
-        "trust" => Action::Run(Command::Permissions),
-        "theme" => Action::Effect(Effect::PickTheme),
-        _ => Action::CloseLayer,
-    }]
+    overlays.push(ID, picker.leaving_text().staying());
 }
 
 /// The file that says that the guide was shown.
@@ -89,9 +75,19 @@ mod tests {
 
     #[test]
     fn each_step_of_the_guide_runs_what_it_names() {
-        assert_eq!(run("login"), [Action::Run(Command::Login)]);
-        assert_eq!(run("theme"), [Action::Effect(Effect::PickTheme)]);
-        assert_eq!(run("start"), [Action::CloseLayer]);
+        let steps = steps();
+        let runs: Vec<&Action> = steps.iter().filter_map(MenuItem::action).collect();
+        let opens = [
+            Command::Login,
+            Command::ModelPicker,
+            Command::Permissions,
+            Command::Themes,
+        ];
+        let [login, models, trust, themes] = opens.map(Action::Run);
+        assert_eq!(
+            runs,
+            [&login, &models, &trust, &themes, &Action::CloseLayer]
+        );
         let mut overlays = Overlays::default();
         open(&mut overlays);
         assert_eq!(overlays.top(), Some(ID));

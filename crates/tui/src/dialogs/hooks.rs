@@ -1,12 +1,10 @@
 //! The hooks: the event of each, its file and its last run.
 
-use crate::actions::{Action, Effect, Outbox};
-use crate::drawing::{Overlays, Picker, overlays};
+use crate::actions::{Effect, Outbox};
+use crate::drawing::{Choice, Overlays, Picker, overlays};
 use osier_base::text;
 use osier_protocol::{HookInfo, Op};
-use osier_term::face::Token;
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Cell, Column, Columns, Item, Token};
 
 const ID: &str = "hooks";
 
@@ -19,35 +17,38 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
-/// One line a hook; taking one copies its command.
-fn picker(hooks: &[HookInfo]) -> Picker {
-    let items = hooks.iter().enumerate().map(|(place, hook)| {
-        let event = hook.event.name();
-        let command = text::single_line(&hook.command);
-        let matcher = match hook.matcher.as_str() {
+impl Choice for HookInfo {
+    fn row(&self) -> Item {
+        let event = self.event.name();
+        let matcher = match self.matcher.as_str() {
             "" => String::new(),
             matcher => format!(" {}", text::single_line(matcher)),
         };
         Item {
-            key: format!("{place} {}", hook.command),
-            label: command,
+            label: text::single_line(&self.command),
             details: vec![
-                format!("{} {event}{matcher}", mark(hook)).into(),
-                last_run(hook),
-                file(hook).into(),
+                format!("{} {event}{matcher}", mark(self)).into(),
+                last_run(self),
+                file(self).into(),
             ],
-            keywords: hook.file.clone(),
-            dimmed: false,
+            keywords: self.file.clone(),
+            ..Item::default()
         }
-    });
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        (self.event, &self.matcher, &self.command, &self.file)
+            == (other.event, &other.matcher, &other.command, &other.file)
+    }
+}
+
+/// One line a hook; taking one copies its command.
+fn picker(hooks: &[HookInfo]) -> Picker<HookInfo> {
     Picker::new(
         "Hooks",
         "no hooks: add them to hooks.json in the configuration folder or in .osier",
-        items.collect(),
-        Box::new(|key| {
-            let (_, command) = key.split_once(' ').unwrap_or_default();
-            vec![Action::Effect(Effect::Copy(command.to_owned()))]
-        }),
+        hooks.iter().cloned(),
+        |hook| [Effect::Copy(hook.command.clone())],
     )
     .with_columns(COLUMNS)
     .taking("copy command")
@@ -92,7 +93,7 @@ fn file(hook: &HookInfo) -> String {
 /// Opens the list.
 pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
     overlays.push(ID, picker(&[]));
-    outbox.send(Op::ListHooks);
+    outbox.push(Op::ListHooks);
 }
 
 /// Updates the open list.
@@ -103,6 +104,6 @@ pub(crate) fn refresh(hooks: &[HookInfo], overlays: &mut Overlays) {
 /// Requests the hooks again when their list is open.
 pub(crate) fn reload(overlays: &Overlays, outbox: &mut Outbox) {
     if overlays.contains(ID) {
-        outbox.send(Op::ListHooks);
+        outbox.push(Op::ListHooks);
     }
 }

@@ -1,12 +1,11 @@
 //! The map of the project: its files with their most used symbols. Taking one puts a reference to it into the prompt.
 
 use crate::actions::{Action, Outbox};
-use crate::drawing::{Overlays, Picker, overlays};
+use crate::drawing::{Choice, Overlays, Picker, overlays};
 use crate::input::prompt::candidates::reference;
 use osier_base::text;
 use osier_protocol::{MappedFile, Op, ProjectMap};
-use osier_term::widgets::columns::{Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Column, Columns, Item};
 
 const ID: &str = "map";
 
@@ -21,7 +20,7 @@ pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
         ID,
         picker(&[], "reading the project…", "Map of the project"),
     );
-    outbox.send(Op::GetMap {
+    outbox.push(Op::GetMap {
         request: 0,
         query: String::new(),
         tokens: None,
@@ -43,36 +42,58 @@ pub(crate) fn refresh(map: &ProjectMap, overlays: &mut Overlays) {
     overlays::refresh(overlays, ID, picker);
 }
 
-fn picker(files: &[MappedFile], empty: &'static str, title: &str) -> Picker {
-    let items = files.iter().flat_map(items).collect();
-    let take = |key: &str| {
-        let text = format!("{key} ");
-        vec![Action::InsertText { text }]
-    };
-    Picker::new(title, empty, items, Box::new(take))
-        .with_columns(COLUMNS)
-        .taking("insert")
+/// A file, or a symbol in it.
+struct Entry {
+    row: Item,
+    /// What is inserted for it.
+    reference: String,
+}
+
+impl Choice for Entry {
+    fn row(&self) -> Item {
+        self.row.clone()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.reference == other.reference
+    }
+}
+
+fn picker(files: &[MappedFile], empty: &'static str, title: &str) -> Picker<Entry> {
+    let entries = files.iter().flat_map(entries);
+    Picker::new(title, empty, entries, |entry| {
+        let text = format!("{} ", entry.reference);
+        [Action::InsertText { text }]
+    })
+    .with_columns(COLUMNS)
+    .taking("insert")
 }
 
 /// A file and its symbols.
-fn items(file: &MappedFile) -> Vec<Item> {
+fn entries(file: &MappedFile) -> Vec<Entry> {
     let path = reference(&file.path);
     let more = match file.more {
         0 => String::new(),
         more => format!("+{more}"),
     };
-    let mut items = vec![Item {
-        key: path.clone(),
+    let row = Item {
         label: text::single_line(&file.path),
         details: vec![more.into()],
         ..Item::default()
-    }];
-    items.extend(file.symbols.iter().map(|symbol| Item {
-        key: format!("{path}:{}", symbol.line),
-        label: format!("  {}", text::single_line(&symbol.code)),
-        details: vec![symbol.line.to_string().into()],
-        keywords: format!("{} {} {}", symbol.name, symbol.kind, file.path),
-        dimmed: false,
-    }));
-    items
+    };
+    let symbols = file.symbols.iter().map(|symbol| Entry {
+        row: Item {
+            label: format!("  {}", text::single_line(&symbol.code)),
+            details: vec![symbol.line.to_string().into()],
+            keywords: format!("{} {} {}", symbol.name, symbol.kind, file.path),
+            ..Item::default()
+        },
+        reference: format!("{path}:{}", symbol.line),
+    });
+    let symbols: Vec<Entry> = symbols.collect();
+    let file = Entry {
+        row,
+        reference: path,
+    };
+    std::iter::once(file).chain(symbols).collect()
 }

@@ -1,11 +1,10 @@
 //! Skills and prompt templates with what they cost; taking one begins its call.
 
 use crate::actions::{Action, Outbox};
-use crate::drawing::{Overlays, Picker, overlays};
+use crate::drawing::{Choice, Overlays, Picker, overlays};
 use crate::status::footer::tokens;
 use osier_protocol::{ContextPart, Op, PartKind};
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Cell, Column, Columns, Item};
 
 const ID: &str = "skills";
 
@@ -18,34 +17,40 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
+impl Choice for ContextPart {
+    fn row(&self) -> Item {
+        Item {
+            label: format!("/{}", self.name),
+            details: vec![
+                self.description.as_str().into(),
+                cost(self.tokens),
+                cost(self.call_tokens),
+            ],
+            keywords: format!("{} {}", self.description, self.path),
+            ..Item::default()
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        (self.kind, &self.name) == (other.kind, &other.name)
+    }
+}
+
 /// The picker over what can be called.
-fn picker(parts: &[ContextPart]) -> Picker {
+fn picker(parts: &[ContextPart]) -> Picker<ContextPart> {
     let callable = parts.iter().filter(|part| part.kind != PartKind::File);
-    let items = callable.map(|part| Item {
-        key: match part.kind {
-            PartKind::Skill => format!("skill:{}", part.name),
-            _ => part.name.clone(),
-        },
-        label: format!("/{}", part.name),
-        details: vec![
-            part.description.as_str().into(),
-            cost(part.tokens),
-            cost(part.call_tokens),
-        ],
-        keywords: format!("{} {}", part.description, part.path),
-        dimmed: false,
-    });
-    let take = |name: &str| {
-        vec![Action::SetEditor {
-            text: format!("/{name} "),
-        }]
-    };
-    let items = items.collect();
     Picker::new(
         "Skills and prompts",
         "no skills or prompts: add them to .agents/skills or .osier/prompts",
-        items,
-        Box::new(take),
+        callable.cloned(),
+        |part| {
+            let prefix = match part.kind {
+                PartKind::Skill => "skill:",
+                _ => "",
+            };
+            let text = format!("/{prefix}{} ", part.name);
+            [Action::SetEditor { text }]
+        },
     )
     .with_columns(COLUMNS)
     .taking("insert")
@@ -63,7 +68,7 @@ fn cost(count: u64) -> Cell {
 /// Opens the list.
 pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
     overlays.push(ID, picker(&[]));
-    outbox.send(Op::ListContext);
+    outbox.push(Op::ListContext);
 }
 
 /// Updates the open list.

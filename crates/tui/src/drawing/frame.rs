@@ -1,15 +1,41 @@
 //! What every box over the conversation contains: its name and a remark in the line above, its keys in the
 //! line below.
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
 use crate::actions::Command;
 use osier_base::text;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
+use osier_term::{Face, Keymap, Row, Span, Token, View};
+
+/// A box: its title with a remark, its rows, and its keys.
+#[derive(Debug)]
+pub(crate) struct Panel<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) remark: &'a str,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) keys: Vec<String>,
+    /// How the keys are shown.
+    pub(crate) token: Token,
+}
+
+impl Panel<'_> {
+    /// Draws it; where there are fewer rows, the others are empty.
+    pub(crate) fn draw(mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        let width = usize::from(area.width);
+        let (inner, height) = (width.saturating_sub(2), usize::from(area.height));
+        let mut rows = vec![top(self.title, self.remark, width)];
+        let missing = height.saturating_sub(self.rows.len() + 2);
+        self.rows
+            .extend(std::iter::repeat_n(Row::default(), missing));
+        rows.extend(self.rows.into_iter().map(|row| boxed(row, inner)));
+        rows.push(bottom(&self.keys, self.token, width));
+        view.paint(&rows, area, buffer);
+    }
+}
 
 /// `╭─ Title ──── remark ─╮`. The title is cut before the remark goes.
 pub(crate) fn top(title: &str, remark: &str, width: usize) -> Row {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let remark = match remark {
         "" => String::new(),
         remark => format!(" {remark} "),
@@ -18,7 +44,10 @@ pub(crate) fn top(title: &str, remark: &str, width: usize) -> Row {
     let remark = text::truncate(&remark, width.saturating_sub(least + 7)).into_owned();
     let room = width.saturating_sub(text::width(&remark) + 7);
     let mut row = Row::plain("╭─ ", Token::Border);
-    row.push(text::truncate(title, room).into_owned(), bold);
+    row.push(
+        text::truncate(title, room).into_owned(),
+        Face::bold(Token::Title),
+    );
     row.push(" ", Token::Border);
     let line = width.saturating_sub(row.width() + text::width(&remark) + 2);
     row.push("─".repeat(line), Token::Border);

@@ -7,9 +7,10 @@ pub(crate) mod layout;
 pub(crate) mod overlays;
 pub(crate) mod picker;
 pub(crate) mod preview_pane;
+pub(crate) mod scroll;
 pub(crate) mod styled_lines;
 pub(crate) mod surface;
 
 pub(crate) use overlays::Overlays;
-pub(crate) use picker::Picker;
+pub(crate) use picker::{Choice, MenuItem, Picker};
 pub(crate) use surface::Surface;

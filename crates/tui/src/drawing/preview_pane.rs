@@ -5,9 +5,7 @@ use ratatui::layout::{Position, Rect};
 use crate::actions::Command;
 use osier_base::text;
 use osier_markdown::Markdown;
-use osier_term::component::Handled;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::line_input::LineInput;
+use osier_term::{Handled, LineInput, Row, Span};
 
 /// From this width on the preview is next to the list.
 const SIDE_BY_SIDE: u16 = 100;

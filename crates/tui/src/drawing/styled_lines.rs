@@ -1,8 +1,7 @@
 //! Lines of plugins in the colours of the theme.
 
 use osier_protocol::{StyledLine, StyledSpan};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Emphasis, Face, Row, Span, Token};
 
 /// One line.
 pub(crate) fn row(line: &StyledLine) -> Row {

@@ -4,11 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Color;
 
-use osier_term::face::{Face, Token};
-use osier_term::frame::Links;
-use osier_term::row::Row;
-use osier_term::theme::Theme;
-use osier_term::widgets::paint::paint_rows;
+use osier_term::{Face, Links, Row, Theme, Token, paint_rows};
 
 /// The cells of a frame, their links and their colours.
 #[derive(Debug)]

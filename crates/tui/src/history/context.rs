@@ -5,15 +5,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::actions::{Action, Command};
-use crate::drawing::{Overlays, frame, frame::boxed, layout::docked};
+use crate::drawing::{Overlays, frame, frame::Panel, layout::docked, scroll::Scroll};
 use crate::status::footer::tokens;
 use osier_base::{clock, text};
 use osier_llm::Usage;
-use osier_protocol::{ContextReport, Op, Spending, TreeEvent, TreeOp, WindowPart, WindowPartKind};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::Row;
-use osier_term::widgets::paint::paint_rows;
+use osier_protocol::{ContextReport, Spending, TreeEvent, TreeOp, WindowPart, WindowPartKind};
+use osier_term::{Component, Cx, Face, Handled, Row, Token, View};
 
 const ID: &str = "context";
 
@@ -35,10 +32,7 @@ const WIDTH: u16 = 84;
 pub(crate) struct ContextView {
     report: ContextReport,
     cache: CacheFigures,
-    /// Rows there are, the first one shown, and rows that fit.
-    count: usize,
-    top: usize,
-    page: usize,
+    scroll: Scroll,
 }
 
 /// How the caches of providers were hit.
@@ -84,24 +78,16 @@ impl ContextView {
         Self {
             report,
             cache,
-            count: 0,
-            top: 0,
-            page: 10,
+            scroll: Scroll::default(),
         }
-    }
-
-    fn scroll(&mut self, rows: isize) {
-        let last = self.count.saturating_sub(self.page);
-        self.top = self.top.saturating_add_signed(rows).min(last);
     }
 
     fn rows(&self, inner: usize) -> Vec<Row> {
         let report = &self.report;
         let width = inner.saturating_sub(2);
-        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
         let mut rows = Vec::new();
         let percent = report.used * 100 / report.window.max(1);
-        let mut used = Row::plain(format!(" {percent}%"), bold);
+        let mut used = Row::plain(format!(" {percent}%"), Face::bold(Token::Title));
         let count = format!(
             " of {}: {} of {} tokens",
             report.model,
@@ -325,38 +311,31 @@ impl Component<Command, Action> for ContextView {
         let body = self.rows(inner);
         let height = u16::try_from(body.len() + 2).unwrap_or(u16::MAX);
         let area = docked(area, WIDTH, height);
-        self.page = usize::from(area.height.saturating_sub(2));
-        self.count = body.len();
-        self.scroll(0);
-        let mut keys = vec!["c compact now".to_owned()];
-        if self.count > self.page {
-            keys.extend(frame::hints(
-                view.keymap,
-                "list",
-                &[(Command::Down, "scroll")],
-            ));
+        let fit = usize::from(area.height.saturating_sub(2));
+        let shown = self.scroll.fit(body.len(), fit);
+        let mut words = vec![(Command::Cancel, "close")];
+        if self.scroll.is_cut() {
+            words.insert(0, (Command::Down, "scroll"));
         }
-        keys.extend(frame::hints(
-            view.keymap,
-            "list",
-            &[(Command::Cancel, "close")],
-        ));
-        let mut rows = vec![frame::top("Context", "", inner + 2)];
-        let shown = body.into_iter().skip(self.top).take(self.page);
-        rows.extend(shown.map(|row| boxed(row, inner)));
-        rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        let mut keys = vec!["c compact now".to_owned()];
+        keys.extend(frame::hints(view.keymap, "list", &words));
+        let panel = Panel {
+            title: "Context",
+            remark: "",
+            rows: body[shown].to_vec(),
+            keys,
+            token: Token::Muted,
+        };
+        panel.draw(area, buffer, view);
     }
 
     fn on_key(&mut self, key: osier_term::input::KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
         if key.typed() == Some('c') {
             cx.push(Action::CloseLayer);
-            cx.push(Action::Tell(Op::Tree(TreeOp::Compact {
+            cx.push(TreeOp::Compact {
                 instructions: None,
                 review: true,
-            })));
+            });
         }
         Handled::Yes
     }
@@ -368,13 +347,7 @@ impl Component<Command, Action> for ContextView {
             | Command::Interrupt
             | Command::ClearOrExit
             | Command::Context => cx.push(Action::CloseLayer),
-            Command::Up => self.scroll(-1),
-            Command::Down => self.scroll(1),
-            Command::PageUp => self.scroll(-self.page.cast_signed()),
-            Command::PageDown => self.scroll(self.page.cast_signed()),
-            Command::First => self.top = 0,
-            Command::Last => self.scroll(isize::MAX),
-            _ => return Handled::No,
+            command => return self.scroll.on_command(command),
         }
         Handled::Yes
     }

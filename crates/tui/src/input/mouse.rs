@@ -7,9 +7,9 @@ use crate::actions::{Command, Effect, Outbox};
 use crate::conversation::{Transcript, transcript::Unit};
 use crate::drawing::Overlays;
 use crate::input::Prompt;
+use osier_term::Keymap;
 use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
-use osier_term::keymap::Keymap;
-use osier_term::widgets::textarea::modal::{Edit, RegionEdit};
+use osier_term::widgets::textarea::modal::Edit;
 
 /// Rows a turn of the wheel scrolls.
 const WHEEL_ROWS: isize = 3;
@@ -185,7 +185,7 @@ impl Pointer {
             }
             // The mark of what is copied stays until something else happens.
             if let Some(text) = transcript.selected_text() {
-                outbox.effect(Effect::Copy(text));
+                outbox.push(Effect::Copy(text));
             }
             if pointer.followed && pointer.dragged {
                 transcript.go_bottom();
@@ -194,7 +194,7 @@ impl Pointer {
         }
         transcript.clear_selection();
         if let Some(url) = transcript.link_at(at.x, at.y) {
-            outbox.effect(Effect::Open(url));
+            outbox.push(Effect::Open(url));
             true
         } else {
             transcript.toggle_at(at.y)
@@ -237,7 +237,7 @@ fn click_prompt(at: CellAt, count: u8, target: &mut MouseTarget<'_>) -> bool {
     }
     let has_regions = !target
         .keymap
-        .keys_for("editor", Command::Edit(Edit::Region(RegionEdit::Copy)))
+        .keys_for("editor", Command::Edit(Edit::COPY_REGION))
         .is_empty();
     let editor = &mut target.prompt.editor;
     let selects = count == 2 && (editor.modal().has_modes() || has_regions);

@@ -5,9 +5,7 @@ use crate::conversation::Transcript;
 use crate::drawing::styled_lines;
 use crate::status::Footer;
 use osier_protocol::{Event, Op, PluginKey, StyledLine};
-use osier_term::face::Token;
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
+use osier_term::{Keymap, Row, Span, Token};
 
 /// Rows of widgets shown at most.
 pub(crate) const WIDGET_ROWS: usize = 8;
@@ -103,7 +101,7 @@ impl PluginView {
         let Some(key) = self.keys.get(usize::from(number)) else {
             return false;
         };
-        outbox.send(Op::PressPluginKey {
+        outbox.push(Op::PressPluginKey {
             plugin: key.plugin.clone(),
             keys: key.keys.clone(),
         });

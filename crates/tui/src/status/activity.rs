@@ -6,19 +6,12 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use crate::actions::shell_commands::as_slash_commands;
+use super::toast::ToastLine;
 use osier_agent::Event as AgentEvent;
 use osier_base::text;
 use osier_llm::Delta;
-use osier_term::face::Token;
-use osier_term::row::{Row, Span, sentence};
 use osier_term::widgets::spinner;
-
-/// How long a toast stays.
-pub(crate) const TOAST_TIME: Duration = Duration::from_secs(4);
-
-/// How long a toast stays even if a key is pressed.
-const READ_TIME: Duration = Duration::from_millis(1500);
+use osier_term::{Row, Span, Token, sentence};
 
 /// How long a step of a run takes before the line names it: short ones would only flicker.
 const STEP_TIME: Duration = Duration::from_secs(3);
@@ -54,7 +47,7 @@ pub(crate) struct Activity {
     reduced_motion: bool,
     /// Nothing changes by itself: it would be read again.
     linear: bool,
-    toast: Option<Toast>,
+    pub(crate) toast: ToastLine,
     hint: Option<String>,
     /// What the run waits for, and since when.
     step: Option<(String, Instant)>,
@@ -72,15 +65,6 @@ struct Streamed {
 
 /// Bytes of a token, about.
 const BYTES_PER_TOKEN: usize = 4;
-
-#[derive(Debug, Clone)]
-struct Toast {
-    text: String,
-    error: bool,
-    until: Instant,
-    /// It names a key that has this effect only if it is pressed next.
-    is_armed: bool,
-}
 
 impl Activity {
     pub(crate) fn set_reduced_motion(&mut self, reduced_motion: bool) {
@@ -214,33 +198,8 @@ impl Activity {
         }
     }
 
-    /// Shows a line for a moment.
-    pub(crate) fn toast(&mut self, text: &str, error: bool, now: Instant) {
-        self.toast = Some(Toast {
-            text: as_slash_commands(text),
-            error,
-            until: now + TOAST_TIME,
-            is_armed: false,
-        });
-    }
-
-    /// Shows what another press of the same key does.
-    pub(crate) fn arm(&mut self, text: &str, now: Instant) {
-        self.toast(text, false, now);
-        if let Some(toast) = &mut self.toast {
-            toast.is_armed = true;
-        }
-    }
-
-    /// Another key was pressed, so that line is not true any more.
-    pub(crate) fn disarm(&mut self) {
-        self.toast.take_if(|toast| toast.is_armed);
-    }
-
     /// When the line changes next without an event.
     pub(crate) fn next_change(&self, now: Instant) -> Option<Instant> {
-        // A toast that expires while a frame is drawn is in this frame, so it needs another one.
-        let toast = self.toast.as_ref().map(|toast| toast.until);
         let tick = self.since().filter(|_| !self.linear).map(|since| {
             let elapsed = now.saturating_duration_since(since);
             if self.reduced_motion {
@@ -248,44 +207,12 @@ impl Activity {
             }
             now + spinner::until_next(elapsed)
         });
-        [toast, tick].into_iter().flatten().min()
-    }
-
-    /// The user continues: a notice that was long enough on the screen to be read disappears.
-    pub(crate) fn dismiss_toast(&mut self, now: Instant) {
-        self.toast
-            .take_if(|toast| now + TOAST_TIME >= toast.until + READ_TIME);
-    }
-
-    pub(crate) fn clear_toast(&mut self) {
-        self.toast = None;
+        [self.toast.end(), tick].into_iter().flatten().min()
     }
 
     /// Shows a hint while nothing runs and no toast is shown, until the next run.
     pub(crate) fn set_hint(&mut self, hint: Option<String>) {
         self.hint = hint;
-    }
-
-    pub(crate) fn expire_toast(&mut self, now: Instant) {
-        self.toast.take_if(|toast| toast.until <= now);
-    }
-
-    /// Whether a toast is shown.
-    pub(crate) fn has_toast(&self, now: Instant) -> bool {
-        self.toast.as_ref().is_some_and(|toast| toast.until > now)
-    }
-
-    /// The toast, on a row of its own.
-    pub(crate) fn toast_row(&self, now: Instant, width: u16) -> Option<Row> {
-        let toast = self.toast.as_ref().filter(|toast| toast.until > now)?;
-        let token = if toast.error {
-            Token::Error
-        } else {
-            Token::Success
-        };
-        let text = format!(" {}", text::single_line(&toast.text));
-        let text = text::truncate(&text, usize::from(width)).into_owned();
-        Some(Row::new(sentence(&text, token)))
     }
 
     /// The row at `now`, with `right` at its right edge. `asks`: a question waits for the user.
@@ -305,7 +232,7 @@ impl Activity {
                 self.label(since, elapsed, asks, &mut row);
             }
         }
-        if let Some(toast) = self.toast.as_ref().filter(|toast| toast.until > now) {
+        if let Some((toast, token)) = self.toast.line(now) {
             if let Some(time) = row
                 .spans
                 .last_mut()
@@ -313,16 +240,10 @@ impl Activity {
             {
                 time.text = format!("{:<TIME_COLUMNS$}", time.text).into();
             }
-            let token = if toast.error {
-                Token::Error
-            } else {
-                Token::Success
-            };
             if !self.linear || !row.spans.is_empty() {
                 row.push("  ", token);
             }
-            let line = text::single_line(&toast.text);
-            row.spans.extend(sentence(&line, token));
+            row.spans.extend(sentence(&toast, token));
         }
         if let Some(hint) = self.hint.as_ref().filter(|_| row.spans.is_empty()) {
             if !self.linear {
@@ -490,26 +411,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_removes_a_notice_that_could_be_read() {
-        let mut activity = Activity::default();
-        let now = Instant::now();
-        activity.toast("done", false, now);
-        activity.dismiss_toast(now + READ_TIME / 2);
-        assert!(activity.has_toast(now + READ_TIME / 2));
-        activity.dismiss_toast(now + READ_TIME);
-        assert!(!activity.has_toast(now + READ_TIME));
-    }
-
-    #[test]
-    fn a_notice_names_a_slash_command() {
-        let mut activity = Activity::default();
-        let now = Instant::now();
-        activity.toast("list the sessions with `osier sessions`", true, now);
-        let row = activity.toast_row(now, 80).unwrap();
-        assert_eq!(row.text(), " list the sessions with /resume");
-    }
-
-    #[test]
     fn the_status_says_that_a_question_waits() {
         let mut activity = Activity::new(true);
         let now = Instant::now();
@@ -543,19 +444,6 @@ mod tests {
         assert_eq!(text, shown("1:05  writing · ≈1.3k tokens"));
         activity.begin(now);
         assert_eq!(activity.row(now, 80, None, false).text(), shown("0s"));
-    }
-
-    #[test]
-    fn a_line_about_the_same_key_goes_with_another_key() {
-        let mut activity = Activity::default();
-        let now = Instant::now();
-        activity.arm("press ctrl+c again to quit", now);
-        assert!(activity.has_toast(now));
-        activity.disarm();
-        assert!(!activity.has_toast(now));
-        activity.toast("copied", false, now);
-        activity.disarm();
-        assert!(activity.has_toast(now));
     }
 
     #[test]

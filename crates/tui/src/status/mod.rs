@@ -5,6 +5,7 @@ pub(crate) mod cache_countdown;
 pub(crate) mod footer;
 pub(crate) mod presence;
 pub(crate) mod side_panel;
+pub(crate) mod toast;
 pub(crate) mod todo;
 
 pub(crate) use activity::Activity;

@@ -1,9 +1,9 @@
 //! Presence: the clients of the session, and the one that has control.
 
-use crate::actions::{Command, Outbox};
+use crate::actions::{Command, Outbox, Toast};
 use osier_base::text;
 use osier_protocol::{Client, Op};
-use osier_term::keymap::Keymap;
+use osier_term::Keymap;
 
 /// Columns of a name on the footer.
 const NAME: usize = 24;
@@ -68,17 +68,17 @@ impl Presence {
         let key = keys.first().map_or("/takeover", String::as_str);
         let away = if writer.away { " and is away" } else { "" };
         let text = format!("{} has control{away}: {key} to take control", writer.name);
-        outbox.toast(text, true);
+        outbox.push(Toast::error(text));
         true
     }
 
     /// Takes control of the session.
     pub(crate) fn take_over(&self, outbox: &mut Outbox) {
         if self.writer().is_none() {
-            return outbox.toast("no other client has control", false);
+            return outbox.push(Toast::info("no other client has control"));
         }
-        outbox.toast("you have control", false);
-        outbox.send(Op::TakeOver);
+        outbox.push(Toast::info("you have control"));
+        outbox.push(Op::TakeOver);
     }
 }
 

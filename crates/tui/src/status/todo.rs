@@ -3,8 +3,7 @@
 
 use osier_base::text;
 use osier_protocol::{TodoList, TodoState};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Face, Row, Span, Token};
 
 /// Items shown at most.
 const MOST: usize = 7;
@@ -83,11 +82,7 @@ impl TodoView {
             .map(|item| {
                 let (mark, token, face) = match item.state {
                     TodoState::Open => ("·", Token::Muted, Token::Text.into()),
-                    TodoState::Doing => (
-                        "▸",
-                        Token::Accent,
-                        Face::from(Token::Accent).emphasised(Emphasis::BOLD),
-                    ),
+                    TodoState::Doing => ("▸", Token::Accent, Face::bold(Token::Accent)),
                     TodoState::Done => ("✓", Token::Success, Token::Muted.into()),
                 };
                 row(mark, token, &text::single_line(&item.text), face, width)

@@ -1,12 +1,12 @@
 //! `osier sessions delete`: moves sessions to the trash.
 
-use super::{CommandResult, SessionsContext};
+use super::context::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the sessions by name, id prefix or file
-    #[arg(value_name = "SESSION", required = true, add = crate::cli::completion::sessions())]
+    #[arg(value_name = "SESSION", required = true)]
     pub sessions: Vec<String>,
 }
 

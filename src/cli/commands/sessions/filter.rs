@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::SessionsContext;
+use super::context::SessionsContext;
 use osier_base::clock;
 use osier_index::SessionFilter;
 use osier_protocol::Sort;

@@ -1,6 +1,6 @@
 //! `osier sessions info`: shows the details of a session.
 
-use super::{CommandResult, SessionsContext};
+use super::context::{CommandResult, SessionsContext};
 use crate::cli::commands::table::{directory, money, plain, size, time, tokens};
 use crate::cli::exit::Exit;
 use osier_base::text::counted;
@@ -9,7 +9,7 @@ use osier_index::describe;
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the session by name, id prefix or file
-    #[arg(value_name = "SESSION", add = crate::cli::completion::sessions())]
+    #[arg(value_name = "SESSION")]
     pub session: String,
 
     /// Print one JSON object

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use super::context::{CommandResult, SessionsContext};
 use super::filter::{FilterArgs, Order};
-use super::{CommandResult, SessionsContext};
 use crate::cli::commands::table::{age, directory, money, plain, render, short_id, time};
 use crate::cli::exit::Exit;
 use osier_base::{clock, text};

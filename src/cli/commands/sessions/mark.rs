@@ -1,6 +1,6 @@
 //! `osier sessions pin` and `osier sessions archive`: mark a session.
 
-use super::{CommandError, CommandResult, SessionsContext};
+use super::context::{CommandError, CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_protocol::Mark;
 use osier_session::session_index::flags::SessionFlags;
@@ -8,7 +8,7 @@ use osier_session::session_index::flags::SessionFlags;
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the session by name, id prefix or file
-    #[arg(value_name = "SESSION", add = crate::cli::completion::sessions())]
+    #[arg(value_name = "SESSION")]
     pub session: String,
 
     /// Unpin or unarchive the session

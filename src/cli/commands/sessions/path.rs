@@ -1,12 +1,12 @@
 //! `osier sessions path`: prints paths for scripts.
 
-use super::{CommandResult, SessionsContext};
+use super::context::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the session by name or id prefix; by default the directory of all sessions
-    #[arg(value_name = "SESSION", conflicts_with_all = ["index", "trash"], add = crate::cli::completion::sessions())]
+    #[arg(value_name = "SESSION", conflicts_with_all = ["index", "trash"])]
     pub session: Option<String>,
 
     /// Print the path of the index

@@ -1,13 +1,13 @@
 //! `osier sessions rename`: sets or removes the name of a session.
 
-use super::{CommandResult, SessionsContext};
+use super::context::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_store::rename;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the session by name, id prefix or file
-    #[arg(value_name = "SESSION", add = crate::cli::completion::sessions())]
+    #[arg(value_name = "SESSION")]
     pub session: String,
 
     /// Set this name; an empty one removes the name

@@ -1,6 +1,6 @@
 //! `osier sessions restore`: lists the trash and restores sessions from it.
 
-use super::{CommandResult, SessionsContext};
+use super::context::{CommandResult, SessionsContext};
 use crate::cli::commands::table::plain;
 use crate::cli::exit::Exit;
 use osier_index::Trashed;

@@ -4,8 +4,8 @@ use std::io;
 
 use tokio_util::sync::CancellationToken;
 
+use super::context::{CommandResult, SessionsContext};
 use super::filter::FilterArgs;
-use super::{CommandResult, SessionsContext};
 use crate::cli::commands::table::{age, directory, plain, short_id};
 use crate::cli::exit::Exit;
 use osier_base::terminal_output::StyledWrite;

@@ -1,6 +1,6 @@
 //! `osier sessions show`: prints a conversation.
 
-use super::{CommandResult, SessionsContext};
+use super::context::{CommandError, CommandResult, SessionsContext};
 use crate::cli::commands::table::plain;
 use crate::cli::exit::Exit;
 use osier_agent::AgentMessage;
@@ -15,7 +15,7 @@ const OUTPUT_LINES: usize = 12;
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the session by name, id prefix or file
-    #[arg(value_name = "SESSION", add = crate::cli::completion::sessions())]
+    #[arg(value_name = "SESSION")]
     pub session: String,
 
     /// Print the complete output of tools
@@ -71,7 +71,7 @@ fn print_message(
     message: &AgentMessage,
     full: bool,
     context: &mut SessionsContext<'_>,
-) -> Result<(), super::CommandError> {
+) -> Result<(), CommandError> {
     match message {
         AgentMessage::User(message) => {
             for line in sanitize(&message.text).lines() {

@@ -1,7 +1,7 @@
 //! `osier sessions stats`: prints the tokens and the cost by model.
 
+use super::context::{CommandResult, SessionsContext};
 use super::filter::FilterArgs;
-use super::{CommandResult, SessionsContext};
 use crate::cli::commands::table::{money, plain, render, tokens};
 use crate::cli::exit::Exit;
 use osier_base::text::counted;

@@ -13,7 +13,8 @@ use crate::message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, ToolCall, ToolResult,
 };
 use crate::model::ThinkingLevel;
-use crate::provider::{CacheRetention, Freeform, Request, ToolChoice, ToolSpec};
+use crate::provider::{Freeform, Request, ToolChoice, ToolSpec};
+use crate::tuning::CacheRetention;
 use crate::wire::format::{add_extra, cache_key, decimal, or_note};
 use crate::wire::limit::output_limit;
 

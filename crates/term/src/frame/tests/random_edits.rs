@@ -300,7 +300,7 @@ fn plain(appearance: &Appearance) -> Appearance {
             ..Appearance::blank(Color::Reset)
         };
     }
-    if appearance.text == " " && !appearance.modifier.intersects(glyph::VISIBLE_ON_BLANK) {
+    if appearance.text == " " && !appearance.modifier.intersects(rendition::VISIBLE_ON_BLANK) {
         return Appearance {
             link: appearance.link.clone(),
             ..Appearance::blank(appearance.background)

@@ -1,4 +1,4 @@
-use crossterm::event::{MouseButton, MouseEventKind};
+use crate::input::{MouseButton, MouseEventKind};
 use proptest::prelude::*;
 
 use super::*;

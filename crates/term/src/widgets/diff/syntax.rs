@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{DiffLine, clean, parse_line};
-use crate::face::{Face, Token};
-use crate::highlight::{HighlightRequest, Highlighted, Highlighter, LineTokens};
-use crate::row::Span;
+use super::line::{DiffLine, clean, parse_line};
+use crate::text::face::{Face, Token};
+use crate::text::highlight::{HighlightRequest, Highlighted, Highlighter, LineTokens};
+use crate::text::row::Span;
 
 /// Maximum number of highlighted lines of a patch.
 const MAX_LINES: usize = 2000;

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::buffer::{Buffer, Line, Position};
-use crate::face::{Face, Token};
-use crate::row::{Row, Span};
-use crate::wrap::row_starts;
+use crate::text::face::{Face, Token};
+use crate::text::row::{Row, Span};
+use crate::text::wrap::row_starts;
 use osier_base::text;
 
 /// The display of a tab.

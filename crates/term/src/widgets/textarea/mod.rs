@@ -18,8 +18,8 @@ use self::buffer::{Buffer, Fragment, MARK, TextEdit, end_of};
 use self::kill_ring::{KillRing, KillSide};
 use self::layout::Layout;
 use self::undo::{EditKind, Undo, UndoEdit};
-use super::super::face::Token;
-use super::super::row::Row;
+use crate::text::face::Token;
+use crate::text::row::Row;
 use osier_base::parts::Parts;
 use osier_base::text;
 
@@ -279,6 +279,12 @@ impl TextArea {
         if range.start == range.end {
             return false;
         }
+        self.cut(range);
+        true
+    }
+
+    /// Cuts a range into the kill ring. Consecutive cuts are one entry.
+    fn cut(&mut self, range: Range<Position>) {
         let side = if range.end == self.cursor {
             KillSide::Before
         } else {
@@ -288,7 +294,6 @@ impl TextArea {
         let killed = self.edit(range, Fragment::default(), EditKind::Other);
         self.kill_ring.push(killed, side, joined);
         self.last = LastCommand::Kill;
-        true
     }
 
     /// Inserts the newest kill.

@@ -165,9 +165,9 @@ fn large_paste_becomes_a_chip() {
     assert_eq!(
         area.view(40, 1).rows,
         [Row::new(vec![
-            crate::row::Span::new("see ", Token::Text),
-            crate::row::Span::new("[paste #1 +120 lines]", Token::Chip),
-            crate::row::Span::new(" now", Token::Text),
+            crate::text::row::Span::new("see ", Token::Text),
+            crate::text::row::Span::new("[paste #1 +120 lines]", Token::Chip),
+            crate::text::row::Span::new(" now", Token::Text),
         ])]
     );
     area.move_by(Motion::Left);

@@ -1,14 +1,15 @@
 //! Arguments of slash commands.
 
-use super::Command;
-use super::slash::Parsed;
-use crate::actions::{Action, StoredSession};
+use crate::actions::{Action, Command, StoredSession};
 use osier_agent::Op as AgentOp;
 use osier_llm::ThinkingLevel;
 use osier_protocol::{
     Budget, CheckpointOp, DiffRange, FilesAt, Mark, Op, Opening, PermissionMode, Role,
     ServerAction, TransferOp, TreeOp,
 };
+
+/// The actions of a slash command, or what is wrong with its argument.
+pub(crate) type Parsed = Result<Vec<Action>, String>;
 
 /// Requests a preview of restoring the files; the reply opens the list.
 pub(crate) fn preview(at: FilesAt) -> Op {
@@ -19,7 +20,7 @@ pub(crate) fn preview(at: FilesAt) -> Op {
 pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Parsed {
     Ok(vec![match argument {
         "both" => Action::Move { op, files: true },
-        "files" => Action::Tell(files),
+        "files" => files.into(),
         other => {
             return Err(format!(
                 "unknown argument `{other}`; expected `files` or `both`"
@@ -40,7 +41,7 @@ pub(super) fn restore(argument: &str) -> Parsed {
             entry_id: entry.to_owned(),
         }),
     };
-    Ok(vec![Action::Tell(op)])
+    tell(op)
 }
 
 /// Switches to the model of a role, or sets it first.
@@ -53,9 +54,9 @@ pub(super) fn role(argument: &str) -> Parsed {
     let reference = words.next().map(str::to_owned);
     let set = reference.map(|reference| {
         let reference = Some(reference);
-        Action::Tell(Op::SetRole { role, reference })
+        Action::from(Op::SetRole { role, reference })
     });
-    let switch = Action::Tell(Op::SwitchRole { role: Some(role) });
+    let switch = Action::from(Op::SwitchRole { role: Some(role) });
     Ok(set.into_iter().chain([switch]).collect())
 }
 
@@ -116,12 +117,12 @@ pub(super) fn fan(argument: &str) -> Parsed {
     if models.len() < 2 {
         return Err("expected at least two models: `/fan MODEL MODEL -- PROMPT`".to_owned());
     }
-    tell(Op::Tree(TreeOp::FanOut { models, prompt }))
+    tell(TreeOp::FanOut { models, prompt })
 }
 
 pub(super) fn retry(model: &str) -> Parsed {
     let model = Some(model.to_owned());
-    tell(Op::Tree(TreeOp::RetryPrompt { model }))
+    tell(TreeOp::RetryPrompt { model })
 }
 
 /// Starts a command on a terminal and shows it.
@@ -129,16 +130,16 @@ pub(super) fn retry(model: &str) -> Parsed {
 pub(super) fn terminal(command: &str) -> Parsed {
     let command = command.to_owned();
     Ok(vec![
-        Action::Tell(Op::StartTerminal { command }),
-        Action::Run(Command::Terminals),
+        Op::StartTerminal { command }.into(),
+        Command::Terminals.into(),
     ])
 }
 
 pub(super) fn compact(instructions: &str) -> Parsed {
-    tell(Op::Tree(TreeOp::Compact {
+    tell(TreeOp::Compact {
         instructions: Some(instructions.to_owned()),
         review: true,
-    }))
+    })
 }
 
 pub(super) fn permissions(name: &str) -> Parsed {
@@ -163,7 +164,7 @@ pub(super) fn plan(prompt: &str) -> Parsed {
         text: prompt.to_owned(),
         typed: None,
     };
-    Ok(vec![Action::Tell(Op::SetPermissions { mode }), prompt])
+    Ok(vec![Op::SetPermissions { mode }.into(), prompt])
 }
 
 pub(super) fn thinking(name: &str) -> Parsed {
@@ -171,7 +172,7 @@ pub(super) fn thinking(name: &str) -> Parsed {
         let names = ThinkingLevel::ALL.map(ThinkingLevel::name);
         return Err(unknown("level", name, &names));
     };
-    tell(Op::Agent(AgentOp::SetThinkingLevel { level }))
+    tell(AgentOp::SetThinkingLevel { level })
 }
 
 pub(super) fn model(reference: &str) -> Parsed {
@@ -249,24 +250,25 @@ pub(super) fn budget(argument: &str) -> Parsed {
 pub(super) fn export_to(argument: &str) -> Action {
     let force = argument.split_whitespace().any(|word| word == "--force");
     let path = argument.replace("--force", "").trim().to_owned();
-    Action::Tell(Op::Transfer(TransferOp::ExportSession {
+    TransferOp::ExportSession {
         path: Some(path).filter(|path| !path.is_empty()),
         format: None,
         scope: None,
         theme: None,
         force,
-    }))
+    }
+    .into()
 }
 
 pub(super) fn import(path: &str) -> Parsed {
     if path.is_empty() {
         return Err("expected a file: `/import FILE`".to_owned());
     }
-    tell(Op::Transfer(TransferOp::ImportSession {
+    tell(TransferOp::ImportSession {
         path: path.to_owned(),
         again: false,
         open: true,
-    }))
+    })
 }
 
 /// The actions of `/mcp ACTION SERVER`.
@@ -288,7 +290,7 @@ pub(super) fn server(argument: &str) -> Parsed {
         (Some((_, action)), name) if !name.is_empty() => {
             let name = name.to_owned();
             let action = *action;
-            Ok(vec![Action::Tell(Op::McpServer { name, action })])
+            tell(Op::McpServer { name, action })
         }
         (None, "") => Ok(vec![Action::ShowServer(word.to_owned())]),
         _ => {
@@ -302,8 +304,8 @@ pub(super) fn server(argument: &str) -> Parsed {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "parsers return results")]
-fn tell(op: Op) -> Parsed {
-    Ok(vec![Action::Tell(op)])
+fn tell(op: impl Into<Action>) -> Parsed {
+    Ok(vec![op.into()])
 }
 
 fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn budget_names_the_limit_that_changes() {
-        let set = |budget| Ok(vec![Action::Tell(Op::SetBudget { budget })]);
+        let set = |budget| Ok(vec![Op::SetBudget { budget }.into()]);
         let none = Budget::default();
         let cost = Some(2.5);
         assert_eq!(budget("$2.5"), set(Budget { cost, ..none }));
@@ -335,11 +337,11 @@ mod tests {
 
     #[test]
     fn the_command_names_an_action_and_a_server() {
-        let restart = Action::Tell(Op::McpServer {
+        let restart = Op::McpServer {
             name: "git".into(),
             action: ServerAction::Restart,
-        });
-        assert_eq!(server("restart git"), Ok(vec![restart]));
+        };
+        assert_eq!(server("restart git"), Ok(vec![restart.into()]));
         assert_eq!(server("git"), Ok(vec![Action::ShowServer("git".into())]));
         assert!(server("restart").unwrap_err().contains("restart, enable"));
         assert!(server("burn git").is_err());

@@ -1,47 +1,10 @@
 //! Slash commands: the commands of the registry that can be typed into the prompt.
 
-use super::registry::COMMANDS;
-use super::{CommandInfo, Run};
+use super::arguments::Parsed;
+use super::info::{COMMANDS, CommandInfo, Run, Slash};
 use crate::actions::Action;
 use osier_base::{problem, sort};
 use osier_mcp::PROMPT_PREFIX;
-
-/// The actions of a slash command, or what is wrong with its argument.
-pub(crate) type Parsed = Result<Vec<Action>, String>;
-
-pub(super) type Parse = fn(&str) -> Parsed;
-
-/// How a command is typed into the prompt.
-#[derive(Debug, Clone, Copy)]
-pub struct Slash {
-    pub name: &'static str,
-    /// Other names, which users know from other programs.
-    pub aliases: &'static [&'static str],
-    /// A skill or template with this name replaces it.
-    pub yields: bool,
-    /// What follows the name; empty when nothing does.
-    pub argument: &'static str,
-    /// Values of the argument that completion offers.
-    pub values: fn() -> Vec<&'static str>,
-    parse: Option<Parse>,
-}
-
-impl Slash {
-    pub(super) const fn new(
-        name: &'static str,
-        argument: &'static str,
-        parse: Option<Parse>,
-    ) -> Self {
-        Self {
-            name,
-            aliases: &[],
-            yields: false,
-            argument,
-            values: Vec::new,
-            parse,
-        }
-    }
-}
 
 /// The names of the commands that are used most, in the order in which lists show them; the others follow by name.
 const BY_USE: &[&str] = &[
@@ -178,11 +141,9 @@ mod tests {
         assert!(parse_slash("hello").is_none());
         assert_eq!(
             parse_slash("/thinking high"),
-            Some(Ok(vec![Action::Tell(Op::Agent(
-                AgentOp::SetThinkingLevel {
-                    level: ThinkingLevel::High
-                }
-            ))]))
+            Some(Ok(vec![Action::Op(Op::Agent(AgentOp::SetThinkingLevel {
+                level: ThinkingLevel::High
+            }))]))
         );
         assert_eq!(
             parse_slash("/thinking hard"),

@@ -13,7 +13,7 @@ use panel::{ID, Jobs};
 /// Opens the panel.
 pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox, now: Instant) {
     overlays.push(ID, Jobs::new(now));
-    outbox.send(Op::ListJobs);
+    outbox.push(Op::ListJobs);
 }
 
 /// How many of the jobs run.
@@ -30,7 +30,7 @@ pub(crate) fn set_jobs(
 ) {
     let request = panel(overlays).and_then(|panel| panel.set_jobs(jobs, now));
     if let Some(op) = request {
-        outbox.send(op);
+        outbox.push(op);
     }
 }
 
@@ -46,5 +46,5 @@ pub(crate) fn next_change(overlays: &Overlays, running: usize, now: Instant) -> 
 }
 
 fn panel(overlays: &mut Overlays) -> Option<&mut Jobs> {
-    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+    overlays.find(ID)
 }

@@ -1,7 +1,6 @@
 //! The background jobs: a list of them above the output of the selected one, as it comes. The list and
 //! the output come from the session; the panel has the selection and a pending kill.
 
-use std::any::Any;
 use std::time::{Duration, Instant};
 
 use ratatui::buffer::Buffer;
@@ -13,14 +12,10 @@ use crate::drawing::{frame, frame::boxed, layout::docked};
 use osier_agent::Output;
 use osier_base::{clock, text};
 use osier_protocol::{JobInfo, Op};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::KeyPress;
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::paint::paint_rows;
-use osier_term::widgets::select::{Item, Select};
+use osier_term::{
+    Cell, Column, Columns, Component, Cx, Handled, Item, KeyPress, Keymap, Row, Select, Span,
+    Token, View,
+};
 
 pub(super) const ID: &str = "jobs";
 
@@ -39,6 +34,7 @@ const EMPTY: &str = "no background jobs yet";
 /// The panel.
 #[derive(Debug)]
 pub(super) struct Jobs {
+    /// The newest first.
     listed: Vec<JobInfo>,
     /// When the list arrived: running jobs have continued since.
     told_at: Instant,
@@ -54,10 +50,12 @@ pub(super) struct Jobs {
 
 impl Jobs {
     pub(super) fn new(now: Instant) -> Self {
+        let mut list = Select::new(Vec::new());
+        list.set_columns(COLUMNS);
         Self {
             listed: Vec::new(),
             told_at: now,
-            list: Select::new(Vec::new()).with_columns(COLUMNS),
+            list,
             followed: None,
             output: Output::default(),
             doomed: None,
@@ -67,9 +65,12 @@ impl Jobs {
 
     /// Takes a newer list; gives the job to follow when that is another one now.
     pub(super) fn set_jobs(&mut self, jobs: &[JobInfo], now: Instant) -> Option<Op> {
-        self.listed = jobs.to_vec();
+        let before = self.selected().map(|job| job.id.clone());
+        self.listed = jobs.iter().rev().cloned().collect();
         self.told_at = now;
-        self.list.set_items(items(jobs, Duration::ZERO));
+        let selected = before.and_then(|id| self.listed.iter().position(|job| job.id == id));
+        self.list
+            .set_items(items(&self.listed, Duration::ZERO), selected);
         self.follow()
     }
 
@@ -81,8 +82,7 @@ impl Jobs {
     }
 
     fn selected(&self) -> Option<&JobInfo> {
-        let key = &self.list.selected()?.key;
-        self.listed.iter().find(|job| job.id == *key)
+        self.listed.get(self.list.selected()?)
     }
 
     fn follow(&mut self) -> Option<Op> {
@@ -99,7 +99,7 @@ impl Jobs {
     fn moved(&mut self, cx: &mut Cx<'_, Action>) -> Handled {
         self.doomed = None;
         if let Some(op) = self.follow() {
-            cx.push(Action::Tell(op));
+            cx.push(op);
         }
         Handled::Yes
     }
@@ -112,7 +112,7 @@ impl Jobs {
         let id = job.id.clone();
         if self.doomed.as_ref() == Some(&id) {
             self.doomed = None;
-            cx.push(Action::Tell(Op::KillJob { id }));
+            cx.push(Op::KillJob { id });
         } else {
             self.doomed = Some(id);
         }
@@ -159,7 +159,8 @@ impl Jobs {
     /// As many jobs as fit, the selected one among them.
     fn job_rows(&mut self, inner: usize, count: usize, now: Instant) -> Vec<Row> {
         let since = now.saturating_duration_since(self.told_at);
-        self.list.set_items(items(&self.listed, since));
+        let selected = self.list.selected();
+        self.list.set_items(items(&self.listed, since), selected);
         self.list.rows(inner, count)
     }
 
@@ -210,10 +211,8 @@ impl Jobs {
     }
 }
 
-/// Newest first.
 fn items(jobs: &[JobInfo], since: Duration) -> Vec<Item> {
-    let items = jobs.iter().rev().map(|job| Item {
-        key: job.id.clone(),
+    let items = jobs.iter().map(|job| Item {
         label: text::head_bytes(&job.command, COMMAND).to_owned(),
         details: vec![
             Cell::new(job.id.as_str(), Token::ToolName),
@@ -254,9 +253,7 @@ impl Component<Command, Action> for Jobs {
         let area = docked(area, 120, wanted.max(5));
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         let rows = self.rows(width, height, view);
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        view.paint(&rows, area, buffer);
     }
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
@@ -288,7 +285,7 @@ impl Component<Command, Action> for Jobs {
                     return Handled::Yes;
                 }
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Tell(Op::FollowJob { id: None }));
+                cx.push(Op::FollowJob { id: None });
                 return Handled::Yes;
             }
             _ => return Handled::No,
@@ -298,9 +295,5 @@ impl Component<Command, Action> for Jobs {
 
     fn context(&self) -> &'static str {
         "list"
-    }
-
-    fn as_any(&mut self) -> Option<&mut dyn Any> {
-        Some(self)
     }
 }

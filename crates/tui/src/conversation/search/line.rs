@@ -6,12 +6,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command};
 use osier_base::text;
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::KeyPress;
-use osier_term::row::Row;
-use osier_term::widgets::line_input::LineInput;
-use osier_term::widgets::paint::paint_rows;
+use osier_term::{Component, Cx, Handled, KeyPress, LineInput, Row, Token, View};
 
 pub(crate) const ID: &str = "search";
 
@@ -67,9 +62,7 @@ impl Component<Command, Action> for SearchLine {
             ..area
         };
         let row = self.row(usize::from(line.width));
-        paint_rows(&[row], line, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        view.paint(&[row], line, buffer);
         let column = text::width(MARK) + self.query.cursor_column();
         let column = u16::try_from(column).unwrap_or(u16::MAX);
         self.cursor = Some(Position {

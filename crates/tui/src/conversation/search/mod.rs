@@ -56,7 +56,7 @@ impl Search {
             ..Self::default()
         };
         self.show(overlays);
-        outbox.send(self.op(self.query.clone()));
+        outbox.push(self.op(self.query.clone()));
     }
 
     /// Adds reported hits. The first one is shown at once.
@@ -122,7 +122,7 @@ impl Search {
         overlays.remove(ID);
         transcript.set_needle(None);
         self.request += 1;
-        outbox.send(self.op(String::new()));
+        outbox.push(self.op(String::new()));
     }
 
     fn op(&self, query: String) -> Op {

@@ -1,6 +1,7 @@
 //! What a key of the user sends to a program on a terminal.
 
-use osier_term::input::{KeyCode, KeyModifiers, KeyPress};
+use osier_term::KeyPress;
+use osier_term::input::{KeyCode, KeyModifiers};
 
 /// The characters that the key sends; with `application` the arrow keys send other sequences.
 pub(super) fn sequence(key: KeyPress, application: bool) -> Option<String> {

@@ -11,13 +11,13 @@ use panel::{ID, Terminals};
 /// Opens the panel.
 pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
     overlays.push(ID, Terminals::default());
-    outbox.send(Op::ListTerminals);
+    outbox.push(Op::ListTerminals);
 }
 
 /// Requests the screens of these terminals.
 pub(crate) fn show(terminals: Vec<String>, outbox: &mut Outbox) {
     for terminal in terminals {
-        outbox.send(Op::ShowTerminal { terminal });
+        outbox.push(Op::ShowTerminal { terminal });
     }
 }
 
@@ -28,18 +28,13 @@ pub(crate) fn running(terminals: &[TerminalInfo]) -> usize {
 
 /// Shows news in the open panel.
 pub(crate) fn on_event(event: &Event, overlays: &mut Overlays, outbox: &mut Outbox) {
-    let Some(panel) = overlays.get_mut(ID) else {
+    let Some(panel) = overlays.find::<Terminals>(ID) else {
         return;
     };
-    let panel = panel.as_any().and_then(|panel| panel.downcast_mut());
-    let Some(panel) = panel else {
-        return;
-    };
-    let panel: &mut Terminals = panel;
     match event {
         Event::Terminals { terminals } => {
             for op in panel.set(terminals) {
-                outbox.send(op);
+                outbox.push(op);
             }
         }
         Event::TerminalScreen { id, screen } => panel.show(id, screen),

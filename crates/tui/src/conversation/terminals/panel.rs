@@ -1,8 +1,6 @@
 //! The panel of the terminals: the live screen of one of them. Once it is entered, all keys go to the program; `ctrl+]`
 //! leaves it. What is typed is sent and not stored.
 
-use std::any::Any;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -11,11 +9,7 @@ use crate::conversation::{transcript::Painted, transcript::tail_rows};
 use crate::drawing::{frame, frame::boxed, layout::docked};
 use osier_base::text;
 use osier_protocol::{Op, TerminalInfo, TerminalScreen};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::KeyPress;
-use osier_term::row::Row;
-use osier_term::widgets::paint::paint_rows;
+use osier_term::{Component, Cx, Handled, KeyPress, Row, Token, View};
 
 use super::keys;
 
@@ -91,7 +85,7 @@ impl Terminals {
         let next = if forward { at + 1 } else { at + count - 1 } % count;
         let id = self.listed[next].id.clone();
         if let Some(op) = self.select(Some(id)) {
-            cx.push(Action::Tell(op));
+            cx.push(op);
         }
     }
 
@@ -110,11 +104,11 @@ impl Terminals {
         if size.0 > 1 && size.1 > 1 && self.requested != Some(size) {
             self.requested = Some(size);
             let (rows, columns) = size;
-            cx.push(Action::Tell(Op::ResizeTerminal {
+            cx.push(Op::ResizeTerminal {
                 terminal: id,
                 rows,
                 columns,
-            }));
+            });
         }
     }
 
@@ -122,11 +116,11 @@ impl Terminals {
         if let Some(id) = self.selected.clone() {
             // The panel may have another size since it was entered.
             self.fit(id.clone(), cx);
-            cx.push(Action::Tell(Op::TypeInTerminal {
+            cx.push(Op::TypeInTerminal {
                 terminal: id,
                 text,
                 paste,
-            }));
+            });
         }
     }
 
@@ -138,7 +132,7 @@ impl Terminals {
         let id = info.id.clone();
         if std::mem::replace(&mut self.doomed, true) {
             self.doomed = false;
-            cx.push(Action::Tell(Op::CloseTerminal { terminal: id }));
+            cx.push(Op::CloseTerminal { terminal: id });
         }
     }
 
@@ -220,9 +214,7 @@ impl Component<Command, Action> for Terminals {
             height: area.height.saturating_sub(2),
         };
         let rows = self.rows(width, height);
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        view.paint(&rows, area, buffer);
     }
 
     fn captures(&self) -> bool {
@@ -279,9 +271,5 @@ impl Component<Command, Action> for Terminals {
 
     fn context(&self) -> &'static str {
         "list"
-    }
-
-    fn as_any(&mut self) -> Option<&mut dyn Any> {
-        Some(self)
     }
 }

@@ -1,10 +1,10 @@
 //! Reading the conversation by keyboard: picking blocks and lines, copying them, jumping between what matters,
 //! and opening a block in another program.
 
-use super::Transcript;
-use crate::actions::{Command, Effect, Outbox, Viewer};
+use super::state::Transcript;
+use crate::actions::{Command, Effect, Outbox, Toast, Viewer};
 use osier_protocol::Landmark;
-use osier_term::keymap::Keymap;
+use osier_term::Keymap;
 
 impl Transcript {
     /// Runs a command of the conversation; false when it is not the transcript's.
@@ -77,7 +77,7 @@ impl Transcript {
         if self.picked_text().is_none() {
             self.pick_next(true);
         } else if !self.toggle_picked() {
-            outbox.toast("this block cannot be collapsed", false);
+            outbox.push(Toast::info("this block cannot be collapsed"));
         }
     }
 
@@ -98,7 +98,7 @@ impl Transcript {
     /// Reports a search for a landmark that found nothing.
     pub(crate) fn report_missed(&mut self, outbox: &mut Outbox) {
         if let Some(text) = self.take_missed() {
-            outbox.toast(text, false);
+            outbox.push(Toast::info(text));
         }
     }
 
@@ -130,32 +130,32 @@ impl Transcript {
             .or_else(|| self.picked_text())
             .or_else(|| self.last_answer());
         match text {
-            Some(text) => outbox.effect(Effect::Copy(text)),
-            None => outbox.toast("nothing to copy yet", true),
+            Some(text) => outbox.push(Effect::Copy(text)),
+            None => outbox.push(Toast::error("nothing to copy yet")),
         }
         self.clear_selection();
     }
 
     fn copy_command(&mut self, outbox: &mut Outbox) {
         match self.picked_command() {
-            Some(command) => outbox.effect(Effect::Copy(command)),
-            None => outbox.toast("select a tool call first", true),
+            Some(command) => outbox.push(Effect::Copy(command)),
+            None => outbox.push(Toast::error("select a tool call first")),
         }
     }
 
     fn open_picked(&mut self, with: Viewer, outbox: &mut Outbox) {
         let text = self.picked_text();
         match text.or_else(|| self.last_answer()) {
-            Some(text) => outbox.effect(Effect::View { text, with }),
-            None => outbox.toast("nothing to open yet", true),
+            Some(text) => outbox.push(Effect::View { text, with }),
+            None => outbox.push(Toast::error("nothing to open yet")),
         }
     }
 
     /// Copies the last answer.
     fn copy_answer(&mut self, outbox: &mut Outbox) {
         match self.last_answer() {
-            Some(answer) => outbox.effect(Effect::Copy(answer)),
-            None => outbox.toast("no answer to copy yet", true),
+            Some(answer) => outbox.push(Effect::Copy(answer)),
+            None => outbox.push(Toast::error("no answer to copy yet")),
         }
     }
 }

@@ -1,56 +1,22 @@
 //! One entry of the transcript: what it says and how it folds. A cell knows its rows for a width; it
 //! lays them out when it is first seen at that width, never before.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use osier_agent::{AttachmentKind, Notice, Severity, UserMessage};
-use osier_base::text;
-use osier_markdown::Markdown;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::highlight::{Highlighted, Highlighter};
-use osier_term::images;
-use osier_term::input::KeyPress;
-use osier_term::keymap::describe;
-use osier_term::row::{Row, Span};
-use osier_term::wrap::Wrap;
-
+use super::cell_rows::{
+    as_thinking, named, notice_rows, shown_prompt, sticky_row, thinking_row, user_rows,
+};
+use super::cell_style::CellStyle;
 use super::illustration::Illustration;
-use super::output::Fold;
 use super::shell::ShellCell;
 use super::tool::ToolCell;
+use osier_agent::{AttachmentKind, Notice, UserMessage};
+use osier_base::text;
+use osier_markdown::Markdown;
+use osier_term::{Highlighted, Highlighter, Row, Token, Wrap};
 
-/// Lines of a long prompt that are shown.
-const PROMPT_LINES: usize = 20;
 /// Columns before the text: for a mark and a space.
 const GUTTER: u16 = 2;
-/// Rows that a picture of a prompt may take.
-const PROMPT_ROWS: u16 = 16;
-
-/// How cells are laid out, in addition to the width.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CellStyle {
-    pub show_thinking: bool,
-    /// Lines below the turns.
-    pub turn_summaries: bool,
-    pub expand_tools: bool,
-    /// Pixels of a cell, where pictures are shown.
-    pub cell: Option<(u16, u16)>,
-    /// The key that expands tool calls.
-    pub expand_key: Option<KeyPress>,
-    /// The speaker is written out, and nothing is drawn.
-    pub linear: bool,
-}
-
-impl CellStyle {
-    /// The first or last `rows` of an output.
-    pub(super) fn fold(self, rows: usize) -> Fold {
-        Fold {
-            rows,
-            key: self.expand_key,
-        }
-    }
-}
 
 /// The content of a cell.
 #[derive(Debug)]
@@ -410,168 +376,11 @@ impl Cell {
     }
 }
 
-/// Rows of literal text behind a prefix, which the rows that continue a line have in another form.
-pub(super) fn plain(
-    text: &str,
-    face: impl Into<Face>,
-    width: u16,
-    first: &[Span],
-    rest: &[Span],
-) -> Vec<Row> {
-    let mut rows = Vec::new();
-    Wrap::new(usize::from(width))
-        .hanging(first, rest)
-        .text(text, face, &mut rows);
-    rows
-}
-
-/// The text of a prompt as far as it is shown, and how many lines are not.
-fn shown_prompt(text: &str, expanded: bool) -> (&str, usize) {
-    let lines = text.lines().count();
-    if expanded || lines <= PROMPT_LINES + PROMPT_LINES / 2 {
-        return (text, 0);
-    }
-    let end = text.match_indices('\n').nth(PROMPT_LINES - 1);
-    let end = end.map_or(text.len(), |(newline, _)| newline);
-    (&text[..end], lines - PROMPT_LINES)
-}
-
-/// What was typed, literally, behind a bar. Of a long paste only the start is shown until it is expanded.
-fn user_rows(message: &UserMessage, width: u16, expanded: bool, style: CellStyle) -> Vec<Row> {
-    let (first, bar) = if style.linear {
-        ("You: ", "  ")
-    } else {
-        ("▌ ", "▌ ")
-    };
-    let first = [Span::new(first, Token::UserMarker)];
-    let bar = [Span::new(bar, Token::UserMarker)];
-    let fill = Face::from(Token::User);
-    // A prompt of nothing but a file has no empty row above it.
-    let has_text = style.linear || !message.text.is_empty() || message.attachments.is_empty();
-    let mut rows = if has_text {
-        let (shown, hidden) = shown_prompt(&message.text, expanded);
-        let mut rows = plain(shown, Token::User, width, &first, &bar);
-        if hidden > 0 {
-            let mut more = format!("… {} below", text::counted(hidden, "line", "lines"));
-            if let Some(key) = style.expand_key {
-                more.extend([" · ", &describe(key), " to show"]);
-            }
-            rows.extend(plain(&more, Token::Muted, width, &bar, &bar));
-        }
-        rows
-    } else {
-        Vec::new()
-    };
-    for attachment in &message.attachments {
-        let mark = if style.linear { "Attached:" } else { "▣" };
-        let label = format!(
-            "{mark} {} ({}, {} bytes)",
-            attachment.file_name, attachment.mime_type, attachment.size
-        );
-        rows.extend(plain(&label, Token::Muted, width, &bar, &bar));
-        if let Some(cell) = style
-            .cell
-            .filter(|_| attachment.kind == AttachmentKind::Image)
-        {
-            rows.extend(picture_rows(
-                &attachment.content,
-                cell,
-                width,
-                PROMPT_ROWS,
-                &bar,
-            ));
-        }
-    }
-    for row in &mut rows {
-        row.fill = Some(fill);
-    }
-    rows
-}
-
-/// The rows of a picture behind `indent`, within a width and a height.
-pub(super) fn picture_rows(
-    base64: &str,
-    cell: (u16, u16),
-    width: u16,
-    height: u16,
-    indent: &[Span],
-) -> Vec<Row> {
-    let columns: usize = indent.iter().map(|span| text::width(&span.text)).sum();
-    let room = width.saturating_sub(columns as u16 + 1);
-    let mut rows = images::rows(base64, cell, (room, height)).unwrap_or_default();
-    for row in &mut rows {
-        row.spans = indent.to_vec();
-        // Nothing of it is text to be copied.
-        row.decoration = width;
-    }
-    rows
-}
-
-/// The text of a prompt, or what was sent in its place.
-fn named(message: &UserMessage) -> Cow<'_, str> {
-    match message.attachments.first() {
-        Some(file) if message.text.trim().is_empty() => Cow::Owned(format!("▣ {}", file.file_name)),
-        _ => Cow::Borrowed(&message.text),
-    }
-}
-
-/// The first line of a prompt, as the sticky row above the answer.
-fn sticky_row(text: &str, width: u16) -> Row {
-    let line = text::single_line(text::head_bytes(text.trim_start(), 4 * usize::from(width)));
-    let room = usize::from(width).saturating_sub(2);
-    // The line separates it from what has scrolled below it.
-    let user = Face::from(Token::User).emphasised(Emphasis::UNDERLINE);
-    let mut row = Row::new(vec![
-        Span::new("▌", Token::UserMarker),
-        Span::new(" ", user),
-        Span::new(&*text::truncate(&line, room), user),
-    ]);
-    row.decoration = 2;
-    row.fill = Some(user);
-    row
-}
-
-/// Thinking is dimmed: plain text takes its colour, other text keeps its own.
-fn as_thinking(row: &Row) -> Row {
-    let mut row = row.clone();
-    for span in row
-        .spans
-        .iter_mut()
-        .filter(|span| span.face.token == Token::Text)
-    {
-        span.face.token = Token::Thinking;
-        span.face = span.face.emphasised(Emphasis::ITALIC);
-    }
-    row
-}
-
-fn thinking_row(open: bool) -> Row {
-    let text = if open { "Thinking…" } else { "Thought" };
-    Row::plain(
-        text,
-        Face::from(Token::Thinking).emphasised(Emphasis::ITALIC),
-    )
-}
-
-fn notice_rows(notice: &Notice, width: u16, linear: bool) -> Vec<Row> {
-    let (mark, word, token) = match notice.severity {
-        Severity::Info => ("· ", "Note: ", Token::Muted),
-        Severity::Warning => ("! ", "Warning: ", Token::Warning),
-        Severity::Error => ("✗ ", "Error: ", Token::Error),
-    };
-    let mark = if linear { word } else { mark };
-    let first = [Span::new(mark, token)];
-    let rest = [Span::new("  ", token)];
-    let mut rows = Vec::new();
-    Wrap::new(usize::from(width))
-        .hanging(&first, &rest)
-        .sentences(&notice.text, token, &mut rows);
-    rows
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::cell_rows::PROMPT_LINES;
     use super::*;
+    use osier_term::KeyPress;
 
     #[test]
     fn a_long_paste_shows_its_start_until_it_is_expanded() {

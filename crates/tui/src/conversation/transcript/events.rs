@@ -5,12 +5,10 @@ use std::sync::Arc;
 use super::cell::{Body, Cell};
 use super::pages::PageResult;
 use super::shell::ShellCell;
+use super::state::{Position, Started, Transcript};
 use super::strip::{SWITCHED, Strip};
 use super::tool::{Phase, ToolCell};
-use super::{OpenMessage, Position, Started, Transcript};
 use osier_agent::{AgentMessage, Severity, ToolResultMessage};
-use osier_llm::{AssistantMessage, Delta, StopReason};
-use osier_markdown::Markdown;
 use osier_protocol::{Event, ModelInfo, StoredMessage, TerminalInfo, TreeEvent};
 use serde_json::Value;
 
@@ -138,83 +136,6 @@ impl Transcript {
         }
     }
 
-    fn apply_agent(&mut self, event: &osier_agent::Event) -> bool {
-        match event {
-            osier_agent::Event::MessageStart { id, message } => match &**message {
-                AgentMessage::Assistant(_) => {
-                    self.open = Some(OpenMessage {
-                        id: id.clone(),
-                        entry: None,
-                        blocks: Vec::new(),
-                        partial: None,
-                    });
-                    return false;
-                }
-                message => return self.start_message(id, message),
-            },
-            osier_agent::Event::MessageUpdate { id, delta } => {
-                if self.open.as_ref().is_some_and(|open| open.id == *id) {
-                    self.apply_delta(delta);
-                }
-            }
-            osier_agent::Event::MessageEnd { id, message } => {
-                if self.open.as_ref().is_none_or(|open| open.id != *id) {
-                    return false;
-                }
-                if let AgentMessage::Assistant(message) = &**message {
-                    self.close_message(message);
-                }
-            }
-            osier_agent::Event::MessageRetracted { id } => self.retract(id),
-            osier_agent::Event::RetryScheduled { status, .. } => {
-                return self.mark_partial(status.message());
-            }
-            osier_agent::Event::ToolExecutionStart {
-                call_id,
-                tool_name,
-                arguments,
-            } => {
-                let place = self.call_cell(call_id, tool_name);
-                self.near.change_tool(place, |cell| {
-                    // Repaired after the answer was complete.
-                    cell.name.clone_from(tool_name);
-                    cell.arguments.clone_from(arguments);
-                    cell.phase = Phase::Running;
-                });
-            }
-            osier_agent::Event::ToolExecutionUpdate { call_id, update } => {
-                if let Some(place) = self.near.calls.get(call_id).copied() {
-                    self.near.change_tool(place, |cell| cell.update(update));
-                }
-            }
-            osier_agent::Event::ToolExecutionEnd {
-                call_id,
-                tool_name,
-                result,
-            } => {
-                let place = self.call_cell(call_id, tool_name);
-                self.near
-                    .change_tool(place, |cell| cell.finish(Arc::clone(result)));
-                self.near.calls.remove(call_id);
-                self.link_terminal(call_id, result);
-            }
-            osier_agent::Event::Notice { severity, text } => self.notice(*severity, text),
-            osier_agent::Event::AgentEnd { outcome } => {
-                if let Some(error) = outcome.error() {
-                    self.notice(Severity::Error, &error);
-                } else if *outcome == osier_agent::RunOutcome::Interrupted {
-                    self.notice(Severity::Warning, "interrupted");
-                }
-            }
-            osier_agent::Event::ProviderSwitched { from, to, status } => {
-                let text = format!("{from} failed ({}); continuing with {to}", status.message());
-                self.notice(Severity::Warning, &text);
-            }
-            _ => return false,
-        }
-        true
-    }
-
     /// Shows a stored conversation from its end.
     fn reset(&mut self, messages: &[StoredMessage], at_start: bool) {
         // Problems found on the way to the first session are still to be read.
@@ -245,7 +166,7 @@ impl Transcript {
     }
 
     /// A message that is complete from its start.
-    fn start_message(&mut self, id: &str, message: &AgentMessage) -> bool {
+    pub(super) fn start_message(&mut self, id: &str, message: &AgentMessage) -> bool {
         let at = match message {
             AgentMessage::ToolResult(result) => {
                 let call = &result.result.tool_call_id;
@@ -296,150 +217,7 @@ impl Transcript {
         self.trim();
     }
 
-    fn apply_delta(&mut self, delta: &Delta) {
-        match delta {
-            Delta::TextStart { index } => self.open_block(*index, Body::Text(Markdown::new())),
-            Delta::ThinkingStart { index } => {
-                let body = Body::Thinking {
-                    markdown: Markdown::new(),
-                    open: true,
-                };
-                self.open_block(*index, body);
-            }
-            Delta::ToolcallStart { index, id, name } => {
-                let cell = ToolCell::streaming(id.clone(), name.clone());
-                self.open_block(*index, Body::Tool(Box::new(cell)));
-                if let Some(place) = self.block(*index) {
-                    self.near.calls.insert(id.clone(), place);
-                }
-            }
-            Delta::TextDelta { index, delta } | Delta::ThinkingDelta { index, delta } => {
-                let Some(place) = self.block(*index) else {
-                    return;
-                };
-                match &mut self.near.cells[place].body {
-                    Body::Text(markdown) | Body::Thinking { markdown, .. } => markdown.push(delta),
-                    _ => {}
-                }
-            }
-            Delta::TextEnd { index, .. } | Delta::ThinkingEnd { index, .. } => {
-                let Some(place) = self.block(*index) else {
-                    return;
-                };
-                match &mut self.near.cells[place].body {
-                    Body::Text(markdown) => {
-                        markdown.finish();
-                        self.near.cells[place].illustrate();
-                    }
-                    Body::Thinking { markdown, open } => {
-                        markdown.finish();
-                        *open = false;
-                    }
-                    _ => {}
-                }
-                self.near.cells[place].changed();
-            }
-            Delta::ToolcallDelta { index, delta } => {
-                if let Some(place) = self.block(*index) {
-                    self.near
-                        .change_tool(place, |cell| cell.raw.push_str(delta));
-                }
-            }
-            Delta::ToolcallEnd {
-                index, arguments, ..
-            } => {
-                if let Some(place) = self.block(*index) {
-                    self.near
-                        .change_tool(place, |cell| cell.arguments.clone_from(arguments));
-                }
-            }
-        }
-    }
-
-    fn open_block(&mut self, index: usize, body: Body) {
-        let place = self.near.push(body);
-        if let Some(open) = &mut self.open {
-            open.blocks.resize(index, place);
-            open.blocks.push(place);
-        }
-    }
-
-    fn block(&self, index: usize) -> Option<usize> {
-        self.open.as_ref()?.blocks.get(index).copied()
-    }
-
-    /// The message is final. Its blocks have streamed; only its ending is new.
-    fn close_message(&mut self, message: &AssistantMessage) {
-        let open = self.open.take();
-        if let Some(place) = open.as_ref().and_then(|open| open.partial) {
-            self.remove(place);
-        }
-        let start = self.near.cells.len();
-        let streamed = open.as_ref().is_some_and(|open| !open.blocks.is_empty());
-        if !streamed {
-            for block in &message.content {
-                self.near.add_block(block);
-            }
-        }
-        let added = start..self.near.cells.len();
-        let streamed = open.as_ref().map_or(&[][..], |open| &open.blocks);
-        for place in streamed.iter().copied().chain(added) {
-            let Some(cell) = self.near.cells.get_mut(place) else {
-                continue;
-            };
-            if let Body::Text(markdown) = &mut cell.body {
-                markdown.finish();
-            } else if let Body::Thinking { markdown, open } = &mut cell.body {
-                markdown.finish();
-                *open = false;
-                cell.changed();
-            }
-        }
-        // The end of the run reports interrupts and errors.
-        if matches!(
-            message.stop_reason,
-            StopReason::Length | StopReason::Refusal
-        ) {
-            self.near.add_ending(message);
-        }
-        self.near.add_turn(message);
-        let entry = open.and_then(|open| open.entry);
-        for cell in &mut self.near.cells[start..] {
-            cell.entry.clone_from(&entry);
-        }
-    }
-
-    /// Says that the answer so far is partial, because a failed call is repeated; whether something changed.
-    fn mark_partial(&mut self, reason: &str) -> bool {
-        let place = self.near.cells.len();
-        let Some(open) = &mut self.open else {
-            return false;
-        };
-        if open.blocks.is_empty() || open.partial.is_some() {
-            return false;
-        }
-        open.partial = Some(place);
-        let reason = osier_base::text::single_line(reason);
-        let text = format!("partial answer: {reason}; the retry replaces it");
-        self.notice(Severity::Warning, &text);
-        true
-    }
-
-    /// Takes the blocks of a failed attempt away.
-    fn retract(&mut self, id: &str) {
-        let Some(open) = self.open.take_if(|open| open.id == id) else {
-            return;
-        };
-        let mut blocks = open.blocks;
-        blocks.extend(open.partial);
-        blocks.sort_unstable();
-        blocks.dedup();
-        for place in blocks.into_iter().rev() {
-            self.remove(place);
-        }
-    }
-
-    fn remove(&mut self, place: usize) {
+    pub(super) fn remove(&mut self, place: usize) {
         self.near.cells.remove(place);
         self.near.calls.retain(|_, cell| *cell != place);
         for cell in self.near.calls.values_mut().chain(self.shells.values_mut()) {
@@ -465,7 +243,7 @@ impl Transcript {
     }
 
     /// The cell of a call; made when its message did not stream.
-    fn call_cell(&mut self, call_id: &str, name: &str) -> usize {
+    pub(super) fn call_cell(&mut self, call_id: &str, name: &str) -> usize {
         if let Some(place) = self.near.calls.get(call_id) {
             return *place;
         }
@@ -506,7 +284,7 @@ impl Transcript {
     }
 
     /// The screen of the terminal is shown in the cell of the newest call about it.
-    fn link_terminal(&mut self, call_id: &str, result: &ToolResultMessage) {
+    pub(super) fn link_terminal(&mut self, call_id: &str, result: &ToolResultMessage) {
         let is_tool = matches!(result.result.tool_name.as_str(), "bash" | "terminal");
         let running = result.details.get("running").and_then(Value::as_bool);
         let id = result.details.get("id").and_then(Value::as_str);

@@ -3,13 +3,11 @@
 
 use std::sync::Arc;
 
-use super::Transcript;
 use super::cell::Body;
-use super::pages::Purpose;
+use super::state::{Purpose, Transcript};
 use osier_protocol::PageAt;
 use osier_store::Needle;
-use osier_term::face::{Emphasis, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Emphasis, Row, Span, Token};
 
 impl Transcript {
     /// Marks `needle` wherever it shows; `None` takes the marks away.

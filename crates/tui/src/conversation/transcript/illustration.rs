@@ -4,13 +4,12 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::cell::{CellStyle, picture_rows};
+use super::cell_style::{CellStyle, picture_rows};
 use osier_base::text;
 use osier_markdown::plain;
 use osier_markdown::plain::Image;
-use osier_term::face::Token;
 use osier_term::images;
-use osier_term::row::Row;
+use osier_term::{Row, Token};
 use osier_tools::image::FILE_LIMIT;
 
 /// The maximum number of images of one text.

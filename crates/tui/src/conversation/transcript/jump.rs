@@ -2,8 +2,7 @@
 //! also where it is not in memory.
 
 use super::cell::{Body, Cell};
-use super::pages::Purpose;
-use super::{Position, Transcript};
+use super::state::{Position, Purpose, Transcript};
 use osier_protocol::{Landmark, PageAt};
 
 impl Transcript {

@@ -6,11 +6,8 @@ use serde_json::Value;
 use osier_agent::{Output, ToolResultMessage};
 use osier_base::ansi::Run;
 use osier_base::{ansi, text};
-use osier_term::face::{Face, Token};
-use osier_term::input::KeyPress;
 use osier_term::keymap::describe;
-use osier_term::row::{Row, Span};
-use osier_term::wrap::Wrap;
+use osier_term::{Face, KeyPress, Row, Span, Token, Wrap};
 
 /// How much of an output is shown.
 #[derive(Debug, Clone, Copy)]

@@ -4,12 +4,10 @@
 //! The end of the conversation is always loaded. A jump far up loads a separate strip, which grows in both
 //! directions and is joined with the end when it reaches it. Nothing here moves the row at the top.
 
-use std::sync::Arc;
-
 use super::jump::is_landmark;
+use super::state::{PageRequest, Position, Purpose, Transcript};
 use super::strip::Strip;
-use super::{Position, Transcript};
-use osier_protocol::{Landmark, Op, PageAt, StoredMessage};
+use osier_protocol::{Op, PageAt, StoredMessage};
 
 /// Bytes of text, about, that a strip may hold before cells far away are dropped.
 const BUDGET: usize = 2 << 20;
@@ -17,28 +15,6 @@ const BUDGET: usize = 2 << 20;
 /// The minimum number of cells that stay in memory on each side of the screen. On a taller screen it is the number of
 /// its rows; because a cell has at least two rows, that is at least two screens.
 const KEPT_CELLS: usize = 24;
-
-/// What to do with a page when it arrives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// It extends the loaded part upward.
-    Earlier,
-    /// It extends the separate strip downward.
-    Later,
-    /// Its first row goes to the top of the screen.
-    Start,
-    /// Its first landmark in that direction goes to the top of the screen.
-    Landmark { landmark: Landmark, down: bool },
-    /// Scrolls to a match in this entry, counted from its end.
-    Show { entry: Arc<str>, nth: usize },
-}
-
-/// A pending request for a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PageRequest {
-    request: u64,
-    purpose: Purpose,
-}
 
 /// The reply to a request for a page.
 #[derive(Debug, Clone, Copy)]
@@ -319,6 +295,8 @@ fn before_end<'a>(came: &PageResult<'a>, first: Option<&str>) -> (&'a [StoredMes
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use osier_agent::{AgentMessage, UserMessage};
     use osier_protocol::{Event, SessionInfo};

@@ -4,17 +4,8 @@
 use std::ops::Range;
 
 use super::cell::Body;
-use super::view::Seen;
-use super::{Position, Transcript};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
-
-/// A cell, or a piece of code in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pick {
-    pub(super) cell: usize,
-    code: Option<usize>,
-}
+use super::state::{Pick, Position, Seen, Transcript};
+use osier_term::{Emphasis, Face, Row, Span, Token};
 
 impl Transcript {
     /// Picks the next block above or below; the first time, the last on the screen or the first that begins there. False

@@ -3,49 +3,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::view::Seen;
-use super::{Position, Transcript};
+use super::state::{Place, Position, Seen, Selection, Transcript, Unit};
 use osier_base::text;
-use osier_term::face::{Emphasis, Token};
-use osier_term::row::{Row, Span};
-
-/// A place in the strip that is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub(super) cell: usize,
-    /// Counted without the gap above the cell.
-    pub(super) row: usize,
-    /// Counted without the indent of the cell.
-    pub(super) column: u16,
-}
-
-/// What a selection grows by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    Cell,
-    Word,
-    /// A line as it was written, however many rows it has.
-    Line,
-}
-
-/// From where it began to where it is now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Selection {
-    anchor: Place,
-    head: Place,
-    unit: Unit,
-    /// The mouse has moved since the button was pressed.
-    is_shown: bool,
-}
-
-impl Selection {
-    /// The selection after the cells moved by `count`; `None` if one of its cells was removed.
-    pub(super) fn shifted(mut self, count: isize) -> Option<Self> {
-        self.anchor.cell = self.anchor.cell.checked_add_signed(count)?;
-        self.head.cell = self.head.cell.checked_add_signed(count)?;
-        Some(self)
-    }
-}
+use osier_term::{Emphasis, Row, Span, Token};
 
 /// The first and the last place of what is selected, both in it.
 #[derive(Debug, Clone, Copy)]

@@ -3,11 +3,9 @@
 use osier_agent::{Output, ShellRun};
 use osier_base::ansi::{Run, carried};
 use osier_base::clock;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Face, Row, Span, Token};
 
-use super::cell::CellStyle;
-use super::cell::plain;
+use super::cell_style::{CellStyle, plain};
 use super::output::{Painted, tail_rows};
 
 /// Rows of output shown while collapsed: what the user ran, they want to see.
@@ -74,7 +72,7 @@ impl ShellCell {
             (true, true) => "You ran, hidden from the model: ",
             (true, false) => "You ran: ",
         };
-        let face = Face::from(Token::ToolName).emphasised(Emphasis::BOLD);
+        let face = Face::bold(Token::ToolName);
         let first = [Span::new(mark, Token::UserMarker)];
         let rest = [Span::new("  ", Token::UserMarker)];
         let mut rows = plain(&self.command, face, width, &first, &rest);

@@ -6,8 +6,7 @@ use crate::status::footer::tokens;
 use osier_agent::ToolResultMessage;
 use osier_base::text;
 use osier_session::subagents::{TaskDetails, TaskStep};
-use osier_term::face::Token;
-use osier_term::row::{Row, Span};
+use osier_term::{Row, Span, Token};
 
 /// Steps shown while collapsed.
 const FOLDED_STEPS: usize = 3;

@@ -1,21 +1,10 @@
 //! How many rows have come below the screen since the reader left the end. What is finished is measured
 //! once; only what still grows is measured again.
 
-use super::Transcript;
+use super::state::{Below, Transcript};
 
 /// Most cells that are measured again: of what grows for longer, the first.
 const MEASURED: usize = 32;
-
-/// What has come since the reader left the end.
-#[derive(Debug, Default)]
-pub(super) struct Below {
-    /// The first cell with rows that are not counted for good, and those of it that are or were seen.
-    cell: usize,
-    seen: usize,
-    /// Rows counted for good, and all rows as of the last count.
-    finished: usize,
-    rows: usize,
-}
 
 impl Transcript {
     /// Rows that have come below the viewport since it left the end, as of the last frame.

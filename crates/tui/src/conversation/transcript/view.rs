@@ -10,22 +10,11 @@ use super::cell::{Body, Cell};
 use super::find::with_marks;
 use super::pick::with_bar;
 use super::selection::with_selection;
-use super::{Position, Transcript};
+use super::state::{Position, Seen, Transcript};
 use crate::drawing::Surface;
-use osier_term::face::{Face, Token};
-use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::images::{ImageId, ImageRow, ImageStore, PlacedStrip, RowState};
-use osier_term::row::Row;
 use osier_term::widgets::paint::Painter;
-
-/// The content of a row of the screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
-    /// The blank row above a cell.
-    Gap,
-    /// A row of a cell, its gap not counted.
-    Row { cell: usize, row: usize },
-}
+use osier_term::{Face, Highlighted, Highlighter, Row, Token};
 
 impl Transcript {
     /// Draws the visible rows and records what the terminal paints over them.

@@ -5,16 +5,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command, Effect};
-use crate::drawing::{frame, frame::boxed, layout::docked};
+use crate::drawing::{frame, frame::Panel, layout::docked};
 use osier_base::text;
 use osier_protocol::{Event, LoginInput, Op, Typed};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::input::KeyPress;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::line_input::LineInput;
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::{Component, Cx, Face, Handled, KeyPress, LineInput, Row, Span, Token, View, Wrap};
 
 pub(crate) const ID: &str = "login";
 
@@ -66,7 +60,7 @@ impl Login {
             rows.extend(address(url, inner.saturating_sub(4)));
         }
         if let Some(code) = &self.user_code {
-            let face = Face::from(Token::Accent).emphasised(Emphasis::BOLD);
+            let face = Face::bold(Token::Accent);
             let mut row = Row::plain("Enter this code: ", Token::Text);
             row.push(code.as_str(), face);
             rows.push(row);
@@ -99,10 +93,10 @@ impl Login {
     fn accept(&mut self, cx: &mut Cx<'_, Action>) {
         let typed = self.line.text().trim().to_owned();
         match (&self.url, typed.is_empty(), self.input) {
-            (Some(url), true, _) => cx.push(Action::Effect(Effect::Copy(url.clone()))),
+            (Some(url), true, _) => cx.push(Effect::Copy(url.clone())),
             (_, false, LoginInput::Code | LoginInput::Key) => {
                 self.line.clear();
-                cx.push(Action::Tell(Op::LoginInput { text: Typed(typed) }));
+                cx.push(Op::LoginInput { text: Typed(typed) });
             }
             _ => {}
         }
@@ -127,39 +121,39 @@ impl Component<Command, Action> for Login {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let width = docked(area, WIDTH, 1).width;
         let inner = usize::from(width.saturating_sub(2));
-        let content = self.rows(inner);
-        let has_line = self.input != LoginInput::None;
-        let height = content.len() + 2 + usize::from(has_line);
-        let area = docked(area, WIDTH, u16::try_from(height).unwrap_or(u16::MAX));
-        let title = format!("Sign in to {}", self.label);
-        let mut rows = vec![frame::top(&title, "", inner + 2)];
-        for mut row in content {
+        let mut rows = self.rows(inner);
+        for row in &mut rows {
             row.spans.insert(0, Span::new(" ", Token::Text));
-            rows.push(boxed(row, inner));
         }
+        let has_line = self.input != LoginInput::None;
+        let height = rows.len() + 2 + usize::from(has_line);
+        let area = docked(area, WIDTH, u16::try_from(height).unwrap_or(u16::MAX));
         self.cursor = None;
         if has_line {
             let room = inner.saturating_sub(4);
+            let shown = self.shown();
             let column = match self.input {
-                LoginInput::Key => text::width(&self.shown()),
+                LoginInput::Key => text::width(&shown),
                 _ => self.line.cursor_column(),
             };
-            let shown = self.shown();
             let mut line = Row::plain(" ❯ ", Token::Accent);
             line.push(text::truncate_start(&shown, room).into_owned(), Token::Text);
-            let row = u16::try_from(rows.len()).unwrap_or(u16::MAX);
-            rows.push(boxed(line, inner));
+            let row = u16::try_from(rows.len() + 1).unwrap_or(u16::MAX);
+            rows.push(line);
             let column = u16::try_from(column.min(room)).unwrap_or(0);
             self.cursor = Some(Position {
                 x: area.x + 4 + column,
                 y: (area.y + row).min(area.bottom().saturating_sub(1)),
             });
         }
-        let keys = frame::hints(view.keymap, "list", &[(Command::Cancel, "cancel")]);
-        rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        let panel = Panel {
+            title: &format!("Sign in to {}", self.label),
+            remark: "",
+            rows,
+            keys: frame::hints(view.keymap, "list", &[(Command::Cancel, "cancel")]),
+            token: Token::Muted,
+        };
+        panel.draw(area, buffer, view);
     }
 
     fn on_key(&mut self, key: KeyPress, _cx: &mut Cx<'_, Action>) -> Handled {
@@ -181,7 +175,7 @@ impl Component<Command, Action> for Login {
             Command::Accept | Command::Submit => self.accept(cx),
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Tell(Op::CancelLogin));
+                cx.push(Op::CancelLogin);
             }
             Command::DeleteBackward => self.line.delete_backward(),
             Command::DeleteWordBackward => self.line.delete_word_backward(),

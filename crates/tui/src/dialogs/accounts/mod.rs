@@ -11,7 +11,7 @@ use osier_protocol::{Account, Event, Op};
 /// Lists the providers to sign in to, or those to sign out of.
 pub(crate) fn open(sign_out: bool, overlays: &mut Overlays, outbox: &mut Outbox) {
     overlays.push(picker::id(sign_out), picker::picker(&[], sign_out));
-    outbox.send(Op::ListAccounts);
+    outbox.push(Op::ListAccounts);
 }
 
 /// Updates the open lists.

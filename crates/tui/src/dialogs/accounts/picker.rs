@@ -1,11 +1,9 @@
 //! The list of providers for signing in and out.
 
-use crate::actions::Action;
-use crate::drawing::Picker;
+use crate::drawing::{Choice, Picker};
 use osier_llm::auth::Method;
 use osier_protocol::{Account, AccountSource, LoginMethod, Op};
-use osier_term::widgets::columns::{Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Column, Columns, Item};
 
 /// The layer of the list.
 pub(super) fn id(sign_out: bool) -> &'static str {
@@ -20,55 +18,46 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
+/// A provider, and a way to sign in to it.
+pub(super) struct Entry {
+    account: Account,
+    method: Option<LoginMethod>,
+}
+
 /// One line a provider and way to sign in, or one a provider to sign out of.
-pub(super) fn picker(accounts: &[Account], sign_out: bool) -> Picker {
+pub(super) fn picker(accounts: &[Account], sign_out: bool) -> Picker<Entry> {
     if sign_out {
         let stored = accounts.iter().filter(|account| is_stored(account));
-        let items = stored.map(|account| item(account, account.provider.clone(), ""));
-        let take = |provider: &str| {
-            vec![Action::Tell(Op::Logout {
-                provider: provider.to_owned(),
-            })]
-        };
-        return Picker::new(
-            "Sign out",
-            "no stored credentials",
-            items.collect(),
-            Box::new(take),
-        )
+        let entries = stored.map(|account| Entry {
+            account: account.clone(),
+            method: None,
+        });
+        return Picker::new("Sign out", "no stored credentials", entries, |entry| {
+            let provider = entry.account.provider.clone();
+            [Op::Logout { provider }]
+        })
         .with_columns(COLUMNS)
         .taking("sign out");
     }
-    let items = accounts.iter().flat_map(|account| {
+    let entries = accounts.iter().flat_map(|account| {
         let methods = account.methods.iter().map(|method| match method {
-            Method::Browser => ("browser", "browser"),
-            Method::Device => ("device", "device code"),
+            Method::Browser => LoginMethod::Browser,
+            Method::Device => LoginMethod::Device,
         });
-        let all = methods.chain([("key", "API key")]);
-        all.map(|(word, way)| item(account, format!("{} {word}", account.provider), way))
+        let all = methods.chain([LoginMethod::Key]);
+        all.map(|method| Entry {
+            account: account.clone(),
+            method: Some(method),
+        })
     });
-    Picker::new(
-        "Sign in",
-        "no provider matches",
-        items.collect(),
-        Box::new(take),
-    )
+    Picker::new("Sign in", "no provider matches", entries, |entry| {
+        [Op::Login {
+            provider: entry.account.provider.clone(),
+            method: entry.method,
+        }]
+    })
     .with_columns(COLUMNS)
     .taking("sign in")
-}
-
-fn take(key: &str) -> Vec<Action> {
-    let (provider, method) = key.rsplit_once(' ').unwrap_or((key, ""));
-    let method = match method {
-        "browser" => Some(LoginMethod::Browser),
-        "device" => Some(LoginMethod::Device),
-        "key" => Some(LoginMethod::Key),
-        _ => None,
-    };
-    vec![Action::Tell(Op::Login {
-        provider: provider.to_owned(),
-        method,
-    })]
 }
 
 fn is_stored(account: &Account) -> bool {
@@ -81,16 +70,28 @@ fn is_stored(account: &Account) -> bool {
     )
 }
 
-fn item(account: &Account, key: String, way: &str) -> Item {
-    let has = match account.source {
-        AccountSource::Nothing => String::new(),
-        _ => account.described(),
-    };
-    Item {
-        key,
-        label: account.label.clone(),
-        details: vec![way.into(), has.into()],
-        keywords: account.provider.clone(),
-        dimmed: false,
+impl Choice for Entry {
+    fn row(&self) -> Item {
+        let account = &self.account;
+        let way = match self.method {
+            None => "",
+            Some(LoginMethod::Browser) => "browser",
+            Some(LoginMethod::Device) => "device code",
+            Some(LoginMethod::Key) => "API key",
+        };
+        let has = match account.source {
+            AccountSource::Nothing => String::new(),
+            _ => account.described(),
+        };
+        Item {
+            label: account.label.clone(),
+            details: vec![way.into(), has.into()],
+            keywords: account.provider.clone(),
+            ..Item::default()
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.account.provider == other.account.provider && self.method == other.method
     }
 }

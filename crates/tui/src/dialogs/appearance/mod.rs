@@ -16,9 +16,11 @@ use osier_base::{atomic_file, path};
 use osier_settings::Settings;
 use osier_term::input::TerminalReply;
 use osier_term::keymap;
-use osier_term::keymap::{Keymap, KeymapSource};
+use osier_term::keymap::KeymapSource;
 use osier_term::terminal::TerminalKind;
-use osier_term::theme::{ColourDepth, TerminalColours, Theme, ThemeKind, ThemeStore};
+use osier_term::theme::{ColourDepth, TerminalColours, ThemeKind, ThemeStore};
+use osier_term::{Keymap, Theme};
+pub use themes::ThemeChoice;
 
 /// Keymap contexts there are.
 pub(crate) const CONTEXTS: &[&str] = &[
@@ -45,15 +47,6 @@ pub struct Appearance {
     keymaps: PathBuf,
     /// The colours that the terminal has reported.
     colours: TerminalColours,
-}
-
-/// A theme to choose from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThemeChoice {
-    pub name: String,
-    pub kind: ThemeKind,
-    /// The file of a theme of the user.
-    pub path: Option<PathBuf>,
 }
 
 impl Appearance {
@@ -207,8 +200,8 @@ pub(crate) fn list_themes(choices: &[ThemeChoice], current: &str, overlays: &mut
 pub fn check_files(folders: &Folders, settings: &Settings) -> Vec<Problem> {
     let kind = TerminalKind::detect(|_| None);
     let appearance = Appearance::new(folders, &kind);
-    let (_, mut problems) = appearance.theme(&settings.theme);
-    problems.extend(appearance.keymap(&settings.keymap).1);
+    let (_, mut problems) = appearance.theme(&settings.screen.theme);
+    problems.extend(appearance.keymap(&settings.screen.keymap).1);
     problems
 }
 

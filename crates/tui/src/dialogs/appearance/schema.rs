@@ -1,7 +1,7 @@
 //! JSON Schemas of keymaps and themes, from which editors complete and check the files.
 
 use osier_settings::schema::DIALECT;
-use osier_term::face::Token;
+use osier_term::Token;
 use serde_json::{Map, Value, json};
 
 use super::CONTEXTS;

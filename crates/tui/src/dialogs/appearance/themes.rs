@@ -1,49 +1,58 @@
 //! The themes. The whole interface takes the colours of the selected one at once; closing the list gives the
 //! chosen ones back.
 
-use super::ThemeChoice;
-use crate::actions::{Action, Effect};
-use crate::drawing::Picker;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::Row;
+use std::path::PathBuf;
+
+use crate::actions::Effect;
+use crate::drawing::{Choice, Picker};
 use osier_term::theme::ThemeKind;
-use osier_term::widgets::select::Item;
+use osier_term::{Face, Item, Row, Token};
 
 pub(super) const ID: &str = "themes";
 
+/// A theme to choose from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThemeChoice {
+    pub name: String,
+    pub kind: ThemeKind,
+    /// The file of a theme of the user.
+    pub path: Option<PathBuf>,
+}
+
 /// The list, `current` selected.
-pub(super) fn picker(choices: &[ThemeChoice], current: &str) -> Picker {
-    let items = choices.iter().map(item).collect();
-    Picker::new("Themes", "no theme matches", items, Box::new(take))
-        .taking("apply")
-        .with_selected(current)
-        .on_move(Box::new(|name| {
-            vec![Action::Effect(Effect::PreviewTheme(Some(name.to_owned())))]
-        }))
-        .on_leave(vec![Action::Effect(Effect::PreviewTheme(None))])
-        .with_preview(Box::new(|_| sample()))
+pub(super) fn picker(choices: &[ThemeChoice], current: &str) -> Picker<ThemeChoice> {
+    let themes = choices.iter().cloned();
+    Picker::new("Themes", "no theme matches", themes, |theme| {
+        [Effect::LoadTheme(theme.name.clone())]
+    })
+    .taking("apply")
+    .with_selected(|theme| theme.name == current)
+    .on_move(|theme| [Effect::PreviewTheme(Some(theme.name.clone()))])
+    .on_leave(Effect::PreviewTheme(None))
+    .with_preview(|_| sample())
 }
 
-fn take(name: &str) -> Vec<Action> {
-    vec![Action::Effect(Effect::LoadTheme(name.to_owned()))]
-}
+impl Choice for ThemeChoice {
+    fn row(&self) -> Item {
+        let kind = match self.kind {
+            ThemeKind::Dark => "dark",
+            ThemeKind::Light => "light",
+            ThemeKind::System => "terminal colours",
+        };
+        let detail = match &self.path {
+            Some(_) => format!("{kind}, custom"),
+            None => kind.to_owned(),
+        };
+        Item {
+            label: self.name.clone(),
+            keywords: detail.clone(),
+            details: vec![detail.into()],
+            ..Item::default()
+        }
+    }
 
-fn item(choice: &ThemeChoice) -> Item {
-    let kind = match choice.kind {
-        ThemeKind::Dark => "dark",
-        ThemeKind::Light => "light",
-        ThemeKind::System => "terminal colours",
-    };
-    let detail = match &choice.path {
-        Some(_) => format!("{kind}, custom"),
-        None => kind.to_owned(),
-    };
-    Item {
-        key: choice.name.clone(),
-        label: choice.name.clone(),
-        keywords: detail.clone(),
-        details: vec![detail.into()],
-        dimmed: false,
+    fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 }
 
@@ -81,7 +90,7 @@ fn sample() -> Vec<Row> {
         ("Text with ", Token::Text.into()),
         ("code", Token::Code.into()),
         (", ", Token::Text.into()),
-        ("strong", Face::from(Token::Text).emphasised(Emphasis::BOLD)),
+        ("strong", Face::bold(Token::Text)),
         (" and a ", Token::Text.into()),
         ("link", Token::Link.into()),
     ]));

@@ -6,7 +6,7 @@ mod palette;
 use crate::actions::Command;
 use crate::drawing::Overlays;
 use osier_protocol::{AddedCommand, PluginKey};
-use osier_term::keymap::Keymap;
+use osier_term::Keymap;
 
 /// Opens the page.
 pub(crate) fn open(

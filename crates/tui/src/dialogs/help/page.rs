@@ -4,17 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::actions::{Action, Command, command::commands, command::slash_commands};
-use crate::drawing::{frame, frame::boxed, layout::docked};
+use crate::drawing::{frame, frame::Panel, layout::docked, scroll::Scroll};
 use crate::input::{keymap::hints::merge_numbered, plugins};
 use osier_base::text;
 use osier_protocol::{AddedCommand, PluginKey};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::paint::paint_rows;
 use osier_term::widgets::textarea::modal::EDITS;
-use osier_term::wrap::Wrap;
+use osier_term::{Component, Cx, Face, Handled, Keymap, Row, Span, Token, View, Wrap};
 
 pub(super) const ID: &str = "help";
 
@@ -64,10 +59,7 @@ enum Line {
 #[derive(Debug)]
 pub(super) struct Help {
     lines: Vec<Line>,
-    /// Rows of the last draw.
-    count: usize,
-    top: usize,
-    page: usize,
+    scroll: Scroll,
 }
 
 /// The page for these bindings.
@@ -128,9 +120,7 @@ pub(super) fn page(
     }
     Help {
         lines,
-        count: 0,
-        top: 0,
-        page: 10,
+        scroll: Scroll::default(),
     }
 }
 
@@ -156,7 +146,7 @@ fn steps(keymap: &Keymap<Command>) -> Vec<Line> {
 }
 
 fn heading(text: &str) -> Row {
-    let face = Face::from(Token::Heading).emphasised(Emphasis::BOLD);
+    let face = Face::bold(Token::Heading);
     Row::plain(format!(" {text}"), face)
 }
 
@@ -190,51 +180,34 @@ impl Help {
         }
         rows
     }
-
-    fn scroll(&mut self, rows: isize) {
-        let last = self.count.saturating_sub(self.page);
-        self.top = self.top.saturating_add_signed(rows).min(last);
-    }
 }
 
 impl Component<Command, Action> for Help {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let inner = usize::from(docked(area, WIDTH, 1).width.saturating_sub(2));
         let page = self.rows(inner);
-        self.count = page.len();
         let height = u16::try_from(page.len() + 2).unwrap_or(u16::MAX);
         let area = docked(area, WIDTH, height.min(area.height * 8 / 10));
-        self.page = usize::from(area.height.saturating_sub(2));
-        self.scroll(0);
-        let shown = page.iter().skip(self.top).take(self.page);
-        let place = match self.count.saturating_sub(self.page) {
-            0 => String::new(),
-            last => format!("{}%", self.top * 100 / last),
+        let fit = usize::from(area.height.saturating_sub(2));
+        let shown = self.scroll.fit(page.len(), fit);
+        let panel = Panel {
+            title: "Keyboard shortcuts",
+            remark: &self.scroll.percent(),
+            rows: page[shown].to_vec(),
+            keys: frame::hints(view.keymap, "list", HINTS),
+            token: Token::Muted,
         };
-        let mut rows = vec![frame::top("Keyboard shortcuts", &place, inner + 2)];
-        rows.extend(shown.map(|row| boxed(row.clone(), inner)));
-        let keys = frame::hints(view.keymap, "list", HINTS);
-        rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        panel.draw(area, buffer, view);
     }
 
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
-        let page = isize::try_from(self.page.saturating_sub(1).max(1)).unwrap_or(1);
         match command {
-            Command::Up => self.scroll(-1),
-            Command::Down => self.scroll(1),
-            Command::PageUp => self.scroll(-page),
-            Command::PageDown => self.scroll(page),
-            Command::First => self.top = 0,
-            Command::Last => self.scroll(isize::MAX),
             Command::Accept | Command::Cancel | Command::Interrupt | Command::Help => {
                 cx.push(Action::CloseLayer);
+                Handled::Yes
             }
-            _ => return Handled::No,
+            command => self.scroll.on_command(command),
         }
-        Handled::Yes
     }
 
     fn context(&self) -> &'static str {

@@ -1,63 +1,73 @@
 //! The command palette: every command with its category, slash command and keys.
 
 use crate::actions::{Action, Command, command::CommandInfo, command::commands};
-use crate::drawing::Picker;
+use crate::drawing::{Choice, Picker};
 use osier_base::text;
 use osier_protocol::AddedCommand;
-use osier_term::keymap::Keymap;
-use osier_term::widgets::select::Item;
+use osier_term::{Item, Keymap};
 
 pub(super) const ID: &str = "palette";
 
+/// A command that is built in, with its keys, or one that was added.
+pub(super) enum Entry {
+    BuiltIn(&'static CommandInfo, String),
+    Added(AddedCommand),
+}
+
 /// The picker over commands, built in or added.
-pub(super) fn picker(keymap: &Keymap<Command>, added: &[AddedCommand]) -> Picker {
-    let listed: Vec<&CommandInfo> = commands().filter(|info| info.in_palette()).collect();
-    let key = |info: &CommandInfo| info.name.to_owned();
-    let aliases = listed.iter().flat_map(|info| {
-        let slash = info.slash.map(|slash| slash.name);
-        let queries = slash.into_iter().chain(info.queries.iter().copied());
-        queries.map(|query| (query, key(info)))
-    });
-    let aliases = aliases.collect();
-    let by_word = listed.iter().filter(|info| info.by_word);
-    let by_word = by_word.map(|info| key(info)).collect();
-    let commands = listed.iter().map(|info| item(info, keymap));
-    let added = added.iter().map(|command| Item {
-        key: format!("/{}", command.name),
-        label: text::single_line(&command.description),
-        details: vec![format!("/{}", command.name).into()],
-        keywords: format!("{} {}", command.name, command.origin),
-        dimmed: false,
-    });
-    let items = commands.chain(added).collect();
-    let picker = Picker::new("Commands", "no command matches", items, Box::new(run));
-    picker.finding(aliases, by_word).taking("run")
+pub(super) fn picker(keymap: &Keymap<Command>, added: &[AddedCommand]) -> Picker<Entry> {
+    let listed = commands().filter(|info| info.in_palette());
+    let built_in = listed.map(|info| Entry::BuiltIn(info, keys(keymap, info.command)));
+    let added = added.iter().cloned().map(Entry::Added);
+    let entries = built_in.chain(added);
+    Picker::new("Commands", "no command matches", entries, |entry| {
+        [match entry {
+            Entry::BuiltIn(info, _) => Action::Run(info.command),
+            Entry::Added(command) => Action::SetEditor {
+                text: format!("/{} ", command.name),
+            },
+        }]
+    })
+    .taking("run")
 }
 
-fn item(info: &CommandInfo, keymap: &Keymap<Command>) -> Item {
-    let label = format!("{}: {}", info.category.name(), info.description);
-    let slash = info.slash.map(|slash| format!("/{}", slash.name));
-    let keys = keys(keymap, info.command);
-    let how = slash
-        .into_iter()
-        .chain(Some(keys).filter(|keys| !keys.is_empty()));
-    let how: Vec<String> = how.collect();
-    Item {
-        key: info.name.to_owned(),
-        label: text::unticked(&label),
-        details: vec![how.join(", ").into()],
-        keywords: info.name.to_owned(),
-        dimmed: false,
+impl Choice for Entry {
+    fn row(&self) -> Item {
+        let (info, keys) = match self {
+            Self::BuiltIn(info, keys) => (info, keys),
+            Self::Added(command) => {
+                return Item {
+                    label: text::single_line(&command.description),
+                    details: vec![format!("/{}", command.name).into()],
+                    keywords: format!("{} {}", command.name, command.origin),
+                    ..Item::default()
+                };
+            }
+        };
+        let label = format!("{}: {}", info.category.name(), info.description);
+        let name = info.slash.map(|slash| slash.name);
+        let slash = name.map(|name| format!("/{name}"));
+        let keys = Some(keys.clone()).filter(|keys| !keys.is_empty());
+        let how: Vec<String> = slash.into_iter().chain(keys).collect();
+        Item {
+            label: text::unticked(&label),
+            details: vec![how.join(", ").into()],
+            keywords: info.name.to_owned(),
+            queries: name
+                .into_iter()
+                .chain(info.queries.iter().copied())
+                .collect(),
+            by_word: info.by_word,
+            ..Item::default()
+        }
     }
-}
 
-fn run(key: &str) -> Vec<Action> {
-    match (key.strip_prefix('/'), Command::from_name(key)) {
-        (Some(name), _) => vec![Action::SetEditor {
-            text: format!("/{name} "),
-        }],
-        (None, Some(command)) => vec![Action::Run(command)],
-        (None, None) => Vec::new(),
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::BuiltIn(one, _), Self::BuiltIn(other, _)) => one.command == other.command,
+            (Self::Added(one), Self::Added(other)) => one.name == other.name,
+            _ => false,
+        }
     }
 }
 

@@ -36,13 +36,13 @@ impl Models {
     pub(crate) fn open(&self, footer: &Footer, overlays: &mut Overlays, outbox: &mut Outbox) {
         self.shows_all.set(false);
         overlays.push(picker::ID, self.picker(footer));
-        outbox.send(Op::ListModels);
+        outbox.push(Op::ListModels);
     }
 
     /// Lists the models to retry the last prompt with.
     pub(crate) fn open_retry(&self, footer: &Footer, overlays: &mut Overlays, outbox: &mut Outbox) {
         overlays.push(picker::RETRY_ID, picker::retry_picker(&self.models, footer));
-        outbox.send(Op::ListModels);
+        outbox.push(Op::ListModels);
     }
 
     /// Takes the models and updates the open lists and the completion.
@@ -65,7 +65,7 @@ impl Models {
         overlays::refresh(overlays, picker::ID, self.picker(footer));
     }
 
-    fn picker(&self, footer: &Footer) -> Picker {
+    fn picker(&self, footer: &Footer) -> Picker<ModelInfo> {
         picker::picker(&self.models, footer, Rc::clone(&self.shows_all))
     }
 }

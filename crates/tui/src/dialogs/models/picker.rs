@@ -4,16 +4,13 @@
 use std::cell::Cell as Shared;
 use std::rc::Rc;
 
-use crate::actions::Action;
-use crate::drawing::Picker;
+use crate::actions::Command;
+use crate::drawing::{Choice, Picker};
 use crate::status::{Footer, footer::tokens};
 use osier_base::text;
 use osier_llm::Modality;
 use osier_protocol::{KeyState, ModelInfo, Op, TreeOp};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::Row;
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Cell, Column, Columns, Face, Item, Row, Token};
 
 pub(super) const ID: &str = "model";
 pub(super) const RETRY_ID: &str = "retry_model";
@@ -35,83 +32,71 @@ const COLUMNS: Columns = Columns {
 const FAVOURITE: &str = "★ ";
 
 /// The picker over the models that can be used, with the current one selected; a key shows the others too.
-pub(super) fn picker(models: &[ModelInfo], footer: &Footer, shows_all: Rc<Shared<bool>>) -> Picker {
-    let items = models.iter().map(item).collect();
+pub(super) fn picker(
+    models: &[ModelInfo],
+    footer: &Footer,
+    shows_all: Rc<Shared<bool>>,
+) -> Picker<ModelInfo> {
     let current = footer.model.as_ref().map(ModelInfo::reference);
-    let usable = models.iter().filter(|model| {
-        model.favourite
-            || model.key != KeyState::Absent
-            || current.as_deref() == Some(&model.reference())
-    });
-    let usable: Vec<String> = usable.map(ModelInfo::reference).collect();
-    let take = |reference: &str| {
-        vec![Action::Tell(Op::SelectModel {
-            reference: reference.to_owned(),
-        })]
-    };
-    let picker = Picker::new("Models", "no model matches", items, Box::new(take));
-    let favourites = models.iter().filter(|model| model.favourite);
-    let favourites: Vec<String> = favourites.map(ModelInfo::reference).collect();
-    let favour = move |reference: &str| {
-        vec![Action::Tell(Op::SetFavourite {
-            reference: reference.to_owned(),
-            on: !favourites.iter().any(|known| known == reference),
-        })]
-    };
-    let (listed, now) = (models.to_vec(), footer.clone());
-    let picker = picker
-        .with_columns(COLUMNS)
-        .taking("switch")
-        .with_few(usable, shows_all)
-        .on_favourite(Box::new(favour))
-        .with_preview(Box::new(move |reference| {
-            let model = listed.iter().find(|model| model.reference() == reference);
-            model.map(|model| preview(model, &now)).unwrap_or_default()
-        }));
-    match &footer.model {
-        Some(model) => picker.with_selected(&model.reference()),
-        None => picker,
-    }
+    let is_current = |model: &ModelInfo| current.as_deref() == Some(&model.reference());
+    let is_usable =
+        |model: &ModelInfo| model.favourite || model.key != KeyState::Absent || is_current(model);
+    let now = footer.clone();
+    let listed = models.iter().cloned();
+    Picker::new("Models", "no model matches", listed, |model| {
+        let reference = model.reference();
+        [Op::SelectModel { reference }]
+    })
+    .with_columns(COLUMNS)
+    .taking("switch")
+    .with_few(is_usable, shows_all)
+    .on(Command::Favourite, "favourite", |model| {
+        let (reference, on) = (model.reference(), !model.favourite);
+        [Op::SetFavourite { reference, on }]
+    })
+    .with_preview(move |model| preview(model, &now))
+    .with_selected(is_current)
 }
 
 /// The picker for a model to retry the last prompt with. The first model that can be used and is not the current one is
 /// selected.
-pub(super) fn retry_picker(models: &[ModelInfo], footer: &Footer) -> Picker {
-    let items = models.iter().map(item).collect();
-    let take = |reference: &str| {
-        let model = Some(reference.to_owned());
-        vec![Action::Tell(Op::Tree(TreeOp::RetryPrompt { model }))]
-    };
-    let title = "Send the last prompt to";
-    let picker = Picker::new(title, "no model matches", items, Box::new(take))
-        .with_columns(COLUMNS)
-        .taking("send");
+pub(super) fn retry_picker(models: &[ModelInfo], footer: &Footer) -> Picker<ModelInfo> {
     let current = footer.model.as_ref().map(ModelInfo::reference);
-    let is_other = |model: &&ModelInfo| {
+    let title = "Send the last prompt to";
+    let listed = models.iter().cloned();
+    Picker::new(title, "no model matches", listed, |model| {
+        let model = Some(model.reference());
+        [TreeOp::RetryPrompt { model }]
+    })
+    .with_columns(COLUMNS)
+    .taking("send")
+    .with_selected(|model| {
         current.as_deref() != Some(&model.reference())
             && model.key != KeyState::Absent
             && model.provider != "demo"
-    };
-    match models.iter().find(is_other) {
-        Some(model) => picker.with_selected(&model.reference()),
-        None => picker,
-    }
+    })
 }
 
-fn item(model: &ModelInfo) -> Item {
-    let mut label = model.reference();
-    if model.favourite {
-        label.insert_str(0, FAVOURITE);
+impl Choice for ModelInfo {
+    fn row(&self) -> Item {
+        let mut label = self.reference();
+        if self.favourite {
+            label.insert_str(0, FAVOURITE);
+        }
+        if self.in_cycle {
+            label.push_str(" ·");
+        }
+        Item {
+            label,
+            details: details(self).into(),
+            keywords: self.name.clone(),
+            dimmed: self.key == KeyState::Absent,
+            ..Item::default()
+        }
     }
-    if model.in_cycle {
-        label.push_str(" ·");
-    }
-    Item {
-        key: model.reference(),
-        label,
-        details: details(model).into(),
-        keywords: model.name.clone(),
-        dimmed: model.key == KeyState::Absent,
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.provider == other.provider && self.id == other.id
     }
 }
 
@@ -158,8 +143,7 @@ fn dollars(price: f64) -> String {
 
 /// The facts of a model and the consequences of switching to it.
 fn preview(model: &ModelInfo, now: &Footer) -> Vec<Row> {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    let mut name = Row::plain(text::single_line(&model.name), bold);
+    let mut name = Row::plain(text::single_line(&model.name), Face::bold(Token::Title));
     if model.favourite {
         name.push(" ★", Token::Accent);
     }
@@ -334,7 +318,7 @@ mod tests {
             in_cycle: true,
             favourite: false,
         };
-        let item = item(&model);
+        let item = model.row();
         assert_eq!((item.label.as_str(), item.dimmed), ("a/m ·", true));
         let told = |model: &ModelInfo| details(model).map(|cell| cell.text);
         assert_eq!(told(&model), ["no key", "✓", "✓", "3", "15", "200k"]);

@@ -9,19 +9,17 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use crate::actions::{Command, Effect, Outbox};
+use crate::actions::{Command, Effect, Outbox, Toast};
 use crate::drawing::{Overlays, Surface};
 use crate::input::Editor;
-use dialog::{Dialog, Guard};
+use dialog::{Dialog, Guard, is_letters};
 use osier_base::text;
 use osier_base::visible::one_line;
 use osier_markdown::plain::first_line;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
 use osier_protocol::{Event, Op};
-use osier_term::face::Token;
-use osier_term::keymap::Keymap;
-use osier_term::row::Row;
 use osier_term::widgets::diff;
+use osier_term::{Keymap, Row, Token};
 
 /// Columns of a question in a notification.
 const NOTIFIED: usize = 200;
@@ -103,7 +101,7 @@ impl Questions {
             } else {
                 "not sent to the model: answer the question here"
             };
-            outbox.toast(text, false);
+            outbox.push(Toast::info(text));
         }
         self.enter(overlays);
     }
@@ -197,7 +195,7 @@ impl Questions {
         if let Some(text) = self.add(question)
             && !focused
         {
-            outbox.effect(Effect::Notify(format!("waiting for you: {text}")));
+            outbox.push(Effect::Notify(format!("waiting for you: {text}")));
         }
     }
 
@@ -227,7 +225,7 @@ impl Questions {
         let _ = self.take(id);
         if self.open.as_deref() == Some(id) {
             self.close_dialog(overlays);
-            outbox.toast("the question was withdrawn", false);
+            outbox.push(Toast::info("the question was withdrawn"));
         }
     }
 
@@ -295,7 +293,7 @@ impl Questions {
     ) {
         self.close_dialog(overlays);
         if self.take(&id).is_some() {
-            outbox.send(Op::AnswerQuestion { id, answer });
+            outbox.push(Op::AnswerQuestion { id, answer });
             self.answered = editor.is_empty();
             self.open_dialog(0, Some(Guard::Ignore(FOLLOWS)), overlays);
         }
@@ -310,7 +308,7 @@ impl Questions {
         outbox: &mut Outbox,
     ) {
         if plan.trim().is_empty() {
-            outbox.toast("the plan is empty, so it stays as it was", true);
+            outbox.push(Toast::error("the plan is empty, so it stays as it was"));
             return;
         }
         let waiting = self.waiting.iter_mut();
@@ -344,14 +342,8 @@ impl Questions {
 /// Says why none of `commands` had a use, if one is to answer a question: another one of its key may have a use.
 pub(crate) fn explain_unused(is_used: bool, commands: &[Command], outbox: &mut Outbox) {
     if !is_used && commands.contains(&Command::Answer) {
-        outbox.toast("no question waits for an answer", false);
+        outbox.push(Toast::info("no question waits for an answer"));
     }
-}
-
-/// Whether a text is only letters that answer a question.
-fn is_letters(text: &str) -> bool {
-    let is_letter = |letter: char| matches!(letter, 'y' | 'n' | 'Y' | 'N');
-    !text.is_empty() && text.chars().all(is_letter)
 }
 
 /// A question on a line of at most `columns`: its origin, except for a permission question, its title and its subject.

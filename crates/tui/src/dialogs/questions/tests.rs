@@ -3,6 +3,12 @@
 use super::*;
 use crate::actions::Action;
 use osier_protocol::PermissionMode;
+use osier_term::widgets::diff::Syntax;
+
+fn subject_text(question: &Question, inner: usize) -> String {
+    let rows = dialog::subject_rows(question, inner, &Syntax::default());
+    rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
+}
 
 fn question(id: &str) -> Question {
     Question {
@@ -61,10 +67,7 @@ fn command(command: &str) -> Question {
 fn questions_show_what_runs() {
     for (hidden, shown) in HIDDEN {
         let question = command(hidden);
-        assert_eq!(
-            dialog::subject_text(&question, 90),
-            format!("$ {shown}\n  in /w")
-        );
+        assert_eq!(subject_text(&question, 90), format!("$ {shown}\n  in /w"));
         assert_eq!(
             describe(&question, 90),
             format!("Run this command? $ {shown}")
@@ -82,7 +85,7 @@ fn a_long_directory_is_complete() {
         ..command("ls")
     };
     assert_eq!(
-        dialog::subject_text(&question, 30),
+        subject_text(&question, 30),
         "$ ls\n  in ~/projects/platform-\n     services/payments-api"
     );
 }
@@ -91,12 +94,12 @@ fn a_long_directory_is_complete() {
 fn long_commands_are_counted() {
     let blanks = command(&format!("ls{}; rm x", " ".repeat(4000)));
     assert_eq!(
-        dialog::subject_text(&blanks, 90),
+        subject_text(&blanks, 90),
         "$ ls⟨4,000 blanks⟩; rm x\n  in /w"
     );
     let newlines = command(&format!("ls{}rm x", "\n".repeat(301)));
     assert_eq!(
-        dialog::subject_text(&newlines, 90),
+        subject_text(&newlines, 90),
         "$ ls\n  ⟨300 empty lines⟩\n  rm x\n  in /w"
     );
     let lines = command(&format!("ls\n{}rm x", "x\n".repeat(211)));
@@ -106,7 +109,7 @@ fn long_commands_are_counted() {
     let line = describe(&long, 60);
     assert!(line.ends_with("… +4,080 characters"), "{line}");
     // The dialog scrolls, and counts what even that cannot reach.
-    let text = dialog::subject_text(&command(&"x\n".repeat(6000)), 90);
+    let text = subject_text(&command(&"x\n".repeat(6000)), 90);
     assert!(text.ends_with("… +1,002 lines"), "{}", text.len());
 }
 
@@ -116,7 +119,7 @@ fn a_question_is_a_notification_only_without_the_focus() {
     let mut outbox = Outbox::default();
     for (id, focused, count) in [("a", true, 0), ("b", false, 1), ("b", false, 0)] {
         questions.on_event(&asked(id), focused, None, &mut overlays, &mut outbox);
-        assert_eq!(outbox.take_notifications().len(), count);
+        assert_eq!(outbox.take().len(), count);
     }
     assert_eq!(questions.height(), 2);
 }
@@ -149,7 +152,7 @@ fn an_edited_plan_is_shown_again_and_kept_as_the_draft() {
     // An empty file changes nothing.
     questions.plan_edited("a", " \n".to_owned(), &mut overlays, &mut outbox);
     assert_eq!(questions.waiting[0].draft, ["# Two"]);
-    assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
+    assert!(matches!(outbox.take()[..], [Action::Toast(_)]));
 }
 
 #[test]
@@ -224,19 +227,19 @@ fn keys_do_not_answer_a_dialog_that_has_just_opened_by_itself() {
     let (id, draft) = ("a".to_owned(), Vec::new());
     let text = "y".to_owned();
     assert_eq!(
-        outbox.take_actions(),
+        outbox.take(),
         [
             Action::LeaveQuestion { id, draft },
             Action::SetEditor { text }
         ]
     );
     let _ = overlays.on_command(Command::Accept, &mut outbox.cx(now + UNASKED / 2));
-    assert_eq!(outbox.take_actions(), []);
+    assert_eq!(outbox.take(), []);
     // A key that is pressed again and again answers nothing.
     let _ = overlays.on_command(Command::Accept, &mut outbox.cx(now + UNASKED));
-    assert_eq!(outbox.take_actions(), []);
+    assert_eq!(outbox.take(), []);
     let _ = overlays.on_key(y, &mut outbox.cx(now + UNASKED * 2));
-    assert!(matches!(outbox.take_actions()[..], [Action::Answer { .. }]));
+    assert!(matches!(outbox.take()[..], [Action::Answer { .. }]));
 }
 
 #[test]
@@ -250,7 +253,7 @@ fn an_answer_to_a_withdrawn_question_is_not_sent() {
     let closed = Event::QuestionClosed { id: "a".to_owned() };
     questions.on_event(&closed, true, None, &mut overlays, &mut outbox);
     assert!(overlays.is_empty());
-    assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
+    assert!(matches!(outbox.take()[..], [Action::Toast(_)]));
     let refuse = || Answer::Refuse { reason: None };
     questions.answer(
         "a".to_owned(),
@@ -259,7 +262,7 @@ fn an_answer_to_a_withdrawn_question_is_not_sent() {
         &mut overlays,
         &mut outbox,
     );
-    assert_eq!(outbox.take_ops(), []);
+    assert_eq!(outbox.take(), []);
     questions.answer(
         "b".to_owned(),
         refuse(),
@@ -267,5 +270,5 @@ fn an_answer_to_a_withdrawn_question_is_not_sent() {
         &mut overlays,
         &mut outbox,
     );
-    assert_eq!(outbox.take_ops().len(), 1);
+    assert_eq!(outbox.take().len(), 1);
 }

@@ -1,105 +1,13 @@
 //! Every setting with its value. Enter switches to the next value or opens a line to type one; the preview describes
 //! it and names the file that sets it.
 
-use super::OF_THE_SCREEN;
-use crate::actions::{Action, Effect};
-use crate::drawing::Picker;
+use crate::actions::{Action, Command, Effect};
+use crate::drawing::{Choice, Picker};
 use osier_base::path;
 use osier_settings::{SettingInfo, Source};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, sentence};
-use osier_term::widgets::columns::{Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::{Column, Columns, Face, Item, Row, Token, sentence};
 
 pub(super) const ID: &str = "settings";
-
-/// The settings by what they are about, in the order of the list.
-const GROUPS: &[(&str, &[&str])] = &[
-    (
-        "model",
-        &[
-            "model",
-            "models",
-            "fallback",
-            "favourites",
-            "model_options",
-            "plan_model",
-            "edit_model",
-            "small_model",
-            "review_model",
-            "thinking",
-            "cache_retention",
-            "discover_local_models",
-            "refresh_models",
-        ],
-    ),
-    ("screen", OF_THE_SCREEN),
-    (
-        "safety",
-        &[
-            "permissions",
-            "allow",
-            "ask",
-            "deny",
-            "sandbox",
-            "sandbox_network",
-            "sandbox_write",
-            "web_private_hosts",
-            "pass_environment",
-            "secret_warnings",
-            "claude_hooks",
-            "credential_store",
-        ],
-    ),
-    (
-        "agent",
-        &[
-            "subagents",
-            "web_search",
-            "mcp_tools_share",
-            "describe_environment",
-            "loop_guard",
-            "background_after",
-        ],
-    ),
-    ("context", &["auto_compact", "drop_results", "titles"]),
-    (
-        "files",
-        &[
-            "checkpoints",
-            "checkpoints_limit",
-            "checkpoints_days",
-            "format",
-            "lsp",
-            "lsp_servers",
-            "lsp_wait",
-        ],
-    ),
-    (
-        "limits",
-        &[
-            "max_retries",
-            "idle_timeout",
-            "answer_timeout",
-            "max_cost",
-            "max_tokens",
-            "max_session_turns",
-        ],
-    ),
-    ("network", &["proxy", "ca_file"]),
-];
-
-/// The group of a setting and its place in the list; one without a group is last.
-fn group(name: &str) -> (usize, usize, &'static str) {
-    let places = GROUPS
-        .iter()
-        .enumerate()
-        .find_map(|(place, (group, names))| {
-            let within = names.iter().position(|known| *known == name)?;
-            Some((place, within, *group))
-        });
-    places.unwrap_or((GROUPS.len(), 0, "other"))
-}
 
 const COLUMNS: Columns = Columns {
     label: "setting",
@@ -111,56 +19,53 @@ const COLUMNS: Columns = Columns {
 };
 
 /// The list.
-pub(super) fn picker(settings: &[SettingInfo]) -> Picker {
-    let mut settings: Vec<&SettingInfo> = settings.iter().collect();
-    settings.sort_by_key(|info| group(info.name));
-    let items = settings.iter().map(|info| item(info)).collect();
-    let previews: Vec<(&'static str, Vec<Row>)> = settings
-        .iter()
-        .map(|info| (info.name, preview(info)))
-        .collect();
-    let edit = |name: &str| vec![Action::EditSetting(name.to_owned())];
-    let remove = |name: &str| {
-        let (name, value) = (name.to_owned(), None);
-        vec![Action::Effect(Effect::WriteSetting { name, value })]
-    };
-    Picker::new("Settings", "no setting matches", items, Box::new(edit))
-        .staying()
-        .with_columns(COLUMNS)
-        .taking("change")
-        .on_remove("reset", Box::new(remove))
-        .with_preview(Box::new(move |name| {
-            let found = previews.iter().find(|(known, _)| *known == name);
-            found.map(|(_, rows)| rows.clone()).unwrap_or_default()
-        }))
+pub(super) fn picker(settings: &[SettingInfo]) -> Picker<SettingInfo> {
+    Picker::new(
+        "Settings",
+        "no setting matches",
+        settings.to_vec(),
+        |info| [Action::EditSetting(info.name)],
+    )
+    .staying()
+    .with_columns(COLUMNS)
+    .taking("change")
+    .on(Command::Remove, "reset", |info| {
+        let (name, value) = (info.name.to_owned(), None);
+        [Effect::WriteSetting { name, value }]
+    })
+    .with_preview(preview)
 }
 
-fn item(info: &SettingInfo) -> Item {
-    let own = info.source != Source::Default;
-    let value = if info.value.is_empty() {
-        "not set"
-    } else {
-        &info.value
-    };
-    let place = match &info.source {
-        Source::Default => String::new(),
-        Source::File { path, line } => {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            format!("{name}:{line}")
+impl Choice for SettingInfo {
+    fn row(&self) -> Item {
+        let value = if self.value.is_empty() {
+            "not set"
+        } else {
+            &self.value
+        };
+        let place = match &self.source {
+            Source::Default => String::new(),
+            Source::File { path, line } => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                format!("{name}:{line}")
+            }
+        };
+        Item {
+            label: self.name.to_owned(),
+            details: vec![self.group.name().into(), value.into(), place.into()],
+            keywords: self.description.to_owned(),
+            dimmed: self.source == Source::Default,
+            ..Item::default()
         }
-    };
-    Item {
-        key: info.name.to_owned(),
-        label: info.name.to_owned(),
-        details: vec![group(info.name).2.into(), value.into(), place.into()],
-        keywords: info.description.to_owned(),
-        dimmed: !own,
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 }
 
 fn preview(info: &SettingInfo) -> Vec<Row> {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    let mut rows = vec![Row::plain(info.name, bold)];
+    let mut rows = vec![Row::plain(info.name, Face::bold(Token::Title))];
     rows.push(Row::new(sentence(info.description, Token::Text)));
     rows.push(Row::default());
     let accepts = format!("accepts {}", info.accepts);
@@ -177,22 +82,4 @@ fn preview(info: &SettingInfo) -> Vec<Row> {
     };
     rows.push(Row::plain(source, Token::Muted));
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use osier_settings::SETTINGS;
-
-    #[test]
-    fn each_setting_has_one_group() {
-        let mut grouped: Vec<&str> = GROUPS
-            .iter()
-            .flat_map(|(_, names)| names.iter().copied())
-            .collect();
-        grouped.sort_unstable();
-        let mut all: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
-        all.sort_unstable();
-        assert_eq!(grouped, all);
-    }
 }

@@ -7,24 +7,6 @@ use crate::actions::{Effect, Outbox};
 use crate::drawing::{Overlays, overlays};
 use osier_settings::SettingInfo;
 
-/// Settings that only the screen uses.
-pub(crate) const OF_THE_SCREEN: &[&str] = &[
-    "theme",
-    "keymap",
-    "mouse",
-    "exit_output",
-    "show_thinking",
-    "turn_summary",
-    "reduced_motion",
-    "screen_reader",
-    "side_panel",
-    "footer_left",
-    "footer_right",
-    "images",
-    "notifications",
-    "title",
-];
-
 /// The settings as the editor shows them.
 #[derive(Debug, Default)]
 pub(crate) struct SettingsEditor {
@@ -49,14 +31,14 @@ impl SettingsEditor {
             return;
         };
         if name == "theme" {
-            return outbox.effect(Effect::PickTheme);
+            return outbox.push(Effect::PickTheme);
         }
         let Some(first) = info.choices.first() else {
             return overlays.push(value::ID, value::ValueLine::new(info));
         };
         let current = info.choices.iter().position(|choice| *choice == info.value);
         let next = current.and_then(|current| info.choices.get(current + 1));
-        outbox.effect(Effect::WriteSetting {
+        outbox.push(Effect::WriteSetting {
             name: name.to_owned(),
             value: Some(next.unwrap_or(first).clone()),
         });

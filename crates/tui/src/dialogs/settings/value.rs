@@ -4,15 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command, Effect};
-use crate::drawing::{frame, frame::boxed, layout::docked_over, preview_pane};
+use crate::drawing::{frame, frame::Panel, layout::docked_over, preview_pane};
 use osier_base::text;
 use osier_settings::SettingInfo;
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::KeyPress;
-use osier_term::row::Row;
-use osier_term::widgets::line_input::LineInput;
-use osier_term::widgets::paint::paint_rows;
+use osier_term::{Component, Cx, Handled, KeyPress, LineInput, Row, Token, View};
 
 pub(super) const ID: &str = "value";
 
@@ -22,7 +17,7 @@ const HINTS: &[(Command, &str)] = &[(Command::Accept, "save"), (Command::Cancel,
 #[derive(Debug)]
 pub(super) struct ValueLine {
     name: &'static str,
-    accepts: &'static str,
+    accepts: String,
     line: LineInput,
     /// What is wrong with it.
     fault: Option<String>,
@@ -41,7 +36,7 @@ impl ValueLine {
             .unwrap_or(&info.value);
         Self {
             name: info.name,
-            accepts: info.accepts,
+            accepts: info.accepts.clone(),
             line: LineInput::new(value),
             fault: None,
             cursor: None,
@@ -60,7 +55,7 @@ impl ValueLine {
         };
         let name = self.name.to_owned();
         cx.push(Action::CloseLayer);
-        cx.push(Action::Effect(Effect::WriteSetting { name, value }));
+        cx.push(Effect::WriteSetting { name, value });
     }
 }
 
@@ -74,21 +69,20 @@ impl Component<Command, Action> for ValueLine {
         line.push(shown.into_owned(), Token::Text);
         let below = match &self.fault {
             Some(fault) => (fault.as_str(), Token::Error),
-            None => (self.accepts, Token::Muted),
+            None => (self.accepts.as_str(), Token::Muted),
         };
         let shown = text::truncate(below.0, inner.saturating_sub(2));
         let below = Row::plain(format!(" {shown}"), below.1);
         let mut keys = frame::hints(view.keymap, "list", HINTS);
         keys.push("leave empty for the default".to_owned());
-        let rows = [
-            frame::top(self.name, "", inner + 2),
-            boxed(line, inner),
-            boxed(below, inner),
-            frame::bottom(&keys, Token::Muted, inner + 2),
-        ];
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        let panel = Panel {
+            title: self.name,
+            remark: "",
+            rows: vec![line, below],
+            keys,
+            token: Token::Muted,
+        };
+        panel.draw(area, buffer, view);
         let column = 3 + self.line.cursor_column().min(room);
         self.cursor = Some(preview_pane::at_column(
             Rect {

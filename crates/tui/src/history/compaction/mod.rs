@@ -4,7 +4,7 @@ mod view;
 
 use std::time::Instant;
 
-use crate::actions::Outbox;
+use crate::actions::{Outbox, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::status::{Activity, Footer};
@@ -30,7 +30,7 @@ pub(crate) fn on_tree_event(event: &TreeEvent, overlays: &mut Overlays, outbox: 
         }
         TreeEvent::AutoCompactChanged { enabled } => {
             let state = if *enabled { "on" } else { "off" };
-            outbox.toast(format!("automatic compaction is {state}"), false);
+            outbox.push(Toast::info(format!("automatic compaction is {state}")));
         }
         _ => {}
     }
@@ -50,7 +50,7 @@ pub(crate) fn on_event(
             if *reason == CompactionReason::Manual {
                 activity.begin(now);
             }
-            outbox.toast("summarizing the earlier conversation", false);
+            outbox.push(Toast::info("summarizing the earlier conversation"));
         }
         AgentEvent::CompactionEnd { reason, outcome } => {
             if *reason == CompactionReason::Manual {
@@ -81,8 +81,8 @@ fn show_outcome(
             transcript.notice(Severity::Info, &text);
         }
         CompactionOutcome::Drafted => {}
-        CompactionOutcome::Interrupted => outbox.toast("not compacted: interrupted", false),
-        CompactionOutcome::Refused { message } => outbox.toast(message, true),
+        CompactionOutcome::Interrupted => outbox.push(Toast::info("not compacted: interrupted")),
+        CompactionOutcome::Refused { message } => outbox.push(Toast::error(message)),
         CompactionOutcome::Failed { message } => {
             let text = format!("not compacted: {message}");
             transcript.notice(Severity::Error, &text);

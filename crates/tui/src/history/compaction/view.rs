@@ -4,18 +4,14 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::actions::{Action, Command};
-use crate::drawing::{frame, frame::boxed, layout::docked};
+use crate::actions::{Action, Command, Toast};
+use crate::drawing::{frame, frame::Panel, layout::docked};
 use crate::input::prompt::editing::edit_area;
 use crate::status::footer::tokens;
 use osier_base::text;
-use osier_protocol::{Op, TreeOp};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::KeyPress;
-use osier_term::row::Span;
-use osier_term::widgets::paint::paint_rows;
+use osier_protocol::TreeOp;
 use osier_term::widgets::textarea::{Motion, TextArea};
+use osier_term::{Component, Cx, Handled, KeyPress, Span, Token, View};
 
 pub(super) const ID: &str = "summary";
 
@@ -102,18 +98,18 @@ impl Component<Command, Action> for SummaryView {
             text::counted(summarized, "message", "messages"),
             tokens(tokens_before)
         );
-        let keys = frame::hints(view.keymap, "summary", &hints);
-        let shown = self.text.view(inner.saturating_sub(2).max(1), height);
-        let mut rows = vec![frame::top("Summary", &numbers, inner + 2)];
-        for place in 0..height {
-            let mut row = shown.rows.get(place).cloned().unwrap_or_default();
+        let mut shown = self.text.view(inner.saturating_sub(2).max(1), height);
+        for row in &mut shown.rows {
             row.spans.insert(0, Span::new(" ", Token::Text));
-            rows.push(boxed(row, inner));
         }
-        rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        let panel = Panel {
+            title: "Summary",
+            remark: &numbers,
+            rows: shown.rows,
+            keys: frame::hints(view.keymap, "summary", &hints),
+            token: Token::Muted,
+        };
+        panel.draw(area, buffer, view);
         self.cursor = self.is_edited.then_some(Position {
             x: area.x + 2 + shown.cursor.0,
             y: area.y + 1 + shown.cursor.1,
@@ -136,17 +132,14 @@ impl Component<Command, Action> for SummaryView {
         match command {
             Command::Accept => {
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Tell(Op::Tree(TreeOp::StoreSummary {
+                cx.push(TreeOp::StoreSummary {
                     summary: self.text.text(),
-                })));
+                });
             }
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Tell(Op::Tree(TreeOp::DropSummary)));
-                cx.push(Action::Toast {
-                    text: "not compacted".to_owned(),
-                    error: false,
-                });
+                cx.push(TreeOp::DropSummary);
+                cx.push(Toast::info("not compacted".to_owned()));
             }
             Command::Up | Command::Down | Command::PageUp | Command::PageDown => {
                 self.is_edited = true;

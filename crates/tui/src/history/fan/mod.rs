@@ -68,5 +68,5 @@ pub(crate) fn on_event(
 }
 
 fn fan_view(overlays: &mut Overlays) -> Option<&mut FanView> {
-    overlays.get_mut(view::ID)?.as_any()?.downcast_mut()
+    overlays.find(view::ID)
 }

@@ -6,19 +6,14 @@ use std::path::PathBuf;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::actions::{Action, Command};
+use crate::actions::{Action, Command, Toast};
 use crate::drawing::preview_pane::written;
 use crate::history::tree::changed_file;
 use crate::status::footer::tokens;
 use osier_agent::Op as AgentOp;
 use osier_base::{clock, text};
-use osier_protocol::{LaneState, LaneStatus, Op, TreeOp};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::input::KeyPress;
-use osier_term::row::Row;
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_protocol::{LaneState, LaneStatus, TreeOp};
+use osier_term::{Component, Cx, Face, Handled, KeyPress, Row, Token, View, Wrap};
 
 pub(super) const ID: &str = "fan";
 
@@ -86,27 +81,23 @@ impl FanView {
 
     fn take(&self, force: bool, cx: &mut Cx<'_, Action>) {
         if !self.ended {
-            cx.push(Action::Toast {
-                text: "models are still running".to_owned(),
-                error: false,
-            });
+            cx.push(Toast::info("models are still running".to_owned()));
             return;
         }
         let lane = self.selected;
-        cx.push(Action::Tell(Op::Tree(TreeOp::TakeLane { lane, force })));
+        cx.push(TreeOp::TakeLane { lane, force });
     }
 
     /// Leaves; what has not ended is stopped first.
     fn leave(&self, cx: &mut Cx<'_, Action>) {
         if self.ended {
             cx.push(Action::CloseLayer);
-            cx.push(Action::Tell(Op::Tree(TreeOp::EndFan)));
-            cx.push(Action::Toast {
-                text: "the answers remain as branches: see /tree".to_owned(),
-                error: false,
-            });
+            cx.push(TreeOp::EndFan);
+            cx.push(Toast::info(
+                "the answers remain as branches: see /tree".to_owned(),
+            ));
         } else {
-            cx.push(Action::Tell(Op::Agent(AgentOp::Abort)));
+            cx.push(AgentOp::Abort);
         }
     }
 
@@ -143,7 +134,7 @@ impl FanView {
             return Vec::new();
         };
         let is_selected = place == self.selected;
-        let mut face = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let mut face = Face::bold(Token::Title);
         if is_selected {
             face = face.on(Token::Selected);
         }
@@ -215,16 +206,13 @@ impl Component<Command, Action> for FanView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         self.page = height.saturating_sub(4).max(1);
-        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-        let mut head = Row::plain(" Side by side ", bold);
+        let mut head = Row::plain(" Side by side ", Face::bold(Token::Title));
         let line = width.saturating_sub(head.width());
         head.push("─".repeat(line), Token::Border);
         let mut rows = vec![head];
         rows.extend(self.rows(width, height.saturating_sub(2)));
         rows.push(self.bottom(width));
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        view.paint(&rows, area, buffer);
     }
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
@@ -252,9 +240,5 @@ impl Component<Command, Action> for FanView {
 
     fn context(&self) -> &'static str {
         "list"
-    }
-
-    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
-        Some(self)
     }
 }

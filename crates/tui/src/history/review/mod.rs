@@ -3,11 +3,11 @@
 mod verdicts;
 mod view;
 
-use crate::actions::Outbox;
+use crate::actions::{Outbox, Toast};
 use crate::drawing::Overlays;
 use crate::status::Footer;
 use osier_protocol::{
-    CheckpointEvent, CheckpointOp, CodeServerInfo, DiffRange, FileDiff, Op, Reviewed,
+    CheckpointEvent, CheckpointOp, CodeServerInfo, DiffRange, FileDiff, Reviewed,
 };
 use verdicts::Review;
 pub(crate) use view::ID;
@@ -30,10 +30,10 @@ impl Changes {
         self.request += 1;
         self.path = None;
         self.range = Some(range.clone());
-        outbox.send(Op::Checkpoint(CheckpointOp::ReadFileDiffs {
+        outbox.push(CheckpointOp::ReadFileDiffs {
             request: self.request,
             range,
-        }));
+        });
     }
 
     /// Requests the changes of the session, to show those of a file.
@@ -98,7 +98,7 @@ impl Changes {
         if let Some(view) = diff_view(overlays) {
             let summary = view.review().summary();
             if let Some(parts) = summary.trim().strip_prefix("· ") {
-                outbox.toast(format!("review not sent yet: {parts}"), false);
+                outbox.push(Toast::info(format!("review not sent yet: {parts}")));
             }
         }
         self.store_review(overlays);
@@ -119,15 +119,15 @@ impl Changes {
     ) {
         if pieces.is_empty() {
             let text = "nothing to send: reject or comment a change first";
-            return outbox.toast(text, false);
+            return outbox.push(Toast::info(text));
         }
         if pieces.iter().any(|piece| piece.rejected) && !is_idle {
             let text = "the model is running: wait, or stop it with esc, then send the review";
-            return outbox.toast(text, true);
+            return outbox.push(Toast::error(text));
         }
         overlays.remove(ID);
         let op = CheckpointOp::Review { pieces, tell: true };
-        outbox.send(Op::Checkpoint(op));
+        outbox.push(op);
     }
 
     /// Takes the review of the open view.
@@ -191,18 +191,20 @@ impl Shown<'_> {
         } else {
             format!("no file changes were recorded {}", title(range))
         };
-        outbox.toast(text, !known);
+        let is_error = !known;
+        outbox.push(Toast { text, is_error });
         (!known).then_some(review)
     }
 }
 
 fn diff_view(overlays: &mut Overlays) -> Option<&mut DiffView> {
-    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+    overlays.find(ID)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actions::Action;
 
     fn rejected() -> Vec<Reviewed> {
         vec![Reviewed {
@@ -220,7 +222,7 @@ mod tests {
         let mut outbox = Outbox::default();
         changes.read(DiffRange::Session, &mut outbox);
         changes.read(DiffRange::Head, &mut outbox);
-        assert_eq!(outbox.take_ops().len(), 2);
+        assert_eq!(outbox.take().len(), 2);
         for (request, shown) in [(1, 0), (2, 1)] {
             let event = CheckpointEvent::FileDiffs {
                 request,
@@ -229,18 +231,18 @@ mod tests {
                 files: Vec::new(),
             };
             changes.on_event(&event, &Footer::default(), &mut overlays, &mut outbox);
-            assert_eq!(outbox.take_actions().len(), shown);
+            assert_eq!(outbox.take().len(), shown);
         }
         changes.reload(&mut overlays, &mut outbox);
-        assert_eq!(outbox.take_ops(), []);
+        assert_eq!(outbox.take(), []);
     }
 
     #[test]
     fn a_review_with_rejected_changes_is_sent_when_nothing_runs() {
         let (mut overlays, mut outbox) = (Overlays::default(), Outbox::default());
         Changes::send(rejected(), false, &mut overlays, &mut outbox);
-        assert_eq!(outbox.take_ops(), []);
+        assert!(matches!(outbox.take()[..], [Action::Toast(_)]));
         Changes::send(rejected(), true, &mut overlays, &mut outbox);
-        assert_eq!(outbox.take_ops().len(), 1);
+        assert_eq!(outbox.take().len(), 1);
     }
 }

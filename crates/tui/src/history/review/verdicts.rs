@@ -7,11 +7,7 @@ use crate::actions::Command;
 use osier_base::text;
 use osier_checkpoint::hunks;
 use osier_protocol::{FileDiff, Reviewed};
-use osier_term::component::Handled;
-use osier_term::face::Token;
-use osier_term::keymap::Keymap;
-use osier_term::row::Row;
-use osier_term::widgets::line_input::LineInput;
+use osier_term::{Handled, Keymap, LineInput, Row, Token};
 
 /// The label of the comment line.
 const MARK: &str = " comment: ";
@@ -86,7 +82,7 @@ type Key = (String, String);
 
 /// The review in progress.
 #[derive(Debug, Default)]
-pub(super) struct Review {
+pub(crate) struct Review {
     said: BTreeMap<Key, HunkReview>,
     /// The reviews whose change is gone.
     outdated: BTreeSet<Key>,

@@ -7,7 +7,7 @@ mod view;
 
 use std::path::PathBuf;
 
-use crate::actions::{Effect, Outbox, TabRequest};
+use crate::actions::{Outbox, TabRequest, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use osier_agent::Severity;
@@ -43,11 +43,11 @@ impl Sessions {
     ) {
         if is_new_tab && in_use.is_none() {
             let message = message.to_owned();
-            return outbox.effect(Effect::Tabs(TabRequest::Abandon { message }));
+            return outbox.push(TabRequest::Abandon { message });
         }
         self.failure = Some(message.to_owned()).filter(|_| in_use.is_none());
         self.in_use = in_use.map(str::to_owned);
-        outbox.send(Op::NewSession);
+        outbox.push(Op::NewSession);
     }
 
     /// Requests the newest sessions for the start page of a session without messages.
@@ -55,7 +55,7 @@ impl Sessions {
         if transcript.is_empty() && !session.id.is_empty() {
             // The open one may be one of them.
             let limit = Some(RECENT as u64 + 1);
-            outbox.send(Op::ListSessions { all: false, limit });
+            outbox.push(Op::ListSessions { all: false, limit });
         }
     }
 
@@ -93,7 +93,7 @@ pub(crate) fn take_ops(overlays: &mut Overlays) -> Vec<Op> {
 }
 
 fn view(overlays: &mut Overlays) -> Option<&mut SessionsView> {
-    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+    overlays.find(ID)
 }
 
 /// Reports lines of the session file that cannot be read.
@@ -132,7 +132,7 @@ pub(crate) fn on_event(
     }
     let Some(view) = view(overlays) else {
         if let IndexEvent::LibraryRefused { message } = event {
-            outbox.toast(message, true);
+            outbox.push(Toast::error(message));
         }
         return;
     };
@@ -152,7 +152,7 @@ pub(crate) fn on_event(
                 current: true,
             };
             for action in view.set_found(*request, found) {
-                outbox.act(action);
+                outbox.push(action);
             }
         }
         IndexEvent::Indexing {
@@ -171,21 +171,21 @@ pub(crate) fn on_event(
 
 /// Shows the facts of the open session.
 pub(crate) fn describe(outbox: &mut Outbox) {
-    outbox.send(Op::Index(IndexOp::DescribeSession));
-    outbox.send(Op::GetUsage);
+    outbox.push(IndexOp::DescribeSession);
+    outbox.push(Op::GetUsage);
 }
 
 /// Pins or archives a session, or no longer.
 pub(crate) fn mark(session: &str, mark: Mark, on: bool, outbox: &mut Outbox) {
     let session = session.to_owned();
-    outbox.send(Op::Index(IndexOp::MarkSession { session, mark, on }));
+    outbox.push(IndexOp::MarkSession { session, mark, on });
     let text = match (mark, on) {
         (Mark::Pinned, true) => "pinned to the top of the session list",
         (Mark::Pinned, false) => "unpinned",
         (Mark::Archived, true) => "archived: hidden from the session list",
         (Mark::Archived, false) => "unarchived",
     };
-    outbox.toast(text, false);
+    outbox.push(Toast::info(text));
 }
 
 /// The lines of `/session`.
@@ -240,6 +240,7 @@ fn lines(description: &Description) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actions::Effect;
 
     #[test]
     fn a_session_that_cannot_be_opened_is_replaced_by_one_that_offers_what_to_do() {
@@ -247,7 +248,7 @@ mod tests {
         let mut outbox = Outbox::default();
         let mut transcript = Transcript::new(false);
         sessions.set_failed("in use", Some("/s/1.jsonl"), true, &mut outbox);
-        assert_eq!(outbox.take_ops(), [Op::NewSession]);
+        assert_eq!(outbox.take(), [Op::NewSession.into()]);
         sessions.show_failure(&mut transcript, &mut overlays);
         assert!(transcript.is_empty() && overlays.contains(in_use::ID));
         overlays.pop();
@@ -256,7 +257,7 @@ mod tests {
         sessions.set_failed("no such session", None, true, &mut outbox);
         let message = "no such session".to_owned();
         let closes = Effect::Tabs(TabRequest::Abandon { message });
-        assert_eq!(outbox.take_effects(), [closes]);
+        assert_eq!(outbox.take(), [closes.into()]);
         sessions.set_failed("no such session", None, false, &mut outbox);
         sessions.show_failure(&mut transcript, &mut overlays);
         assert!(!transcript.is_empty() && overlays.is_empty());

@@ -14,13 +14,8 @@ use crate::drawing::{
 };
 use osier_base::{clock, path, text};
 use osier_protocol::{FoundSession, FoundText, PreviewLine, SessionState, TextSource};
-use osier_term::component::View;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::columns::{Cell, Column, ColumnLayout, ColumnWidths, Columns};
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::widgets::columns::{ColumnLayout, ColumnWidths};
+use osier_term::{Cell, Column, Columns, Emphasis, Face, Keymap, Row, Span, Token, View, Wrap};
 
 /// Below this height there is no preview.
 const PREVIEW_HEIGHT: u16 = 20;
@@ -71,13 +66,12 @@ impl SessionsView {
         let mut rows = vec![self.title(width), self.query_row(list)];
         rows.extend(self.list(width));
         rows.truncate(height);
-        let style = |face| view.theme.style(face);
-        paint_rows(&rows, list, buffer, view.links, style);
+        view.paint(&rows, list, buffer);
         let bottom = self.bottom(keys, view.keymap);
-        paint_rows(&[bottom], keys, buffer, view.links, style);
+        view.paint(&[bottom], keys, buffer);
         if let Some(preview) = preview {
             let rows = self.preview_rows(preview, list.width < area.width);
-            paint_rows(&rows, preview, buffer, view.links, style);
+            view.paint(&rows, preview, buffer);
         }
     }
 
@@ -87,8 +81,7 @@ impl SessionsView {
     }
 
     fn title(&self, width: usize) -> Row {
-        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-        let mut row = Row::plain(" Sessions ", bold);
+        let mut row = Row::plain(" Sessions ", Face::bold(Token::Title));
         let scope = if self.query.all {
             "all directories"
         } else {
@@ -232,7 +225,7 @@ impl SessionsView {
         let name = found.session.name.as_deref();
         let face = match (armed, name.is_some_and(|name| !name.is_empty())) {
             (true, _) => Face::from(Token::Error).emphasised(Emphasis::STRIKE),
-            (false, true) => Face::from(Token::Text).emphasised(Emphasis::BOLD),
+            (false, true) => Face::bold(Token::Text),
             (false, false) => Token::Text.into(),
         };
         let mut row = Row {

@@ -10,9 +10,7 @@ use crate::drawing::preview_pane::edit;
 use osier_protocol::{
     FoundSession, IndexOp, Mark, Op, Opening, Preview, SessionQuery, SessionState, Sort,
 };
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::input::KeyPress;
-use osier_term::widgets::line_input::LineInput;
+use osier_term::{Component, Cx, Handled, KeyPress, LineInput, View};
 
 pub(crate) const ID: &str = "session";
 
@@ -30,7 +28,7 @@ pub(super) struct Found {
 }
 
 /// The picker on screen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SessionsView {
     pub(super) input: LineInput,
     pub(super) query: SessionQuery,
@@ -65,36 +63,12 @@ pub(crate) struct SessionsView {
     pub(super) cursor: Option<Position>,
 }
 
-impl Default for SessionsView {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl SessionsView {
     /// An empty list that asks for the sessions of this directory.
     pub(crate) fn new() -> Self {
         let mut view = Self {
-            input: LineInput::default(),
-            query: SessionQuery::default(),
-            found: Found::default(),
-            request: 0,
-            indexing: None,
-            selected: 0,
-            top: 0,
             page: 10,
-            preview: None,
-            asked: None,
-            hurried: None,
-            open: Vec::new(),
-            joins: false,
-            naming: None,
-            armed: None,
-            waiting: None,
-            deleted: Vec::new(),
-            status: None,
-            ops: Vec::new(),
-            cursor: None,
+            ..Self::default()
         };
         view.refresh();
         view
@@ -442,10 +416,6 @@ impl Component<Command, Action> for SessionsView {
 
     fn typed(&self) -> Option<&str> {
         self.naming.is_none().then(|| self.input.text())
-    }
-
-    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
-        Some(self)
     }
 }
 

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 
 use super::summary::{TabState, TabSummaries, TabSummary};
 use super::{leaving, list};
-use crate::actions::{Command, Effect, Outbox, StoredSession, TabRequest};
+use crate::actions::{Command, Effect, Outbox, StoredSession, TabRequest, Toast};
 use crate::drawing::{Overlays, overlays};
-use crate::status::activity::TOAST_TIME;
+use crate::status::toast::TOAST_TIME;
 use osier_protocol::{Op, Opening};
-use osier_term::keymap::Keymap;
-use osier_term::row::Span;
+use osier_term::{Keymap, Span};
 
 /// Two presses of Ctrl+C within this time quit: as long as the hint is shown.
 const EXIT_WINDOW: Duration = TOAST_TIME;
@@ -25,7 +24,7 @@ pub(crate) struct TabControl {
 }
 
 /// The toast about an event in a background tab.
-pub(crate) fn alert(entry: &TabSummary, keymap: &Keymap<Command>) -> (String, bool) {
+pub(crate) fn alert(entry: &TabSummary, keymap: &Keymap<Command>) -> Toast {
     let keys = keymap.keys_for("global", Command::NextWaiting);
     let key = keys.first().map(|key| format!(" · {key}"));
     let text = format!(
@@ -34,7 +33,10 @@ pub(crate) fn alert(entry: &TabSummary, keymap: &Keymap<Command>) -> (String, bo
         entry.state.word(),
         key.unwrap_or_default()
     );
-    (text, entry.state == TabState::Failed)
+    Toast {
+        text,
+        is_error: entry.state == TabState::Failed,
+    }
 }
 
 impl TabControl {
@@ -73,7 +75,7 @@ impl TabControl {
             Command::OpenSessions => {
                 overlays.push(list::ID, list::picker(&self.summaries));
                 // A single tab is not reported otherwise.
-                outbox.effect(Effect::Tabs(TabRequest::Report));
+                outbox.push(TabRequest::Report);
             }
             Command::NextSession => self.step(false, false, outbox),
             Command::PreviousSession => self.step(true, false, outbox),
@@ -118,17 +120,17 @@ impl TabControl {
         let open = open.map(|entry| entry.number);
         if let (Some(number), Opening::Itself) = (open, stored.opening) {
             if number == self.summaries.shown {
-                return outbox.toast("already in this session", false);
+                return outbox.push(Toast::info("already in this session"));
             }
-            return outbox.effect(Effect::Tabs(TabRequest::Show(number)));
+            return outbox.push(TabRequest::Show(number));
         }
         if new_tab {
-            return outbox.effect(Effect::Tabs(TabRequest::Open(stored)));
+            return outbox.push(TabRequest::Open(stored));
         }
         let StoredSession {
             target, opening, ..
         } = stored;
-        outbox.send(Op::ResumeSession { target, opening });
+        outbox.push(Op::ResumeSession { target, opening });
     }
 
     /// Closes a tab; asks first when that would cut something off. Remote sessions continue without it.
@@ -141,14 +143,14 @@ impl TabControl {
     ) {
         if !self.summaries.is_several() {
             let text = "this is the only tab: `/quit` quits, `/new` starts a new session";
-            return outbox.toast(text, false);
+            return outbox.push(Toast::info(text));
         }
         let mut entries = self.summaries.entries.iter();
         match entries.find(|entry| entry.number == number) {
             Some(entry) if entry.state.is_busy() && !is_remote => {
                 overlays.push(leaving::ID, leaving::closing(entry));
             }
-            Some(_) => outbox.effect(Effect::Tabs(TabRequest::Close(number))),
+            Some(_) => outbox.push(TabRequest::Close(number)),
             None => {}
         }
     }
@@ -164,7 +166,7 @@ impl TabControl {
         let others = self.summaries.others();
         let busy: Vec<&TabSummary> = others.filter(|entry| entry.state.is_busy()).collect();
         if busy.is_empty() && running.is_none() || is_remote {
-            return outbox.effect(Effect::Quit);
+            return outbox.push(Effect::Quit);
         }
         overlays.push(leaving::ID, leaving::quitting(running, &busy));
     }
@@ -189,9 +191,9 @@ impl TabControl {
 /// Starts a session: in this tab, or in a new one.
 pub(crate) fn new_session(new_tab: bool, outbox: &mut Outbox) {
     if new_tab {
-        outbox.effect(Effect::Tabs(TabRequest::Begin));
+        outbox.push(TabRequest::Begin);
     } else {
-        outbox.send(Op::NewSession);
+        outbox.push(Op::NewSession);
     }
 }
 
@@ -200,16 +202,17 @@ fn show(tab: Result<Option<usize>, String>, outbox: &mut Outbox) {
     match tab {
         Ok(number) => {
             if let Some(number) = number {
-                outbox.effect(Effect::Tabs(TabRequest::Show(number)));
+                outbox.push(TabRequest::Show(number));
             }
         }
-        Err(text) => outbox.toast(text, false),
+        Err(text) => outbox.push(Toast::info(text)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actions::Action;
 
     fn control(states: &[TabState]) -> TabControl {
         let entries = (1..).zip(states).map(|(number, state)| TabSummary {
@@ -245,12 +248,11 @@ mod tests {
                 opening: Opening::Itself,
             };
             control.open_session(stored, new_tab, &mut outbox);
-            outbox.take_effects()
+            let mut effects = outbox.take();
+            effects.retain(|action| matches!(action, Action::Effect(_)));
+            effects
         };
-        assert_eq!(
-            effects("/s/2.jsonl", true),
-            [Effect::Tabs(TabRequest::Show(2))]
-        );
+        assert_eq!(effects("/s/2.jsonl", true), [TabRequest::Show(2).into()]);
         assert_eq!(effects("/s/1.jsonl", true), []);
         assert_eq!(effects("/s/9.jsonl", false), []);
         assert_eq!(effects("/s/9.jsonl", true).len(), 1);
@@ -264,7 +266,7 @@ mod tests {
             control.close(2, is_remote, &mut overlays, &mut outbox);
             control.quit(None, is_remote, &mut overlays, &mut outbox);
             assert_eq!(overlays.is_empty(), is_remote);
-            assert_eq!(outbox.take_effects().len(), effects);
+            assert_eq!(outbox.take().len(), effects);
         }
     }
 
@@ -279,7 +281,7 @@ mod tests {
             let (mut overlays, mut outbox) = (Overlays::default(), Outbox::default());
             control.quit(running, is_remote, &mut overlays, &mut outbox);
             assert_eq!(!overlays.is_empty(), asks);
-            assert_eq!(outbox.take_effects().is_empty(), asks);
+            assert_eq!(outbox.take().is_empty(), asks);
         }
     }
 

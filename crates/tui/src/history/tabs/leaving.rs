@@ -2,18 +2,22 @@
 
 use super::{TabState, TabSummary};
 use crate::actions::{Action, Effect, TabRequest};
-use crate::drawing::Picker;
-use osier_term::widgets::columns::Columns;
-use osier_term::widgets::select::Item;
+use crate::drawing::{MenuItem, Picker};
 
 /// The layer of the question.
 pub(super) const ID: &str = "leaving";
 
-const STAY: &str = "stay";
-const GO: &str = "go";
+fn menu(title: String, items: impl Iterator<Item = MenuItem>) -> Picker<MenuItem> {
+    let cancel = MenuItem::without_action("Cancel", "keep running");
+    Picker::menu(
+        title,
+        "no choice matches",
+        [cancel].into_iter().chain(items),
+    )
+}
 
 /// Asks before the program is left while something is `running` in the shown session or these others are busy.
-pub(super) fn quitting(running: Option<&str>, busy: &[&TabSummary]) -> Picker {
+pub(super) fn quitting(running: Option<&str>, busy: &[&TabSummary]) -> Picker<MenuItem> {
     let (title, quit) = match (running, busy) {
         (Some(running), []) => (running.to_owned(), "Quit and stop it"),
         (None, [one]) => (title(one), "Quit and stop it"),
@@ -23,38 +27,20 @@ pub(super) fn quitting(running: Option<&str>, busy: &[&TabSummary]) -> Picker {
             (title, "Quit and stop them")
         }
     };
-    let mut items = vec![
-        item(STAY, "Cancel", "keep running"),
-        item(GO, quit, "the conversations are stored"),
-    ];
-    items.extend(busy.iter().map(|entry| {
+    let quit = MenuItem::new(quit, "the conversations are stored", Effect::Quit);
+    let others = busy.iter().map(|entry| {
         let label = format!("Go to {}", entry.label());
-        item(&entry.number.to_string(), &label, entry.state.word())
-    }));
-    let take = |key: &str| match key {
-        STAY => Vec::new(),
-        GO => vec![Action::Effect(Effect::Quit)],
-        number => {
-            let number = number.parse().ok();
-            number.map(Action::ShowSessionNumber).into_iter().collect()
-        }
-    };
-    Picker::new(title, "no choice matches", items, Box::new(take)).with_columns(Columns::SENTENCE)
+        let show = Action::ShowSessionNumber(entry.number);
+        MenuItem::new(label, entry.state.word(), show)
+    });
+    menu(title, [quit].into_iter().chain(others))
 }
 
 /// Asks before this session is closed.
-pub(super) fn closing(entry: &TabSummary) -> Picker {
-    let title = title(entry);
-    let items = vec![
-        item(STAY, "Cancel", "keep running"),
-        item(GO, "Close and stop it", "the conversation is stored"),
-    ];
-    let number = entry.number;
-    let take = move |key: &str| match key {
-        GO => vec![Action::Effect(Effect::Tabs(TabRequest::Close(number)))],
-        _ => Vec::new(),
-    };
-    Picker::new(title, "no choice matches", items, Box::new(take)).with_columns(Columns::SENTENCE)
+pub(super) fn closing(entry: &TabSummary) -> Picker<MenuItem> {
+    let close = TabRequest::Close(entry.number);
+    let close = MenuItem::new("Close and stop it", "the conversation is stored", close);
+    menu(title(entry), [close].into_iter())
 }
 
 fn title(entry: &TabSummary) -> String {
@@ -63,13 +49,4 @@ fn title(entry: &TabSummary) -> String {
         state => state.word(),
     };
     format!("Session {} is {state}", entry.number)
-}
-
-fn item(key: &str, label: &str, detail: &str) -> Item {
-    Item {
-        key: key.to_owned(),
-        label: label.to_owned(),
-        details: vec![detail.into()],
-        ..Item::default()
-    }
 }

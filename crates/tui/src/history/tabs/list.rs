@@ -1,13 +1,9 @@
 //! The list of tabs: the state of each, with a preview of the selected one.
 
 use super::summary::{TabSummaries, TabSummary};
-use crate::actions::Action;
-use crate::drawing::Picker;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
-use osier_term::wrap::Wrap;
+use crate::actions::{Action, Command};
+use crate::drawing::{Choice, Picker};
+use osier_term::{Cell, Column, Columns, Face, Item, Row, Span, Token, Wrap};
 
 pub(super) const ID: &str = "open_sessions";
 
@@ -23,57 +19,59 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
+/// A tab of the list.
+pub(super) struct Entry {
+    summary: TabSummary,
+    is_shown: bool,
+}
+
 /// The picker over the tabs. It is rebuilt whenever the state of one changes.
-pub(super) fn picker(summaries: &TabSummaries) -> Picker {
-    let shown = summaries.shown;
-    let items = summaries.entries.iter().map(|entry| item(entry, shown));
-    let take = |key: &str| wanted(key, Action::ShowSessionNumber);
-    let remove = |key: &str| wanted(key, Action::CloseSession);
-    let (title, empty) = ("Tabs", "no tab matches");
-    let picker = Picker::new(title, empty, items.collect(), Box::new(take));
-    let entries = summaries.entries.clone();
-    let preview = move |key: &str| {
-        let entry = entries.iter().find(|entry| entry.number.to_string() == key);
-        entry.map(preview).unwrap_or_default()
-    };
-    picker
-        .with_preview(Box::new(preview))
-        .with_columns(COLUMNS)
-        .taking("go to tab")
-        .on_remove("close tab", Box::new(remove))
-        .with_selected(&shown.to_string())
+pub(super) fn picker(summaries: &TabSummaries) -> Picker<Entry> {
+    let entries = summaries.entries.iter().map(|summary| Entry {
+        summary: summary.clone(),
+        is_shown: summary.number == summaries.shown,
+    });
+    Picker::new("Tabs", "no tab matches", entries, |entry| {
+        [Action::ShowSessionNumber(entry.summary.number)]
+    })
+    .with_preview(|entry| preview(&entry.summary))
+    .with_columns(COLUMNS)
+    .taking("go to tab")
+    .on(Command::Remove, "close tab", |entry| {
+        [Action::CloseSession(entry.summary.number)]
+    })
+    .with_selected(|entry| entry.is_shown)
 }
 
-fn wanted(key: &str, action: impl Fn(usize) -> Action) -> Vec<Action> {
-    key.parse()
-        .map(|number| vec![action(number)])
-        .unwrap_or_default()
-}
+impl Choice for Entry {
+    fn row(&self) -> Item {
+        let summary = &self.summary;
+        let draft = if summary.has_draft { "draft" } else { "" };
+        let state = if self.is_shown {
+            "current".into()
+        } else {
+            Cell::new(summary.state.word(), summary.state.token())
+        };
+        Item {
+            label: summary.title.clone(),
+            details: vec![
+                format!("{} {}", summary.number, summary.state.sign()).into(),
+                draft.into(),
+                state,
+            ],
+            keywords: format!("{} {} {}", summary.cwd, summary.model, summary.prompt),
+            ..Item::default()
+        }
+    }
 
-fn item(entry: &TabSummary, shown: usize) -> Item {
-    let draft = if entry.has_draft { "draft" } else { "" };
-    let state = if entry.number == shown {
-        "current".into()
-    } else {
-        Cell::new(entry.state.word(), entry.state.token())
-    };
-    Item {
-        key: entry.number.to_string(),
-        label: entry.title.clone(),
-        details: vec![
-            format!("{} {}", entry.number, entry.state.sign()).into(),
-            draft.into(),
-            state,
-        ],
-        keywords: format!("{} {} {}", entry.cwd, entry.model, entry.prompt),
-        dimmed: false,
+    fn is_same(&self, other: &Self) -> bool {
+        self.summary.number == other.summary.number
     }
 }
 
 fn preview(entry: &TabSummary) -> Vec<Row> {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let mut title = Row::plain(entry.state.word(), entry.state.token());
-    title.push(format!(" · {}", entry.title), bold);
+    title.push(format!(" · {}", entry.title), Face::bold(Token::Title));
     let place = format!("{} · {}", entry.model, entry.cwd);
     let mut rows = vec![title, Row::plain(place, Token::Muted)];
     for (mark, said, token) in [

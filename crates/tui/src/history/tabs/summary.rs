@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use osier_base::text;
-use osier_term::face::Token;
-use osier_term::row::Span;
+use osier_term::{Span, Token};
 
 /// What a session does, or wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

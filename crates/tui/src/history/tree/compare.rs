@@ -7,16 +7,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::actions::{Action, Command};
-use crate::drawing::{frame, preview_pane::written};
+use crate::drawing::{frame, preview_pane::written, scroll::Scroll};
 use crate::status::footer::tokens;
 use osier_base::{clock, text};
 use osier_protocol::{BranchFacts, Comparison, FileChanges};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::{Component, Cx, Face, Handled, Row, Span, Token, View, Wrap};
 
 pub(crate) const ID: &str = "compare";
 
@@ -29,9 +25,7 @@ pub(crate) struct CompareView {
     comparison: Comparison,
     /// Paths below it are shown without it.
     cwd: PathBuf,
-    top: usize,
-    page: usize,
-    count: usize,
+    scroll: Scroll,
     /// The rows of the last width.
     laid_out: Option<(u16, Vec<Row>)>,
 }
@@ -41,16 +35,9 @@ impl CompareView {
         Self {
             comparison,
             cwd,
-            top: 0,
-            page: 10,
-            count: 0,
+            scroll: Scroll::default(),
             laid_out: None,
         }
-    }
-
-    fn scroll(&mut self, rows: isize) {
-        let last = self.count.saturating_sub(self.page);
-        self.top = self.top.saturating_add_signed(rows).min(last);
     }
 
     fn rows(&mut self, width: u16) -> &[Row] {
@@ -98,7 +85,7 @@ fn side_by_side(left: &[Row], right: &[Row], half: usize) -> Vec<Row> {
 }
 
 fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row> {
-    let bold = |token: Token| Face::from(token).emphasised(Emphasis::BOLD);
+    let bold = |token: Token| Face::bold(token);
     let mut rows = Vec::new();
     let models: Vec<&str> = facts.models.iter().map(String::as_str).collect();
     let title = if models.is_empty() {
@@ -153,7 +140,7 @@ pub(crate) fn changed_file(path: &Path, changes: &FileChanges, width: usize) -> 
     let room = width.saturating_sub(text::width(&counts));
     let path = path.to_string_lossy();
     let path = text::single_line(&path);
-    let heading = Face::from(Token::Heading).emphasised(Emphasis::BOLD);
+    let heading = Face::bold(Token::Heading);
     let mut head = Row::plain(text::truncate_start(&path, room).into_owned(), heading);
     head.push(counts, Token::Muted);
     let mut rows = vec![Row::default(), head];
@@ -181,16 +168,14 @@ fn wrapped(
 
 impl Component<Command, Action> for CompareView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let (top, page) = (self.top, usize::from(area.height.saturating_sub(2)));
-        let all = self.rows(area.width);
-        let count = all.len();
-        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-        let mut head = Row::plain(" Compare branches ", bold);
+        let page = usize::from(area.height.saturating_sub(2));
+        let count = self.rows(area.width).len();
+        let shown = self.scroll.fit(count, page);
+        let mut head = Row::plain(" Compare branches ", Face::bold(Token::Title));
         let line = usize::from(area.width).saturating_sub(head.width());
         head.push("─".repeat(line), Token::Border);
         let mut rows = vec![head];
-        let first = top.min(count.saturating_sub(page));
-        rows.extend(all.iter().skip(first).take(page).cloned());
+        rows.extend_from_slice(&self.rows(area.width)[shown]);
         while rows.len() <= page {
             // The line between two columns goes down to the keys.
             rows.push(match half(area.width) {
@@ -205,25 +190,18 @@ impl Component<Command, Action> for CompareView {
         );
         let keys = frame::fitting(&keys, usize::from(area.width).saturating_sub(1));
         rows.push(Row::plain(format!(" {keys}"), Token::Muted));
-        (self.count, self.page, self.top) = (count, page, first);
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        view.paint(&rows, area, buffer);
     }
 
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
-        let page = isize::try_from(self.page.saturating_sub(1).max(1)).unwrap_or(1);
         match command {
-            Command::Up => self.scroll(-1),
-            Command::Down => self.scroll(1),
-            Command::PageUp => self.scroll(-page),
-            Command::PageDown => self.scroll(page),
-            Command::First => self.top = 0,
-            Command::Last => self.scroll(isize::MAX / 2),
             Command::Accept | Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
             }
-            _ => {}
+            // The keys below belong to what is covered.
+            command => {
+                let _ = self.scroll.on_command(command);
+            }
         }
         Handled::Yes
     }

@@ -6,6 +6,7 @@
 
 mod compare;
 mod flat;
+mod keys;
 pub(crate) mod rewind;
 mod rows;
 mod view;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::actions::Outbox;
+use crate::actions::{Outbox, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::history::checkpoints;
@@ -83,7 +84,7 @@ pub(crate) fn refresh(overlays: &mut Overlays, event: &Event) {
 }
 
 fn view(overlays: &mut Overlays) -> Option<&mut TreeView> {
-    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+    overlays.find(ID)
 }
 
 /// Puts the prompt of the entry that was left into the editor.
@@ -124,7 +125,7 @@ impl Tree {
             (true, TreeOp::UndoPrompt) => MoveFiles::Undo,
             (true, _) => MoveFiles::Restore,
         });
-        outbox.send(Op::Tree(op));
+        outbox.push(op);
     }
 
     /// Applies an event of the tree.
@@ -171,11 +172,12 @@ impl Tree {
             TreeEvent::Forked { prompt, .. } => {
                 prefill(prompt.as_ref(), cx.editor);
                 let text = "new session with a copy of the branch; the original is unchanged";
-                cx.outbox.toast(text, false);
+                cx.outbox.push(Toast::info(text));
             }
             TreeEvent::BranchSummaryStart => {
                 cx.activity.begin(cx.now);
-                cx.outbox.toast("summarizing the previous branch", false);
+                cx.outbox
+                    .push(Toast::info("summarizing the previous branch"));
             }
             TreeEvent::BranchSummaryFailed { message } => {
                 cx.activity.end();
@@ -188,7 +190,7 @@ impl Tree {
                 } else {
                     "restored"
                 };
-                cx.outbox.toast(text, false);
+                cx.outbox.push(Toast::info(text));
             }
             _ => {}
         }
@@ -199,14 +201,14 @@ impl Tree {
         match (self.files.take(), from) {
             (Some(MoveFiles::Undo), Some(from)) => {
                 let entry_id = from.clone();
-                outbox.send(checkpoints::preview_after_move(FilesAt::Undone {
+                outbox.push(checkpoints::preview_after_move(FilesAt::Undone {
                     entry_id,
                 }));
             }
             (Some(MoveFiles::Undo | MoveFiles::Restore), _) => {
-                outbox.send(checkpoints::preview_after_move(FilesAt::Here));
+                outbox.push(checkpoints::preview_after_move(FilesAt::Here));
             }
-            (Some(MoveFiles::Compare), _) => outbox.send(checkpoints::compare()),
+            (Some(MoveFiles::Compare), _) => outbox.push(checkpoints::compare()),
             (None, _) => {}
         }
     }
@@ -215,6 +217,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actions::Action;
 
     #[test]
     fn files_are_requested_once_after_a_move() {
@@ -241,7 +244,7 @@ mod tests {
         ] {
             if let Some(files) = files {
                 tree.move_to(TreeOp::UndoPrompt, files, &mut outbox);
-                assert_eq!(outbox.take_ops(), [Op::Tree(TreeOp::UndoPrompt)]);
+                assert_eq!(outbox.take(), [TreeOp::UndoPrompt.into()]);
             }
             let mut cx = TreeContext {
                 session: &SessionInfo::default(),
@@ -254,7 +257,8 @@ mod tests {
                 now: Instant::now(),
             };
             tree.on_event(&moved, &mut cx);
-            assert_eq!(outbox.take_ops(), expected);
+            let expected: Vec<Action> = expected.into_iter().map(Into::into).collect();
+            assert_eq!(outbox.take(), expected);
         }
         assert_eq!(editor.text(), "again");
     }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::status::activity::TOAST_TIME;
+use crate::status::toast::TOAST_TIME;
 
 /// Two presses within this time open the list: as long as the hint is shown.
 const WINDOW: Duration = TOAST_TIME;

@@ -14,12 +14,7 @@ use crate::drawing::{
 use osier_base::text;
 use osier_markdown::plain;
 use osier_protocol::Tag;
-use osier_term::component::View;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::{Emphasis, Face, Keymap, Row, Span, Token, View, Wrap};
 
 /// Below this height there is no preview.
 const PREVIEW_HEIGHT: u16 = 18;
@@ -83,19 +78,17 @@ impl TreeView {
         self.top = self.top.max((selected + 1).saturating_sub(self.height));
         let mut rows = vec![self.title(usize::from(list.width))];
         rows.extend(self.list(usize::from(list.width), selected));
-        let style = |face| view.theme.style(face);
-        paint_rows(&rows, list, buffer, view.links, style);
+        view.paint(&rows, list, buffer);
         let bottom = self.bottom(keys, view.keymap);
-        paint_rows(&[bottom], keys, buffer, view.links, style);
+        view.paint(&[bottom], keys, buffer);
         if let Some(preview) = preview {
             let rows = self.preview(selected, preview, list.width < area.width);
-            paint_rows(&rows, preview, buffer, view.links, style);
+            view.paint(&rows, preview, buffer);
         }
     }
 
     fn title(&self, width: usize) -> Row {
-        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-        let mut row = Row::plain(" Tree ", bold);
+        let mut row = Row::plain(" Tree ", Face::bold(Token::Title));
         row.push(
             format!("· {} ", self.memory.borrow().filter.name()),
             Token::Muted,
@@ -196,7 +189,7 @@ impl TreeView {
             );
         }
         let mut face = match tag {
-            Tag::User => Face::from(Token::Text).emphasised(Emphasis::BOLD),
+            Tag::User => Face::bold(Token::Text),
             Tag::ToolResult => Token::Muted.into(),
             _ if on_path => Token::Text.into(),
             _ => Token::Muted.into(),

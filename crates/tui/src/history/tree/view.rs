@@ -1,20 +1,15 @@
-//! The overlay: what is selected, folded, filtered and sought, and what the keys do to it.
+//! The state of the tree: what is selected, folded, filtered and sought.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Position;
 
 use super::flat::{Choice, Filter, Flat};
-use crate::actions::{Action, Command, command::preview};
-use crate::drawing::preview_pane::edit;
-use osier_protocol::{FilesAt, Glimpse, Op, Outline, Tag, TreeOp};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::input::KeyPress;
-use osier_term::widgets::line_input::LineInput;
+use osier_protocol::{Glimpse, Op, Outline, Tag, TreeOp};
+use osier_term::LineInput;
 
 pub(crate) const ID: &str = "tree";
 
@@ -36,20 +31,21 @@ pub(super) struct TreeMemory {
 }
 
 /// What is being typed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) enum Typing {
+    #[default]
     Nothing,
     Query(LineInput),
     Label(LineInput),
 }
 
 /// The tree on the screen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TreeView {
     pub(super) outline: Arc<Outline>,
     pub(super) flat: Flat,
     /// The rows must be computed again.
-    stale: bool,
+    pub(super) stale: bool,
     /// Shared with the feature, so that it remains when the overlay closes.
     pub(super) memory: Rc<RefCell<TreeMemory>>,
     folded: HashSet<u32>,
@@ -80,26 +76,10 @@ impl TreeView {
     /// An empty tree that asks for its outline.
     pub(super) fn new(memory: Rc<RefCell<TreeMemory>>) -> Self {
         let mut view = Self {
-            outline: Arc::default(),
-            flat: Flat::default(),
             stale: true,
             memory,
-            folded: HashSet::new(),
-            found: None,
-            searching: false,
-            request: 0,
-            typing: Typing::Nothing,
-            query: String::new(),
-            selected: None,
-            marked: None,
-            top: 0,
             height: 10,
-            shift: 0,
-            glimpses: HashMap::new(),
-            asked: HashSet::new(),
-            wanted: Vec::new(),
-            ops: Vec::new(),
-            cursor: None,
+            ..Self::default()
         };
         view.refresh();
         view
@@ -230,19 +210,19 @@ impl TreeView {
         }
     }
 
-    fn select(&mut self, row: usize) {
+    pub(super) fn select(&mut self, row: usize) {
         let row = row.min(self.flat.rows.len().saturating_sub(1));
         self.selected = self.flat.rows.get(row).map(|row| row.number);
         self.shift = 0;
     }
 
-    fn step(&mut self, rows: isize) {
+    pub(super) fn step(&mut self, rows: isize) {
         self.settle();
         self.select(self.selected_row().saturating_add_signed(rows));
     }
 
     /// The next prompt up or down.
-    fn step_prompt(&mut self, down: bool) {
+    pub(super) fn step_prompt(&mut self, down: bool) {
         self.settle();
         let here = self.selected_row();
         let is_prompt = |row: &usize| {
@@ -261,7 +241,7 @@ impl TreeView {
         }
     }
 
-    fn fold(&mut self, fold: bool) {
+    pub(super) fn fold(&mut self, fold: bool) {
         self.settle();
         let row = self.selected_row();
         let Some(shown) = self.flat.rows.get(row).copied() else {
@@ -294,16 +274,16 @@ impl TreeView {
         self.stale = true;
     }
 
-    fn id_of(&self, number: Option<u32>) -> Option<String> {
+    pub(super) fn id_of(&self, number: Option<u32>) -> Option<String> {
         Some(self.outline.get(number?)?.id.to_owned())
     }
 
-    fn selected_id(&self) -> Option<String> {
+    pub(super) fn selected_id(&self) -> Option<String> {
         self.id_of(self.selected)
     }
 
     /// The last entry that was stored below an entry: the end of its newest branch.
-    fn newest_below(&self, number: u32) -> u32 {
+    pub(super) fn newest_below(&self, number: u32) -> u32 {
         let mut below = vec![true];
         let mut newest = number;
         // Children come behind their parents: one pass is enough.
@@ -319,7 +299,7 @@ impl TreeView {
         newest
     }
 
-    fn hangs_on(&self, number: u32, ancestor: u32) -> bool {
+    pub(super) fn hangs_on(&self, number: u32, ancestor: u32) -> bool {
         let mut next = Some(number);
         while let Some(number) = next.filter(|number| *number >= ancestor) {
             if number == ancestor {
@@ -330,85 +310,7 @@ impl TreeView {
         false
     }
 
-    /// Marks an entry, or compares the marked one with the selected one.
-    fn compare(&mut self, cx: &mut Cx<'_, Action>) {
-        let Some(selected) = self.selected else {
-            return;
-        };
-        let Some(marked) = self.marked.take() else {
-            self.marked = Some(selected);
-            return;
-        };
-        if marked == selected {
-            return;
-        }
-        // On one branch, the later entry is compared; on two, where each of them has come to.
-        let is_one_branch = self.hangs_on(marked, selected) || self.hangs_on(selected, marked);
-        let end = |number| {
-            if is_one_branch {
-                number
-            } else {
-                self.newest_below(number)
-            }
-        };
-        let left = self.id_of(Some(end(marked)));
-        let right = self.id_of(Some(end(selected)));
-        cx.push(Action::Tell(Op::Tree(TreeOp::CompareBranches {
-            request: 0,
-            left,
-            right,
-        })));
-    }
-
-    fn go(&mut self, summarize: bool, files: bool, cx: &mut Cx<'_, Action>) {
-        let entry_id = self.selected_id();
-        if entry_id.is_some() {
-            let op = TreeOp::MoveTo {
-                entry_id,
-                summarize,
-                instructions: None,
-            };
-            cx.push(Action::CloseLayer);
-            cx.push(Action::Move { op, files });
-        }
-    }
-
-    fn preview_files(&mut self, cx: &mut Cx<'_, Action>) {
-        if let Some(entry_id) = self.selected_id() {
-            cx.push(Action::Tell(preview(FilesAt::Entry { entry_id })));
-        }
-    }
-
-    fn on_entry(&mut self, op: impl FnOnce(String) -> TreeOp, cx: &mut Cx<'_, Action>) {
-        if let Some(id) = self.selected_id() {
-            cx.push(Action::Tell(Op::Tree(op(id))));
-        }
-    }
-
-    fn hide(&mut self, hidden: bool, cx: &mut Cx<'_, Action>) {
-        let target = if hidden {
-            self.selected
-        } else {
-            // The entry that was hidden last is restored first.
-            let selected = self.selected.filter(|number| self.flat.is_hidden(*number));
-            let above = selected.and_then(|number| {
-                let hidden = &self.outline.hidden;
-                hidden
-                    .iter()
-                    .rev()
-                    .find(|other| self.hangs_on(number, **other))
-            });
-            above.or(self.outline.hidden.last()).copied()
-        };
-        if let Some(entry_id) = self.id_of(target) {
-            cx.push(Action::Tell(Op::Tree(TreeOp::HideBranch {
-                entry_id,
-                hidden,
-            })));
-        }
-    }
-
-    fn search(&mut self, query: &str) {
+    pub(super) fn search(&mut self, query: &str) {
         query.clone_into(&mut self.query);
         self.request += 1;
         self.searching = !query.trim().is_empty();
@@ -420,167 +322,10 @@ impl TreeView {
         });
     }
 
-    /// A command while a line is typed.
-    fn type_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
-        let (line, is_query) = match &mut self.typing {
-            Typing::Nothing => return Handled::No,
-            Typing::Query(line) => (line, true),
-            Typing::Label(line) => (line, false),
-        };
-        let before = line.text().to_owned();
-        match command {
-            Command::Up if is_query => self.step(-1),
-            Command::Down if is_query => self.step(1),
-            Command::Accept => {
-                if !is_query {
-                    self.on_entry(
-                        |entry_id| TreeOp::LabelEntry {
-                            entry_id,
-                            label: before.clone(),
-                        },
-                        cx,
-                    );
-                }
-                self.typing = Typing::Nothing;
-                return Handled::Yes;
-            }
-            Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
-                self.typing = Typing::Nothing;
-                if is_query {
-                    self.search("");
-                }
-                return Handled::Yes;
-            }
-            command => {
-                // What the line does not know does nothing while it is typed.
-                let _ = edit(line, command);
-            }
-        }
-        if let Typing::Query(line) = &self.typing
-            && line.text() != before
-        {
-            let query = line.text().to_owned();
-            self.search(&query);
-        }
-        Handled::Yes
-    }
-
-    fn type_text(&mut self, text: &str) {
-        match &mut self.typing {
-            Typing::Nothing => {}
-            Typing::Label(line) => line.insert(text),
-            Typing::Query(line) => {
-                line.insert(text);
-                let query = line.text().to_owned();
-                self.search(&query);
-            }
-        }
-    }
-
-    fn begin_label(&mut self) {
-        let Some(selected) = self.selected else {
-            return;
-        };
-        let label = self.label(selected).unwrap_or_default().to_owned();
-        self.typing = Typing::Label(LineInput::new(label));
-    }
-
     /// The name of an entry.
     pub(super) fn label(&self, number: u32) -> Option<&str> {
         let labels = &self.outline.labels;
         let place = labels.binary_search_by_key(&number, |(number, _)| *number);
         Some(labels[place.ok()?].1.as_str())
-    }
-}
-
-impl Component<Command, Action> for TreeView {
-    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        self.draw(area, buffer, view);
-    }
-
-    fn on_key(&mut self, key: KeyPress, _cx: &mut Cx<'_, Action>) -> Handled {
-        if let Some(character) = key.typed() {
-            self.type_text(character.encode_utf8(&mut [0; 4]));
-        }
-        Handled::Yes
-    }
-
-    fn on_paste(&mut self, text: &str, _cx: &mut Cx<'_, Action>) -> Handled {
-        self.type_text(text.trim_end());
-        Handled::Yes
-    }
-
-    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
-        if !matches!(self.typing, Typing::Nothing) {
-            return self.type_command(command, cx);
-        }
-        let page = isize::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(1);
-        match command {
-            Command::Up => self.step(-1),
-            Command::Down => self.step(1),
-            Command::PageUp => self.step(-page),
-            Command::PageDown => self.step(page),
-            Command::First => self.select(0),
-            Command::Last => self.select(usize::MAX),
-            Command::PreviousPrompt => self.step_prompt(false),
-            Command::NextPrompt => self.step_prompt(true),
-            Command::Fold => self.fold(true),
-            Command::Unfold => self.fold(false),
-            Command::PanLeft => self.shift -= 1,
-            Command::PanRight => self.shift += 1,
-            Command::Accept => self.go(false, false, cx),
-            Command::TreeSummarize => self.go(true, false, cx),
-            Command::TreeWithFiles => self.go(false, true, cx),
-            Command::TreeFiles => self.preview_files(cx),
-            Command::TreeFork => {
-                cx.push(Action::CloseLayer);
-                let fork = |id| TreeOp::Fork { entry_id: Some(id) };
-                self.on_entry(fork, cx);
-            }
-            Command::TreeCompare => self.compare(cx),
-            Command::TreeLabel => self.begin_label(),
-            Command::TreeDelete => self.hide(true, cx),
-            Command::TreeRestore => self.hide(false, cx),
-            Command::TreeFilter => {
-                let mut memory = self.memory.borrow_mut();
-                memory.filter = memory.filter.next();
-                self.stale = true;
-            }
-            Command::Search => self.typing = Typing::Query(LineInput::new(self.query.clone())),
-            Command::Cancel | Command::Interrupt | Command::ClearOrExit
-                if !self.query.is_empty() =>
-            {
-                self.search("");
-            }
-            Command::Cancel if self.marked.is_some() => self.marked = None,
-            Command::Cancel | Command::Interrupt | Command::ClearOrExit | Command::Tree => {
-                cx.push(Action::CloseLayer);
-            }
-            // The keys below belong to what is covered.
-            _ => return Handled::Yes,
-        }
-        Handled::Yes
-    }
-
-    fn context(&self) -> &'static str {
-        match self.typing {
-            Typing::Nothing => "tree",
-            _ => "list",
-        }
-    }
-
-    fn cursor(&self) -> Option<Position> {
-        self.cursor
-    }
-
-    fn typed(&self) -> Option<&str> {
-        match &self.typing {
-            Typing::Query(line) => Some(line.text()),
-            _ => None,
-        }
-    }
-
-    fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
-        Some(self)
     }
 }

@@ -6,14 +6,10 @@ use ratatui::layout::Rect;
 
 use super::list::place;
 use crate::actions::{Action, Command, Effect, NewBinding};
-use crate::drawing::{frame, frame::boxed, layout::docked_over};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::Token;
-use osier_term::input::{KeyCode, KeyModifiers, KeyPress};
-use osier_term::keymap::{Keymap, describe_all};
-use osier_term::row::{Row, Span};
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use crate::drawing::{frame::Panel, layout::docked_over};
+use osier_term::input::{KeyCode, KeyModifiers};
+use osier_term::keymap::describe_all;
+use osier_term::{Component, Cx, Handled, KeyPress, Keymap, Row, Span, Token, View, Wrap};
 
 pub(super) const ID: &str = "capture";
 
@@ -105,20 +101,19 @@ impl Component<Command, Action> for Capture {
         } else {
             Row::plain(format!(" {}", describe_all(&self.keys)), Token::Accent)
         };
-        let mut rows = vec![
-            frame::top(self.command.description(), &self.context, inner + 2),
-            boxed(keys, inner),
-        ];
-        rows.extend(remarks.into_iter().map(|row| boxed(row, inner)));
+        remarks.insert(0, keys);
         let mut help = vec!["esc cancel"];
         if !self.keys.is_empty() {
             help.splice(0..0, ["enter save", "backspace remove a key"]);
         }
-        let help: Vec<String> = help.into_iter().map(str::to_owned).collect();
-        rows.push(frame::bottom(&help, Token::Muted, inner + 2));
-        paint_rows(&rows, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        let panel = Panel {
+            title: self.command.description(),
+            remark: &self.context,
+            rows: remarks,
+            keys: help.into_iter().map(str::to_owned).collect(),
+            token: Token::Muted,
+        };
+        panel.draw(area, buffer, view);
     }
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
@@ -127,11 +122,11 @@ impl Component<Command, Action> for Capture {
             // As the first key, they are the new binding.
             KeyCode::Enter if key.modifiers.is_empty() && !self.keys.is_empty() => {
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Effect(Effect::Bind(NewBinding {
+                cx.push(Effect::Bind(NewBinding {
                     context: self.context.clone(),
                     keys: self.keys.clone(),
                     action: self.command.to_string(),
-                })));
+                }));
             }
             KeyCode::Backspace if key.modifiers.is_empty() && !self.keys.is_empty() => {
                 self.keys.pop();

@@ -7,9 +7,8 @@ use crate::drawing::{Surface, layout::Areas};
 use crate::input::plugins;
 use osier_base::text;
 use osier_protocol::PluginKey;
-use osier_term::face::Token;
 use osier_term::keymap::KeyHint;
-use osier_term::row::Row;
+use osier_term::{Row, Token};
 
 /// Least columns of one key and what it does.
 const COLUMN: usize = 38;

@@ -1,15 +1,12 @@
 //! Every command with its keys, context, and the file and line of each binding. Enter captures new keys.
 
-use crate::actions::{Action, Command, command::commands};
-use crate::drawing::Picker;
+use crate::actions::{Action, Command, Toast, command::commands};
+use crate::drawing::{Choice, Picker};
 use crate::input::plugins;
 use osier_base::text;
 use osier_protocol::PluginKey;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::{BindingInfo, Keymap};
-use osier_term::row::{Row, sentence};
-use osier_term::widgets::columns::{Cell, Column, Columns};
-use osier_term::widgets::select::Item;
+use osier_term::keymap::BindingInfo;
+use osier_term::{Cell, Column, Columns, Face, Item, Keymap, Row, Token, sentence};
 
 pub(super) const ID: &str = "keymap";
 
@@ -26,7 +23,7 @@ const COLUMNS: Columns = Columns {
 
 /// One command in one context.
 #[derive(Debug)]
-struct Entry {
+pub(super) struct Entry {
     context: String,
     command: Command,
     description: String,
@@ -35,44 +32,30 @@ struct Entry {
 }
 
 /// The list of everything that is bound, and of the actions that are not.
-pub(super) fn picker(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Picker {
-    let entries = entries(keymap, plugin_keys);
-    let items = entries.iter().map(item).collect();
-    let split = |key: &str| {
-        let (context, name) = key.split_once(' ')?;
-        let command = Command::from_name(name).or_else(|| Command::plugin_from_name(name))?;
-        Some((context.to_owned(), command))
-    };
+pub(super) fn picker(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Picker<Entry> {
     Picker::new(
         "Keyboard shortcuts",
         "no command matches",
-        items,
-        Box::new(move |key| {
-            let capture = |(context, command)| match command {
-                Command::Plugin(_) => Action::Toast {
-                    text: "the plugin chooses this key; unbind it here, or change it in the plugin"
-                        .to_owned(),
-                    error: false,
-                },
+        entries(keymap, plugin_keys),
+        |entry| {
+            let context = entry.context.clone();
+            [match entry.command {
+                Command::Plugin(_) => Toast::info(
+                    "the plugin chooses this key; unbind it here, or change it in the plugin",
+                )
+                .into(),
                 command => Action::CaptureKeys { context, command },
-            };
-            split(key).map(capture).into_iter().collect()
-        }),
+            }]
+        },
     )
     .staying()
     .with_columns(COLUMNS)
     .taking("bind keys")
-    .on_remove(
-        "unbind",
-        Box::new(move |key| {
-            let unbind = |(context, command)| Action::Unbind { context, command };
-            split(key).map(unbind).into_iter().collect()
-        }),
-    )
-    .with_preview(Box::new(move |key| {
-        let found = entries.iter().find(|entry| key_of(entry) == key);
-        found.map(preview).unwrap_or_default()
-    }))
+    .on(Command::Remove, "unbind", |entry| {
+        let (context, command) = (entry.context.clone(), entry.command);
+        [Action::Unbind { context, command }]
+    })
+    .with_preview(preview)
 }
 
 fn entries(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Vec<Entry> {
@@ -115,27 +98,31 @@ pub(crate) fn place(bound: &BindingInfo<'_, Command>) -> String {
     format!("{name}:{}", bound.line)
 }
 
-fn key_of(entry: &Entry) -> String {
-    format!("{} {}", entry.context, entry.command)
-}
+impl Choice for Entry {
+    fn row(&self) -> Item {
+        let keys: Vec<&str> = self.keys.iter().map(|(keys, _)| keys.as_str()).collect();
+        Item {
+            label: text::unticked(&self.description),
+            details: vec![
+                self.context.as_str().into(),
+                Cell::new(keys[..keys.len().min(LISTED)].join(", "), Token::Accent),
+            ],
+            keywords: format!("{} {} {}", self.context, self.command, keys.join(" ")),
+            dimmed: keys.is_empty(),
+            ..Item::default()
+        }
+    }
 
-fn item(entry: &Entry) -> Item {
-    let keys: Vec<&str> = entry.keys.iter().map(|(keys, _)| keys.as_str()).collect();
-    Item {
-        key: key_of(entry),
-        label: text::unticked(&entry.description),
-        details: vec![
-            entry.context.as_str().into(),
-            Cell::new(keys[..keys.len().min(LISTED)].join(", "), Token::Accent),
-        ],
-        keywords: format!("{} {} {}", entry.context, entry.command, keys.join(" ")),
-        dimmed: keys.is_empty(),
+    fn is_same(&self, other: &Self) -> bool {
+        self.context == other.context && self.command == other.command
     }
 }
 
 fn preview(entry: &Entry) -> Vec<Row> {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    let mut rows = vec![Row::plain(entry.command.to_string(), bold)];
+    let mut rows = vec![Row::plain(
+        entry.command.to_string(),
+        Face::bold(Token::Title),
+    )];
     rows.push(Row::new(sentence(&entry.description, Token::Text)));
     rows.push(Row::default());
     for (keys, place) in &entry.keys {

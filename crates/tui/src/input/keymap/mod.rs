@@ -8,7 +8,8 @@ use crate::actions::{Command, Effect, NewBinding, Outbox};
 use crate::drawing::{Overlays, overlays};
 use capture::Capture;
 use osier_protocol::PluginKey;
-use osier_term::keymap::{Keymap, parse_sequence};
+use osier_term::Keymap;
+use osier_term::keymap::parse_sequence;
 
 /// Lists the keyboard shortcuts.
 pub(crate) fn open(keymap: &Keymap<Command>, plugin_keys: &[PluginKey], overlays: &mut Overlays) {
@@ -39,7 +40,7 @@ pub(crate) fn unbind(
     for keys in keymap.keys_for(context, command) {
         if let Ok(keys) = parse_sequence(&keys, None) {
             let (context, action) = (context.to_owned(), String::new());
-            outbox.effect(Effect::Bind(NewBinding {
+            outbox.push(Effect::Bind(NewBinding {
                 context,
                 keys,
                 action,

@@ -6,16 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::candidates::{self, Candidate, Completion};
-use super::editor::Editor;
 use super::file_search::Find;
 use super::symbols::Symbols;
 use crate::actions::Command;
 use osier_base::path;
-use osier_context::slash_parts;
-use osier_protocol::{AddedCommand, ProjectSymbol};
-use osier_term::widgets::columns::Columns;
-use osier_term::widgets::select::{Item, Select};
+use osier_protocol::AddedCommand;
 use osier_term::widgets::textarea::{Position, TextArea};
+use osier_term::{Columns, Item, Select};
 
 /// A list that completion needs and that is not loaded yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +25,7 @@ pub enum Missing {
 const FIRST: usize = candidates::CANDIDATE_LIMIT;
 
 /// Longer names of servers are not offered: comparing many of them takes too long for a key.
-const MAX_NAME: usize = 200;
+pub(super) const MAX_NAME: usize = 200;
 
 /// Time per slice of a file search.
 const MOMENT: Duration = Duration::from_millis(4);
@@ -43,153 +40,44 @@ fn moment() -> impl Fn() -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Completer {
     /// Where paths are completed from.
-    files: Option<Arc<Vec<String>>>,
+    pub(super) files: Option<Arc<Vec<String>>>,
     /// The list was requested for the word at the cursor: the next word requests it again, because files are created.
-    files_asked: bool,
+    pub(super) files_asked: bool,
     /// The search among them for the word at the cursor.
-    find: Option<Find>,
+    pub(super) find: Option<Find>,
     /// The files are on another machine.
-    elsewhere: bool,
+    pub(super) elsewhere: bool,
     /// Not set before they are requested.
-    models: Option<Vec<String>>,
-    models_asked: bool,
+    pub(super) models: Option<Vec<String>>,
+    pub(super) models_asked: bool,
     /// Prompts of MCP servers.
-    prompts: Vec<AddedCommand>,
+    pub(super) prompts: Vec<AddedCommand>,
     /// `server:uri` of what MCP servers have to read.
-    resources: Vec<String>,
+    pub(super) resources: Vec<String>,
     /// Symbols of the project.
-    symbols: Symbols,
+    pub(super) symbols: Symbols,
     /// Slash commands of skills, templates and plugins.
-    commands: Vec<AddedCommand>,
-    offer: Option<Offer>,
+    pub(super) commands: Vec<AddedCommand>,
+    pub(super) offer: Option<Offer>,
     /// What relative paths are completed from.
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
 }
 
 /// A completion that is on screen.
 #[derive(Debug)]
-struct Offer {
+pub(super) struct Offer {
     completion: Completion,
-    list: Select,
+    pub(super) list: Select,
 }
 
 impl Offer {
     fn selected(&self) -> Option<&Candidate> {
-        let place: usize = self.list.selected()?.key.parse().ok()?;
-        self.completion.candidates.get(place)
-    }
-}
-
-impl Editor {
-    /// Where the session works: relative paths are completed from there.
-    pub fn set_folder(&mut self, folder: impl Into<PathBuf>) {
-        self.completer.folder = folder.into();
-        self.completer.files = None;
-        self.completer.files_asked = false;
-        self.completer.symbols = Symbols::default();
-    }
-
-    /// The files are on another machine.
-    pub fn set_elsewhere(&mut self) {
-        self.completer.elsewhere = true;
-    }
-
-    /// Takes the files, or with `complete` unset those that are found so far.
-    pub fn set_files(&mut self, files: &Arc<Vec<String>>, complete: bool) {
-        let known = self.completer.files.as_ref().map_or(0, |known| known.len());
-        if !complete && known > files.len() {
-            return;
-        }
-        self.completer.files = Some(Arc::clone(files));
-        // A selection in the list chooses among the shown items.
-        if !self.is_choosing() {
-            self.offer_completion();
-        }
-    }
-
-    /// The search for symbols that the word at the cursor needs now.
-    pub fn wanted_symbols(&mut self) -> Option<(u64, String)> {
-        let before = self.area.before_cursor();
-        match candidates::word(before) {
-            candidates::Word::File { query, .. } => self.completer.symbols.want(query),
-            _ => None,
-        }
-    }
-
-    /// Takes the symbols of a search.
-    pub fn set_symbols(&mut self, request: u64, symbols: Arc<Vec<ProjectSymbol>>) {
-        if self.completer.symbols.take(request, symbols) && !self.is_choosing() {
-            self.offer_completion();
-        }
-    }
-
-    /// References of the models that are known.
-    pub fn set_models(&mut self, models: Vec<String>) {
-        self.completer.models = Some(models);
-        if self.completer.offer.is_none() {
-            self.offer_completion();
-        }
-    }
-
-    /// What the MCP servers of the session have for the editor.
-    pub fn set_servers(&mut self, mut prompts: Vec<AddedCommand>, mut resources: Vec<String>) {
-        prompts.retain(|prompt| prompt.name.len() <= MAX_NAME);
-        resources.retain(|name| name.len() <= MAX_NAME);
-        self.completer.prompts = prompts;
-        self.completer.resources = resources;
-    }
-
-    /// Slash commands in addition to the built-in ones.
-    pub fn set_commands(&mut self, commands: Vec<AddedCommand>) {
-        self.completer.commands = commands;
-    }
-
-    pub fn commands(&self) -> &[AddedCommand] {
-        &self.completer.commands
-    }
-
-    /// Whether `text` calls a skill, a template or a plugin: the session resolves it.
-    pub fn is_added_command(&self, text: &str) -> bool {
-        slash_parts(text).is_some_and(|(name, _)| {
-            let mut commands = self.commands().iter();
-            name.starts_with("skill:") || commands.any(|known| known.name == name)
-        })
-    }
-
-    /// Offers completions for the word at the cursor; or returns, once, which list has to be loaded first.
-    pub fn offer_completion(&mut self) -> Option<Missing> {
-        self.completer.complete(&self.area)
-    }
-
-    /// Completes on request: the offered list, else the path at the cursor.
-    pub fn complete_path(&mut self) -> Option<Missing> {
-        self.completer.complete_path(&mut self.area)
-    }
-
-    /// Whether a search is running.
-    pub fn is_finding(&self) -> bool {
-        let find = self.completer.find.as_ref();
-        find.is_some_and(|find| !find.is_done())
-    }
-
-    /// Continues the search for a moment; whether other files are offered now.
-    pub fn find_on(&mut self) -> bool {
-        self.completer.find_on(&self.area)
-    }
-
-    /// The list above the editor.
-    pub fn completion(&mut self) -> Option<&mut Select> {
-        self.completer.offer.as_mut().map(|offer| &mut offer.list)
-    }
-
-    /// Whether an item of that list was selected.
-    pub fn is_choosing(&self) -> bool {
-        self.completer.is_choosing()
+        self.completion.candidates.get(self.list.selected()?)
     }
 }
 
 impl Completer {
-    fn complete(&mut self, area: &TextArea) -> Option<Missing> {
+    pub(super) fn complete(&mut self, area: &TextArea) -> Option<Missing> {
         self.offer = None;
         let before = area.before_cursor().to_owned();
         let first_line = area.cursor().line == 0;
@@ -249,7 +137,7 @@ impl Completer {
         self.offer(offered);
     }
 
-    fn find_on(&mut self, area: &TextArea) -> bool {
+    pub(super) fn find_on(&mut self, area: &TextArea) -> bool {
         let Some(find) = self.find.as_mut().filter(|find| !find.is_done()) else {
             return false;
         };
@@ -284,7 +172,7 @@ impl Completer {
         true
     }
 
-    fn complete_path(&mut self, area: &mut TextArea) -> Option<Missing> {
+    pub(super) fn complete_path(&mut self, area: &mut TextArea) -> Option<Missing> {
         let missing = self.complete(area);
         if self.offer.is_some() || missing.is_some() {
             return missing;
@@ -309,7 +197,7 @@ impl Completer {
         None
     }
 
-    fn is_choosing(&self) -> bool {
+    pub(super) fn is_choosing(&self) -> bool {
         let list = self.offer.as_ref().map(|offer| &offer.list);
         list.is_some_and(|list| list.selected_index() > 0)
     }
@@ -321,13 +209,10 @@ impl Completer {
 
     fn offer(&mut self, offered: Option<Completion>) {
         self.offer = offered.map(|completion| {
-            let candidates = completion.candidates.iter().enumerate();
-            let items = candidates.map(|(place, candidate)| item(place, candidate));
-            let items = items.collect();
-            Offer {
-                completion,
-                list: Select::new(items).with_columns(Columns::SENTENCE),
-            }
+            let items = completion.candidates.iter().map(item).collect();
+            let mut list = Select::new(items);
+            list.set_columns(Columns::SENTENCE);
+            Offer { completion, list }
         });
     }
 
@@ -385,9 +270,8 @@ fn replace(area: &mut TextArea, range: Range<usize>, text: &str) {
     );
 }
 
-fn item(place: usize, candidate: &Candidate) -> Item {
+fn item(candidate: &Candidate) -> Item {
     Item {
-        key: place.to_string(),
         label: candidate.label.clone(),
         details: vec![candidate.detail.as_str().into()],
         ..Item::default()
@@ -412,6 +296,7 @@ fn list_folder(cwd: &Path, name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::editor::Editor;
     use super::*;
 
     fn offered(editor: &Editor) -> Vec<String> {

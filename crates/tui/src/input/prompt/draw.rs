@@ -8,11 +8,9 @@ use super::attachments::label;
 use crate::actions::Command;
 use crate::drawing::{Surface, layout::Areas};
 use osier_base::text;
-use osier_term::face::Token;
 use osier_term::images;
 use osier_term::images::{ImageStore, RowState};
-use osier_term::keymap::Keymap;
-use osier_term::row::{Row, Span};
+use osier_term::{Keymap, Row, Span, Token};
 
 /// The background of the editor and the footer.
 pub(crate) const PANEL: Token = Token::User;

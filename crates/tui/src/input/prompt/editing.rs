@@ -1,7 +1,7 @@
 //! What the editing commands do to a text, wherever it is edited.
 
 use crate::actions::Command;
-use osier_term::widgets::line_input::LineInput;
+use osier_term::LineInput;
 use osier_term::widgets::textarea::{Motion, TextArea};
 
 /// Edits `area`, which holds any number of lines; false when nothing was done.

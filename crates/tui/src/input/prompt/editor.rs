@@ -5,7 +5,7 @@ use super::editing::edit_area;
 use super::history::History;
 use crate::actions::{Command, command::Category};
 use osier_base::parts::Parts;
-use osier_term::row::Row;
+use osier_term::Row;
 use osier_term::widgets::textarea::modal::Modal;
 use osier_term::widgets::textarea::{Chip, Draft, DraftPart, Motion, Position, TextArea};
 

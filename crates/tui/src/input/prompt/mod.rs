@@ -1,10 +1,13 @@
 //! The prompt: the editor with its completion and history, attached files, and what was sent and is not in the
 //! conversation yet.
 
+mod attach;
 pub(crate) mod attachments;
 pub(crate) mod candidates;
+mod completing;
 mod completion;
 mod draw;
+mod dropped;
 pub(crate) mod editing;
 mod editor;
 mod file_search;
@@ -18,12 +21,13 @@ mod symbols;
 
 use ratatui::layout::Rect;
 
-use crate::actions::{Command, Effect, Outbox, command::find_slash};
+use crate::actions::{Command, Effect, Outbox, Toast, command::find_slash};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
-use attachments::{Attachments, dropped_pictures};
+use attachments::Attachments;
 use completion::Missing;
 pub(crate) use draw::PANEL;
+use dropped::dropped_pictures;
 pub(crate) use editor::Editor;
 use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
 use osier_base::parts::Parts;
@@ -91,10 +95,10 @@ impl Prompt {
         if self.editor.is_empty() {
             self.editor.set_parts(text);
             self.restore_attachments(files);
-            return outbox.toast("restored the draft", false);
+            return outbox.push(Toast::info("restored the draft"));
         }
         self.editor.remember(&text.to_string());
-        outbox.toast("the earlier draft is in the prompt history", false);
+        outbox.push(Toast::info("the earlier draft is in the prompt history"));
     }
 
     /// Takes the commands of skills, templates and plugins. Built-in names have priority.
@@ -141,7 +145,7 @@ impl Prompt {
     /// Takes a paste: text, or the pictures that a terminal makes of files that are dropped on it.
     pub(crate) fn on_paste(&mut self, text: &str, outbox: &mut Outbox) {
         match dropped_pictures(text) {
-            Some(paths) => outbox.effect(Effect::ReadPictures(paths)),
+            Some(paths) => outbox.push(Effect::ReadPictures(paths)),
             None => self.editor.paste(text),
         }
     }
@@ -149,7 +153,7 @@ impl Prompt {
     /// Passes on what the editor wants of the clipboard.
     pub(crate) fn serve_editor(&mut self, outbox: &mut Outbox) {
         for request in self.editor.take_requests() {
-            outbox.effect(match request {
+            outbox.push(match request {
                 EditorRequest::Copy(text) => Effect::Copy(text),
                 EditorRequest::Paste => Effect::ReadClipboard,
             });
@@ -165,7 +169,7 @@ impl Prompt {
     /// Searches for the symbols that match the word at the cursor. One search runs at a time.
     fn find_symbols(&mut self, outbox: &mut Outbox) {
         if let Some((request, query)) = self.editor.wanted_symbols() {
-            outbox.send(Op::FindSymbols { request, query });
+            outbox.push(Op::FindSymbols { request, query });
         }
     }
 
@@ -187,7 +191,7 @@ impl Prompt {
 
     /// Edits the prompt in an external editor.
     pub(crate) fn edit_externally(&self, outbox: &mut Outbox) {
-        outbox.effect(Effect::ExternalEditor(self.editor.text()));
+        outbox.push(Effect::ExternalEditor(self.editor.text()));
     }
 
     /// Lists the prompt history.
@@ -200,8 +204,8 @@ impl Prompt {
 /// Requests a list that completion needs.
 fn request(missing: Option<Missing>, outbox: &mut Outbox) {
     match missing {
-        Some(Missing::Files) => outbox.send(Op::ListFiles),
-        Some(Missing::Models) => outbox.send(Op::ListModels),
+        Some(Missing::Files) => outbox.push(Op::ListFiles),
+        Some(Missing::Models) => outbox.push(Op::ListModels),
         None => {}
     }
 }
@@ -252,6 +256,6 @@ mod tests {
             request: 1,
             query: "sr".to_owned(),
         };
-        assert_eq!(outbox.take_ops(), [Op::ListFiles, symbols]);
+        assert_eq!(outbox.take(), [Op::ListFiles.into(), symbols.into()]);
     }
 }

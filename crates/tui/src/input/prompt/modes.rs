@@ -3,9 +3,10 @@
 
 use super::Editor;
 use crate::actions::Command;
-use osier_term::input::{KeyCode, KeyPress};
-use osier_term::keymap::{Keymap, Lookup};
-use osier_term::widgets::textarea::modal::{Edit, EditorRequest, Modal, Mode, Outcome, RegionEdit};
+use osier_term::input::KeyCode;
+use osier_term::keymap::Lookup;
+use osier_term::widgets::textarea::modal::{Edit, EditorRequest, Modal, Mode, Outcome};
+use osier_term::{KeyPress, Keymap};
 
 impl Editor {
     /// Sets whether there are modes; a change drops the pending command.
@@ -26,15 +27,15 @@ impl Editor {
     /// Runs an action of a modal keymap.
     pub fn edit(&mut self, edit: Edit) -> Outcome {
         // Esc closes the list first.
-        if edit == Edit::NormalMode && self.completer.close() && !self.modal.has_modes() {
+        if edit == Edit::NORMAL_MODE && self.completer.close() && !self.modal.has_modes() {
             return Outcome::Done;
         }
         self.completer.close();
         let outcome = self.modal.run(&mut self.area, edit);
         match edit {
-            Edit::Up | Edit::Down if outcome == Outcome::Unused => {
-                if self.recall(edit == Edit::Up) && self.modal.has_modes() {
-                    self.modal.run(&mut self.area, Edit::NormalMode);
+            Edit::UP | Edit::DOWN if outcome == Outcome::Unused => {
+                if self.recall(edit == Edit::UP) && self.modal.has_modes() {
+                    self.modal.run(&mut self.area, Edit::NORMAL_MODE);
                 }
                 Outcome::Done
             }
@@ -56,12 +57,13 @@ impl Editor {
             Lookup::Prefix | Lookup::None => None,
         };
         match (key.code, bound) {
-            (_, Some(Command::Edit(Edit::IncrementalSearch { back }))) => {
+            (_, Some(Command::Edit(edit @ (Edit::FIND_TEXT | Edit::FIND_TEXT_BACK)))) => {
+                let back = edit == Edit::FIND_TEXT_BACK;
                 self.modal.find_more(&mut self.area, back);
             }
             (KeyCode::Enter, _) => self.modal.search_key(&mut self.area, true),
             (KeyCode::Backspace, _) => self.modal.search_key(&mut self.area, false),
-            (KeyCode::Esc, _) | (_, Some(Command::Edit(Edit::Region(RegionEdit::Drop)))) => {
+            (KeyCode::Esc, _) | (_, Some(Command::Edit(Edit::DROP_MARK))) => {
                 self.modal.leave_search(&mut self.area);
             }
             // Any other key ends the search at the match and keeps its meaning.
@@ -79,7 +81,7 @@ impl Editor {
             KeyCode::Char(digit) if digit.is_ascii_digit() => digit,
             _ => return false,
         };
-        self.edit(Edit::Digit);
+        self.edit(Edit::DIGIT);
         self.argument(digit);
         true
     }

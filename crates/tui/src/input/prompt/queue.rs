@@ -4,9 +4,7 @@ use crate::actions::Command;
 use crate::drawing::layout::QUEUE_ROWS;
 use osier_agent::UserMessage;
 use osier_base::text;
-use osier_term::face::Token;
-use osier_term::keymap::Keymap;
-use osier_term::row::Row;
+use osier_term::{Keymap, Row, Token};
 
 /// The texts of the messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

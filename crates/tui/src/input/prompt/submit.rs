@@ -1,12 +1,12 @@
 //! Sending the prompt: as a slash command, a shell command or a message.
 
 use super::Prompt;
-use crate::actions::{Action, Command, Outbox, command::parse_slash};
+use crate::actions::{Action, Command, Outbox, Toast, command::parse_slash};
 use crate::conversation::Transcript;
 use crate::status::Footer;
 use osier_agent::{Op as AgentOp, UserMessage};
 use osier_protocol::{Op, SessionInfo};
-use osier_term::keymap::Keymap;
+use osier_term::Keymap;
 
 /// Where a prompt goes, and what decides whether it can be sent.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Submission<'_> {
     fn is_allowed(&mut self) -> bool {
         if self.session.read_only {
             let text = "read-only session: `/clone` continues in a copy";
-            self.outbox.toast(text, true);
+            self.outbox.push(Toast::error(text));
             return false;
         }
         let presence = &self.footer.presence;
@@ -63,11 +63,11 @@ impl Prompt {
                     }
                     self.editor.clear();
                     for action in actions {
-                        to.outbox.act(action);
+                        to.outbox.push(action);
                     }
                 }
                 // The text stays: nothing typed is lost.
-                Err(message) => to.outbox.toast(message, true),
+                Err(message) => to.outbox.push(Toast::error(message)),
             }
             return;
         }
@@ -93,7 +93,7 @@ impl Prompt {
             attachments: attachments.clone(),
             ..UserMessage::default()
         });
-        outbox.tell(if to.follow_up {
+        outbox.push(if to.follow_up {
             AgentOp::FollowUp {
                 text,
                 attachments,
@@ -120,7 +120,7 @@ impl Prompt {
         });
         to.transcript.go_bottom();
         let attachments = Vec::new();
-        to.outbox.tell(AgentOp::Prompt {
+        to.outbox.push(AgentOp::Prompt {
             text,
             attachments,
             typed,
@@ -129,7 +129,7 @@ impl Prompt {
 
     fn remember(&mut self, text: &str, outbox: &mut Outbox) {
         self.editor.remember(text);
-        outbox.send(Op::AddHistory {
+        outbox.push(Op::AddHistory {
             text: text.to_owned(),
         });
     }
@@ -140,8 +140,8 @@ fn send_shell(command: &str, outbox: &mut Outbox) {
     if let Some(command) = command.strip_prefix('>') {
         let command = command.trim().to_owned();
         if !command.is_empty() {
-            outbox.send(Op::StartTerminal { command });
-            outbox.act(Action::Run(Command::Terminals));
+            outbox.push(Op::StartTerminal { command });
+            outbox.push(Command::Terminals);
         }
         return;
     }
@@ -151,7 +151,7 @@ fn send_shell(command: &str, outbox: &mut Outbox) {
     };
     let command = command.trim().to_owned();
     if !command.is_empty() {
-        outbox.send(Op::Shell {
+        outbox.push(Op::Shell {
             command,
             exclude_from_context,
         });

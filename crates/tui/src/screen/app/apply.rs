@@ -3,33 +3,31 @@
 use std::time::Instant;
 
 use super::App;
-use crate::actions::Action;
+use crate::actions::{Action, Toast};
 use crate::dialogs::questions;
 use crate::history::{Changes, sessions};
 use crate::input::{keymap, prompt::Submission};
 
 impl App {
     /// Applies an action and what follows from it.
-    pub(crate) fn act(&mut self, action: Action, now: Instant) {
-        self.outbox.act(action);
+    pub(crate) fn act(&mut self, action: impl Into<Action>, now: Instant) {
+        self.outbox.push(action);
         self.apply_actions(now);
     }
 
     /// Applies the actions of components and features until there are no more.
     pub(super) fn apply_actions(&mut self, now: Instant) {
-        loop {
-            let actions = self.outbox.take_actions();
-            if actions.is_empty() {
-                return;
-            }
-            for action in actions {
-                self.apply(action, now);
-            }
+        for action in self.outbox.take() {
+            self.apply(action, now);
+            // Before the next one: ops keep their order.
+            self.apply_actions(now);
         }
     }
 
     fn apply(&mut self, action: Action, now: Instant) {
-        self.outbox.redraw(true);
+        // Nothing on the screen changes by a request.
+        let is_request = matches!(action, Action::Op(_) | Action::Effect(_));
+        self.outbox.redraw(!is_request);
         let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
         let editor = &mut self.prompt.editor;
         match action {
@@ -37,9 +35,9 @@ impl App {
                 let is_used = self.app_command(command, now);
                 questions::explain_unused(is_used, &[command], &mut self.outbox);
             }
-            Action::Tell(op) => outbox.send(op),
-            Action::Effect(effect) => outbox.effect(effect),
-            Action::Toast { text, error } => self.activity.toast(&text, error, now),
+            Action::Op(op) => self.ops.push(op),
+            Action::Effect(effect) => self.effects.push(effect),
+            Action::Toast(toast) => self.activity.toast.show(toast, now),
             Action::Submit { .. } if self.questions.is_answer(&editor.text()) => {
                 self.questions.take_prompt(editor, overlays, outbox);
             }
@@ -89,7 +87,7 @@ impl App {
             }
             Action::ShowServer(name) => {
                 if let Err(text) = self.servers.open_menu(&name, overlays) {
-                    outbox.toast(text, true);
+                    outbox.push(Toast::error(text));
                 }
             }
             Action::Search(query) => {
@@ -101,7 +99,7 @@ impl App {
             }
             Action::EndSearch => self.search.end(&mut self.transcript, overlays, outbox),
             Action::ToggleTool(name) => self.tools.toggle(&name, overlays, outbox),
-            Action::EditSetting(name) => self.settings.edit(&name, overlays, outbox),
+            Action::EditSetting(name) => self.settings.edit(name, overlays, outbox),
             Action::CaptureKeys { context, command } => {
                 keymap::capture_keys(context, command, overlays);
             }

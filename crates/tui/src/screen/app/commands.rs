@@ -9,7 +9,7 @@ use crate::dialogs::{accounts, guide, help, hooks, project_map, skills};
 use crate::history::{Tree, sessions, tabs};
 use crate::input::keymap;
 use osier_agent::Op as AgentOp;
-use osier_term::component::Handled;
+use osier_term::Handled;
 
 impl App {
     /// Runs a bound command: the layer in front first, then the editor, then the app. False if the
@@ -36,11 +36,9 @@ impl App {
             return false;
         };
         match (info.run, info.slash) {
-            (Run::Op(op), _) => self.outbox.send(op()),
-            (Run::Effect(effect), _) => self.outbox.effect(effect()),
             (Run::Actions(actions), _) => {
                 for action in actions() {
-                    self.outbox.act(action);
+                    self.outbox.push(action);
                 }
             }
             (Run::Feature, _) => {
@@ -172,18 +170,18 @@ impl App {
             // Messages queued here return to the editor first.
             let is_own = self.footer.presence.writer().is_none();
             if is_own && self.prompt.has_queued() {
-                self.outbox.tell(AgentOp::RecallQueue);
+                self.outbox.push(AgentOp::RecallQueue);
             }
-            self.outbox.tell(AgentOp::Abort);
+            self.outbox.push(AgentOp::Abort);
         } else if has_more && self.overlays.is_empty() {
             if self.rewind.confirms(now) {
-                self.activity.clear_toast();
+                self.activity.toast.clear();
                 Tree::rewind(&self.session.id, &mut self.overlays);
             } else {
                 let keys = self.keymap.keys_for("global", Command::Interrupt);
                 if let Some(key) = keys.first() {
                     let text = format!("{key} again to go back to an earlier prompt");
-                    self.activity.arm(&text, now);
+                    self.activity.toast.arm(&text, now);
                 }
             }
         }
@@ -197,7 +195,7 @@ impl App {
         } else if self.tabs.confirms_exit(now) {
             self.quit();
         } else {
-            self.activity.arm("press ctrl+c again to quit", now);
+            self.activity.toast.arm("press ctrl+c again to quit", now);
         }
     }
 }

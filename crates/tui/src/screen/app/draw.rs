@@ -10,11 +10,8 @@ use crate::conversation::{Transcript, search, welcome};
 use crate::drawing::{Surface, layout, layout::Areas};
 use crate::input::{keymap::hints, prompt};
 use crate::status::{Footer, side_panel::Shared};
-use osier_term::component::View;
-use osier_term::face::Token;
-use osier_term::frame::Links;
 use osier_term::keymap::describe;
-use osier_term::wrap::Wrap;
+use osier_term::{Links, Token, View, Wrap};
 
 /// Divides the place of the conversation: an empty session has the start page, above what osier reports.
 fn start_page(transcript: &mut Transcript, mut area: Rect) -> (Rect, Rect) {
@@ -120,7 +117,7 @@ impl App {
         self.side_panel.draw(&shared, &mut surface);
         self.prompt
             .draw_attached(areas, &mut self.pictures, &mut surface);
-        let is_quiet = self.activity.is_idle() && !self.activity.has_toast(now);
+        let is_quiet = self.activity.is_idle() && !self.activity.toast.is_shown(now);
         self.prompt
             .draw_completion(areas, is_quiet, self.linear, &mut surface);
         if !self.pending_keys.is_empty() {
@@ -170,7 +167,7 @@ impl App {
         };
         self.overlays.request_highlight(&mut self.highlighter);
         // Overlays cover the status line, so the toast is on the last row.
-        if let Some(row) = self.activity.toast_row(now, screen.width) {
+        if let Some(row) = self.activity.toast.row(now, screen.width) {
             let line = Rect {
                 y: screen.bottom().saturating_sub(1),
                 height: screen.height.min(1),
@@ -189,7 +186,7 @@ impl App {
     /// Keys of a started sequence, the keys of browse mode, or the number of rows below the viewport.
     fn status_right(&self, now: Instant) -> Option<String> {
         // A toast has priority over the keys of browse mode.
-        if self.transcript.is_browsing() && self.activity.has_toast(now) {
+        if self.transcript.is_browsing() && self.activity.toast.is_shown(now) {
             return None;
         }
         if !self.pending_keys.is_empty() {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::App;
-use crate::actions::{Command, Effect};
+use crate::actions::{Command, Effect, Toast};
 use crate::conversation::{jobs, terminals, usage};
 use crate::dialogs::{about, accounts, hooks, project_map, skills};
 use crate::history::{
@@ -123,7 +123,7 @@ impl App {
                 }
                 self.footer.connection = Some((*state, text::single_line(detail)));
             }
-            Event::ShutDown => outbox.effect(Effect::Quit),
+            Event::ShutDown => outbox.push(Effect::Quit),
             event => self.on_account(event),
         }
     }
@@ -204,7 +204,7 @@ impl App {
             Event::McpServers { servers } => {
                 self.servers.set(servers, overlays, &mut self.prompt.editor);
             }
-            Event::LoginRefused { message } => outbox.toast(message, true),
+            Event::LoginRefused { message } => outbox.push(Toast::error(message)),
             Event::LoginEnded { error, .. } => {
                 let open = accounts::close_login(overlays);
                 if let (Some(error), true) = (error, open) {
@@ -222,7 +222,7 @@ impl App {
             }
             Event::Hooks { hooks } => hooks::refresh(hooks, overlays),
             Event::HookRan { .. } => hooks::reload(overlays, outbox),
-            Event::ProjectTrusted => outbox.effect(Effect::ReloadAppearance),
+            Event::ProjectTrusted => outbox.push(Effect::ReloadAppearance),
             event => {
                 let editor = (!is_behind).then_some(&mut self.prompt.editor);
                 self.questions
@@ -272,7 +272,7 @@ impl App {
                     let (asked, used) = (level.name(), effective.name());
                     let text =
                         format!("this model has no thinking level `{asked}`; using `{used}`");
-                    outbox.toast(text, false);
+                    outbox.push(Toast::info(text));
                 }
             }
             _ => return false,
@@ -302,7 +302,7 @@ impl App {
                 None => "done".to_owned(),
                 Some(error) => format!("failed: {error}"),
             };
-            self.outbox.effect(Effect::Notify(text));
+            self.outbox.push(Effect::Notify(text));
         }
     }
 }

@@ -5,8 +5,8 @@ use std::time::Instant;
 use super::App;
 use crate::actions::Command;
 use crate::dialogs::questions;
+use osier_term::KeyPress;
 use osier_term::frame::CursorShape;
-use osier_term::input::KeyPress;
 use osier_term::keymap::Lookup;
 use osier_term::widgets::textarea::modal::{Edit, Mode, Outcome};
 
@@ -46,7 +46,7 @@ impl App {
     }
 
     pub(super) fn on_key(&mut self, key: KeyPress, now: Instant) {
-        self.activity.dismiss_toast(now);
+        self.activity.toast.dismiss(now);
         if !self.transcript.is_browsing() {
             self.transcript.clear_selection();
         }
@@ -91,7 +91,7 @@ impl App {
     fn run_bound(&mut self, command: Command, key: KeyPress, now: Instant) -> bool {
         match command {
             // The key contains the digit.
-            Command::Edit(Edit::Digit) => self.writes() && self.prompt.editor.take_digit(key),
+            Command::Edit(Edit::DIGIT) => self.writes() && self.prompt.editor.take_digit(key),
             Command::Edit(edit) => self.writes() && self.prompt.editor.edit(edit) == Outcome::Done,
             Command::Plugin(number) => self.plugins.press_key(number, &mut self.outbox),
             command => {
@@ -100,7 +100,7 @@ impl App {
                 if !matches!(command, Command::Interrupt | Command::ClearOrExit) {
                     self.rewind.disarm();
                     self.tabs.disarm_exit();
-                    self.activity.disarm();
+                    self.activity.toast.disarm();
                 }
                 self.command(command, now)
             }
@@ -111,7 +111,7 @@ impl App {
     fn on_plain_key(&mut self, key: KeyPress, now: Instant) {
         self.rewind.disarm();
         self.tabs.disarm_exit();
-        self.activity.disarm();
+        self.activity.toast.disarm();
         if !self.overlays.is_empty() {
             let _ = self.overlays.on_key(key, &mut self.outbox.cx(now));
         } else if let Some(character) = key.typed() {

@@ -7,14 +7,13 @@ use ratatui::layout::{Position, Rect};
 use super::App;
 use crate::actions::{Action, Command};
 use crate::drawing::layout::Areas;
-use osier_settings::Settings;
-use osier_term::component::View;
-use osier_term::layers::Layers;
+use osier_settings::ScreenSettings;
 use osier_term::linear;
+use osier_term::{Layers, View};
 
 impl App {
     /// Applies the settings for the appearance of the screen.
-    pub fn take_settings(&mut self, settings: &Settings) {
+    pub fn take_settings(&mut self, settings: &ScreenSettings) {
         let linear = settings.screen_reader;
         self.linear = linear;
         self.transcript.set_linear(linear);

@@ -20,13 +20,11 @@ use osier_base::clock;
 use osier_base::problem::Problem;
 use osier_protocol::{Op, SessionInfo};
 use osier_settings::SettingInfo;
-use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::images::{Canvas, ImageStore, RenderedImage};
-use osier_term::input::{InputEvent, KeyPress, MouseInput};
-use osier_term::keymap::Keymap;
-use osier_term::theme::Theme;
+use osier_term::input::{InputEvent, MouseInput};
+use osier_term::{Highlighted, Highlighter, KeyPress, Keymap, Theme};
 
-use crate::actions::{Action, Command, Effect, Outbox};
+use crate::actions::{Action, Command, Effect, Outbox, Toast};
 use crate::conversation::{Search, Transcript, jobs};
 use crate::dialogs::{
     Models, Permissions, Questions, Servers, SettingsEditor, ThemeChoice, Tools, appearance,
@@ -54,6 +52,9 @@ pub struct App {
     pub(crate) focused: bool,
     overlays: Overlays,
     outbox: Outbox,
+    /// Applied requests to the session and to the program.
+    ops: Vec<Op>,
+    effects: Vec<Effect>,
     highlighter: Highlighter,
     keymap: Keymap<Command>,
     /// Keys of a sequence that has begun.
@@ -132,6 +133,8 @@ impl App {
             focused: true,
             overlays: Overlays::default(),
             outbox,
+            ops: Vec::new(),
+            effects: Vec::new(),
             highlighter: options.highlighter,
             keymap: options.keymap,
             pending_keys: Vec::new(),
@@ -188,7 +191,7 @@ impl App {
 
     /// Ops for the host since the last call.
     pub fn take_ops(&mut self) -> Vec<Op> {
-        let mut ops = self.outbox.take_ops();
+        let mut ops = std::mem::take(&mut self.ops);
         ops.extend(self.transcript.take_ops());
         ops.extend(tree::take_ops(&mut self.overlays));
         ops.extend(sessions::take_ops(&mut self.overlays));
@@ -198,12 +201,18 @@ impl App {
 
     /// Effects since the last call.
     pub fn take_effects(&mut self) -> Vec<Effect> {
-        self.outbox.take_effects()
+        std::mem::take(&mut self.effects)
     }
 
     /// The texts of notifications since the last call; other effects wait.
     pub(crate) fn take_notifications(&mut self) -> Vec<String> {
-        self.outbox.take_notifications()
+        let is_note = |effect: &mut Effect| matches!(effect, Effect::Notify(_));
+        let notes = self.effects.extract_if(.., is_note);
+        let texts = notes.filter_map(|note| match note {
+            Effect::Notify(text) => Some(text),
+            _ => None,
+        });
+        texts.collect()
     }
 
     /// Whether something visible changed; asking clears it.
@@ -253,9 +262,8 @@ impl App {
     }
 
     /// Shows a line for a moment.
-    pub fn toast(&mut self, text: &str, error: bool, now: Instant) {
-        self.activity.toast(text, error, now);
-        self.outbox.redraw(true);
+    pub fn toast(&mut self, toast: Toast, now: Instant) {
+        self.act(toast, now);
     }
 
     pub fn set_theme(&mut self, theme: Theme) {
@@ -337,7 +345,7 @@ impl App {
     /// Continues longer work: a search for files, scrolling while a drag is at an edge. Removes a toast that was shown
     /// long enough.
     pub fn tick(&mut self, now: Instant) {
-        self.activity.expire_toast(now);
+        self.activity.toast.expire(now);
         let found = self.prompt.editor.find_on();
         let scrolled = self.pointer.tick(&mut self.transcript, now);
         let is_idle = self.activity.is_idle();
@@ -378,8 +386,7 @@ impl App {
 
     /// Shows a toast about an event in a background tab.
     pub(crate) fn alert(&mut self, entry: &TabSummary, now: Instant) {
-        let (text, error) = tabs::alert(entry, &self.keymap);
-        self.toast(&text, error, now);
+        self.act(tabs::alert(entry, &self.keymap), now);
     }
 
     /// Passes the mouse on; whether something visible changed.

@@ -6,7 +6,7 @@ use super::{App, AppOptions};
 use crate::actions::{Command, command::Run, command::commands};
 use crate::dialogs::Appearance;
 use osier_base::folders::Folders;
-use osier_term::highlight::Highlighter;
+use osier_term::Highlighter;
 use osier_term::terminal::TerminalKind;
 
 fn app() -> App {

@@ -8,13 +8,12 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 
 use super::screen::Screen;
-use crate::actions::{Action, Command, NewBinding};
-use crate::dialogs::settings::OF_THE_SCREEN;
+use crate::actions::{Command, NewBinding, Toast};
 use osier_base::path;
 use osier_base::problem::Problem;
 use osier_base::watch::Watcher;
 use osier_protocol::Op;
-use osier_settings::Settings;
+use osier_settings::{Group, Settings};
 use osier_term::keymap::describe_all;
 
 /// Settings are read up to this many seconds before the interface starts.
@@ -23,7 +22,7 @@ const BEFORE_START: u64 = 2;
 impl Screen {
     /// Shows a theme that is not chosen yet; without one, the chosen one again.
     pub(super) fn preview_theme(&mut self, name: Option<&str>) {
-        let name = name.unwrap_or(&self.options.settings.theme);
+        let name = name.unwrap_or(&self.options.settings.screen.theme);
         let (theme, _) = self.appearance.theme(name);
         self.tabs.front.app.set_theme(theme);
     }
@@ -32,10 +31,10 @@ impl Screen {
     pub(super) fn keep_theme(&mut self, name: &str) {
         if !self.appearance.has_theme(name) {
             let text = format!("unknown theme `{name}`; `/theme` lists them");
-            return self.tabs.front.app.toast(&text, true, Instant::now());
+            return self.toast(Toast::error(text));
         }
         let (theme, problems) = self.appearance.theme(name);
-        name.clone_into(&mut self.options.settings.theme);
+        name.clone_into(&mut self.options.settings.screen.theme);
         self.tabs.front.app.set_theme(theme);
         self.tabs.front.app.report(&problems);
         self.write_setting("theme", Some(&osier_settings::quoted(name)));
@@ -52,7 +51,8 @@ impl Screen {
     pub(super) fn change_setting(&mut self, name: &str, value: Option<&str>) {
         self.write_setting(name, value);
         self.reload_appearance();
-        if !OF_THE_SCREEN.contains(&name) {
+        let group = osier_settings::setting(name).map(|setting| setting.group);
+        if group != Some(Group::Screen) {
             self.reload_sessions();
         }
         self.list_settings();
@@ -60,20 +60,22 @@ impl Screen {
 
     /// Saves that the side panel is shown or not, and applies it to all tabs. Reports only errors.
     pub(super) fn save_side_panel(&mut self, is_on: bool) {
-        self.options.settings.side_panel = is_on;
+        self.options.settings.screen.side_panel = is_on;
         for tab in self.tabs.tabs() {
-            tab.app.take_settings(&self.options.settings);
+            tab.app.take_settings(&self.options.settings.screen);
         }
         let path = self.options.folders.settings();
         if let Err(error) = osier_settings::write(&path, "side_panel", Some(&is_on.to_string())) {
-            self.tabs.front.app.toast(&error, true, Instant::now());
+            self.toast(Toast::error(error));
         }
     }
 
     /// Writes a binding into the user's keymap and takes it over at once.
     pub(super) fn bind(&mut self, binding: &NewBinding) {
-        let now = Instant::now();
-        match self.appearance.bind(&self.options.settings.keymap, binding) {
+        match self
+            .appearance
+            .bind(&self.options.settings.screen.keymap, binding)
+        {
             Ok(path) => {
                 let keys = describe_all(&binding.keys);
                 let place = path::below_home(&path);
@@ -85,9 +87,9 @@ impl Screen {
                         format!("`{keys}` is bound to \"{what}\" ({place})")
                     }
                 };
-                self.tabs.front.app.toast(&text, false, now);
+                self.toast(Toast::info(text));
             }
-            Err(error) => self.tabs.front.app.toast(&error, true, now),
+            Err(error) => self.toast(Toast::error(error)),
         }
         self.reload_appearance();
     }
@@ -95,7 +97,6 @@ impl Screen {
     /// Writes a setting of the user and reports where, or the error.
     pub(super) fn write_setting(&mut self, name: &str, value: Option<&str>) {
         let path = self.options.folders.settings();
-        let now = Instant::now();
         match osier_settings::write(&path, name, value) {
             Ok(()) => {
                 let shown = path::below_home(&path);
@@ -103,16 +104,16 @@ impl Screen {
                     Some(value) => format!("Saved `{name} = {value}` to {shown}"),
                     None => format!("Removed `{name}` from {shown}"),
                 };
-                self.tabs.front.app.toast(&text, false, now);
+                self.toast(Toast::info(text));
             }
-            Err(error) => self.tabs.front.app.toast(&error, true, now),
+            Err(error) => self.toast(Toast::error(error)),
         }
     }
 
     /// The terminal has reported its colours, or other ones than before.
     pub(super) fn apply_colours(&mut self) {
         let front = &mut self.tabs.front.app;
-        let (mut theme, _) = self.appearance.theme(&self.options.settings.theme);
+        let (mut theme, _) = self.appearance.theme(&self.options.settings.screen.theme);
         theme.mark_selected(front.theme.marks_selected());
         if theme != *front.theme {
             front.set_theme(theme);
@@ -153,15 +154,18 @@ impl Screen {
         let (folders, current) = (&self.options.folders, &self.options.settings);
         let (mut settings, mut problems) = Settings::reload_for(folders, &place, current);
         settings.read_aloud(osier_settings::wants_reading(&self.options.environment));
-        let (theme, found) = self.appearance.theme(&settings.theme);
+        let (theme, found) = self.appearance.theme(&settings.screen.theme);
         problems.extend(found);
-        let (keymap, found) = self.appearance.keymap(&settings.keymap);
+        let (keymap, found) = self.appearance.keymap(&settings.screen.keymap);
         problems.extend(found);
-        self.terminal.set_mouse(settings.mouse);
+        self.terminal.set_mouse(settings.screen.mouse);
         let before = &self.options.settings;
-        let preferred = (settings.show_thinking, settings.reduced_motion);
+        let preferred = (
+            settings.screen.show_thinking,
+            settings.screen.reduced_motion,
+        );
         // What was folded by hand stays when another setting changes.
-        let is_other = preferred != (before.show_thinking, before.reduced_motion);
+        let is_other = preferred != (before.screen.show_thinking, before.screen.reduced_motion);
         let are_other_favourites = settings.favourites != before.favourites;
         self.options.settings = settings;
         self.place = place;
@@ -170,9 +174,9 @@ impl Screen {
             if is_other {
                 tab.app.prefer(preferred.0, preferred.1);
             }
-            tab.app.take_settings(&self.options.settings);
+            tab.app.take_settings(&self.options.settings.screen);
             if are_other_favourites {
-                tab.app.act(Action::Tell(Op::ListModels), now);
+                tab.app.act(Op::ListModels, now);
             }
             tab.app.set_keymap(keymap.clone());
         }

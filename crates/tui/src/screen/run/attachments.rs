@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::effects::Finished;
-use super::screen::Screen;
+use super::screen::{Finished, Screen};
 use osier_agent::Attachment;
 use osier_base::process::run_printing;
 use osier_tools::{attachment, image};

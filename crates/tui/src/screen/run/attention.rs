@@ -7,17 +7,10 @@ use osier_term::terminal::Progress;
 /// The program's name, as notifications and titles begin with it.
 const NAME: &str = "osier";
 
-/// The title and the progress sent last.
-#[derive(Debug, Default)]
-pub(super) struct AttentionState {
-    title: String,
-    progress: Option<Progress>,
-}
-
 impl Screen {
     /// A notification of the desktop about the session of this name.
     pub(super) fn notify(&mut self, session: Option<&str>, text: &str) {
-        if self.options.settings.notifications {
+        if self.options.settings.screen.notifications {
             let title = session.map_or_else(|| NAME.to_owned(), |name| format!("{NAME}: {name}"));
             let bytes = self.terminal.kind().notification(&title, text);
             self.writer.queue(bytes);
@@ -28,7 +21,7 @@ impl Screen {
     pub(super) fn update_attention(&mut self) {
         let state = self.tabs.most_urgent();
         let is_working = self.tabs.has(TabState::Working);
-        if self.options.settings.title {
+        if self.options.settings.screen.title {
             let title = self.title(state);
             // This runs after every event: only changes are sent.
             if title != self.attention.title {

@@ -2,36 +2,10 @@
 
 use std::time::Instant;
 
-use super::screen::Screen;
-use crate::actions::Effect;
-use osier_agent::Attachment;
+use super::screen::{Finished, Screen};
+use crate::actions::{Effect, Toast};
 use osier_base::browser;
-use osier_term::clipboard::{ClipboardError, CopyResult};
-use osier_term::images::{OuterTerminal, RenderedImage};
-
-/// Results of background work.
-#[derive(Debug)]
-pub(super) enum Finished {
-    CopyResult(Result<CopyResult, ClipboardError>),
-    /// The clipboard's text, where it can be read.
-    Pasted(Option<String>),
-    /// An address was shown in the browser, or could not be.
-    Opened(bool),
-    /// A picture is ready to be shown.
-    Picture(RenderedImage),
-    /// What tmux reports about the outer terminal.
-    OuterTerminal(OuterTerminal),
-    /// A file for the prompt was read, or why not.
-    Attached(Result<Box<Attachment>, String>),
-    /// A picture that an answer in this directory names by this path, in base64, or why it is not shown.
-    Illustration {
-        cwd: String,
-        path: String,
-        read: Result<String, String>,
-    },
-    /// The clipboard holds this instead of a picture.
-    ClipboardText(String),
-}
+use osier_term::clipboard::CopyResult;
 
 impl Screen {
     pub(super) fn on_finished(&mut self, result: Finished) {
@@ -41,7 +15,7 @@ impl Screen {
             Finished::Pasted(Some(text)) => app.pasted(&text),
             Finished::Pasted(None) => {
                 let text = "cannot read the clipboard: paste with the terminal's own key";
-                app.toast(text, true, now);
+                app.act(Toast::error(text), now);
             }
             Finished::Picture(drawn) => app.on_picture(drawn),
             Finished::OuterTerminal(around) => self.on_around(around),
@@ -51,18 +25,18 @@ impl Screen {
                 }
             }
             Finished::Attached(Ok(file)) => app.attach(*file, now),
-            Finished::Attached(Err(error)) => app.toast(&error, true, now),
+            Finished::Attached(Err(error)) => app.act(Toast::error(error), now),
             Finished::ClipboardText(text) => app.insert_paste(&text),
-            Finished::Opened(true) => app.toast("opened in the browser", false, now),
+            Finished::Opened(true) => app.act(Toast::info("opened in the browser"), now),
             Finished::Opened(false) => {
                 let text = "cannot open a browser: copy the address";
-                app.toast(text, true, now);
+                app.act(Toast::error(text), now);
             }
             Finished::CopyResult(Ok(CopyResult { route, bytes })) => {
                 self.writer.queue(bytes);
-                app.toast(&route.to_string(), false, now);
+                app.act(Toast::info(route.to_string()), now);
             }
-            Finished::CopyResult(Err(error)) => app.toast(&error.to_string(), true, now),
+            Finished::CopyResult(Err(error)) => app.act(Toast::error(error.to_string()), now),
         }
     }
 
@@ -78,7 +52,6 @@ impl Screen {
 
     /// Carries one effect out. True when the user leaves.
     pub(super) fn carry_out(&mut self, effect: Effect) -> bool {
-        let now = Instant::now();
         match effect {
             Effect::Quit => return true,
             Effect::Tabs(request) => self.on_tab_request(request),
@@ -100,7 +73,7 @@ impl Screen {
             Effect::Open(url) => self.open_address(url),
             Effect::Suspend => {
                 if let Err(error) = self.terminal.suspend() {
-                    self.tabs.front.app.toast(&error.to_string(), true, now);
+                    self.toast(Toast::error(error.to_string()));
                 }
             }
             Effect::ExternalEditor(text) => self.edit_externally(&text),
@@ -108,7 +81,7 @@ impl Screen {
             Effect::EditFile { path, line } if self.has_files() => self.edit_file(&path, line),
             Effect::EditFile { path, .. } => {
                 let text = format!("cannot open `{path}`: it is on the server's machine");
-                self.tabs.front.app.toast(&text, true, now);
+                self.toast(Toast::error(text));
             }
             Effect::View { text, with } => self.view_externally(&text, with),
             Effect::Notify(text) => {
@@ -124,7 +97,7 @@ impl Screen {
             Effect::PickTheme => {
                 let choices = self.appearance.choices();
                 let app = &mut self.tabs.front.app;
-                app.pick_theme(&choices, &self.options.settings.theme);
+                app.pick_theme(&choices, &self.options.settings.screen.theme);
             }
             Effect::ReloadAppearance => self.reload_appearance(),
         }

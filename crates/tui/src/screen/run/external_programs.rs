@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use super::Options;
+use super::options::Options;
 use super::screen::Screen;
 use super::server_notice::ServerState;
-use crate::actions::{Action, Viewer};
+use crate::actions::{Action, Toast, Viewer};
 use osier_base::leftovers::{FolderKind, TemporaryFolder};
 use osier_base::text::{sanitize, single_line};
 use osier_base::{atomic_file, foreground};
@@ -59,7 +59,7 @@ impl Screen {
             Err(error) => Some(error.to_string()),
         };
         if let Some(error) = error {
-            self.tabs.front.app.toast(&error, true, Instant::now());
+            self.toast(Toast::error(error));
         }
         self.tabs
             .front
@@ -81,17 +81,16 @@ impl Screen {
 
     /// The text that a program saved in a file with `text`; a failure is shown.
     fn run_on(&mut self, program: &str, text: &str) -> Option<String> {
-        let now = Instant::now();
         let edited = self.terminal.with_released(|| edit(program, text));
         let text = match edited {
             Ok(Ok(text)) => Some(text),
             Ok(Err(error)) => {
                 let text = format!("`{program}` failed: {error}");
-                self.tabs.front.app.toast(&text, true, now);
+                self.toast(Toast::error(text));
                 None
             }
             Err(error) => {
-                self.tabs.front.app.toast(&error.to_string(), true, now);
+                self.toast(Toast::error(error.to_string()));
                 None
             }
         };
@@ -130,7 +129,7 @@ pub(super) fn leave_behind(
     server: &ServerState,
 ) {
     let mut out = osier_base::terminal_output::stdout();
-    if options.settings.exit_output != ExitOutput::Nothing {
+    if options.settings.screen.exit_output != ExitOutput::Nothing {
         for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
             let _ = writeln!(out, "{}\n", sanitize(text).trim_end());
         }

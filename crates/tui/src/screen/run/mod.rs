@@ -6,73 +6,45 @@ mod attachments;
 mod attention;
 mod effects;
 mod external_programs;
+mod options;
+mod painted;
 mod pictures;
 mod screen;
+mod serve;
 mod server_notice;
 mod sessions;
 mod tab;
 mod tabs;
 
-use std::collections::BTreeMap;
-use std::fs::File;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 
-use self::attention::AttentionState;
 use self::external_programs::leave_behind;
-use self::pictures::Painted;
-use self::screen::Screen;
-pub use self::sessions::Open;
+use self::painted::Painted;
+use self::screen::{AttentionState, Screen};
 use self::tab::Tab;
 use self::tabs::Tabs;
-use crate::actions::{Action, Command};
+use crate::actions::Command;
 use crate::dialogs::{Appearance, appearance::terminal_kind, guide};
 use crate::screen::{App, AppOptions};
 use osier_agent::Subscription;
-use osier_base::folders::Folders;
-use osier_base::problem::Problem;
 use osier_base::text::sanitize;
 use osier_base::{clock, exit_limit};
-use osier_protocol::{Event, Prompt};
+use osier_protocol::Event;
 use osier_session::{SessionChoice, SessionHandle, SessionSetup};
-use osier_settings::Settings;
+use osier_term::Highlighter;
 use osier_term::clipboard::Clipboard;
 use osier_term::frame::{FrameClock, FrameWriter};
-use osier_term::highlight::Highlighter;
 use osier_term::terminal::{Signals, Terminal, TerminalOptions, restore_without_waiting};
+
+pub use self::options::{Elsewhere, Options};
+pub use self::screen::Open;
 
 /// How long the sessions may take to end, from the moment the user quits; and at least after the screen is closed.
 const LAST_WORK: Duration = Duration::from_millis(700);
 const MIN_LAST_WORK: Duration = Duration::from_millis(150);
-
-/// What the interface starts with, in addition to the session setup.
-#[derive(Debug)]
-pub struct Options {
-    pub prompts: Vec<Prompt>,
-    pub problems: Vec<Problem>,
-    pub settings: Settings,
-    pub folders: Folders,
-    pub environment: BTreeMap<String, String>,
-    /// Open the session picker at once.
-    pub pick_session: bool,
-    pub accounting: Option<File>,
-    /// The agent runs on a server.
-    pub elsewhere: Option<Elsewhere>,
-    /// Called when the user has quit, with the exit code: what follows may hang. Programs that embed the interface may go
-    /// on afterwards.
-    pub leaving: fn(i32),
-}
-
-/// The differences if the agent runs on a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elsewhere {
-    /// Its files are on this machine.
-    pub files_are_here: bool,
-    /// The command that reconnects.
-    pub way_back: String,
-}
 
 /// Runs the interface with sessions in this process until the user quits. Returns the signal that ended it.
 pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<Option<i32>> {
@@ -121,7 +93,7 @@ async fn run_with(
     let highlighter = Highlighter::new(move |lines| drop(colours.send(lines)));
     let app = new_app(setup, &options, &appearance, highlighter);
     let terminal_options = TerminalOptions {
-        mouse: options.settings.mouse,
+        mouse: options.settings.screen.mouse,
         ..TerminalOptions::default()
     };
     let shows_guide = shows_guide(setup, &options);
@@ -166,7 +138,7 @@ async fn run_with(
     if shows_guide {
         guide::set_shown(&screen.options.folders);
         let app = &mut screen.tabs.front.app;
-        app.act(Action::Run(Command::Guide), Instant::now());
+        app.act(Command::Guide, Instant::now());
     }
     screen.start_pictures();
     screen.clock.queries_sent(Instant::now());
@@ -209,7 +181,7 @@ async fn leave(
     } = *screen;
     let panics = terminal.leave();
     let mut said = tabs.front.said.clone();
-    let output = options.settings.exit_output;
+    let output = options.settings.screen.exit_output;
     let sessions = tabs.sessions();
     // The partial answers are stored, commands are stopped; a hanging disk must not hold the shell up.
     let deadline = deadline.max(Instant::now() + MIN_LAST_WORK);
@@ -230,19 +202,19 @@ fn new_app(
     highlighter: Highlighter,
 ) -> App {
     let settings = &options.settings;
-    let (theme, theme_problems) = appearance.theme(&settings.theme);
-    let (keymap, keymap_problems) = appearance.keymap(&settings.keymap);
+    let (theme, theme_problems) = appearance.theme(&settings.screen.theme);
+    let (keymap, keymap_problems) = appearance.keymap(&settings.screen.keymap);
     let named = setup.model.as_ref().or(settings.model.as_ref());
     let mut app = App::new(AppOptions {
         theme,
         keymap,
         highlighter,
-        show_thinking: settings.show_thinking,
-        reduced_motion: settings.reduced_motion,
+        show_thinking: settings.screen.show_thinking,
+        reduced_motion: settings.screen.reduced_motion,
         cwd: setup.cwd.display().to_string(),
         model_hint: named.cloned().unwrap_or_default(),
     });
-    app.take_settings(settings);
+    app.take_settings(&settings.screen);
     if let Some(elsewhere) = &options.elsewhere
         && !elsewhere.files_are_here
     {

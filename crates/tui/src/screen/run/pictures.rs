@@ -3,82 +3,14 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::Position;
 
-use super::effects::Finished;
-use super::screen::Screen;
+use super::screen::{Finished, Screen};
 use osier_settings::Images;
-use osier_term::images::{Canvas, DEFAULT_CELL, ImageStore, OuterTerminal, PlacedStrip, Protocol};
-use osier_term::input::TerminalReply;
+use osier_term::images::{Canvas, DEFAULT_CELL, ImageStore, OuterTerminal, Protocol};
 use osier_term::terminal::{QUERY_CELL_SIZE, TerminalHost};
 use osier_term::theme::ColourDepth;
 use osier_tools::illustration;
-
-/// The terminal's picture support, and the strips on screen.
-#[derive(Debug, Default)]
-pub(super) struct Painted {
-    protocol: Option<Protocol>,
-    /// What tmux reports of the outer terminal.
-    around: OuterTerminal,
-    cell: Option<(u16, u16)>,
-    /// Pixels of a cell by the size of the window, for a terminal that does not answer.
-    window: Option<(u16, u16)>,
-    strips: Vec<PlacedStrip>,
-}
-
-impl Painted {
-    /// Records a reply. True when it may change how pictures are shown.
-    pub(super) fn on_reply(&mut self, reply: &TerminalReply) -> bool {
-        let before = (self.protocol, self.cell);
-        self.protocol = Protocol::with_reply(self.protocol, reply);
-        match reply {
-            TerminalReply::CellSize(width, height) if *width > 1 && *height > 1 => {
-                self.cell = Some((*width, *height));
-            }
-            _ => {}
-        }
-        (self.protocol, self.cell) != before
-    }
-
-    /// The picture protocol of the outermost terminal.
-    fn protocol(&self, host: TerminalHost) -> Protocol {
-        match host {
-            TerminalHost::Screen => Protocol::Blocks,
-            TerminalHost::Tmux => self.around.protocol_in_tmux(),
-            _ => self.protocol.unwrap_or_default(),
-        }
-    }
-
-    /// The size of the window or of its cells has changed. True when the terminal has to be queried again.
-    pub(super) fn resized(&mut self, window: Option<(u16, u16)>) -> bool {
-        self.window = window;
-        self.strips.clear();
-        self.cell.is_some()
-    }
-
-    /// The strips that have moved and that nothing covers.
-    fn changed(&mut self, placed: Vec<PlacedStrip>, cells: &Buffer) -> Vec<PlacedStrip> {
-        let is_whole = |strip: &PlacedStrip| {
-            (strip.x..strip.x + strip.columns).all(|x| {
-                let cell = cells.cell(Position::new(x, strip.y));
-                cell.is_some_and(|cell| cell.diff_option == CellDiffOption::Skip)
-            })
-        };
-        let whole: Vec<PlacedStrip> = placed.into_iter().filter(is_whole).collect();
-        let place = |strip: &PlacedStrip| (strip.x, strip.y, strip.part);
-        let before: Vec<_> = self.strips.iter().map(place).collect();
-        let changed = whole.iter().filter(|strip| !before.contains(&place(strip)));
-        let changed = changed.cloned().collect();
-        self.strips = whole;
-        changed
-    }
-
-    /// Nothing of them is on the screen any more.
-    pub(super) fn forget(&mut self) {
-        self.strips.clear();
-    }
-}
 
 impl Screen {
     /// Sends images to the loop when they are ready.
@@ -119,7 +51,7 @@ impl Screen {
     /// What pictures are drawn for now.
     pub(super) fn canvas(&self) -> Option<Canvas> {
         let kind = self.terminal.kind();
-        let protocol = match self.options.settings.images {
+        let protocol = match self.options.settings.screen.images {
             Images::Off => return None,
             Images::Kitty => Protocol::Kitty,
             Images::Iterm => Protocol::Iterm,
@@ -195,38 +127,5 @@ impl Screen {
     pub(super) fn forget_pictures(&mut self) {
         self.painted.forget();
         self.tabs.front.app.pictures.forget_all();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn replies_choose_the_picture_protocol() {
-        let told = |replies: &[TerminalReply]| {
-            let mut painted = Painted::default();
-            for reply in replies {
-                painted.on_reply(reply);
-            }
-            painted.protocol
-        };
-        let version = |name: &str| TerminalReply::Version(name.to_owned());
-        let sixel = || TerminalReply::DeviceAttributes(vec![62, 4, 22]);
-        for (replies, expected) in [
-            (vec![version("kitty(0.40.0)")], Some(Protocol::Kitty)),
-            (vec![version("kitty(0.28.1)")], Some(Protocol::Kitty)),
-            (vec![version("kitty(0.26.5)")], None),
-            (vec![version("ghostty 1.2"), sixel()], Some(Protocol::Kitty)),
-            (
-                vec![version("WezTerm 2024"), sixel()],
-                Some(Protocol::Iterm),
-            ),
-            (vec![version("foot(1.20)"), sixel()], Some(Protocol::Sixel)),
-            (vec![version("XTerm(390)")], None),
-            (vec![TerminalReply::DeviceAttributes(vec![64, 1])], None),
-        ] {
-            assert_eq!(told(&replies), expected, "{replies:?}");
-        }
     }
 }

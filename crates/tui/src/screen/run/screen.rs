@@ -1,29 +1,24 @@
-//! The loop: input first, then frames, then events.
-//!
-//! While a frame is due, pieces of an answer are left in their queue, where they merge: a fast stream wakes
-//! this loop once a frame, not once a delta. A session that is not shown wakes it only when something has
-//! ended there.
+//! The state of the loop.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use tokio::sync::mpsc;
-use tokio::time::sleep_until;
 
-use super::Options;
-use super::attention::AttentionState;
-use super::effects::Finished;
-use super::pictures::Painted;
-use super::sessions::Open;
+use super::options::Options;
+use super::painted::Painted;
 use super::tabs::Tabs;
-use crate::actions::{Action, Command};
+use crate::actions::Toast;
 use crate::dialogs::Appearance;
-use osier_protocol::Op;
-use osier_term::clipboard::Clipboard;
-use osier_term::frame::{Cursor, FrameClock, FrameWriter, SentFrame};
-use osier_term::highlight::Highlighted;
-use osier_term::input::{InputEvent, TerminalReply};
-use osier_term::terminal::{Signal, Signals, Terminal};
+use osier_agent::{Attachment, Subscription};
+use osier_hub::OpenOptions;
+use osier_protocol::{Event, Opening};
+use osier_session::SessionHandle;
+use osier_term::clipboard::{Clipboard, ClipboardError, CopyResult};
+use osier_term::frame::{FrameClock, FrameWriter};
+use osier_term::images::{OuterTerminal, RenderedImage};
+use osier_term::terminal::{Progress, Terminal};
 
 /// The loop's state.
 pub(super) struct Screen {
@@ -49,210 +44,62 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    pub(super) async fn serve(
-        &mut self,
-        (mut signals, mut input): (Signals, mpsc::UnboundedReceiver<InputEvent>),
-        mut highlighted: mpsc::UnboundedReceiver<Highlighted>,
-        mut finished: mpsc::UnboundedReceiver<Finished>,
-    ) -> anyhow::Result<Option<i32>> {
-        let (_watcher, mut changes) = self.watch();
-        self.catch_up();
-        self.tabs.front.host.send(Op::ListHistory);
-        if self.options.pick_session {
-            let app = &mut self.tabs.front.app;
-            app.act(Action::Run(Command::SessionPicker), Instant::now());
-            self.after_change();
-        }
-        loop {
-            // While the process is stopped, the shell has the terminal: no frame is due.
-            let is_active = self.terminal.is_active();
-            let deadline = self.clock.deadline(Instant::now()).filter(|_| is_active);
-            let idle = self.terminal.output().is_idle();
-            // What only decorates is due later than a piece of an answer would be.
-            let next = self.clock.next_background(Instant::now());
-            let is_far = self.clock.is_due_after(next);
-            let events = &self.tabs.front.events;
-            tokio::select! {
-                biased;
-                signal = signals.next() => {
-                    if let Some(signal) = self.on_signal(signal)? {
-                        return Ok(Some(signal));
-                    }
-                }
-                event = input.recv() => {
-                    let Some(event) = event else { return Ok(None) };
-                    let mut echoes = self.on_input(event);
-                    while let Ok(event) = input.try_recv() {
-                        echoes |= self.on_input(event);
-                    }
-                    if echoes {
-                        self.clock.request_now(Instant::now());
-                    }
-                }
-                () = self.terminal.output().ready(), if deadline.is_some() && !idle => {}
-                () = sleep_to(deadline), if deadline.is_some() && idle => {
-                    self.take_events();
-                    self.draw();
-                }
-                // Pieces of an answer wait for their frame; its end, and what tools do, do not.
-                () = events.urgent_ready(), if deadline.is_some() => {
-                    self.take_events();
-                    self.clock.request(Instant::now());
-                }
-                () = events.ready(), if deadline.is_none() => self.take_events(),
-                () = events.ready(), if is_far => self.clock.request_background(Instant::now()),
-                () = self.tabs.others_ready(), if self.tabs.is_several() => self.take_events_of_others(),
-                Some(lines) = highlighted.recv() => {
-                    for tab in self.tabs.tabs() {
-                        tab.app.on_highlight(&lines);
-                    }
-                }
-                Some(result) = finished.recv() => self.on_finished(result),
-                Some(paths) = changes.recv() => self.on_files_changed(&paths),
-            }
-            if self.after_change() {
-                return Ok(None);
-            }
-        }
-    }
-
-    fn take_events(&mut self) {
-        let front = &mut self.tabs.front;
-        front.take_events(&mut self.options, Instant::now());
-    }
-
-    /// Sends ops, carries effects out, and asks for a frame when something changed. True when the user
-    /// leaves.
-    pub(super) fn after_change(&mut self) -> bool {
-        let now = Instant::now();
-        self.send_ops();
-        for effect in self.tabs.front.app.take_effects() {
-            if self.carry_out(effect) {
-                return true;
-            }
-        }
-        if self.update_tabs() {
-            return true;
-        }
-        let front = &mut self.tabs.front;
-        if front.app.take_dirty() {
-            // Users wait for the end of an answer.
-            let answered = std::mem::take(&mut front.answered);
-            if answered {
-                self.clock.request_at(now);
-            } else {
-                self.clock.request_background(now);
-            }
-        }
-        let next = self.tabs.front.app.next_change(now);
-        if let Some(then) = next.work {
-            self.clock.request_work(then);
-        }
-        if let Some(then) = next.decoration {
-            self.clock.request_decoration(then);
-        }
-        false
-    }
-
-    /// True for what the user does, which is echoed at once.
-    fn on_input(&mut self, event: InputEvent) -> bool {
-        let is_reply = if let InputEvent::Reply(reply) = &event {
-            self.on_reply(reply);
-            true
-        } else {
-            false
-        };
-        if let InputEvent::FocusGained | InputEvent::FocusLost = event {
-            for tab in self.tabs.others() {
-                tab.app.focused = event == InputEvent::FocusGained;
-            }
-        }
-        self.tabs.front.app.on_input(event, Instant::now());
-        if !is_reply {
-            self.tabs.front.touched();
-        }
-        !is_reply
-    }
-
-    fn on_reply(&mut self, reply: &TerminalReply) {
-        if matches!(reply, TerminalReply::DeviceAttributes(_)) {
-            self.clock.acknowledged(Instant::now());
-        }
-        if self.terminal.on_reply(reply) {
-            self.writer.set_features(self.terminal.features());
-        }
-        if self.painted.on_reply(reply) {
-            self.clock.request_now(Instant::now());
-        }
-        self.colours_changed |= self.appearance.on_reply(reply);
-        self.colours_changed |= self.appearance.set_depth(self.terminal.kind().depth);
-        // The replies at the start arrive one by one; a fence marks the last.
-        if self.terminal.is_answered() && std::mem::take(&mut self.colours_changed) {
-            self.apply_colours();
-        }
-    }
-
-    /// Returns the signal if it ends the program.
-    fn on_signal(&mut self, signal: Signal) -> anyhow::Result<Option<i32>> {
-        match signal {
-            Signal::Resize => {
-                self.writer.resize(self.terminal.size());
-                self.resize_pictures();
-                self.clock.request_now(Instant::now());
-            }
-            Signal::Continue => {
-                self.terminal.resume()?;
-                self.repaint();
-            }
-            Signal::Leave(signal) => return Ok(Some(signal)),
-        }
-        Ok(None)
-    }
-
-    pub(super) fn repaint(&mut self) {
-        self.writer.resize(self.terminal.size());
-        self.writer.repaint();
-        self.forget_pictures();
-        self.clock.forget_fence();
-        self.clock.request_now(Instant::now());
-    }
-
-    pub(super) fn draw(&mut self) {
-        let now = Instant::now();
-        let canvas = self.canvas();
-        let app = &mut self.tabs.front.app;
-        app.tick(now);
-        app.set_canvas(canvas);
-        // What changed until now is in this frame.
-        app.take_dirty();
-        let (canvas, links) = self.writer.canvas();
-        let position = app.draw(canvas, links, now);
-        let shape = app.cursor_shape();
-        let cursor = position.map(|position| Cursor { position, shape });
-        self.send_pictures();
-        self.read_illustrations();
-        let mut frame = self.terminal.output().buffer();
-        self.writer.finish(cursor, &mut frame);
-        let fenced = self.clock.wants_fence(frame.len()) && self.terminal.fence(&mut frame);
-        let bytes = frame.len();
-        let drain = self.terminal.output().drain();
-        self.terminal.output().send(frame);
-        let drawn = Instant::now();
-        let frame = SentFrame {
-            drawing: drawn.saturating_duration_since(now),
-            drain,
-            bytes,
-            fenced,
-        };
-        self.clock.frame_sent(drawn, frame);
+    /// Shows a line for a moment in the tab that is shown.
+    pub(super) fn toast(&mut self, toast: Toast) {
+        self.tabs.front.app.toast(toast, Instant::now());
     }
 }
 
-async fn sleep_to(deadline: Option<Instant>) {
-    match deadline {
-        // The timer counts whole milliseconds and rounds up: the echo of a key must not wait for it.
-        Some(deadline) if deadline <= Instant::now() => {}
-        Some(deadline) => sleep_until(deadline.into()).await,
-        None => std::future::pending().await,
+pub(super) type Opener =
+    dyn Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>;
+
+/// How another session is opened in a new tab.
+pub struct Open(pub(super) Box<Opener>);
+
+impl Open {
+    /// `open` gives a host that is just starting, and its events from the first one on; else why not, for the
+    /// person.
+    pub fn new(
+        open: impl Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>
+        + 'static,
+    ) -> Self {
+        Self(Box::new(open))
     }
+}
+
+impl fmt::Debug for Open {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Open").finish()
+    }
+}
+
+/// Results of background work.
+#[derive(Debug)]
+pub(super) enum Finished {
+    CopyResult(Result<CopyResult, ClipboardError>),
+    /// The clipboard's text, where it can be read.
+    Pasted(Option<String>),
+    /// An address was shown in the browser, or could not be.
+    Opened(bool),
+    /// A picture is ready to be shown.
+    Picture(RenderedImage),
+    /// What tmux reports about the outer terminal.
+    OuterTerminal(OuterTerminal),
+    /// A file for the prompt was read, or why not.
+    Attached(Result<Box<Attachment>, String>),
+    /// A picture that an answer in this directory names by this path, in base64, or why it is not shown.
+    Illustration {
+        cwd: String,
+        path: String,
+        read: Result<String, String>,
+    },
+    /// The clipboard holds this instead of a picture.
+    ClipboardText(String),
+}
+
+/// The title and the progress sent last.
+#[derive(Debug, Default)]
+pub(super) struct AttentionState {
+    pub(super) title: String,
+    pub(super) progress: Option<Progress>,
 }

@@ -1,40 +1,15 @@
 //! The tabs while the program runs: open, switch, close, and the alerts of background tabs.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use super::screen::Screen;
 use super::tab::Tab;
-use crate::actions::{StoredSession, TabRequest};
+use crate::actions::{StoredSession, TabRequest, Toast};
 use crate::screen::{App, AppOptions};
-use osier_agent::Subscription;
 use osier_hub::OpenOptions;
-use osier_protocol::{Event, Op, Opening};
-use osier_session::SessionHandle;
-use osier_term::highlight::Highlighter;
-
-type Opener = dyn Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>;
-
-/// How another session is opened in a new tab.
-pub struct Open(Box<Opener>);
-
-impl Open {
-    /// `open` gives a host that is just starting, and its events from the first one on; else why not, for the
-    /// person.
-    pub fn new(
-        open: impl Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>
-        + 'static,
-    ) -> Self {
-        Self(Box::new(open))
-    }
-}
-
-impl fmt::Debug for Open {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Open").finish()
-    }
-}
+use osier_protocol::{Op, Opening};
+use osier_term::Highlighter;
 
 impl Screen {
     pub(super) fn on_tab_request(&mut self, request: TabRequest) {
@@ -51,13 +26,13 @@ impl Screen {
             }
             TabRequest::Abandon { message } => {
                 self.tabs.close(self.tabs.front.number);
-                self.tabs.front.app.toast(&message, true, Instant::now());
+                self.toast(Toast::error(message));
                 self.shown();
             }
             TabRequest::Close(number) => {
                 if !self.tabs.close(number) {
                     let text = "this is the only tab";
-                    self.tabs.front.app.toast(text, false, Instant::now());
+                    self.toast(Toast::info(text));
                 }
                 self.shown();
             }
@@ -98,13 +73,13 @@ impl Screen {
                 host.send(Op::ListHistory);
                 self.shown();
             }
-            Err(error) => self.tabs.front.app.toast(&error, true, Instant::now()),
+            Err(error) => self.toast(Toast::error(error)),
         }
     }
 
     /// The interface of another session. It gets what belongs to the terminal when it is shown.
     fn new_app(&self) -> App {
-        let settings = &self.options.settings;
+        let settings = &self.options.settings.screen;
         let front = &self.tabs.front.app;
         let (keymap, _) = self.appearance.keymap(&settings.keymap);
         let mut app = App::new(AppOptions {
@@ -157,7 +132,7 @@ impl Screen {
             }
             let text = format!("session {number} ended");
             self.tabs.close(number);
-            self.tabs.front.app.toast(&text, false, Instant::now());
+            self.toast(Toast::info(text));
             self.shown();
         }
         if self.tabs.front.app.focused {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::Options;
+use super::options::Options;
 use crate::history::{TabState, TabSummary, tabs::line};
 use crate::screen::App;
 use osier_agent::{AgentMessage, RunOutcome, Subscription};
@@ -266,7 +266,7 @@ impl Tab {
             osier_agent::Event::MessageEnd { message, .. } => {
                 self.answered |= matches!(&**message, AgentMessage::Assistant(_));
                 self.hear(message);
-                self.leave_behind(message, options.settings.exit_output);
+                self.leave_behind(message, options.settings.screen.exit_output);
             }
             _ => {}
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use futures_util::future::select_all;
 use tokio::task::JoinSet;
 
-use super::Options;
+use super::options::Options;
 use super::server_notice::ServerState;
 use super::tab::Tab;
 use crate::history::{TabState, TabSummaries, TabSummary};
@@ -36,6 +36,10 @@ impl Tabs {
 
     pub(crate) fn is_several(&self) -> bool {
         !self.others.is_empty()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Tab> {
+        std::iter::once(&self.front).chain(&self.others)
     }
 
     /// Every session, the one in front first.
@@ -109,8 +113,7 @@ impl Tabs {
 
     /// Sessions whose hosts have ended.
     pub(crate) fn ended(&self) -> Vec<usize> {
-        let tabs = std::iter::once(&self.front).chain(&self.others);
-        let ended = tabs.filter(|tab| tab.ended);
+        let ended = self.all().filter(|tab| tab.ended);
         ended.map(|tab| tab.number).collect()
     }
 
@@ -143,8 +146,7 @@ impl Tabs {
 
     /// The summaries of all tabs.
     pub(crate) fn summaries(&self) -> TabSummaries {
-        let tabs = std::iter::once(&self.front).chain(&self.others);
-        let mut entries: Vec<TabSummary> = tabs.map(Tab::entry).collect();
+        let mut entries: Vec<TabSummary> = self.all().map(Tab::entry).collect();
         sort::by_key(&mut entries, |entry| entry.number);
         TabSummaries {
             entries,
@@ -167,20 +169,18 @@ impl Tabs {
 
     /// Whether some session is in this state.
     pub(crate) fn has(&self, state: TabState) -> bool {
-        let mut tabs = std::iter::once(&self.front).chain(&self.others);
-        tabs.any(|tab| tab.state() == state)
+        self.all().any(|tab| tab.state() == state)
     }
 
     /// Whether some session has a background job or a terminal that runs.
     fn has_programs(&self) -> bool {
-        let mut tabs = std::iter::once(&self.front).chain(&self.others);
-        tabs.any(|tab| tab.app.footer.jobs + tab.app.footer.terminals > 0)
+        self.all()
+            .any(|tab| tab.app.footer.jobs + tab.app.footer.terminals > 0)
     }
 
     /// What every session is, the one in front first.
     pub(crate) fn sessions(&self) -> Vec<SessionInfo> {
-        let tabs = std::iter::once(&self.front).chain(&self.others);
-        tabs.map(|tab| tab.app.session.clone()).collect()
+        self.all().map(|tab| tab.app.session.clone()).collect()
     }
 
     /// What is known of the server of the sessions.
@@ -197,7 +197,7 @@ impl Tabs {
 
     /// Has every session stop what runs and store what there is.
     pub(crate) fn shut_down(&self) {
-        for tab in std::iter::once(&self.front).chain(&self.others) {
+        for tab in self.all() {
             tab.host.send(Op::ShutDown);
         }
     }

@@ -12,8 +12,7 @@ use osier_protocol::{
     SandboxMode, Spending,
 };
 use osier_settings::FooterPart;
-use osier_term::face::{Face, Token};
-use osier_term::row::Span;
+use osier_term::{Face, Span, Token};
 
 /// Most columns of plugin texts.
 const PLUGIN_COLUMNS: usize = 30;
@@ -66,6 +65,7 @@ pub struct Footer {
 
 impl Default for Footer {
     fn default() -> Self {
+        let screen = osier_settings::Settings::default().screen;
         Self {
             cwd: String::new(),
             branch: None,
@@ -88,8 +88,8 @@ impl Default for Footer {
             sessions: Vec::new(),
             connection: None,
             presence: Presence::default(),
-            left: FooterPart::LEFT.to_vec(),
-            right: FooterPart::RIGHT.to_vec(),
+            left: screen.footer_left,
+            right: screen.footer_right,
             linear: false,
         }
     }

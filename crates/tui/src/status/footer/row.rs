@@ -3,8 +3,7 @@
 use super::{Footer, SHOWN};
 use osier_base::text;
 use osier_settings::FooterPart;
-use osier_term::face::Token;
-use osier_term::row::{Row, Span};
+use osier_term::{Row, Span, Token};
 
 /// The rank from which on a part stays while the name of the model can be cut: the permission mode is never hidden by it.
 const KEPT: u8 = 8;
@@ -176,7 +175,7 @@ mod tests {
     #[test]
     fn the_parts_stand_where_they_are_wanted_and_the_least_goes_first() {
         let known: Vec<FooterPart> = SHOWN.iter().map(|(part, ..)| *part).collect();
-        assert_eq!(known, FooterPart::ALL.map(|(_, part)| part));
+        assert_eq!(known, FooterPart::ALL);
         let mut footer = Footer {
             cwd: "~/work".into(),
             branch: Some("main".into()),

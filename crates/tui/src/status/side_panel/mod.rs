@@ -5,17 +5,17 @@ mod rows;
 
 use ratatui::layout::Rect;
 
-use crate::actions::{Action, Command, Effect, Outbox};
+use crate::actions::{Action, Command, Effect, Outbox, Toast};
 use crate::drawing::Surface;
-use crate::status::TodoView;
 use osier_agent::Event as AgentEvent;
 use osier_protocol::{
-    ChangedLines, CheckpointEvent, CheckpointOp, CodeServerInfo, ConnectionState, Event, JobInfo,
-    Op, TerminalInfo, TreeEvent,
+    ChangedLines, CheckpointEvent, CheckpointOp, ConnectionState, Event, JobInfo, Op, TerminalInfo,
+    TreeEvent,
 };
+use osier_term::Row;
 use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
-use osier_term::row::Row;
-use rows::Contents;
+pub(crate) use rows::Shared;
+use rows::{Contents, Target};
 
 /// Columns of the narrowest screen that has room for it.
 const LEAST: u16 = 140;
@@ -60,24 +60,6 @@ struct LaidOut {
     targets: Vec<Option<Target>>,
 }
 
-/// What a click on a row opens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Target {
-    /// The changes of a file.
-    Changes(String),
-    Jobs,
-    Terminals,
-}
-
-/// What the panel shows of other features.
-#[derive(Debug)]
-pub(crate) struct Shared<'a> {
-    pub(crate) todo: &'a TodoView,
-    pub(crate) servers: &'a [CodeServerInfo],
-    /// The working directory.
-    pub(crate) cwd: &'a str,
-}
-
 impl SidePanel {
     /// Applies the setting.
     pub(crate) fn set_on(&mut self, is_on: bool) {
@@ -87,13 +69,13 @@ impl SidePanel {
     /// Shows or hides it, and saves that.
     pub(crate) fn toggle(&mut self, outbox: &mut Outbox) {
         self.is_on = !self.is_on;
-        outbox.effect(Effect::SaveSidePanel(self.is_on));
+        outbox.push(Effect::SaveSidePanel(self.is_on));
         if self.is_on && self.screen < LEAST {
             let width = self.screen;
             let text = format!(
                 "the side panel is on; it needs {LEAST} columns, this terminal has {width}"
             );
-            outbox.toast(text, false);
+            outbox.push(Toast::info(text));
         }
     }
 
@@ -213,9 +195,9 @@ impl SidePanel {
         let targets = self.laid_out.as_ref().map(|laid| &laid.targets);
         let target = targets.and_then(|targets| targets.get(usize::from(mouse.row - area.y)));
         match target.and_then(Option::as_ref) {
-            Some(Target::Changes(path)) => outbox.act(Action::ShowChangesOf(path.clone())),
-            Some(Target::Jobs) => outbox.act(Action::Run(Command::Jobs)),
-            Some(Target::Terminals) => outbox.act(Action::Run(Command::Terminals)),
+            Some(Target::Changes(path)) => outbox.push(Action::ShowChangesOf(path.clone())),
+            Some(Target::Jobs) => outbox.push(Command::Jobs),
+            Some(Target::Terminals) => outbox.push(Command::Terminals),
             None => {}
         }
         true

@@ -3,11 +3,30 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{Shared, Target};
+use crate::status::TodoView;
 use osier_base::{text, visible};
-use osier_protocol::{ChangeKind, ChangedLines, DiagnosticCounts, JobInfo, TerminalInfo};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
+use osier_protocol::{
+    ChangeKind, ChangedLines, CodeServerInfo, DiagnosticCounts, JobInfo, TerminalInfo,
+};
+use osier_term::{Face, Row, Span, Token};
+
+/// What a click on a row opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Target {
+    /// The changes of a file.
+    Changes(String),
+    Jobs,
+    Terminals,
+}
+
+/// What the panel shows of other features.
+#[derive(Debug)]
+pub(crate) struct Shared<'a> {
+    pub(crate) todo: &'a TodoView,
+    pub(crate) servers: &'a [CodeServerInfo],
+    /// The working directory.
+    pub(crate) cwd: &'a str,
+}
 
 /// A row and what a click on it opens.
 pub(super) type PanelRow = (Row, Option<Target>);
@@ -235,8 +254,11 @@ fn one_count(sign: char, count: u64) -> impl Iterator<Item = Span> {
 }
 
 fn titled(title: &str, right: Vec<Span>, width: usize) -> Row {
-    let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
-    aligned(vec![Span::new(title, bold)], right, width)
+    aligned(
+        vec![Span::new(title, Face::bold(Token::Title))],
+        right,
+        width,
+    )
 }
 
 /// `left` at the left, `right` at the right.

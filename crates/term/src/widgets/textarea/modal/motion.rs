@@ -1,12 +1,49 @@
-//! Targets of motions. Pure: a text, a position and a count determine the target and the text that
-//! an operator covers.
+//! Motions: pure functions from a cursor in a text to a target and the text that an operator covers.
 
-use super::super::buffer::{Buffer, Position};
-use super::cluster::{
-    Class, after, after_many, at_column, before, chars, class_at, first_text, last, runs, words,
+use std::iter::{once, successors};
+
+use super::text::{
+    Class, above, after, after_many, backward, before, below, chars, class, ends_word, first_text,
+    forward, is_empty_line, last, line, line_end, line_start, partner, run_end, sentences,
+    starts_word,
 };
-use super::object;
-use super::table::{Move, Operator};
+
+/// A change of the text that a motion, an object or a selection covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Delete,
+    Change,
+    Copy,
+    Indent,
+    Outdent,
+    Case(Case),
+}
+
+/// A conversion of letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Case {
+    Upper,
+    Lower,
+    Toggle,
+    Capital,
+}
+
+/// The cursor in a text, with the count and the operator of the command.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursor<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    pub(super) count: Option<usize>,
+    pub(super) operator: Option<Operator>,
+    /// Whether a text object includes its surroundings.
+    pub(super) around: bool,
+}
+
+impl Cursor<'_> {
+    pub(super) fn times(&self) -> usize {
+        self.count.unwrap_or(1)
+    }
+}
 
 /// How an operator with a motion covers text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,27 +58,171 @@ pub(super) enum MotionSpan {
 /// The target of a motion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Target {
-    pub(super) at: Position,
+    pub(super) at: usize,
     pub(super) span: MotionSpan,
 }
 
-impl Target {
-    pub(super) fn exclusive(at: Position) -> Self {
-        let span = MotionSpan::Exclusive;
-        Self { at, span }
-    }
+pub(super) fn to(at: usize) -> Option<Target> {
+    let span = MotionSpan::Exclusive;
+    Some(Target { at, span })
+}
 
-    pub(super) fn inclusive(at: Position) -> Self {
-        let span = MotionSpan::Inclusive;
-        Self { at, span }
-    }
+pub(super) fn onto(at: usize) -> Option<Target> {
+    let span = MotionSpan::Inclusive;
+    Some(Target { at, span })
+}
 
-    /// The first text of a line.
-    pub(super) fn line(buffer: &Buffer, line: usize) -> Self {
-        let at = Position::new(line, first_text(buffer.line(line)));
-        let span = MotionSpan::Lines;
-        Self { at, span }
+/// The first text of the line at `at`.
+pub(super) fn line_of(c: &Cursor<'_>, at: usize) -> Option<Target> {
+    let (at, span) = (first_text(c.text, at), MotionSpan::Lines);
+    Some(Target { at, span })
+}
+
+/// The last cluster of the text. It belongs to the text that an operator covers.
+fn text_end(c: &Cursor<'_>) -> Option<Target> {
+    let at = before(c.text, c.text.len());
+    if at == c.text.len() { to(at) } else { onto(at) }
+}
+
+pub(super) fn left(c: &Cursor<'_>) -> Option<Target> {
+    let at = (0..c.times()).fold(c.at, |at, _| before(c.text, at));
+    to(at).filter(|_| at < c.at || c.operator.is_some())
+}
+
+pub(super) fn right(c: &Cursor<'_>) -> Option<Target> {
+    let end = c
+        .operator
+        .map_or_else(|| last(c.text, c.at), |_| line_end(c.text, c.at));
+    let at = after_many(c.text, c.at, c.times()).min(end);
+    to(at).filter(|_| at > c.at || c.operator == Some(Operator::Change))
+}
+
+pub(super) fn last_in_line(c: &Cursor<'_>) -> Option<Target> {
+    onto(last(c.text, below(c.text, c.at, c.times() - 1)?))
+}
+
+pub(super) fn last_text(c: &Cursor<'_>) -> Option<Target> {
+    let last_line = line_start(c.text, c.text.len());
+    let line = line(
+        c.text,
+        below(c.text, c.at, c.times() - 1).unwrap_or(last_line),
+    );
+    let trimmed = c.text[line.clone()].trim_end().len();
+    onto(before(c.text, line.start + trimmed))
+}
+
+/// A line by its number; the last one of a shorter text.
+pub(super) fn nth_line(c: &Cursor<'_>, nth: usize) -> Option<Target> {
+    let line = below(c.text, 0, nth.saturating_sub(1));
+    line_of(c, line.unwrap_or(c.text.len()))
+}
+
+pub(super) fn word_end(c: &Cursor<'_>, big: bool) -> Option<Target> {
+    let mut ends = forward(c.text, c.at).filter(|at| ends_word(c.text, *at, big));
+    onto(ends.nth(c.times() - 1)?)
+}
+
+pub(super) fn word_start_back(c: &Cursor<'_>, big: bool) -> Option<Target> {
+    let starts = backward(c.text, c.at).filter(|at| starts_word(c.text, *at, big));
+    // Before the first word, blanks lead to the start of the text.
+    let lead = class(c.text, 0, big) == Class::Blank && !is_empty_line(c.text, 0) && c.at > 0;
+    to(starts.chain(lead.then_some(0)).nth(c.times() - 1)?)
+}
+
+pub(super) fn word_end_back(c: &Cursor<'_>, big: bool) -> Option<Target> {
+    let ends = |at: &usize| ends_word(c.text, *at, big) || is_empty_line(c.text, *at);
+    let lead = !is_empty_line(c.text, 0) && c.at > 0;
+    let mut ends = backward(c.text, c.at).filter(ends).chain(lead.then_some(0));
+    onto(ends.nth(c.times() - 1)?)
+}
+
+/// The start of a later word. After an operator, the target stays in the line of the last word.
+pub(super) fn word_start(c: &Cursor<'_>, big: bool) -> Option<Target> {
+    let Cursor {
+        text,
+        at: from,
+        operator,
+        ..
+    } = *c;
+    if operator == Some(Operator::Change) && class(text, from, big) != Class::Blank {
+        let ends = once(from).chain(forward(text, from));
+        let mut ends = ends.filter(|at| ends_word(text, *at, big));
+        return onto(ends.nth(c.times() - 1)?);
     }
+    let mut starts = forward(text, from).filter(|at| starts_word(text, *at, big));
+    let before_last = match c.times().checked_sub(2) {
+        Some(earlier) => starts.nth(earlier),
+        None => Some(from),
+    };
+    if let Some(at) = before_last.filter(|_| operator.is_some()) {
+        let run_end = match class(text, at, big) {
+            Class::Blank => after(text, at),
+            _ => run_end(text, at, big),
+        };
+        if is_empty_line(text, at) && at < text.len() {
+            return to(at + 1);
+        }
+        if run_end > at && run_end == line_end(text, at) {
+            return onto(last(text, at));
+        }
+    }
+    if let Some(start) = starts.next() {
+        return to(start);
+    }
+    let leads = |end: &Target| match end.span {
+        MotionSpan::Inclusive => true,
+        _ => operator.is_some() && end.at > from,
+    };
+    text_end(c).filter(leads)
+}
+
+/// The empty line that ends a paragraph, or the end of the text.
+pub(super) fn paragraph(c: &Cursor<'_>, back: bool) -> Option<Target> {
+    let step = if back { above } else { below };
+    let mut in_text = false;
+    let ends_text = |start: &usize| {
+        let is_empty = is_empty_line(c.text, *start);
+        std::mem::replace(&mut in_text, !is_empty) && is_empty
+    };
+    let lines = successors(Some(line_start(c.text, c.at)), |start| {
+        step(c.text, *start, 1)
+    });
+    let ends = lines.filter(ends_text).filter_map(to);
+    let end = if back { to(0) } else { text_end(c) };
+    ends.chain(end).nth(c.times() - 1)
+}
+
+pub(super) fn next_sentence(c: &Cursor<'_>) -> Option<Target> {
+    let end = text_end(c)?;
+    let later = sentences(c.text).into_iter().map(|sentence| sentence.start);
+    let later = later.filter(|start| *start > c.at && *start <= end.at);
+    let mut starts = later.chain((c.at < end.at).then_some(end.at));
+    let at = starts.nth(c.times() - 1)?;
+    if at == end.at { Some(end) } else { to(at) }
+}
+
+pub(super) fn previous_sentence(c: &Cursor<'_>) -> Option<Target> {
+    // Backwards, the last empty line counts.
+    let earlier = sentences(c.text).into_iter().rev().map(|sentence| {
+        let is_empty = is_empty_line(c.text, sentence.end);
+        if is_empty {
+            sentence.end
+        } else {
+            sentence.start
+        }
+    });
+    to(earlier.filter(|start| *start < c.at).nth(c.times() - 1)?)
+}
+
+/// The match of the first bracket in the line at or after the cursor.
+pub(super) fn matching(c: &Cursor<'_>) -> Option<Target> {
+    let end = line_end(c.text, c.at);
+    let pairs = [('(', ')'), ('[', ']'), ('{', '}')];
+    chars(&c.text[..end], c.at, false).find_map(|(at, char)| {
+        let mut pairs = pairs.iter();
+        let pair = pairs.find(|(open, close)| char == *open || char == *close)?;
+        Some(onto(partner(c.text, at, *pair, char == pair.1)?))
+    })?
 }
 
 /// A search for a character in a line.
@@ -53,275 +234,25 @@ pub(super) struct Find {
     pub(super) till: bool,
 }
 
-/// Whether a motion is a jump, which sets the jump mark and deletes into the numbered registers.
-pub(super) fn is_jump(motion: Move) -> bool {
-    matches!(
-        motion,
-        Move::Matching
-            | Move::Paragraph { .. }
-            | Move::Sentence { .. }
-            | Move::FirstLine
-            | Move::LastLine
-    )
-}
-
-/// The target of a motion, alone or after an operator, if there is one.
-pub(super) fn target(
-    buffer: &Buffer,
-    from: Position,
-    motion: Move,
-    count: Option<usize>,
-    operator: Option<Operator>,
-) -> Option<Target> {
-    let times = count.unwrap_or(1);
-    let line = buffer.line(from.line);
-    let last_line = buffer.lines().len() - 1;
-    let here = |byte| Target::exclusive(Position::new(from.line, byte));
-    let down = |lines: usize| {
-        let below = from.line.checked_add(lines)?;
-        (below <= last_line).then_some(below)
-    };
-    Some(match motion {
-        Move::Left => {
-            let byte = (0..times).fold(from.byte, |byte, _| before(line, byte));
-            if byte == from.byte && operator.is_none() {
-                return None;
+impl Find {
+    pub(super) fn target(self, c: &Cursor<'_>, again: bool) -> Option<Target> {
+        let (text, line) = (c.text, line(c.text, c.at));
+        let step = if self.back { before } else { after };
+        // The last search may have stopped directly before the character.
+        let skips = again && self.till && c.times() == 1;
+        let start = if skips { step(text, c.at) } else { c.at };
+        let at = (0..c.times()).try_fold(start, |at, _| {
+            if self.back {
+                return Some(line.start + text[line.start..at].rfind(self.char)?);
             }
-            here(byte)
-        }
-        Move::Right => {
-            let end = operator.map_or_else(|| last(line), |_| line.len());
-            let byte = after_many(line, from.byte, times).min(end);
-            if byte == from.byte {
-                return None;
-            }
-            here(byte)
-        }
-        Move::LineStart => here(0),
-        Move::FirstText => here(first_text(line)),
-        Move::LineEnd => {
-            let below = down(times - 1)?;
-            Target::inclusive(Position::new(below, last(buffer.line(below))))
-        }
-        Move::LastText => {
-            let below = (from.line + times - 1).min(last_line);
-            let trimmed = buffer.line(below).trim_end();
-            Target::inclusive(Position::new(below, last(trimmed)))
-        }
-        Move::Column => here(at_column(line, times - 1)),
-        Move::LineAbove => Target::line(buffer, from.line.checked_sub(times)?),
-        Move::LineBelow => Target::line(buffer, down(times)?),
-        Move::ThisLine => Target::line(buffer, down(times - 1)?),
-        Move::FirstLine => Target::line(buffer, (times - 1).min(last_line)),
-        Move::LastLine => {
-            let line = count.map_or(last_line, |count| count.saturating_sub(1));
-            Target::line(buffer, line.min(last_line))
-        }
-        Move::WordStart { back: false, big } => {
-            return word_start(buffer, from, big, times, operator);
-        }
-        Move::WordEnd { back: false, big } => {
-            let mut ends = word_ends(buffer, from, big).filter(|end| *end > from);
-            Target::inclusive(ends.nth(times - 1)?)
-        }
-        Move::WordStart { back: true, big } => {
-            Target::exclusive(word_back(buffer, from, big, times, false)?)
-        }
-        Move::WordEnd { back: true, big } => {
-            Target::inclusive(word_back(buffer, from, big, times, true)?)
-        }
-        Move::Paragraph { back } => return paragraph(buffer, from, back, times),
-        // The end of the text belongs to the last sentence.
-        Move::Sentence { back: false } => match object::next_sentence(buffer, from, times)? {
-            at if at == text_end(buffer).at => text_end(buffer),
-            at => Target::exclusive(at),
-        },
-        Move::Sentence { back: true } => {
-            Target::exclusive(object::previous_sentence(buffer, from, times)?)
-        }
-        Move::Matching => Target::inclusive(matching(buffer, from)?),
-    })
-}
-
-/// The start of a later word. After an operator, the target stays in the line of the last word.
-fn word_start(
-    buffer: &Buffer,
-    from: Position,
-    big: bool,
-    times: usize,
-    operator: Option<Operator>,
-) -> Option<Target> {
-    let class = |at: Position| class_at(buffer.line(at.line), at.byte, big);
-    if operator == Some(Operator::Change) && class(from) != Class::Blank {
-        let mut ends = word_ends(buffer, from, big).filter(|end| *end >= from);
-        return Some(Target::inclusive(ends.nth(times - 1)?));
-    }
-    let mut starts = (from.line..buffer.lines().len())
-        .flat_map(|line| words(buffer, line, big))
-        .map(|word| word.start)
-        .filter(|start| *start > from);
-    let before_last = match times.checked_sub(2) {
-        Some(earlier) => starts.nth(earlier),
-        None => Some(from),
-    };
-    if let Some(at) = before_last.filter(|_| operator.is_some()) {
-        let line = buffer.line(at.line);
-        let run_end = match class(at) {
-            Class::Blank => after(line, at.byte),
-            _ => runs(line, big)
-                .iter()
-                .find(|run| run.end > at.byte)
-                .map_or(0, |run| run.end),
-        };
-        if line.is_empty() && at.line + 1 < buffer.lines().len() {
-            return Some(Target::exclusive(Position::new(at.line + 1, 0)));
-        }
-        if !line.is_empty() && run_end == line.len() {
-            return Some(Target::inclusive(Position::new(at.line, last(line))));
+            let next = after(text, at);
+            Some(next + text[next..line.end].find(self.char)?)
+        })?;
+        match (self.till, self.back) {
+            (true, true) => to(after(text, at)),
+            (true, false) => onto(before(text, at)),
+            (false, true) => to(at),
+            (false, false) => onto(at),
         }
     }
-    if let Some(start) = starts.next() {
-        return Some(Target::exclusive(start));
-    }
-    let end = text_end(buffer);
-    let leads = end.span == MotionSpan::Inclusive || (operator.is_some() && end.at > from);
-    leads.then_some(end)
-}
-
-/// The ends of the words from the line of a position on.
-fn word_ends(buffer: &Buffer, from: Position, big: bool) -> impl Iterator<Item = Position> {
-    (from.line..buffer.lines().len())
-        .filter(|line| !buffer.line(*line).is_empty())
-        .flat_map(move |line| words(buffer, line, big))
-        .map(|word| word.last)
-}
-
-/// The start or the end of an earlier word; before the first one, the start of the text.
-fn word_back(
-    buffer: &Buffer,
-    from: Position,
-    big: bool,
-    times: usize,
-    ends: bool,
-) -> Option<Position> {
-    let words = (0..=from.line)
-        .rev()
-        .flat_map(|line| words(buffer, line, big).rev())
-        .map(|word| if ends { word.last } else { word.start });
-    let start = Position::default();
-    let has_lead = ends || class_at(buffer.line(0), 0, big) == Class::Blank;
-    let has_lead = has_lead && !buffer.line(0).is_empty();
-    words
-        .chain(has_lead.then_some(start))
-        .filter(|at| *at < from)
-        .nth(times - 1)
-}
-
-/// The empty line that ends a paragraph, or the end of the text.
-fn paragraph(buffer: &Buffer, from: Position, back: bool, times: usize) -> Option<Target> {
-    let count = buffer.lines().len();
-    let mut found = 0;
-    let mut in_text = false;
-    let lines = if back {
-        from.line + 1
-    } else {
-        count - from.line
-    };
-    for step in 0..lines {
-        let line = if back {
-            from.line - step
-        } else {
-            from.line + step
-        };
-        let is_empty = buffer.line(line).is_empty();
-        found += usize::from(is_empty && in_text);
-        if is_empty && in_text && found == times {
-            return Some(Target::exclusive(Position::new(line, 0)));
-        }
-        in_text = !is_empty;
-    }
-    let end = || {
-        if back {
-            Target::exclusive(Position::default())
-        } else {
-            text_end(buffer)
-        }
-    };
-    (found + 1 == times).then(end)
-}
-
-/// The last cluster of the text.
-fn text_end(buffer: &Buffer) -> Target {
-    let line = buffer.lines().len() - 1;
-    let text = buffer.line(line);
-    let at = Position::new(line, last(text));
-    if text.is_empty() {
-        Target::exclusive(at)
-    } else {
-        Target::inclusive(at)
-    }
-}
-
-/// The match of the first bracket in the line at or after the position.
-fn matching(buffer: &Buffer, from: Position) -> Option<Position> {
-    let mut chars = chars(buffer, from, false).take_while(|(at, _)| at.line == from.line);
-    let pairs = [('(', ')'), ('[', ']'), ('{', '}')];
-    chars.find_map(|(at, char)| {
-        let pair = pairs
-            .iter()
-            .find(|(open, close)| char == *open || char == *close)?;
-        Some(partner(buffer, at, *pair, char == pair.1))
-    })?
-}
-
-/// The match of the bracket at `from`.
-pub(super) fn partner(
-    buffer: &Buffer,
-    from: Position,
-    (open, close): (char, char),
-    back: bool,
-) -> Option<Position> {
-    let (own, other) = if back { (close, open) } else { (open, close) };
-    let mut depth = 0_usize;
-    chars(buffer, from, back).find_map(|(at, char)| {
-        if char == own {
-            depth += 1;
-        } else if char == other {
-            depth = depth.saturating_sub(1);
-            return (depth == 0).then_some(at);
-        }
-        None
-    })
-}
-
-/// The position of a character in its line.
-pub(super) fn find(
-    line: &str,
-    from: usize,
-    find: Find,
-    times: usize,
-    again: bool,
-) -> Option<usize> {
-    let mut at = from;
-    // The last search may have stopped directly before the character.
-    if again && find.till && times == 1 {
-        at = if find.back {
-            before(line, at)
-        } else {
-            after(line, at)
-        };
-    }
-    for _ in 0..times {
-        at = if find.back {
-            line[..at].rfind(find.char)?
-        } else {
-            let next = after(line, at);
-            next + line[next..].find(find.char)?
-        };
-    }
-    Some(match (find.till, find.back) {
-        (false, _) => at,
-        (true, true) => after(line, at),
-        (true, false) => before(line, at),
-    })
 }

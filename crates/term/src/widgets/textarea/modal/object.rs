@@ -1,175 +1,197 @@
-//! Text objects: words, paragraphs, sentences, tags, quotes and brackets. Pure: a text, a position
-//! and a count determine a range.
+//! Text objects: pure functions from a cursor in a text to a range.
 
-use super::super::buffer::{Buffer, Position};
-use super::cluster::{chars, indent, last, runs};
-use super::motion::partner;
-use super::operate::TextRange;
-use super::table::Object;
+use std::ops::Range;
+use std::sync::LazyLock;
 
-/// The object at a position, if there is one.
-pub(super) fn find(
-    buffer: &Buffer,
-    at: Position,
-    object: Object,
-    around: bool,
-    times: usize,
-) -> Option<TextRange> {
-    match object {
-        Object::Word { big } => word(buffer, at, big, around, times),
-        Object::Paragraph => paragraph(buffer, at, around, times),
-        Object::Sentence => sentence(buffer, at, around, times),
-        Object::Tag => tag(buffer, at, around, times),
-        Object::Quotes(quote) => quoted(buffer.line(at.line), at, quote, around),
-        Object::Brackets(open, close) => bracketed(buffer, at, (open, close), around, times),
+use regex::Regex;
+
+use super::motion::Cursor;
+use super::text::{
+    Segment, chars, indent, is_empty_line, line, line_end, line_start, partner, runs, sentences,
+};
+
+/// A part of the text; `end` is after its last cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TextRange {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Complete lines, without the line break of the last one.
+    pub(super) lines: bool,
+}
+
+impl From<Range<usize>> for TextRange {
+    fn from(Range { start, end }: Range<usize>) -> Self {
+        let lines = false;
+        Self { start, end, lines }
     }
 }
 
-/// A segment of a text in which objects and blanks alternate.
-struct Segment {
-    start: Position,
-    end: Position,
-    blank: bool,
+impl TextRange {
+    /// The lines from that of `start` to that of `end`.
+    pub(super) fn lines(text: &str, start: usize, end: usize) -> Self {
+        Self {
+            start: line_start(text, start),
+            end: line_end(text, end),
+            lines: true,
+        }
+    }
+
+    pub(super) fn bytes(self) -> Range<usize> {
+        self.start..self.end
+    }
 }
 
-/// Covers `times` segments from the one at a position on. Around an object, includes the blanks
+/// A word, or the blanks between two.
+pub(super) fn word(c: &Cursor<'_>, big: bool) -> Option<TextRange> {
+    cover(c, &runs(c.text, c.at, big))
+}
+
+/// A paragraph, or the blank lines between two.
+pub(super) fn paragraph_lines(c: &Cursor<'_>) -> Option<TextRange> {
+    let mut blocks: Vec<Segment> = Vec::new();
+    let mut start = 0;
+    for line in c.text.split('\n') {
+        let (end, blank) = (start + line.len(), line.trim().is_empty());
+        match blocks.last_mut().filter(|block| block.blank == blank) {
+            Some(block) => block.range.end = end,
+            None => blocks.push(Segment {
+                range: start..end,
+                blank,
+            }),
+        }
+        start = end + 1;
+    }
+    let range = cover(c, &blocks)?;
+    Some(TextRange::lines(c.text, range.start, range.end))
+}
+
+/// Covers as many segments as the count says, from the one at the cursor on. Around an object, includes the blanks
 /// after it or, without any, those before it. Around blanks, includes the object after them.
-fn cover(segments: &[Segment], at: Position, around: bool, times: usize) -> Option<TextRange> {
-    let first = segments.iter().rposition(|segment| segment.start <= at)?;
+fn cover(c: &Cursor<'_>, segments: &[Segment]) -> Option<TextRange> {
+    let first = segments
+        .iter()
+        .rposition(|segment| segment.range.start <= c.at)?;
     let mut last = first;
-    for round in 0..times {
+    for round in 0..c.times() {
         last += usize::from(round > 0);
         let segment = segments.get(last)?;
         let next_is_blank = segments.get(last + 1).is_some_and(|next| next.blank);
-        last += usize::from(around && (segment.blank || next_is_blank));
+        last += usize::from(c.around && (segment.blank || next_is_blank));
     }
     let (start, end) = (&segments[first], segments.get(last)?);
     let lead = first.checked_sub(1).map(|before| &segments[before]);
     // The indent of a line stays.
-    let lead = lead.filter(|lead| lead.blank && lead.start.byte > 0);
-    let lead = lead.filter(|_| around && !start.blank && !end.blank);
-    Some(TextRange::new(lead.unwrap_or(start).start, end.end))
-}
-
-fn word(buffer: &Buffer, at: Position, big: bool, around: bool, times: usize) -> Option<TextRange> {
-    let runs = runs(buffer.line(at.line), big).into_iter();
-    let segments = runs.map(|run| Segment {
-        start: Position::new(at.line, run.start),
-        end: Position::new(at.line, run.end),
-        blank: run.blank,
-    });
-    cover(&segments.collect::<Vec<_>>(), at, around, times)
-}
-
-fn paragraph(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
-    let count = buffer.lines().len();
-    let is_blank = |line: usize| buffer.line(line).trim().is_empty();
-    let block_end = |mut line: usize| {
-        let blank = is_blank(line);
-        while line + 1 < count && is_blank(line + 1) == blank {
-            line += 1;
-        }
-        line
+    let is_indent = |lead: &Range<usize>| {
+        lead.start == line_start(c.text, lead.start) && lead.end < line_end(c.text, lead.start)
     };
-    let blank = is_blank(at.line);
-    let mut start = at.line;
-    while start > 0 && is_blank(start - 1) == blank {
-        start -= 1;
-    }
-    let mut end = block_end(at.line);
-    for round in 0..times {
-        if round > 0 {
-            end = Some(end + 1).filter(|next| *next < count).map(block_end)?;
-        }
-        if !around {
-            continue;
-        }
-        if end + 1 < count {
-            end = block_end(end + 1);
-        } else if blank {
-            return None;
-        } else {
-            while start > 0 && is_blank(start - 1) {
-                start -= 1;
-            }
-        }
-    }
-    Some(TextRange::lines(buffer, start, end))
+    let lead = lead.filter(|lead| lead.blank && !is_indent(&lead.range));
+    let lead = lead.filter(|_| c.around && !start.blank && !end.blank);
+    Some(TextRange::from(
+        lead.unwrap_or(start).range.start..end.range.end,
+    ))
 }
 
-fn quoted(line: &str, at: Position, quote: char, around: bool) -> Option<TextRange> {
+/// The sentence at a position, or the blanks between two.
+pub(super) fn sentence(c: &Cursor<'_>) -> Option<TextRange> {
+    let (text, sentences) = (c.text, sentences(c.text));
+    let mut segments = Vec::new();
+    for (index, found) in sentences.iter().enumerate() {
+        let is_empty = is_empty_line(text, found.start);
+        let range = if is_empty {
+            found.start..found.start
+        } else {
+            found.clone()
+        };
+        segments.push(Segment {
+            range,
+            blank: false,
+        });
+        let next = sentences.get(index + 1);
+        let blank_end = next.map(|next| next.start.min(line_end(text, found.end)));
+        if let Some(end) = blank_end.filter(|end| *end > found.end) {
+            let range = found.end..end;
+            segments.push(Segment { range, blank: true });
+        }
+    }
+    // An inner object takes as many segments as exist.
+    let later = segments
+        .iter()
+        .filter(|segment| segment.range.start > c.at)
+        .count();
+    let count = if c.around {
+        c.count
+    } else {
+        Some(c.times().min(later + 1))
+    };
+    let range = cover(&Cursor { count, ..*c }, &segments)?;
+    // An operator takes a sentence that fills its lines as complete lines.
+    let lines = c.operator.is_some()
+        && range.start <= indent(text, range.start)
+        && range.end == line_end(text, range.end)
+        && range.end < text.len();
+    Some(TextRange { lines, ..range })
+}
+
+pub(super) fn quoted(c: &Cursor<'_>, quote: char) -> Option<TextRange> {
+    let Cursor { text, at, .. } = *c;
+    let line = line(text, at);
     let mut escaped = false;
     let mut quotes = Vec::new();
-    for (byte, char) in line.char_indices() {
+    for (byte, char) in text[line.clone()].char_indices() {
         if char == quote && !escaped {
-            quotes.push(byte);
+            quotes.push(line.start + byte);
         }
         escaped = char == '\\' && !escaped;
     }
     let mut pairs = quotes.chunks_exact(2);
-    let pair = pairs.find(|pair| pair[1] >= at.byte).or_else(|| {
+    let pair = pairs.find(|pair| pair[1] >= at).or_else(|| {
         let mut neighbours = quotes.windows(2);
-        neighbours.find(|pair| pair[0] <= at.byte && pair[1] >= at.byte)
+        neighbours.find(|pair| pair[0] <= at && pair[1] >= at)
     })?;
     let (open, close) = (pair[0], pair[1]);
-    if !around {
-        return Some(TextRange::in_line(at.line, open + quote.len_utf8(), close));
+    if !c.around {
+        return Some((open + 1..close).into());
     }
-    let end = close + quote.len_utf8();
-    let blanks = indent(&line[end..]);
-    let start = if blanks == 0 {
-        line[..open].trim_end().len()
+    let rest = &text[close + 1..line.end];
+    let end = line.end - rest.trim_start().len();
+    let trimmed = text[line.start..open].trim_end().len();
+    let start = if end == close + 1 {
+        line.start + trimmed
     } else {
         open
     };
-    Some(TextRange::in_line(at.line, start, end + blanks))
+    Some((start..end).into())
 }
 
-fn bracketed(
-    buffer: &Buffer,
-    at: Position,
-    pair: (char, char),
-    around: bool,
-    times: usize,
-) -> Option<TextRange> {
+pub(super) fn bracketed(c: &Cursor<'_>, pair: (char, char)) -> Option<TextRange> {
+    let Cursor { text, at, .. } = *c;
     // If no brackets enclose the position, use the next ones.
-    let from = match enclosing(buffer, at, pair).next() {
+    let from = match enclosing(text, at, pair).next() {
         Some(_) => at,
-        None => {
-            chars(buffer, at, false)
-                .find(|(_, char)| *char == pair.0)?
-                .0
-        }
+        None => at + text[at..].find(pair.0)?,
     };
-    let start = enclosing(buffer, from, pair).nth(times - 1)?;
-    let end = partner(buffer, start, pair, false)?;
-    if around {
-        let end = Position::new(end.line, end.byte + pair.1.len_utf8());
-        return Some(TextRange::new(start, end));
+    let start = enclosing(text, from, pair).nth(c.times() - 1)?;
+    let end = partner(text, start, pair, false)?;
+    if c.around {
+        return Some((start..end + 1).into());
     }
-    let mut inner = Position::new(start.line, start.byte + pair.0.len_utf8());
+    let mut inner = TextRange::from(start + 1..end);
     // Brackets on lines of their own enclose complete lines.
-    if inner == buffer.line_end(inner.line) && inner.line < end.line {
-        inner = Position::new(inner.line + 1, 0);
+    if inner.start == line_end(text, inner.start) && inner.start < end {
+        inner.start += 1;
     }
-    if end.byte <= indent(buffer.line(end.line)) && end.line > inner.line {
-        return Some(TextRange {
-            start: inner,
-            end: buffer.line_end(end.line - 1),
-            lines: inner.byte == 0,
-        });
+    let end_line = line_start(text, end);
+    if end <= indent(text, end) && end_line > inner.start {
+        inner.end = end_line - 1;
+        inner.lines = inner.start == line_start(text, inner.start);
     }
-    Some(TextRange::new(inner, end))
+    Some(inner)
 }
 
 /// The opening brackets around a position, innermost first.
-fn enclosing(
-    buffer: &Buffer,
-    at: Position,
-    (open, close): (char, char),
-) -> impl Iterator<Item = Position> {
+fn enclosing(text: &str, at: usize, (open, close): (char, char)) -> impl Iterator<Item = usize> {
     let mut depth = 0_usize;
-    chars(buffer, at, true).filter_map(move |(position, char)| {
+    chars(text, at, true).filter_map(move |(position, char)| {
         if char == close && position != at {
             depth += 1;
         } else if char == open {
@@ -182,162 +204,40 @@ fn enclosing(
     })
 }
 
-/// An opening or closing tag in the text.
-#[derive(Debug)]
-struct Tag<'a> {
-    name: &'a str,
-    closes: bool,
-    range: TextRange,
-}
-
-/// The tags of the text, without self-closing ones.
-fn tags(buffer: &Buffer) -> Vec<Tag<'_>> {
-    let mut tags = Vec::new();
-    for (line, source) in buffer.lines().iter().enumerate() {
-        let text = &*source.text;
-        for (start, _) in text.match_indices('<') {
-            let inner = &text[start + 1..];
-            let closes = inner.starts_with('/');
-            let inner = &inner[usize::from(closes)..];
-            let ends_name = |char: char| char.is_whitespace() || matches!(char, '>' | '/' | '<');
-            let (name, rest) = inner.split_at(inner.find(ends_name).unwrap_or(inner.len()));
-            let Some(end) = rest.find('>') else { continue };
-            let is_single = rest[..end].contains('<') || rest[..end].ends_with('/');
-            if name.starts_with(char::is_alphabetic) && !is_single {
-                let end = text.len() - rest.len() + end + 1;
-                tags.push(Tag {
-                    name,
-                    closes,
-                    range: TextRange::in_line(line, start, end),
-                });
-            }
-        }
-    }
-    tags
-}
+/// An opening, closing or single tag.
+static TAG: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"<(/?)(\p{Alphabetic}[^\s<>/]*)([^<>\n]*)>").ok());
 
 /// The text between the tags around a position, or with the tags. A count selects outer tags.
-fn tag(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
-    let mut open: Vec<Tag<'_>> = Vec::new();
-    let mut pairs: Vec<(TextRange, TextRange)> = Vec::new();
-    for tag in tags(buffer) {
-        if !tag.closes {
-            open.push(tag);
+pub(super) fn tag(c: &Cursor<'_>) -> Option<TextRange> {
+    let mut open: Vec<(&str, Range<usize>)> = Vec::new();
+    let mut pairs = Vec::new();
+    for tag in TAG.as_ref()?.captures_iter(c.text) {
+        let (range, name) = (tag.get(0)?.range(), tag.get(2)?.as_str());
+        if tag[3].ends_with('/') {
             continue;
         }
-        let Some(opening) = open.iter().rposition(|known| known.name == tag.name) else {
+        if tag[1].is_empty() {
+            open.push((name, range));
+            continue;
+        }
+        let Some(opening) = open.iter().rposition(|(known, _)| *known == name) else {
             continue;
         };
-        let start = open[opening].range;
+        let start = open[opening].1.clone();
         open.truncate(opening);
-        if start.start <= at && at < tag.range.end {
-            pairs.push((start, tag.range));
+        if start.start <= c.at && c.at < range.end {
+            pairs.push((start, range));
         }
     }
-    let (open, close) = pairs.get(times - 1)?;
-    Some(if around {
-        TextRange::new(open.start, close.end)
-    } else {
-        TextRange::new(open.end, close.start)
-    })
-}
-
-/// The sentences of the text. A sentence ends at `.`, `!` or `?` and any closing quotes or
-/// brackets, before a blank or the end of the line. Consecutive empty lines are one sentence.
-fn sentences(buffer: &Buffer) -> Vec<TextRange> {
-    let mut found: Vec<TextRange> = Vec::new();
-    let mut open: Option<TextRange> = None;
-    let mut was_empty = false;
-    for (line, source) in buffer.lines().iter().enumerate() {
-        let text = &*source.text;
-        if text.is_empty() {
-            found.extend(open.take());
-            let at = Position::new(line, 0);
-            match found.last_mut() {
-                Some(run) if was_empty => run.end = at,
-                _ => found.push(TextRange::new(at, at)),
-            }
-            was_empty = true;
-            continue;
+    let (open, close) = pairs.get(c.times() - 1)?;
+    let inner = open.end..close.start;
+    Some(
+        if c.around {
+            open.start..close.end
+        } else {
+            inner
         }
-        was_empty = false;
-        let mut ends = false;
-        for (byte, char) in text.char_indices() {
-            let blank = matches!(char, ' ' | '\t');
-            if blank && ends {
-                found.extend(open.take());
-            }
-            if !blank {
-                let at = Position::new(line, byte);
-                let sentence = open.get_or_insert(TextRange::new(at, at));
-                sentence.end = Position::new(line, byte + char.len_utf8());
-            }
-            let closes = ends && matches!(char, ')' | ']' | '"' | '\'');
-            ends = matches!(char, '.' | '!' | '?') || closes;
-        }
-        if ends {
-            found.extend(open.take());
-        }
-    }
-    found.extend(open);
-    found
-}
-
-/// The start of a later sentence; after the last one, the end of the text.
-pub(super) fn next_sentence(buffer: &Buffer, from: Position, times: usize) -> Option<Position> {
-    let end = buffer.end();
-    let end = Position::new(end.line, last(buffer.line(end.line)));
-    let later = sentences(buffer).into_iter().map(|found| found.start);
-    let later = later.filter(|start| *start > from && *start <= end);
-    let later: Vec<Position> = later.chain((from < end).then_some(end)).collect();
-    later.get(times - 1).copied()
-}
-
-/// The start of the sentence, or of an earlier one.
-pub(super) fn previous_sentence(buffer: &Buffer, from: Position, times: usize) -> Option<Position> {
-    // Backwards, the last empty line counts.
-    let start = |found: &TextRange| match buffer.line(found.start.line) {
-        "" => found.end,
-        _ => found.start,
-    };
-    let sentences = sentences(buffer);
-    let earlier = sentences.iter().rev().map(start);
-    earlier.filter(|start| *start < from).nth(times - 1)
-}
-
-/// The sentence at a position, or the blanks between two.
-fn sentence(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
-    let sentences = sentences(buffer);
-    let mut segments = Vec::new();
-    for (index, found) in sentences.iter().enumerate() {
-        let is_empty = buffer.line(found.start.line).is_empty();
-        segments.push(Segment {
-            start: found.start,
-            end: if is_empty { found.start } else { found.end },
-            blank: false,
-        });
-        let next = sentences.get(index + 1);
-        let blank_end = next.map(|next| next.start.min(buffer.line_end(found.end.line)));
-        if let Some(end) = blank_end.filter(|end| *end > found.end) {
-            segments.push(Segment {
-                start: found.end,
-                end,
-                blank: true,
-            });
-        }
-    }
-    // An inner object takes as many segments as exist.
-    let later = segments.iter().filter(|segment| segment.start > at).count();
-    let times = if around { times } else { times.min(later + 1) };
-    cover(&segments, at, around, times)
-}
-
-/// Marks a sentence that fills its lines as complete lines, for operators.
-pub(super) fn with_lines(buffer: &Buffer, range: TextRange) -> TextRange {
-    let fills = range.start.byte <= indent(buffer.line(range.start.line))
-        && range.end == buffer.line_end(range.end.line);
-    TextRange {
-        lines: fills && range.end.line + 1 < buffer.lines().len(),
-        ..range
-    }
+        .into(),
+    )
 }

@@ -12,15 +12,6 @@ pub(super) struct RegisterContent {
     pub(super) lines: bool,
 }
 
-/// How text was put into a register.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StoreKind {
-    Copied,
-    Deleted,
-    /// Deleted by a jump, which always shifts the numbered registers.
-    DeletedByJump,
-}
-
 #[derive(Debug, Clone, Default)]
 pub(super) struct Registers {
     named: BTreeMap<char, RegisterContent>,
@@ -38,38 +29,38 @@ pub(super) fn is_clipboard(name: Option<char>) -> bool {
 }
 
 impl Registers {
-    /// Stores a text; returns it if it also goes to the clipboard.
+    /// Stores a copied or deleted text; returns it if it also goes to the clipboard. Lines and what
+    /// a jump deletes shift the numbered registers.
     pub(super) fn store(
         &mut self,
         name: Option<char>,
-        content: RegisterContent,
-        kind: StoreKind,
+        mut content: RegisterContent,
+        copied: bool,
+        jumps: bool,
     ) -> Option<String> {
         if name == Some('_') {
             return None;
         }
-        let small =
-            !content.lines && !content.text.text.contains('\n') && kind == StoreKind::Deleted;
-        let own = if small { Some('-') } else { None };
-        let own = if kind == StoreKind::Copied {
+        let shifts = content.lines || content.text.text.contains('\n') || jumps;
+        let own = if copied {
             Some('0')
         } else {
-            own
+            (!shifts).then_some('-')
         };
-        match name.filter(|name| *name != '"').or(own) {
-            Some(name) if name.is_ascii_uppercase() => {
-                let stored = self.named.entry(name.to_ascii_lowercase()).or_default();
-                if content.lines || stored.lines {
-                    stored.text.append(&Fragment::plain("\n"));
-                    stored.lines = true;
-                }
-                stored.text.append(&content.text);
-                self.unnamed = stored.clone();
-                return None;
+        let name = name.filter(|name| *name != '"').or(own);
+        let appends = name.is_some_and(|name| name.is_ascii_uppercase());
+        if let Some(name) = name {
+            let stored = self.named.entry(name.to_ascii_lowercase()).or_default();
+            if appends {
+                let lines = content.lines || stored.lines;
+                let mut text = stored.text.clone();
+                text.append(&Fragment::plain(if lines { "\n" } else { "" }));
+                text.append(&content.text);
+                content = RegisterContent { text, lines };
             }
-            name => self.named.extend(name.map(|name| (name, content.clone()))),
+            stored.clone_from(&content);
         }
-        if kind != StoreKind::Copied && !small {
+        if !appends && own.is_none() {
             self.deleted.push_front(content.clone());
             self.deleted.truncate(9);
         }
@@ -94,7 +85,7 @@ impl Registers {
         let lines = text.ends_with('\n');
         let text = Fragment::plain(text.strip_suffix('\n').unwrap_or(text));
         let content = RegisterContent { text, lines };
-        self.named.insert('+', content.clone());
-        self.named.insert('*', content);
+        self.named
+            .extend(['+', '*'].map(|name| (name, content.clone())));
     }
 }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::*;
-use crate::widgets::textarea::{Chip, Motion};
+use crate::widgets::textarea::{Chip, Motion, Position, TextArea};
 
 const TEXT: &str = "fn (a, [b]) { \"s t\" }\n  漢字 e\u{301}x 👨‍👩‍👧 end\n\n\tlast";
 
@@ -51,7 +51,7 @@ fn press(modal: &mut Modal, area: &mut TextArea, (kind, which): (u8, u8)) {
         6 => modal.clipboard(area, "from\noutside\n"),
         _ if which % 3 == 0 => modal.paste(area, "p\nq"),
         _ => {
-            modal.run(area, Edit::NormalMode);
+            modal.run(area, Edit::NORMAL_MODE);
         }
     }
 }

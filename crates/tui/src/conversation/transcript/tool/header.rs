@@ -4,13 +4,11 @@ use serde_json::Value;
 
 use super::view::ToolView;
 use super::{Phase, ToolCell};
-use crate::conversation::transcript::cell::plain;
+use crate::conversation::transcript::cell_style::plain;
 use osier_agent::ToolStatus;
 use osier_base::visible::visible;
 use osier_base::{clock, text};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
-use osier_term::wrap::Wrap;
+use osier_term::{Face, Row, Span, Token, Wrap};
 
 /// How a call ended that has no result of its own.
 const INTERRUPTED: &str = "interrupted";
@@ -23,7 +21,7 @@ impl ToolCell {
         expanded: bool,
     ) -> Vec<Row> {
         let (mark, token) = self.mark();
-        let name = Face::from(Token::ToolName).emphasised(Emphasis::BOLD);
+        let name = Face::bold(Token::ToolName);
         let first = [
             Span::new(mark, token),
             Span::new(self.name.as_str(), name),

@@ -17,12 +17,10 @@ use osier_base::text;
 use osier_llm::{ContentBlock, ToolCall};
 use osier_protocol::{Effect, Review};
 use osier_session::subagents::TaskDetails;
-use osier_term::face::Token;
-use osier_term::highlight::{Highlighted, Highlighter};
-use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
+use osier_term::{Highlighted, Highlighter, Row, Span, Token};
 
-use super::cell::{CellStyle, picture_rows, plain};
+use super::cell_style::{CellStyle, picture_rows, plain};
 use super::output::{Painted, tail_rows};
 use super::task;
 use view::ToolView;

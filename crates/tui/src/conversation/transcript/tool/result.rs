@@ -7,14 +7,13 @@ use serde_json::Value;
 use super::view::{Collapsed, ToolView};
 use super::{FOLDED_ROWS, ToolCell, result_text};
 use crate::conversation::{
-    transcript::cell::CellStyle, transcript::output::Painted, transcript::output::head_rows,
+    transcript::cell_style::CellStyle, transcript::output::Painted, transcript::output::head_rows,
     transcript::output::tail_rows,
 };
 use osier_agent::ToolResultMessage;
 use osier_base::text;
-use osier_term::face::Token;
-use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
+use osier_term::{Row, Span, Token};
 use osier_tools::code::report::FoundDiagnostic;
 
 /// Rows of a diff shown while collapsed.

@@ -1,17 +1,13 @@
 //! A list of answers, each with a key: permissions, yes and no, one of several, an address to visit.
 
-use serde_json::Value;
-
-use super::fit::cut_middle;
-use super::write::Write;
-use super::{Body, Painted, Step};
-use crate::actions::{Action, Command, Effect};
+use super::fit::{cut, cut_middle};
+use super::step::{Painted, Purpose, Step};
+use crate::actions::{Command, Effect};
 use osier_base::text;
 use osier_base::visible::one_line;
 use osier_protocol::PermissionMode;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
-use osier_term::face::{Face, Token};
-use osier_term::row::{Row, Span};
+use osier_term::{Face, Row, Span, Token};
 
 /// The list.
 #[derive(Debug)]
@@ -38,9 +34,7 @@ enum ChoiceAction {
     /// Allow calls that match the pattern, for this session or always in this project.
     Session,
     Project,
-    WriteReason,
-    WriteOther,
-    EditCall,
+    Write(Purpose),
     EditPlan,
     Copy(String),
     Open(String),
@@ -68,7 +62,8 @@ impl Choose {
                 permission(!patterns.is_empty())
             }
             QuestionKind::Select { choices, other } => {
-                let other = other.then(|| line('o', "Other answer", ChoiceAction::WriteOther));
+                let other =
+                    other.then(|| line('o', "Other answer", ChoiceAction::Write(Purpose::Other)));
                 let choices = choices.iter().enumerate();
                 choices
                     .map(|(place, choice)| Line {
@@ -159,7 +154,7 @@ impl Choose {
         vec![Span::new(scope, face), Span::new(pattern, code)]
     }
 
-    pub(super) fn on_typed(&mut self, character: char, question: &Question) -> Step {
+    pub(super) fn on_typed(&mut self, character: char) -> Step {
         let place = self
             .lines
             .iter()
@@ -167,13 +162,13 @@ impl Choose {
         match place {
             Some(place) => {
                 self.selected = place;
-                self.take(question)
+                self.take()
             }
             None => Step::Stay,
         }
     }
 
-    pub(super) fn on_command(&mut self, command: Command, question: &Question) -> Step {
+    pub(super) fn on_command(&mut self, command: Command) -> Step {
         let last = self.lines.len().saturating_sub(1);
         match command {
             Command::Up => self.selected = self.selected.checked_sub(1).unwrap_or(last),
@@ -190,13 +185,13 @@ impl Choose {
             Command::Right => {
                 self.pattern = (self.pattern + 1).min(self.patterns.len().saturating_sub(1));
             }
-            Command::Accept => return self.take(question),
+            Command::Accept => return self.take(),
             _ => return Step::Unused,
         }
         Step::Stay
     }
 
-    fn take(&self, question: &Question) -> Step {
+    fn take(&self) -> Step {
         let Some(line) = self.lines.get(self.selected) else {
             return Step::Stay;
         };
@@ -212,20 +207,9 @@ impl Choose {
             ChoiceAction::EditPlan => Step::EditPlan,
             ChoiceAction::Session => allow(Grant::Session { pattern: pattern() }),
             ChoiceAction::Project => allow(Grant::Project { pattern: pattern() }),
-            ChoiceAction::WriteReason => {
-                Step::Become(Box::new(Body::Write(Box::new(Write::reason("")))))
-            }
-            ChoiceAction::WriteOther => {
-                Step::Become(Box::new(Body::Write(Box::new(Write::other()))))
-            }
-            ChoiceAction::EditCall => match &question.kind {
-                QuestionKind::Permission { arguments, .. } => {
-                    Step::Become(Box::new(Body::Write(Box::new(Write::call(arguments)))))
-                }
-                _ => Step::Stay,
-            },
-            ChoiceAction::Copy(url) => Step::Act(Action::Effect(Effect::Copy(url.clone()))),
-            ChoiceAction::Open(url) => Step::Act(Action::Effect(Effect::Open(url.clone()))),
+            ChoiceAction::Write(purpose) => Step::Write(*purpose),
+            ChoiceAction::Copy(url) => Step::Act(Effect::Copy(url.clone()).into()),
+            ChoiceAction::Open(url) => Step::Act(Effect::Open(url.clone()).into()),
         }
     }
 }
@@ -254,7 +238,7 @@ fn plan(modes: &[PermissionMode], before: Option<PermissionMode>) -> Vec<Line> {
         line(
             'n',
             "Keep planning, and tell the model why",
-            ChoiceAction::WriteReason,
+            ChoiceAction::Write(Purpose::Reason),
         ),
     ];
     approvals.chain(others).collect()
@@ -273,32 +257,15 @@ fn permission(has_patterns: bool) -> Vec<Line> {
         lines.push(line('s', "", ChoiceAction::Session));
         lines.push(line('p', "", ChoiceAction::Project));
     }
-    lines.push(line('e', "Edit, then run", ChoiceAction::EditCall));
+    lines.push(line(
+        'e',
+        "Edit, then run",
+        ChoiceAction::Write(Purpose::Call),
+    ));
     lines.push(line(
         'n',
         "No, and tell the model why",
-        ChoiceAction::WriteReason,
+        ChoiceAction::Write(Purpose::Reason),
     ));
     lines
-}
-
-/// Cuts a row at `width`, and counts what does not fit if there is room for the count.
-pub(super) fn cut(row: &mut Row, width: usize) {
-    let mut left = width;
-    for span in &mut row.spans {
-        if text::width(&span.text) > left {
-            let counted = one_line(&span.text, left);
-            span.text = if text::width(&counted) <= left {
-                counted.into()
-            } else {
-                text::truncate(&span.text, left).into_owned().into()
-            };
-        }
-        left -= text::width(&span.text);
-    }
-}
-
-/// The argument that is the call, when there is one: the command of a shell.
-pub(super) fn command_of(arguments: &Value) -> Option<&str> {
-    arguments.get("command")?.as_str()
 }

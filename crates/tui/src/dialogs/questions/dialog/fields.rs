@@ -2,16 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Painted, Step};
+use super::step::{Painted, Step};
 use crate::actions::Command;
 use crate::input::prompt::editing::edit_line;
 use osier_base::text;
 use osier_protocol::form::{Field, FieldKind, Form, as_text, listed};
 use osier_protocol::questions::Answer;
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
-use osier_term::widgets::line_input::LineInput;
-use osier_term::wrap::Wrap;
+use osier_term::{Emphasis, Face, LineInput, Row, Span, Token, Wrap};
 
 /// The form and its values.
 #[derive(Debug)]

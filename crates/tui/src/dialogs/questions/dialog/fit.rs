@@ -1,10 +1,9 @@
 //! What of a dialog fits: rows that are cut, with a count of the others.
 
-use super::{Painted, cut, grouped};
+use super::step::Painted;
 use osier_base::text;
-use osier_base::visible::one_line;
-use osier_term::face::Token;
-use osier_term::row::Row;
+use osier_base::visible::{grouped, one_line};
+use osier_term::{Row, Token};
 
 /// At most `most` rows: the last one counts those that are not shown.
 pub(super) fn truncate(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
@@ -14,6 +13,22 @@ pub(super) fn truncate(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
         rows.push(more_lines(hidden));
     }
     rows
+}
+
+/// Cuts a row at `width`, and counts what does not fit if there is room for the count.
+pub(super) fn cut(row: &mut Row, width: usize) {
+    let mut left = width;
+    for span in &mut row.spans {
+        if text::width(&span.text) > left {
+            let counted = one_line(&span.text, left);
+            span.text = if text::width(&counted) <= left {
+                counted.into()
+            } else {
+                text::truncate(&span.text, left).into_owned().into()
+            };
+        }
+        left -= text::width(&span.text);
+    }
 }
 
 /// The first row only, with the count of the others behind it.

@@ -6,7 +6,7 @@ use crate::actions::{Command, command::Category};
 
 /// Keys that come right after the dialog has opened by itself do not answer it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dialogs::questions) enum Guard {
+pub(crate) enum Guard {
     /// Typed text goes to the editor, and the question waits.
     Editor(Duration),
     /// The user has just answered another question: a `y`, an `n` and `enter` count after `ready`, other text goes to
@@ -32,4 +32,10 @@ pub(super) fn passes(command: Command) -> bool {
         .info()
         .is_some_and(|info| info.category == Category::Tabs);
     is_of_tabs || matches!(command, Command::Redraw | Command::Suspend)
+}
+
+/// Whether a text is only letters that answer a question.
+pub(crate) fn is_letters(text: &str) -> bool {
+    let is_letter = |letter: char| matches!(letter, 'y' | 'n' | 'Y' | 'N');
+    !text.is_empty() && text.chars().all(is_letter)
 }

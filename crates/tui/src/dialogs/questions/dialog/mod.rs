@@ -5,6 +5,8 @@ mod choose;
 mod fields;
 mod fit;
 mod guard;
+mod step;
+mod subject;
 mod write;
 
 use std::path::Path;
@@ -15,25 +17,23 @@ use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command, Effect};
 use crate::dialogs::accounts::login::address;
-use crate::drawing::{frame, frame::boxed, layout::docked, preview_pane::written};
+use crate::drawing::{frame, frame::boxed, layout::docked};
 use osier_base::path;
 use osier_base::text;
-use osier_base::visible::{Visible, grouped, marked, one_line, visible};
+use osier_base::visible::one_line;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
-use osier_term::component::{Component, Cx, Handled, View};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::highlight::{Highlighted, Highlighter};
-use osier_term::input::KeyPress;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::diff;
-use osier_term::widgets::diff::{DiffLayout, Syntax};
-use osier_term::widgets::paint::paint_rows;
-use osier_term::wrap::Wrap;
+use osier_term::widgets::diff::Syntax;
+use osier_term::{
+    Component, Cx, Face, Handled, Highlighted, Highlighter, KeyPress, Row, Span, Token, View, Wrap,
+};
 
-use choose::{Choose, command_of, cut};
+use choose::Choose;
 use fields::Fields;
-use fit::{first_row, more_lines, truncate, window};
-pub(super) use guard::Guard;
+use fit::{first_row, truncate, window};
+pub(super) use guard::{Guard, is_letters};
+use step::Step;
+use subject::plan_rows;
+pub(super) use subject::subject_rows;
 use write::Write;
 
 pub(super) const ID: &str = "question";
@@ -44,8 +44,6 @@ const WIDTH: u16 = 100;
 const LEAST_ROWS: usize = 3;
 /// Rows a title may take.
 const TITLE_ROWS: usize = 3;
-/// Rows of a subject that are laid out at most.
-const SUBJECT_ROWS: usize = 5000;
 
 /// The dialog.
 #[derive(Debug)]
@@ -79,29 +77,6 @@ enum Body {
     Choose(Choose),
     Write(Box<Write>),
     Fields(Fields),
-}
-
-/// The effect of a key on the body.
-#[derive(Debug)]
-enum Step {
-    /// It was used.
-    Stay,
-    /// It has no effect here.
-    Unused,
-    Answer(Answer),
-    /// Opens the plan in the user's editor.
-    EditPlan,
-    /// Shows another input.
-    Become(Box<Body>),
-    Act(Action),
-}
-
-/// The rows of a body, the row that must be visible, and the cursor position.
-#[derive(Debug, Default)]
-struct Painted {
-    rows: Vec<Row>,
-    focus: usize,
-    cursor: Option<(usize, usize)>,
 }
 
 impl Dialog {
@@ -155,7 +130,7 @@ impl Dialog {
     /// Whether typed text is for it.
     fn takes(&self, text: &str, now: Instant) -> bool {
         let is_for_editor = self.text_until.is_some_and(|until| now < until);
-        self.is_ready(now) && (!is_for_editor || super::is_letters(text))
+        self.is_ready(now) && (!is_for_editor || is_letters(text))
     }
 
     /// Text that comes too early to be an answer.
@@ -163,7 +138,7 @@ impl Dialog {
         self.wait(cx.now);
         let is_text = match self.guard {
             Some(Guard::Editor(_)) => true,
-            Some(Guard::Answered { .. }) => !super::is_letters(text),
+            Some(Guard::Answered { .. }) => !is_letters(text),
             Some(Guard::Ignore(_)) | None => false,
         };
         if is_text {
@@ -198,19 +173,22 @@ impl Dialog {
     fn take(&mut self, step: Step, cx: &mut Cx<'_, Action>) {
         match step {
             Step::Stay | Step::Unused => {}
-            Step::Become(body) => {
-                self.body = *body;
-                if let (Body::Write(write), Some(left)) = (&mut self.body, self.left.take())
-                    && left.is_for_same(write)
+            Step::Write(purpose) => {
+                let Some(mut write) = Write::detour(purpose, &self.question) else {
+                    return;
+                };
+                if let Some(left) = self.left.take()
+                    && left.is_for_same(&write)
                 {
-                    *write = left;
+                    write = *left;
                 }
+                self.body = Body::Write(Box::new(write));
             }
             Step::Act(action) => cx.push(action),
             Step::EditPlan => {
                 if let Some(text) = self.plan() {
                     let (id, text) = (self.question.id.clone(), text.to_owned());
-                    cx.push(Action::Effect(Effect::EditPlan { id, text }));
+                    cx.push(Effect::EditPlan { id, text });
                 }
             }
             Step::Answer(Answer::Approve { mode, .. }) => cx.push(Action::Answer {
@@ -256,7 +234,7 @@ impl Dialog {
     }
 
     fn title_rows(&self, inner: usize) -> Vec<Row> {
-        let face = Face::from(Token::Title).emphasised(Emphasis::BOLD);
+        let face = Face::bold(Token::Title);
         let mut rows = Vec::new();
         let title = one_line(&self.question.title, usize::MAX);
         Wrap::new(inner).text(&title, face, &mut rows);
@@ -339,87 +317,6 @@ impl Dialog {
     }
 }
 
-/// What the question is about, row by row. Hidden characters are shown.
-fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -> Vec<Row> {
-    let mut rows = Vec::new();
-    match &question.subject {
-        None => {}
-        Some(Subject::Command { command, cwd }) => {
-            // From the call itself: its subject has the notations already, which would not be marked.
-            let call = match &question.kind {
-                QuestionKind::Permission { arguments, .. } => command_of(arguments),
-                _ => None,
-            };
-            command_rows(&marked(call.unwrap_or(command)), inner, &mut rows);
-            // Complete: where a command runs decides what it does.
-            let first = [Span::new("  in ", Token::Muted)];
-            let rest = [Span::new("     ", Token::Muted)];
-            let cwd = one_line(cwd, usize::MAX);
-            let wrap = Wrap::new(inner).hanging(&first, &rest);
-            wrap.text(&cwd, Token::Muted, &mut rows);
-        }
-        Some(Subject::Diff { path, diff }) => {
-            let (added, removed) = diff::counts(diff);
-            let title = format!("{} +{added} -{removed}", one_line(path, usize::MAX));
-            Wrap::new(inner).text(&title, Token::ToolName, &mut rows);
-            let (width, layout) = (inner as u16, DiffLayout::Unified);
-            let diff = visible(diff);
-            let shown = diff::highlighted_rows(&diff, width, SUBJECT_ROWS, layout, syntax);
-            if shown.len() >= SUBJECT_ROWS {
-                let hidden = diff.lines().count().saturating_sub(shown.len());
-                rows.push(more_lines(hidden.max(1)));
-            }
-            rows.extend(shown);
-        }
-        Some(Subject::Text { text }) => {
-            Wrap::new(inner).text(&visible(text), Token::Text, &mut rows);
-        }
-        Some(Subject::Markdown { text }) => rows = plan_rows(text, inner),
-    }
-    truncate(rows, SUBJECT_ROWS)
-}
-
-/// Markdown, formatted.
-fn plan_rows(text: &str, inner: usize) -> Vec<Row> {
-    written(&visible(text), &[], inner, SUBJECT_ROWS)
-}
-
-/// The subject as text.
-#[cfg(test)]
-pub(super) fn subject_text(question: &Question, inner: usize) -> String {
-    let rows = subject_rows(question, inner, &Syntax::default());
-    rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
-}
-
-/// A command with its notations in another colour.
-fn command_rows(command: &Visible, inner: usize, rows: &mut Vec<Row>) {
-    let first = [Span::new("$ ", Token::Muted)];
-    let rest = [Span::new("  ", Token::Muted)];
-    let mut from = 0;
-    for line in command.text.trim_end_matches('\n').split('\n') {
-        let end = from + line.len();
-        let mut spans = Vec::new();
-        let mut at = from;
-        let marks = command.marks.iter();
-        for mark in marks.filter(|mark| mark.start >= from && mark.end <= end) {
-            spans.push((at..mark.start, Token::Code));
-            spans.push((mark.clone(), Token::Warning));
-            at = mark.end;
-        }
-        spans.push((at..end, Token::Code));
-        let spans: Vec<Span> = spans
-            .into_iter()
-            .filter(|(range, _)| !range.is_empty())
-            .map(|(range, token)| {
-                Span::new(text::expand_tabs(&command.text[range]).into_owned(), token)
-            })
-            .collect();
-        let first = if from == 0 { &first } else { &rest };
-        Wrap::new(inner).hanging(first, &rest).line(&spans, rows);
-        from = end + 1;
-    }
-}
-
 impl Component<Command, Action> for Dialog {
     fn hide(&mut self) {
         self.shown = false;
@@ -472,9 +369,7 @@ impl Component<Command, Action> for Dialog {
         let mut framed: Vec<Row> = vec![rows.remove(0)];
         framed.extend(rows.into_iter().map(|row| padded(row, inner)));
         framed.push(frame::bottom(&self.hints(view), Token::Muted, inner + 4));
-        paint_rows(&framed, area, buffer, view.links, |face| {
-            view.theme.style(face)
-        });
+        view.paint(&framed, area, buffer);
         self.cursor = body.cursor.and_then(|(column, row)| {
             let row = row.checked_sub(first).filter(|row| *row < shown)?;
             Some(Position {
@@ -490,7 +385,7 @@ impl Component<Command, Action> for Dialog {
         };
         if self.takes(character.encode_utf8(&mut [0; 4]), cx.now) {
             let step = match &mut self.body {
-                Body::Choose(choose) => choose.on_typed(character, &self.question),
+                Body::Choose(choose) => choose.on_typed(character),
                 Body::Write(write) => write.insert(character.encode_utf8(&mut [0; 4])),
                 Body::Fields(fields) => fields.on_typed(character),
             };
@@ -522,7 +417,7 @@ impl Component<Command, Action> for Dialog {
             }
             // The user opens it.
             Command::Answer => (self.guard, self.text_until) = (None, None),
-            _ if guard::passes(command) => cx.push(Action::Run(command)),
+            _ if guard::passes(command) => cx.push(command),
             _ if !self.is_ready(cx.now) => self.wait(cx.now),
             Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
             // The last row of a page counts those below.
@@ -532,7 +427,7 @@ impl Component<Command, Action> for Dialog {
             Command::LineDown => self.scroll(1),
             command => {
                 let step = match &mut self.body {
-                    Body::Choose(choose) => choose.on_command(command, &self.question),
+                    Body::Choose(choose) => choose.on_command(command),
                     Body::Write(write) => write.on_command(command, &self.question),
                     Body::Fields(fields) => fields.on_command(command),
                 };

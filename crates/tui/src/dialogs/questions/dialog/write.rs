@@ -3,16 +3,13 @@
 
 use serde_json::{Value, json};
 
-use super::choose::command_of;
-use super::{Painted, Step};
-use crate::actions::{Action, Command};
+use super::step::{Painted, Purpose, Step};
+use crate::actions::{Action, Command, Toast};
 use crate::input::{prompt::editing::edit_area, prompt::editing::edit_line};
 use osier_base::text;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
-use osier_term::face::Token;
-use osier_term::row::{Row, Span};
-use osier_term::widgets::line_input::LineInput;
 use osier_term::widgets::textarea::{Motion, TextArea};
+use osier_term::{LineInput, Row, Span, Token};
 
 const MARK: &str = "❯ ";
 
@@ -21,16 +18,6 @@ const MARK: &str = "❯ ";
 pub(super) struct Write {
     purpose: Purpose,
     field: Field,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Text,
-    /// Another answer than the choices.
-    Other,
-    Reason,
-    /// The call's arguments; only its command where it has one.
-    Call,
 }
 
 #[derive(Debug)]
@@ -73,12 +60,17 @@ impl Write {
         }
     }
 
-    /// Another answer than the choices.
-    pub(super) fn other() -> Self {
-        Self {
-            purpose: Purpose::Other,
-            field: Field::Line(area("Your answer", "")),
-        }
+    /// A text that the choices lead to; `None` when the question has no call to edit.
+    pub(super) fn detour(purpose: Purpose, question: &Question) -> Option<Self> {
+        Some(match (purpose, &question.kind) {
+            (Purpose::Call, QuestionKind::Permission { arguments, .. }) => Self::call(arguments),
+            (Purpose::Reason, _) => Self::reason(""),
+            (Purpose::Other, _) => Self {
+                purpose,
+                field: Field::Line(area("Your answer", "")),
+            },
+            _ => return None,
+        })
     }
 
     /// The reason of a refusal.
@@ -101,7 +93,7 @@ impl Write {
     }
 
     /// A call that is edited before it is allowed.
-    pub(super) fn call(arguments: &Value) -> Self {
+    fn call(arguments: &Value) -> Self {
         let text = match command_of(arguments) {
             Some(command) => command.to_owned(),
             None => serde_json::to_string_pretty(arguments).unwrap_or_default(),
@@ -203,7 +195,7 @@ impl Write {
                     grant: Grant::Once,
                     arguments,
                 }),
-                Err(text) => Step::Act(Action::Toast { text, error: true }),
+                Err(text) => Step::Act(Action::Toast(Toast::error(text))),
             },
         }
     }
@@ -225,4 +217,9 @@ fn edited(question: &Question, text: &str) -> Result<Option<Value>, String> {
         }
     }
     Ok((changed != *arguments).then_some(changed))
+}
+
+/// The argument that is the call, when there is one: the command of a shell.
+pub(super) fn command_of(arguments: &Value) -> Option<&str> {
+    arguments.get("command")?.as_str()
 }

@@ -2,23 +2,20 @@
 
 use std::path::Path;
 
-use super::DiffView;
 use osier_base::text;
-use osier_checkpoint::hunks;
 use osier_protocol::{CodeProblem, CodeServerInfo};
-use osier_term::face::Token;
-use osier_term::row::Row;
+use osier_term::{Row, Token};
 
 /// The errors and warnings of the servers.
 #[derive(Debug, Default)]
-pub(in crate::history::review) struct Problems {
-    list: Vec<CodeProblem>,
+pub(crate) struct Problems {
+    pub(super) list: Vec<CodeProblem>,
     /// The one that was jumped to.
-    selected: Option<usize>,
+    pub(super) selected: Option<usize>,
 }
 
 impl Problems {
-    pub(in crate::history::review) fn of(servers: &[CodeServerInfo]) -> Self {
+    pub(crate) fn of(servers: &[CodeServerInfo]) -> Self {
         let list = servers.iter().flat_map(|server| server.problems.clone());
         Self {
             list: list.collect(),
@@ -63,12 +60,12 @@ impl Problems {
     }
 }
 
-fn is_in(problem: &CodeProblem, path: &str) -> bool {
+pub(super) fn is_in(problem: &CodeProblem, path: &str) -> bool {
     Path::new(&problem.file_path).ends_with(path)
 }
 
 /// Whether a change contains a line of the new file.
-fn contains(piece: &str, line: usize) -> bool {
+pub(super) fn contains(piece: &str, line: usize) -> bool {
     let header = piece.lines().next().unwrap_or_default();
     let new = header.split(" +").nth(1).unwrap_or_default();
     let new = new.split(' ').next().unwrap_or_default();
@@ -77,45 +74,11 @@ fn contains(piece: &str, line: usize) -> bool {
     (start..start + count).contains(&line)
 }
 
-impl DiffView {
-    /// Jumps to the next error or warning of a changed file: to its change, or to the rows below them.
-    pub(super) fn next_problem(&mut self) {
-        let Problems { list, selected } = &self.problems;
-        let first = selected.map_or(0, |selected| selected + 1);
-        let order = (first..list.len()).chain(0..first.min(list.len()));
-        let mut found = order.filter_map(|place| {
-            let problem = list.get(place)?;
-            let files = &self.files;
-            let file = files
-                .iter()
-                .position(|file| is_in(problem, &file.change.path));
-            Some((place, file?, problem.line as usize))
-        });
-        let Some((place, file, line)) = found.next() else {
-            return;
-        };
-        self.problems.selected = Some(place);
-        self.select(file);
-        let pieces = hunks(&self.files[file].diff);
-        let hunk = pieces.iter().position(|piece| contains(piece, line));
-        // The mark is new.
-        if let Some(width) = self.laid_out.take().map(|laid| laid.width) {
-            self.lay_out(width);
-        }
-        match hunk {
-            Some(hunk) => {
-                self.hunk = hunk;
-                self.show_hunk();
-            }
-            None => self.scroll(isize::MAX / 2),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use osier_protocol::{ChangeKind, DiffRange, FileChange, FileDiff};
 
+    use super::super::state::DiffView;
     use super::*;
     use crate::history::review::verdicts::Review;
 

@@ -1,16 +1,14 @@
 //! The rows around the changes: the title, the list of files, and the marks before each change.
 
-use super::super::verdicts::mark;
-use super::texts::{title, unshown};
-use super::{DiffView, MOST_ROWS};
+use super::state::{DiffView, MOST_ROWS};
+use super::texts::{shown_path, title, unshown};
+use crate::history::{checkpoints, review::verdicts::mark};
 use osier_base::text;
 use osier_checkpoint::hunks;
-use osier_protocol::{ChangeKind, FileDiff};
-use osier_term::face::{Emphasis, Face, Token};
-use osier_term::row::{Row, Span};
+use osier_protocol::ChangeKind;
 use osier_term::widgets::diff;
 use osier_term::widgets::diff::DiffLayout;
-use osier_term::wrap::Wrap;
+use osier_term::{Face, Row, Span, Token, Wrap};
 
 impl DiffView {
     /// The rows of a file, and where each of its changes begins: the changes, those with an outdated review, and the
@@ -147,8 +145,10 @@ impl DiffView {
     pub(super) fn path_row(&self, width: usize) -> Row {
         let path = self.files.get(self.selected).map(shown_path);
         let path = format!("  {}", path.unwrap_or_default());
-        let bold = Face::from(Token::Text).emphasised(Emphasis::BOLD);
-        Row::plain(text::truncate_start(&path, width).into_owned(), bold)
+        Row::plain(
+            text::truncate_start(&path, width).into_owned(),
+            Face::bold(Token::Text),
+        )
     }
 
     /// The selected file, where the list has no room.
@@ -168,13 +168,15 @@ impl DiffView {
     }
 
     pub(super) fn head(&self, width: usize) -> Row {
-        let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
         let (added, removed) = self.counts.iter().fold((0, 0), |(added, removed), count| {
             (added + count.0, removed + count.1)
         });
-        let files = crate::history::checkpoints::files(self.changed);
+        let files = checkpoints::files(self.changed);
         let title = format!(" {files} changed {} ", title(&self.range));
-        let mut head = Row::plain(text::truncate(&title, width).into_owned(), bold);
+        let mut head = Row::plain(
+            text::truncate(&title, width).into_owned(),
+            Face::bold(Token::Title),
+        );
         let parts = [
             (format!(" +{added}"), Token::Success),
             (format!(" -{removed} "), Token::Error),
@@ -190,24 +192,8 @@ impl DiffView {
     }
 }
 
-/// The path of a file; of a renamed file both.
-fn shown_path(file: &FileDiff) -> String {
-    match &file.from {
-        Some(from) => text::single_line(&format!("{from} → {}", file.change.path)),
-        None => text::single_line(&file.change.path),
-    }
-}
-
 /// Columns of the path in a line of the list.
 fn path_room(right: &[(String, Token)], width: usize) -> usize {
     let right_width: usize = right.iter().map(|(text, _)| text::width(text)).sum();
     width.saturating_sub(right_width + 5)
-}
-
-/// Columns of a list that shows every path in full.
-pub(super) fn widest(files: &[FileDiff], counts: &[(usize, usize)]) -> u16 {
-    let widths = files.iter().zip(counts).map(|(file, (added, removed))| {
-        text::width(&shown_path(file)) + format!(" +{added} -{removed}").len() + 6
-    });
-    u16::try_from(widths.max().unwrap_or_default()).unwrap_or(u16::MAX)
 }

@@ -1,9 +1,10 @@
 //! What the diff view says about ranges and files.
 
+use osier_base::text;
 use osier_protocol::{ChangeKind, DiffRange, FileChange, FileDiff};
 
 /// What is compared, as the end of a sentence.
-pub(in crate::history::review) fn title(range: &DiffRange) -> &'static str {
+pub(crate) fn title(range: &DiffRange) -> &'static str {
     match range {
         DiffRange::Session => "since the session start",
         DiffRange::LastPrompt => "since the last prompt",
@@ -47,4 +48,20 @@ pub(super) fn first_line(piece: &str) -> usize {
     let start: usize = start.parse().unwrap_or(1);
     let before = lines.take_while(|line| line.starts_with(' '));
     start + before.count()
+}
+
+/// The path of a file; of a renamed file both.
+pub(super) fn shown_path(file: &FileDiff) -> String {
+    match &file.from {
+        Some(from) => text::single_line(&format!("{from} → {}", file.change.path)),
+        None => text::single_line(&file.change.path),
+    }
+}
+
+/// Columns of a list that shows every path in full.
+pub(super) fn widest(files: &[FileDiff], counts: &[(usize, usize)]) -> u16 {
+    let widths = files.iter().zip(counts).map(|(file, (added, removed))| {
+        text::width(&shown_path(file)) + format!(" +{added} -{removed}").len() + 6
+    });
+    u16::try_from(widths.max().unwrap_or_default()).unwrap_or(u16::MAX)
 }

@@ -1,0 +1,40 @@
+//! How a server is started: how long osier waits for it, and how its program is confined.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use osier_base::process::Invocation;
+
+/// How long to wait for a server.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// For the answer to the greeting.
+    pub start: Duration,
+    /// For any other answer.
+    pub answer: Duration,
+    /// How long a server that nobody uses stays.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(45),
+            answer: Duration::from_secs(20),
+            idle: Duration::from_mins(10),
+        }
+    }
+}
+
+/// How a server is started: confined as its session is.
+pub trait Launch: Send + Sync + fmt::Debug {
+    /// Names what the server may do. Servers with different names are not shared.
+    fn key(&self) -> String;
+
+    /// Wraps the program.
+    ///
+    /// # Errors
+    /// Why it cannot run.
+    fn wrap(&self, invocation: Invocation) -> BoxFuture<'_, Result<Invocation, String>>;
+}

@@ -1,0 +1,283 @@
+//! The input of programs that speak Claude Code's stream format: prompts, control requests, and answers to those of
+//! osier.
+//!
+//! A control request that osier does not know is answered with an error, so that a program notices what is missing.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use osier_base::ids;
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
+use osier_protocol::{Event, Op, PLAN_TOOL, PermissionMode, Prompt};
+use osier_tools::attachment;
+
+use super::format::Effect;
+use crate::tools;
+
+/// A question that the program was asked.
+#[derive(Debug)]
+struct PendingQuestion {
+    /// The id of the control request.
+    request: String,
+    /// The id of the question.
+    question: String,
+    tool: String,
+    /// The arguments as the program sees them.
+    input: Value,
+}
+
+/// The open questions, and whether the program answers them.
+#[derive(Debug)]
+pub(super) struct Control {
+    asks: bool,
+    questions: Vec<PendingQuestion>,
+}
+
+impl Control {
+    pub(super) fn new(asks: bool) -> Self {
+        let questions = Vec::new();
+        Self { asks, questions }
+    }
+
+    /// Whether the program answers the question.
+    pub(super) fn answers(&self, question: &Question) -> bool {
+        self.asks && asked_call(question).is_some()
+    }
+
+    /// Passes a question on to the program.
+    pub(super) fn event(&mut self, event: &Event, effect: &mut Effect) {
+        match event {
+            Event::QuestionAsked { question } if self.asks => {
+                let Some((call_id, tool, arguments)) = asked_call(question) else {
+                    return;
+                };
+                let (tool, arguments) = (&tool, &arguments);
+                let (name, input) = tools::claude_call(tool, arguments);
+                let request = ids::prefixed("request");
+                self.questions.push(PendingQuestion {
+                    request: request.clone(),
+                    question: question.id.clone(),
+                    tool: tool.clone(),
+                    input: input.clone(),
+                });
+                effect.line(&json!({"type": "control_request", "request_id": request, "request": {
+                        "subtype": "can_use_tool", "tool_name": name, "input": input, "tool_use_id": call_id,
+                        "permission_suggestions": [], "title": question.title,
+                    }}));
+            }
+            Event::QuestionClosed { id } => {
+                let Some(place) = self
+                    .questions
+                    .iter()
+                    .position(|asked| asked.question == *id)
+                else {
+                    return;
+                };
+                let request = self.questions.remove(place).request;
+                effect.line(&json!({"type": "control_cancel_request", "request_id": request}));
+            }
+            _ => {}
+        }
+    }
+
+    /// Handles a line of the program.
+    pub(super) fn line(&mut self, line: &[u8], effect: &mut Effect) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let Ok(value) = serde_json::from_slice::<Value>(line) else {
+            return mistake("not valid JSON", effect);
+        };
+        match value["type"].as_str() {
+            Some("user") => match prompt(&value["message"]["content"]) {
+                Ok(prompt) => effect.prompt = Some(prompt),
+                Err(error) => mistake(&error, effect),
+            },
+            Some("control_request") => request(&value, effect),
+            Some("control_response") => self.answer(&value["response"], effect),
+            Some("control_cancel_request" | "keep_alive") => {}
+            _ => mistake(
+                "expected a `type` of `user`, `control_request` or `control_response`",
+                effect,
+            ),
+        }
+    }
+
+    fn answer(&mut self, response: &Value, effect: &mut Effect) {
+        let id = response["request_id"].as_str().unwrap_or_default();
+        let Some(place) = self.questions.iter().position(|asked| asked.request == id) else {
+            return;
+        };
+        let asked = self.questions.remove(place);
+        let decision = &response["response"];
+        let allows = response["subtype"] == "success" && decision["behavior"] == "allow";
+        let answer = if allows {
+            let changed = decision
+                .get("updatedInput")
+                .filter(|input| input.is_object() && **input != asked.input);
+            if asked.tool == PLAN_TOOL {
+                Answer::Approve {
+                    mode: next_mode(decision),
+                    plan: changed.and_then(|input| Some(input.get("plan")?.as_str()?.to_owned())),
+                }
+            } else {
+                Answer::Allow {
+                    grant: Grant::Once,
+                    arguments: changed.map(|input| tools::ours(&asked.tool, input)),
+                }
+            }
+        } else {
+            let reason = decision["message"].as_str().or(response["error"].as_str());
+            Answer::Refuse {
+                reason: reason.map(str::to_owned),
+            }
+        };
+        let id = asked.question;
+        effect.ops.push(Op::AnswerQuestion { id, answer });
+        if decision["interrupt"] == true {
+            effect.ops.push(osier_agent::Op::Abort.into());
+        }
+    }
+}
+
+/// The call that the program decides about: its id, the tool and the arguments.
+fn asked_call(question: &Question) -> Option<(&str, String, Value)> {
+    match (&question.kind, &question.subject) {
+        (
+            QuestionKind::Permission {
+                call_id,
+                tool,
+                arguments,
+                ..
+            },
+            _,
+        ) => Some((call_id, tool.clone(), arguments.clone())),
+        (QuestionKind::Plan { call_id, .. }, Some(Subject::Markdown { text })) => {
+            Some((call_id, PLAN_TOOL.to_owned(), json!({ "plan": text })))
+        }
+        _ => None,
+    }
+}
+
+/// The permission mode that the approval of a plan sets.
+fn next_mode(decision: &Value) -> Option<PermissionMode> {
+    let updates = decision["updatedPermissions"].as_array()?;
+    let update = updates
+        .iter()
+        .rev()
+        .find(|update| update["type"] == "setMode")?;
+    permission_mode(update["mode"].as_str()?)
+}
+
+/// Reports a line that cannot be read.
+fn mistake(error: &str, effect: &mut Effect) {
+    let message = format!("invalid input line: {error}");
+    effect.line(&json!({"type": "system", "subtype": "error", "message": message}));
+}
+
+/// A prompt as Anthropic's API has it: text, or blocks of text and images.
+fn prompt(content: &Value) -> Result<Prompt, String> {
+    if let Some(text) = content.as_str() {
+        return Ok(Prompt {
+            text: text.to_owned(),
+            ..Prompt::default()
+        });
+    }
+    let blocks = content.as_array();
+    let blocks = blocks.ok_or("`message.content` is neither a string nor a list of blocks")?;
+    let mut texts = Vec::new();
+    let mut attachments = Vec::new();
+    for block in blocks {
+        match block["type"].as_str() {
+            Some("text") => texts.push(block["text"].as_str().unwrap_or_default()),
+            Some(kind @ ("image" | "document")) if block["source"]["type"] == "base64" => {
+                let data = block["source"]["data"].as_str().unwrap_or_default();
+                let name = block["title"].as_str().map(str::to_owned);
+                let name = name.unwrap_or_else(|| format!("{kind}-{}", attachments.len() + 1));
+                let bytes = STANDARD.decode(data);
+                let bytes =
+                    bytes.map_err(|error| format!("`{name}` is not valid base64: {error}"))?;
+                let loaded = attachment::of_bytes(Path::new(&name), bytes);
+                attachments.push(loaded.map_err(|error| error.to_string())?);
+            }
+            kind => {
+                let kind = kind.unwrap_or("without type");
+                return Err(format!(
+                    "a block `{kind}` is not supported; send text, or an image or document in base64"
+                ));
+            }
+        }
+    }
+    Ok(Prompt {
+        text: texts.join("\n"),
+        attachments,
+        typed: None,
+    })
+}
+
+/// Carries out a control request.
+fn request(line: &Value, effect: &mut Effect) {
+    let id = &line["request_id"];
+    let response = match respond(&line["request"]) {
+        Ok((response, op)) => {
+            effect.ops.extend(op);
+            json!({"subtype": "success", "request_id": id, "response": response})
+        }
+        Err(error) => json!({"subtype": "error", "request_id": id, "error": error}),
+    };
+    effect.line(&json!({"type": "control_response", "response": response}));
+}
+
+/// The response, and what the session does.
+fn respond(request: &Value) -> Result<(Value, Option<Op>), String> {
+    let is_given = |field: &str| match &request[field] {
+        Value::Null => false,
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    };
+    match request["subtype"].as_str().unwrap_or_default() {
+        "initialize" => {
+            // What would be ignored silently is an error: a hook may guard something.
+            for field in ["hooks", "agents", "sdkMcpServers"] {
+                if is_given(field) {
+                    return Err(format!(
+                        "osier does not support `{field}` of the SDK; configure them in osier's own files"
+                    ));
+                }
+            }
+            let response = json!({"commands": [], "agents": [], "models": [], "account": {},
+                "output_style": "default", "available_output_styles": ["default"]});
+            Ok((response, None))
+        }
+        "interrupt" => Ok((json!({}), Some(osier_agent::Op::Abort.into()))),
+        "set_permission_mode" => {
+            let name = request["mode"].as_str().unwrap_or_default();
+            let mode =
+                permission_mode(name).ok_or_else(|| format!("unknown permission mode `{name}`"))?;
+            Ok((json!({"mode": name}), Some(Op::SetPermissions { mode })))
+        }
+        "set_model" => {
+            let reference = request["model"].as_str();
+            let reference = reference.ok_or("`model` is missing")?.to_owned();
+            Ok((json!({}), Some(Op::SelectModel { reference })))
+        }
+        "mcp_status" => Ok((json!({"mcpServers": []}), None)),
+        other => Err(format!(
+            "osier does not support the control request `{other}`"
+        )),
+    }
+}
+
+/// osier's mode for a permission mode of Claude Code.
+pub fn permission_mode(name: &str) -> Option<PermissionMode> {
+    Some(match name {
+        "default" | "acceptEdits" | "dontAsk" => PermissionMode::Ask,
+        "auto" => PermissionMode::Auto,
+        "plan" => PermissionMode::Plan,
+        "bypassPermissions" => PermissionMode::Yolo,
+        _ => return None,
+    })
+}

@@ -1,0 +1,74 @@
+//! The interface of a format: events of a session and lines of a program in; lines, operations and prompts out.
+
+use osier_agent::RunOutcome;
+use osier_protocol::questions::Question;
+use osier_protocol::{Event, Op, Prompt};
+use serde::Serialize;
+use serde_json::Value;
+
+/// What follows from an event or from a line of the program.
+#[derive(Debug, Default)]
+pub struct Effect {
+    /// What the program asked for.
+    pub prompt: Option<Prompt>,
+    /// Operations for the session.
+    pub ops: Vec<Op>,
+    /// Lines for the program.
+    pub output: Vec<u8>,
+}
+
+impl Effect {
+    /// Adds a line of JSON. Not by way of a `Value`: the program would contain the code of each type twice.
+    pub fn line(&mut self, value: &impl Serialize) {
+        // Maps have only texts as keys, so nothing can fail.
+        if let Ok(line) = serde_json::to_vec(value) {
+            self.output.extend(line);
+            self.output.push(b'\n');
+        }
+    }
+
+    pub(super) fn lines(&mut self, lines: &[Value]) {
+        lines.iter().for_each(|line| self.line(line));
+    }
+}
+
+/// How the run of a prompt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEnd {
+    pub outcome: RunOutcome,
+    /// The last answer; empty if the run failed.
+    pub answer: String,
+    /// The answer as a value that fits the schema.
+    pub structured: Option<Value>,
+}
+
+/// A format for programs.
+pub trait Format {
+    /// An event of the session.
+    fn event(&mut self, event: &Event, effect: &mut Effect);
+
+    /// Before the first prompt.
+    fn begin(&mut self, _effect: &mut Effect) {}
+
+    /// A prompt is about to run.
+    fn prompt(&mut self, _prompt: &Prompt, _effect: &mut Effect) {}
+
+    /// The run of a prompt ended.
+    fn end(&mut self, _end: &RunEnd, _effect: &mut Effect) {}
+
+    /// Whether the next prompt runs after one that failed.
+    fn continues(&self) -> bool {
+        true
+    }
+
+    /// All prompts have run.
+    fn finish(&mut self, _effect: &mut Effect) {}
+
+    /// A line of the program.
+    fn input(&mut self, _line: &[u8], _effect: &mut Effect) {}
+
+    /// Whether the program is there to answer the question.
+    fn answers(&self, _question: &Question) -> bool {
+        false
+    }
+}

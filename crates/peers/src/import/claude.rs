@@ -1,0 +1,421 @@
+//! Imports sessions of Claude Code, whose lines name their parents by uuid. An answer has one line per block,
+//! and the results of parallel tools are children of their own calls; osier stores an answer as one entry,
+//! followed by its results. Internal lines are counted.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::draft::Draft;
+use super::lines::{Read, text};
+use super::{blocks, subagent};
+use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
+use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall, ToolResult};
+use osier_protocol::EntryKind;
+
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// The folder with the files of the session's subagents.
+    subagents: Option<PathBuf>,
+    /// Index of the entry of an answer, by the vendor's id.
+    answers: HashMap<String, usize>,
+    /// By entry of an answer or of one of its results: the answer.
+    answer_of: HashMap<String, String>,
+    /// By entry of an answer: its last result.
+    last_result: HashMap<String, String>,
+    /// The boundary that the next summary replaces.
+    boundary: Option<Boundary>,
+    name: Option<String>,
+}
+
+#[derive(Debug)]
+struct Boundary {
+    parent: Option<String>,
+    first_kept: Option<String>,
+    tokens: u64,
+}
+
+/// Text that Claude Code inserts as a prompt.
+const OWN: &[&str] = &[
+    "<command-name>",
+    "<command-message>",
+    "<local-command-",
+    "<bash-input>",
+    "<bash-stdout>",
+    "Caveat: The messages below",
+];
+
+impl Read for Reader {
+    fn line(&mut self, value: Value, draft: &mut Draft) {
+        let keep = |place: &mut Option<String>, name: &str| {
+            if place.is_none() {
+                *place = text(&value, name).map(str::to_owned);
+            }
+        };
+        keep(&mut draft.id, "sessionId");
+        keep(&mut draft.cwd, "cwd");
+        keep(&mut draft.timestamp, "timestamp");
+        let kind = text(&value, "type").unwrap_or_default();
+        if let Some(name) = title(kind, &value) {
+            self.name = Some(name.to_owned());
+            return;
+        }
+        let Some(uuid) = text(&value, "uuid") else {
+            return draft.drop(format!("lines of type `{kind}`"));
+        };
+        let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
+        if flag("isSidechain") {
+            return draft.drop("messages of subagents");
+        }
+        let parent = text(&value, "parentUuid").and_then(|parent| draft.id_of(parent));
+        let parent = self.behind_results(parent);
+        match kind {
+            "user" if flag("isCompactSummary") => self.summary(uuid, &value, parent, draft),
+            "user" if flag("isMeta") => {
+                draft.drop("notes from the program to the model");
+                draft.alias(uuid, parent);
+            }
+            "user" => self.user(uuid, &value, parent, draft),
+            "assistant" => self.assistant(uuid, &value, parent, draft),
+            "system" if text(&value, "subtype") == Some("compact_boundary") => {
+                self.compacted(uuid, &value, draft);
+            }
+            other => {
+                let what = match (other, text(&value, "subtype")) {
+                    ("attachment", _) => "attachments of the program".to_owned(),
+                    (other, Some(subtype)) => format!("lines of type `{other}` ({subtype})"),
+                    (other, None) => format!("lines of type `{other}`"),
+                };
+                draft.drop(what);
+                draft.alias(uuid, parent);
+            }
+        }
+    }
+
+    fn end(&mut self, draft: &mut Draft) {
+        if let Some(name) = self.name.take() {
+            let (last, time) = draft.entries.last().map_or((None, String::new()), |entry| {
+                (Some(entry.id.clone()), entry.timestamp.clone())
+            });
+            draft.add(
+                "name",
+                last,
+                &time,
+                EntryKind::SessionInfo { name: Some(name) },
+            );
+        }
+    }
+}
+
+/// The session name, which has its own lines.
+fn title<'a>(kind: &str, value: &'a Value) -> Option<&'a str> {
+    match kind {
+        "summary" => text(value, "summary"),
+        "custom-title" => text(value, "customTitle"),
+        "ai-title" => text(value, "aiTitle"),
+        _ => None,
+    }
+}
+
+impl Reader {
+    /// A reader of the session at `path`.
+    pub(super) fn new(path: &Path) -> Self {
+        Self {
+            subagents: Some(path.with_extension("").join("subagents")),
+            ..Self::default()
+        }
+    }
+
+    /// Details of a result: a file change as a diff, or the steps of a subagent, which has a file of its own.
+    fn details(&self, line: &Value, draft: &mut Draft) -> Value {
+        let given = line.get("toolUseResult");
+        let agent = given.and_then(|given| text(given, "agentId"));
+        let is_name = |id: &str| {
+            id.chars()
+                .all(|char| char.is_ascii_alphanumeric() || char == '-')
+        };
+        let steps = match (agent.filter(|id| is_name(id)), &self.subagents) {
+            (Some(id), Some(folder)) => {
+                subagent::details(&folder.join(format!("agent-{id}.jsonl")), draft)
+            }
+            _ => None,
+        };
+        steps.unwrap_or_else(|| details(given))
+    }
+
+    /// Children of an answer or of one of its results become children of the last result.
+    fn behind_results(&self, parent: Option<String>) -> Option<String> {
+        let parent = parent?;
+        let answer = self.answer_of.get(&parent);
+        let last = answer.and_then(|answer| self.last_result.get(answer));
+        Some(last.cloned().unwrap_or(parent))
+    }
+
+    fn user(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
+        let said = value
+            .get("message")
+            .and_then(|message| message.get("content"));
+        let mut rest = Vec::new();
+        let mut last = parent;
+        if let Some(Value::Array(parts)) = said {
+            for part in parts {
+                if text(part, "type") == Some("tool_result") {
+                    last = Some(self.result(uuid, part, value, last, draft));
+                } else {
+                    rest.push(part.clone());
+                }
+            }
+        }
+        let content = match said {
+            Some(Value::String(_)) => blocks::content(said, draft),
+            _ => blocks::content(Some(&Value::Array(rest)), draft),
+        };
+        let timestamp = blocks::milliseconds(value.get("timestamp"));
+        let prompt = blocks::prompt(content, timestamp);
+        if prompt.text.trim().is_empty() && prompt.attachments.is_empty() {
+            return draft.alias(uuid, last);
+        }
+        if OWN
+            .iter()
+            .any(|own| prompt.text.trim_start().starts_with(own))
+        {
+            draft.drop("commands of the program");
+            return draft.alias(uuid, last);
+        }
+        let kind = EntryKind::message(AgentMessage::User(prompt));
+        draft.add(uuid, last, time(value), kind);
+    }
+
+    fn result(
+        &mut self,
+        uuid: &str,
+        part: &Value,
+        line: &Value,
+        parent: Option<String>,
+        draft: &mut Draft,
+    ) -> String {
+        let call_id = text(part, "tool_use_id").unwrap_or_default().to_owned();
+        let is_error = part
+            .get("is_error")
+            .and_then(Value::as_bool)
+            .unwrap_or(false);
+        let content = blocks::content(part.get("content"), draft);
+        let said = content
+            .iter()
+            .find_map(ContentBlock::as_text)
+            .unwrap_or_default();
+        let status = if is_error {
+            ToolStatus::ExecutionError {
+                message: said.chars().take(200).collect(),
+            }
+        } else {
+            ToolStatus::Success
+        };
+        let message = ToolResultMessage {
+            result: ToolResult {
+                tool_name: draft.tool_name(&call_id, ""),
+                tool_call_id: call_id.clone(),
+                content,
+                is_error,
+                timestamp: blocks::milliseconds(line.get("timestamp")),
+            },
+            status,
+            details: self.details(line, draft),
+            duration_ms: 0,
+        };
+        let answer = parent
+            .as_ref()
+            .and_then(|parent| self.answer_of.get(parent))
+            .cloned();
+        let kind = EntryKind::message(AgentMessage::ToolResult(message));
+        // A line may contain several results; its children become children of the last one.
+        let foreign = format!("{uuid}/{call_id}");
+        let id = draft.add(&foreign, parent, time(line), kind);
+        draft.alias(uuid, Some(id.clone()));
+        if let Some(answer) = answer {
+            self.answer_of.insert(id.clone(), answer.clone());
+            self.last_result.insert(answer, id.clone());
+        }
+        id
+    }
+
+    fn assistant(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
+        let Some(message) = value.get("message") else {
+            return draft.damaged();
+        };
+        let failed = value.get("isApiErrorMessage").and_then(Value::as_bool) == Some(true);
+        let model = text(message, "model").unwrap_or_default();
+        if model == "<synthetic>" && !failed {
+            draft.drop("answers that no model wrote");
+            return draft.alias(uuid, parent);
+        }
+        let content = Self::content(message, draft);
+        let own_id = text(message, "id").unwrap_or(uuid).to_owned();
+        let usage = blocks::usage(message.get("usage"));
+        if let Some(place) = self.answers.get(&own_id)
+            && let Some(entry) = draft.entries.get_mut(*place)
+            && let EntryKind::Message {
+                message: AgentMessage::Assistant(answer),
+            } = &mut entry.kind
+        {
+            answer.content.extend(content);
+            answer.usage = usage;
+            if let Some(reason) = text(message, "stop_reason") {
+                answer.stop_reason = stop_reason(reason);
+            }
+            let id = entry.id.clone();
+            return draft.alias(uuid, Some(id));
+        }
+        let mut answer = AssistantMessage {
+            content,
+            provider: "anthropic".to_owned(),
+            model: if failed {
+                String::new()
+            } else {
+                model.to_owned()
+            },
+            // Never a wire format of osier: signatures of other programs are shown and not sent back.
+            api: "claude-code".to_owned(),
+            usage,
+            stop_reason: text(message, "stop_reason").map_or(StopReason::Stop, stop_reason),
+            timestamp: blocks::milliseconds(value.get("timestamp")),
+            response_id: text(message, "id").map(str::to_owned),
+            ..AssistantMessage::default()
+        };
+        if failed {
+            answer.error_message = Some(answer.text());
+            answer.stop_reason = StopReason::Error;
+            answer.content.clear();
+        }
+        self.answers.insert(own_id, draft.entries.len());
+        let kind = EntryKind::message(AgentMessage::Assistant(answer));
+        let id = draft.add(uuid, parent, time(value), kind);
+        self.answer_of.insert(id.clone(), id);
+    }
+
+    fn content(message: &Value, draft: &mut Draft) -> Vec<AssistantBlock> {
+        let parts = message.get("content").and_then(Value::as_array);
+        let mut content = Vec::new();
+        for part in parts.into_iter().flatten() {
+            let own = |name: &str| text(part, name).map(str::to_owned);
+            match text(part, "type").unwrap_or_default() {
+                "text" => content.push(AssistantBlock::Text {
+                    text: own("text").unwrap_or_default(),
+                    signature: None,
+                }),
+                "thinking" => content.push(AssistantBlock::Thinking {
+                    thinking: own("thinking").unwrap_or_default(),
+                    signature: own("signature"),
+                    redacted: false,
+                }),
+                "redacted_thinking" => content.push(AssistantBlock::Thinking {
+                    thinking: String::new(),
+                    signature: own("data"),
+                    redacted: true,
+                }),
+                "tool_use" => {
+                    let (id, name) = (
+                        own("id").unwrap_or_default(),
+                        own("name").unwrap_or_default(),
+                    );
+                    let calls = draft.map_call(ToolCall {
+                        id,
+                        name,
+                        arguments: part.get("input").cloned().unwrap_or_else(|| json!({})),
+                        ..ToolCall::default()
+                    });
+                    content.extend(calls.into_iter().map(AssistantBlock::ToolCall));
+                }
+                other => draft.drop(format!("content of type `{other}`")),
+            }
+        }
+        content
+    }
+
+    fn compacted(&mut self, uuid: &str, value: &Value, draft: &mut Draft) {
+        let logical = text(value, "logicalParentUuid").and_then(|parent| draft.id_of(parent));
+        let parent = self.behind_results(logical).or_else(|| draft.last());
+        let facts = value.get("compactMetadata").cloned().unwrap_or_default();
+        let kept = facts
+            .pointer("/preservedSegment/headUuid")
+            .and_then(Value::as_str);
+        self.boundary = Some(Boundary {
+            parent: parent.clone(),
+            first_kept: kept.and_then(|kept| draft.id_of(kept)),
+            tokens: facts.get("preTokens").and_then(Value::as_u64).unwrap_or(0),
+        });
+        draft.alias(uuid, parent);
+    }
+
+    fn summary(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
+        let boundary = self.boundary.take().unwrap_or(Boundary {
+            parent,
+            first_kept: None,
+            tokens: 0,
+        });
+        let said = value
+            .get("message")
+            .and_then(|message| message.get("content"));
+        let kind = EntryKind::Compaction {
+            summary: blocks::prompt(blocks::content(said, draft), 0).text,
+            first_kept_entry_id: boundary.first_kept.unwrap_or_default(),
+            tokens_before: boundary.tokens,
+            details: Value::Null,
+        };
+        draft.add(uuid, boundary.parent, time(value), kind);
+    }
+}
+
+fn time(value: &Value) -> &str {
+    text(value, "timestamp").unwrap_or_default()
+}
+
+/// Details of a result: a file change as a diff.
+fn details(given: Option<&Value>) -> Value {
+    let Some(given) = given.filter(|given| given.is_object()) else {
+        return Value::Null;
+    };
+    let (Some(path), Some(hunks)) = (
+        text(given, "filePath"),
+        given.get("structuredPatch").and_then(Value::as_array),
+    ) else {
+        return Value::Null;
+    };
+    let name = path.trim_start_matches('/');
+    let mut diff = format!("--- a/{name}\n+++ b/{name}\n");
+    let (mut added, mut removed) = (0, 0);
+    for hunk in hunks {
+        let number = |name: &str| hunk.get(name).and_then(Value::as_u64).unwrap_or(0);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            diff,
+            "@@ -{},{} +{},{} @@",
+            number("oldStart"),
+            number("oldLines"),
+            number("newStart"),
+            number("newLines")
+        );
+        let lines = hunk.get("lines").and_then(Value::as_array);
+        for line in lines.into_iter().flatten().filter_map(Value::as_str) {
+            added += u64::from(line.starts_with('+'));
+            removed += u64::from(line.starts_with('-'));
+            diff.push_str(line);
+            diff.push('\n');
+        }
+    }
+    if hunks.is_empty() {
+        return json!({"filePath": path});
+    }
+    json!({"filePath": path, "diff": diff, "linesAdded": added, "linesRemoved": removed})
+}
+
+fn stop_reason(name: &str) -> StopReason {
+    match name {
+        "tool_use" => StopReason::ToolUse,
+        "max_tokens" => StopReason::Length,
+        "refusal" => StopReason::Refusal,
+        _ => StopReason::Stop,
+    }
+}

@@ -1,0 +1,24 @@
+//! Imports sessions of other programs, and of other osier installations.
+//!
+//! A reader per format converts lines to entries and counts what it cannot import by kind, with its first
+//! line. The source file is never changed. The new session file is created atomically. A session that was
+//! already imported is detected by its id, and imported again only on request.
+
+mod blocks;
+mod claude;
+mod codex;
+mod draft;
+mod error;
+mod find;
+mod lines;
+mod numbered_diff;
+mod opencode;
+mod osier;
+mod pi;
+mod session;
+mod subagent;
+mod tools;
+
+pub use error::ImportError;
+pub use find::{ForeignSession, SourceFolders, find};
+pub use session::{ImportOptions, import};

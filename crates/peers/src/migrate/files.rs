@@ -1,0 +1,200 @@
+//! Files that several programs have in the same form: instructions, prompts, skills and JSON settings.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::plan::{LARGEST, OUTSIDE, Plan, server_of};
+use super::sources::Sources;
+use osier_base::path;
+use osier_base::regular_file::read_text;
+use osier_base::walk::Walk;
+
+use crate::INSTRUCTIONS;
+
+/// The text of a file that exists.
+pub(super) fn text(sources: &Sources<'_>, file: &Path, plan: &mut Plan) -> Option<String> {
+    if !file.exists() {
+        return None;
+    }
+    if !sources.is_inside(file) {
+        plan.unused(path::below_home(file), OUTSIDE);
+        return None;
+    }
+    match read_text(file, LARGEST) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            plan.unused(path::below_home(file), error.to_string());
+            None
+        }
+    }
+}
+
+/// A JSON file, which may contain comments and trailing commas.
+pub(super) fn json(sources: &Sources<'_>, file: &Path, plan: &mut Plan) -> Option<Value> {
+    let text = text(sources, file, plan)?;
+    let parsed = serde_json::from_str(&text).or_else(|_| serde_json::from_str(&plain_json(&text)));
+    match parsed {
+        Ok(value) => Some(value),
+        Err(error) => {
+            plan.unused(path::below_home(file), error.to_string());
+            None
+        }
+    }
+}
+
+/// `text` without comments and without commas before a closing bracket.
+fn plain_json(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    let mut in_text = false;
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' if in_text => {
+                plain.push(char);
+                plain.extend(chars.next());
+            }
+            '"' => {
+                in_text = !in_text;
+                plain.push(char);
+            }
+            '/' if !in_text && chars.peek() == Some(&'/') => {
+                while chars.next_if(|char| *char != '\n').is_some() {}
+            }
+            '/' if !in_text && chars.peek() == Some(&'*') => {
+                let mut last = ' ';
+                chars.next();
+                for char in chars.by_ref() {
+                    if last == '*' && char == '/' {
+                        break;
+                    }
+                    last = char;
+                }
+            }
+            '}' | ']' if !in_text => {
+                let end = plain.trim_end().len();
+                if plain[..end].ends_with(',') {
+                    plain.truncate(end - 1);
+                }
+                plain.push(char);
+            }
+            char => plain.push(char),
+        }
+    }
+    plain
+}
+
+/// The instructions of the user: the first of all programs is used.
+pub(super) fn instructions(sources: &Sources<'_>, file: &Path, plan: &mut Plan) {
+    if !file.is_file() {
+        return;
+    }
+    let own = INSTRUCTIONS
+        .iter()
+        .map(|name| sources.folders.config.join(name));
+    let others = sources.peers.instructions().into_iter();
+    let used = own.chain(others).find(|path| path.is_file());
+    let shown = path::below_home(file);
+    match used {
+        Some(used) if used == file => plan.in_place(shown),
+        Some(used) => plan.unused(
+            shown,
+            format!(
+                "osier uses {}; copy what is missing there",
+                path::below_home(&used)
+            ),
+        ),
+        None => {}
+    }
+}
+
+/// The Markdown files directly in `folder`.
+pub(super) fn markdown(folder: &Path) -> Vec<(String, PathBuf)> {
+    let entries = Walk::new(None).entries(folder).into_iter();
+    let files = entries.filter(|entry| !entry.is_folder);
+    let files = files.filter(|entry| entry.path.extension().is_some_and(|ending| ending == "md"));
+    let named = files.filter_map(|entry| {
+        let name = entry.path.file_stem()?.to_str()?.to_owned();
+        Some((name, entry.path))
+    });
+    named.collect()
+}
+
+/// Prompt templates, which osier reads in the same form.
+pub(super) fn prompts(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
+    for (name, file) in markdown(folder) {
+        if let Some(text) = text(sources, &file, plan) {
+            let target = sources.config().join("prompts").join(format!("{name}.md"));
+            plan.file(sources, format!("prompt `/{name}`"), target, text);
+        }
+    }
+}
+
+/// Skills, which are folders with a `SKILL.md`.
+pub(super) fn skills(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
+    for entry in Walk::new(None).entries(folder) {
+        let Some(name) = entry.path.file_name().and_then(|name| name.to_str()) else {
+            continue;
+        };
+        // Codex keeps its own skills in `.system`.
+        if !name.starts_with('.') && entry.path.join("SKILL.md").is_file() {
+            let target = sources.config().join("skills").join(name);
+            plan.folder(
+                sources,
+                format!("skill `{name}`"),
+                entry.path.clone(),
+                target,
+            );
+        }
+    }
+}
+
+/// MCP servers by name.
+pub(super) fn servers(sources: &Sources<'_>, servers: &Value, plan: &mut Plan) {
+    for (name, entry) in servers.as_object().into_iter().flatten() {
+        let is_off = entry["enabled"] == false || entry["disabled"] == true;
+        match server_of(name, entry) {
+            _ if is_off => plan.unused(format!("MCP server `{name}`"), "it is disabled"),
+            Some(server) => plan.server(sources, server),
+            None => plan.unused(
+                format!("MCP server `{name}`"),
+                "it has neither a command nor a URL",
+            ),
+        }
+    }
+}
+
+/// Names the settings that osier does not read.
+pub(super) fn other_settings(file: &Path, names: &[String], plan: &mut Plan) {
+    const SHOWN: usize = 12;
+    if names.is_empty() {
+        return;
+    }
+    let mut shown = names
+        .iter()
+        .take(SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("`, `");
+    if names.len() > SHOWN {
+        shown.push_str("`, `…");
+    }
+    let what = format!("{}: `{shown}`", path::below_home(file));
+    plan.unused(
+        what,
+        "osier has no such settings, or others (`osier config list`)",
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_trailing_commas_are_removed() {
+        let text = "{ // one\n\"a\": \"x // no, /* no */ \\\" }\", /* two\n */ \"b\": [1, 2, ], }";
+        let value: Value = serde_json::from_str(&plain_json(text)).unwrap();
+        let expected = serde_json::json!({"a": "x // no, /* no */ \" }", "b": [1, 2]});
+        assert_eq!(value, expected);
+    }
+}

@@ -1,0 +1,26 @@
+//! Finds what other agents have that osier can use: which files it reads in place, and what it would write into its own
+//! files because it cannot. Nothing is overwritten.
+
+mod claude;
+mod codex;
+mod files;
+mod opencode;
+mod others;
+mod plan;
+mod sources;
+
+pub use plan::{Action, Change, FoundServer, Item, Plan};
+pub use sources::Sources;
+
+/// Finds what one program has.
+pub type Find = fn(&Sources<'_>, &mut Plan);
+
+/// The programs, in the order of a report.
+pub const PROGRAMS: [(&str, Find); 6] = [
+    ("Claude Code", claude::find),
+    ("Codex", codex::find),
+    ("pi", others::pi),
+    ("opencode", opencode::find),
+    ("Gemini CLI", others::gemini),
+    ("GitHub Copilot", others::copilot),
+];

@@ -1,0 +1,7 @@
+//! The tools of other agents: one table, and the calls that scripts see.
+
+mod calls;
+mod table;
+
+pub use calls::{GENERAL, ScriptCall, claude_call, ours, seen, theirs};
+pub use table::{PeerTool, is_part, our_tool, suggestion, tools_of};

@@ -1,0 +1,15 @@
+//! Facts about programs: which run other commands, and which of their arguments do more than the name of the program
+//! says. All facts are in the rows of `table`; no other code names a program.
+
+mod compilers;
+mod dangerous;
+mod known;
+mod operands;
+mod options;
+mod scripts;
+mod special;
+mod table;
+
+pub(crate) use dangerous::{dangerous, prefix};
+pub(crate) use known::{find, is_foreign_shell, is_shell, is_wrapper, name_of, runs_arguments};
+pub(crate) use table::{Adds, Container, Input, Script, Shell};

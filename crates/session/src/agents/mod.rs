@@ -1,0 +1,10 @@
+//! Work beside the main agent: subagents and lanes, background jobs, terminals and the user's shell.
+
+pub(crate) mod fan;
+pub(crate) mod jobs;
+mod requests;
+pub(crate) mod shell;
+pub mod subagents;
+pub(crate) mod terminals;
+
+pub(crate) use requests::Work;

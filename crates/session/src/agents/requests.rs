@@ -1,0 +1,55 @@
+//! The requests about the user's shell and background jobs.
+
+use osier_agent::{Severity, ShellRun};
+use osier_protocol::ShellOp;
+
+use super::fan::FanState;
+use super::jobs::JobView;
+use super::shell::UserShell;
+use crate::cx::Cx;
+use crate::emitter::Callback;
+
+/// What runs beside the main agent.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    pub shell: UserShell,
+    pub jobs: JobView,
+    pub fan: FanState,
+}
+
+impl Work {
+    /// Handles a request about commands. `done` gets the result of the user's.
+    pub(crate) fn handle(&mut self, op: ShellOp, cx: Cx<'_>, done: Callback<Box<ShellRun>>) {
+        let emitter = cx.emitter;
+        let workspace = cx.session.map(|session| &session.workspace);
+        match (op, workspace) {
+            (ShellOp::AbortShell, _) => self.shell.cancel(),
+            (ShellOp::ListJobs, _) => {
+                JobView::list(workspace.map(|workspace| &**workspace), emitter);
+            }
+            (ShellOp::FollowJob { id: Some(id) }, Some(workspace)) => {
+                self.jobs.follow(&id, workspace, emitter);
+            }
+            (ShellOp::FollowJob { .. }, _) => self.jobs.unfollow(),
+            // `Event::Jobs` follows.
+            (ShellOp::MoveToBackground, _) => {
+                if workspace.map_or(0, |workspace| workspace.move_to_background()) == 0 {
+                    let text = "no command of the model runs that could continue in the background";
+                    emitter.notice(Severity::Warning, text);
+                }
+            }
+            (
+                ShellOp::Shell {
+                    command,
+                    exclude_from_context,
+                },
+                Some(workspace),
+            ) => {
+                self.shell
+                    .run(command, exclude_from_context, workspace, emitter, done);
+            }
+            (ShellOp::KillJob { id }, Some(workspace)) => JobView::kill(id, workspace, emitter),
+            (ShellOp::Shell { .. } | ShellOp::KillJob { .. }, None) => {}
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What the model is told besides the conversation: the system prompt, project instructions and reminders; and the slash
+//! commands that the project defines.
+
+pub(crate) mod commands;
+pub(crate) mod nearby;
+pub(crate) mod project;
+pub(crate) mod prompt;
+pub(crate) mod reminders;
+pub(crate) mod workspace;

@@ -1,0 +1,68 @@
+//! What the model is reminded of at the end of the conversation: where it works, files that others changed, and a
+//! to-do list that it forgot. Reminders are messages, so that the cached beginning of a request stays as it is.
+
+mod changed_files;
+mod environment;
+mod message;
+mod stale_todo;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use osier_agent::{AgentAccess, AgentMessage, Interceptor};
+use osier_protocol::Event;
+use osier_tools::Workspace;
+
+pub(crate) use self::environment::Environment;
+pub(crate) use self::message::message;
+
+/// The interceptor of one agent that adds the reminders.
+#[derive(Debug)]
+pub(crate) struct Reminders {
+    workspace: Arc<Workspace>,
+    /// Not set if the user does not want the model to be told.
+    environment: Option<Environment>,
+}
+
+impl Reminders {
+    pub(crate) fn new(workspace: &Arc<Workspace>, environment: Option<Environment>) -> Self {
+        let workspace = Arc::clone(workspace);
+        Self {
+            workspace,
+            environment,
+        }
+    }
+}
+
+impl Interceptor for Reminders {
+    fn reminders<'a>(&'a self, agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
+        Box::pin(async move {
+            let messages = agent.messages();
+            let mut reminders = Vec::new();
+            if let Some(environment) = &self.environment {
+                reminders.extend(
+                    environment
+                        .reminder(&messages, self.workspace.shell_program())
+                        .await,
+                );
+            }
+            reminders.extend(changed_files::reminder(&self.workspace).await);
+            let has_todo = || {
+                agent
+                    .tools()
+                    .iter()
+                    .any(|tool| tool.name == osier_protocol::TOOL)
+            };
+            reminders.extend(stale_todo::reminder(&messages).filter(|_| has_todo()));
+            reminders
+        })
+    }
+}
+
+/// What the user learns of a message that was added to the conversation.
+pub(crate) fn event(event: &osier_agent::Event) -> Option<Event> {
+    match event {
+        osier_agent::Event::MessageEnd { message, .. } => changed_files::event(message),
+        _ => None,
+    }
+}

@@ -1,0 +1,15 @@
+//! What belongs to one conversation: its tree and its compaction, its drafts and its to-do list, what it costs.
+
+pub(crate) mod budget;
+pub(crate) mod compaction;
+pub(crate) mod drafts;
+pub(crate) mod history;
+mod requests;
+pub(crate) mod stash;
+pub(crate) mod titles;
+pub(crate) mod todo;
+pub(crate) mod transcript;
+pub(crate) mod tree;
+pub(crate) mod usage;
+
+pub(crate) use requests::{Progress, Prompts};

@@ -1,0 +1,309 @@
+//! Changes of the conversation that the agent's task makes between runs: a move in the tree, with or without a
+//! summary of the branch that is left, and a compaction that the user requests.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use tokio_util::sync::CancellationToken;
+
+use super::target::Target;
+use crate::conversation::compaction::{Compactor, Draft, SummaryError, end, summarize_branch};
+use crate::emitter::{Callback, Emitter};
+use osier_agent::{
+    AgentAccess, AgentMessage, Change, ChangeOutcome, CompactionOutcome, CompactionReason, History,
+    Severity, UserMessage,
+};
+use osier_protocol::{EntryKind, Event, PageAt, TreeEvent};
+use osier_store::recorder::StoredHistory;
+use osier_store::{Page, SessionError, SessionStore, State};
+
+/// The result of a change of the tree.
+#[derive(Debug)]
+pub(crate) enum TreeOutcome {
+    Moved(Box<Moved>),
+    Drafted(Box<Draft>),
+    /// The agent is working.
+    Refused,
+}
+
+/// What happens with the branch that is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LeftBranch {
+    Kept,
+    /// A model summarizes it, with these instructions.
+    Summarized(Option<String>),
+}
+
+/// What follows a move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Then {
+    Nothing,
+    Undone,
+    Redone,
+    /// The prompt is sent again, to this model if one is named.
+    Retry(Option<String>),
+    /// This lane was applied, with these files; the overwritten files are in this folder.
+    Taken(usize, Vec<PathBuf>, Option<PathBuf>),
+}
+
+/// A move.
+#[derive(Debug)]
+pub(crate) struct Move {
+    pub store: SessionStore,
+    pub target: Target,
+    pub left: LeftBranch,
+    pub then: Then,
+    pub emitter: Emitter,
+    /// Knows the model for the summary.
+    pub compactor: Compactor,
+    pub done: Callback<TreeOutcome>,
+}
+
+/// The result of a move.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    /// Id of its session.
+    pub session: String,
+    pub from: Option<String>,
+    pub leaf: Option<String>,
+    pub prompt: Option<UserMessage>,
+    pub page: Page,
+    pub count: usize,
+    pub state: State,
+    pub then: Then,
+}
+
+/// Why a move failed.
+enum MoveError {
+    Other(String),
+    Summary(SummaryError),
+}
+
+impl From<SessionError> for MoveError {
+    fn from(error: SessionError) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+impl Change for Move {
+    fn perform<'a>(
+        self: Box<Self>,
+        desk: &'a dyn AgentAccess,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, ChangeOutcome> {
+        async move {
+            let made = self.make(desk, cancel).await;
+            let history = made.as_ref().ok().map(|moved| {
+                let history = StoredHistory::new(self.store.clone(), moved.leaf.clone());
+                Arc::new(history) as Arc<dyn History>
+            });
+            ChangeOutcome {
+                history,
+                events: Vec::new(),
+                on_complete: Some(Box::new(move || self.finish(made))),
+            }
+        }
+        .boxed()
+    }
+
+    fn refused(self: Box<Self>) {
+        self.done.call(TreeOutcome::Refused);
+    }
+}
+
+impl Move {
+    fn finish(&self, made: Result<Moved, MoveError>) {
+        match made {
+            Ok(moved) => self.done.call(TreeOutcome::Moved(Box::new(moved))),
+            Err(MoveError::Summary(error)) => {
+                let message = error.to_string();
+                let event = TreeEvent::BranchSummaryFailed { message };
+                self.emitter.post(Event::Tree(event));
+            }
+            Err(MoveError::Other(text)) => self.emitter.post_notice(Severity::Warning, text),
+        }
+    }
+
+    async fn make(
+        &self,
+        desk: &dyn AgentAccess,
+        cancel: &CancellationToken,
+    ) -> Result<Moved, MoveError> {
+        self.store.findings().await?;
+        let from = self.store.index().leaf();
+        let (target, prompt) = self.find().await?;
+        let left = match &self.left {
+            LeftBranch::Summarized(instructions) => {
+                self.summarize(desk, target.as_deref(), instructions.as_deref(), cancel)
+                    .await?
+            }
+            LeftBranch::Kept => None,
+        };
+        match (left, &from) {
+            (Some(summary), Some(from)) => {
+                let kind = EntryKind::BranchSummary {
+                    from_id: from.clone(),
+                    summary,
+                };
+                self.store.append_to(target.as_deref(), kind).await?;
+            }
+            _ if target != from => {
+                self.store.set_leaf(target.as_deref()).await?;
+            }
+            _ => {}
+        }
+        self.store.sync().await?;
+        let (session, then) = (self.store.id().to_owned(), self.then.clone());
+        let index = self.store.index().clone();
+        let read = osier_base::task::spawn_blocking(move || Moved {
+            session,
+            leaf: index.leaf(),
+            from,
+            prompt,
+            page: index.page(&PageAt::End).unwrap_or_default(),
+            count: index.shown(),
+            state: index.state(),
+            then,
+        });
+        read.await
+            .map_err(|error| MoveError::Other(error.to_string()))
+    }
+
+    async fn find(&self) -> Result<(Option<String>, Option<UserMessage>), MoveError> {
+        let (index, from) = (self.store.index().clone(), self.target.clone());
+        let found = osier_base::task::spawn_blocking(move || from.find(&index)).await;
+        found
+            .unwrap_or_else(|error| Err(error.to_string()))
+            .map_err(MoveError::Other)
+    }
+
+    /// The summary of the branch that is left; `None` if it has no messages.
+    async fn summarize(
+        &self,
+        desk: &dyn AgentAccess,
+        target: Option<&str>,
+        instructions: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<String>, MoveError> {
+        let (index, to) = (self.store.index().clone(), target.map(str::to_owned));
+        let left = osier_base::task::spawn_blocking(move || index.left_behind(to.as_deref())).await;
+        let messages: Vec<AgentMessage> = left.unwrap_or_default();
+        if messages.is_empty() {
+            return Ok(None);
+        }
+        self.emitter
+            .post(Event::Tree(TreeEvent::BranchSummaryStart));
+        let model = self.compactor.summary_model().await;
+        let written = summarize_branch(desk, model.as_ref(), &messages, instructions, cancel)
+            .await
+            .map_err(MoveError::Summary)?;
+        let kind = EntryKind::Usage {
+            kind: "branch_summary".to_owned(),
+            provider: written.provider,
+            model: written.model,
+            usage: written.usage,
+        };
+        self.store.append(kind).await?;
+        Ok(Some(written.text))
+    }
+}
+
+/// A compaction that the user requests.
+#[derive(Debug)]
+pub(crate) struct Compaction {
+    pub compactor: Compactor,
+    pub instructions: Option<String>,
+    /// The user reviews the summary.
+    pub review: bool,
+    pub done: Callback<TreeOutcome>,
+}
+
+impl Change for Compaction {
+    fn perform<'a>(
+        self: Box<Self>,
+        desk: &'a dyn AgentAccess,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, ChangeOutcome> {
+        async move {
+            let reason = CompactionReason::Manual;
+            desk.publish(osier_agent::Event::CompactionStart { reason });
+            let instructions = self.instructions.as_deref();
+            let drafting = self.compactor.draft(desk, reason, instructions, cancel);
+            match drafting.await {
+                Ok(draft) if self.review => {
+                    let end = ended(desk, CompactionOutcome::Drafted).await;
+                    let tell = move || {
+                        self.done.call(TreeOutcome::Drafted(Box::new(draft)));
+                    };
+                    ChangeOutcome {
+                        on_complete: Some(Box::new(tell)),
+                        ..end
+                    }
+                }
+                Ok(draft) => store(&self.compactor, desk, draft).await,
+                Err(outcome) => ended(desk, outcome).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn refused(self: Box<Self>) {
+        self.done.call(TreeOutcome::Refused);
+    }
+}
+
+/// Stores a summary that the user has reviewed.
+#[derive(Debug)]
+pub(crate) struct StoreDraft {
+    pub compactor: Compactor,
+    pub draft: Draft,
+    pub done: Callback<TreeOutcome>,
+}
+
+impl Change for StoreDraft {
+    fn perform<'a>(
+        self: Box<Self>,
+        desk: &'a dyn AgentAccess,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, ChangeOutcome> {
+        async move {
+            if !self.compactor.fits(&self.draft).await {
+                let message = "another branch is current now: compact again";
+                let outcome = CompactionOutcome::Refused {
+                    message: message.to_owned(),
+                };
+                return ended(desk, outcome).await;
+            }
+            store(&self.compactor, desk, self.draft).await
+        }
+        .boxed()
+    }
+
+    fn refused(self: Box<Self>) {
+        // The user can store the summary later.
+        self.done.call(TreeOutcome::Drafted(Box::new(self.draft)));
+        self.done.call(TreeOutcome::Refused);
+    }
+}
+
+async fn store(compactor: &Compactor, desk: &dyn AgentAccess, draft: Draft) -> ChangeOutcome {
+    match compactor.store(desk, draft).await {
+        Ok((_, outcome)) => ChangeOutcome {
+            history: Some(Arc::new(compactor.history())),
+            ..ended(desk, outcome).await
+        },
+        Err(stop) => {
+            let message = stop.message;
+            ended(desk, CompactionOutcome::Failed { message }).await
+        }
+    }
+}
+
+/// The event that ends a requested compaction.
+async fn ended(desk: &dyn AgentAccess, outcome: CompactionOutcome) -> ChangeOutcome {
+    ChangeOutcome {
+        events: vec![end(desk, CompactionReason::Manual, outcome).await],
+        ..ChangeOutcome::default()
+    }
+}

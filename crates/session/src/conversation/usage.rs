@@ -1,0 +1,201 @@
+//! Tokens and costs of the open session. The part from before it was opened is counted when a client asks for it,
+//! because that reads the complete file.
+
+use osier_agent::{AccountingEntry, ToolUpdate};
+use osier_llm::Model;
+use osier_protocol::{ContextReport, Event, PageAt, Review, Spending, TreeEvent};
+use osier_store::EntryIndex;
+
+use crate::conversation::compaction::{CompactionOptions, report};
+use crate::cx::{ActiveSession, when_indexed};
+use crate::emitter::{Callback, Emitter};
+use crate::models::Models;
+
+/// The usage of the open session.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    since_open: Spending,
+    /// Not set until it is counted.
+    before_open: Option<Spending>,
+}
+
+/// The usage of a session before it was opened.
+#[derive(Debug)]
+pub(crate) struct EarlierUsage {
+    session: String,
+    spending: Spending,
+}
+
+/// What fills the context window, and the earlier usage where it was not counted.
+#[derive(Debug)]
+pub(crate) struct ContextUsage {
+    session: String,
+    report: Box<ContextReport>,
+    earlier: Option<Spending>,
+}
+
+impl Usage {
+    pub(crate) fn add(&mut self, entry: &AccountingEntry) {
+        self.since_open.add(entry);
+    }
+
+    /// Adds a review.
+    pub(crate) fn reviewed(&mut self, review: &Review) {
+        self.since_open.review(review);
+    }
+
+    /// Adds a call of `model` outside of the conversation.
+    pub(crate) fn outside(&mut self, model: &str, usage: osier_llm::Usage) {
+        self.since_open.outside(model, usage);
+    }
+
+    /// Adds what an event reports. A call of a subagent counts as one of the session, which is published.
+    pub(crate) fn on_event(&mut self, event: &Event, emitter: &Emitter) {
+        if let Event::Agent(osier_agent::Event::Accounting { entry }) = event {
+            self.add(entry);
+        }
+        if let Some(entry) = subagent_cost(event).cloned() {
+            self.add(&entry);
+            emitter.publish(Event::Agent(osier_agent::Event::Accounting { entry }));
+        }
+    }
+
+    /// Answers `GetUsage`: at once, or by `done` when the earlier part is counted.
+    pub(crate) fn get(
+        &self,
+        session: Option<&ActiveSession>,
+        models: &Models,
+        emitter: &Emitter,
+        done: Callback<EarlierUsage>,
+    ) {
+        let uncounted = session.and_then(|session| Some((session, self.uncounted(session)?)));
+        let Some((session, last)) = uncounted else {
+            return self.publish(models, emitter);
+        };
+        // A file that cannot be read any more has nothing to count.
+        when_indexed(&session.store, move |store| {
+            done.call(EarlierUsage {
+                spending: count(store.index(), &last),
+                session: store.id().to_owned(),
+            });
+        });
+    }
+
+    /// Takes the earlier part and publishes the sum. `open` is the open session.
+    pub(crate) fn counted(
+        &mut self,
+        earlier: EarlierUsage,
+        open: Option<&str>,
+        models: &Models,
+        emitter: &Emitter,
+    ) {
+        if open == Some(&earlier.session) {
+            self.before_open = Some(earlier.spending);
+            self.publish(models, emitter);
+        }
+    }
+
+    /// Measures for `GetContext` what fills the context window of the agent.
+    pub(crate) fn measure_context(
+        &self,
+        session: &ActiveSession,
+        model: &Model,
+        options: CompactionOptions,
+        done: Callback<ContextUsage>,
+    ) {
+        let (agent, model) = (session.agent.clone(), model.clone());
+        let uncounted = self.uncounted(session);
+        when_indexed(&session.store, move |store| {
+            let leaf = store.index().leaf();
+            let entries = store.index().context_entries(leaf.as_deref());
+            let (prompt, tools) = (agent.system_prompt(), agent.tool_specs());
+            let report = report(&model, &prompt, &tools, &entries, &options);
+            done.call(ContextUsage {
+                session: store.id().to_owned(),
+                report: Box::new(report),
+                earlier: uncounted.map(|last| count(store.index(), &last)),
+            });
+        });
+    }
+
+    /// Publishes what was measured. `open` is the open session.
+    pub(crate) fn context_measured(
+        &mut self,
+        measured: ContextUsage,
+        open: Option<&str>,
+        models: &Models,
+        emitter: &Emitter,
+    ) {
+        if open != Some(&measured.session) {
+            return;
+        }
+        if measured.earlier.is_some() {
+            self.before_open = measured.earlier;
+        }
+        emitter.publish(Event::Tree(TreeEvent::Context {
+            report: measured.report,
+            spending: self.total(models),
+        }));
+    }
+
+    /// The entry up to which the file is still to be counted.
+    fn uncounted(&self, session: &ActiveSession) -> Option<String> {
+        let last = session.last_stored.clone();
+        last.filter(|_| self.before_open.is_none())
+    }
+
+    fn publish(&self, models: &Models, emitter: &Emitter) {
+        let spending = self.total(models);
+        emitter.publish(Event::Usage { spending });
+    }
+
+    /// The sum of what is counted, with the prices that are known.
+    fn total(&self, models: &Models) -> Box<Spending> {
+        let before = self.before_open.clone().unwrap_or_default();
+        let mut spending = before.followed_by(&self.since_open);
+        for used in &mut spending.models {
+            if let Some(price) = models.price(&used.model) {
+                used.price_misses(&price);
+            }
+        }
+        Box::new(spending)
+    }
+}
+
+/// The cost of a subagent's call.
+fn subagent_cost(event: &Event) -> Option<&AccountingEntry> {
+    let Event::Agent(osier_agent::Event::ToolExecutionUpdate {
+        update: ToolUpdate::Agent { event },
+        ..
+    }) = event
+    else {
+        return None;
+    };
+    match &**event {
+        osier_agent::Event::Accounting { entry } => Some(entry),
+        _ => None,
+    }
+}
+
+/// The usage of the messages up to the entry `last`. Blocks.
+pub(crate) fn count(index: &EntryIndex, last: &str) -> Spending {
+    let mut spending = Spending::default();
+    let mut at = PageAt::Start;
+    while let Some(page) = index.page(&at) {
+        for stored in &page.messages {
+            spending.count(&stored.message);
+            if stored.entry_id == last {
+                return spending;
+            }
+        }
+        match page.messages.last() {
+            Some(stored) if !page.at_end => {
+                at = PageAt::After {
+                    entry_id: stored.entry_id.clone(),
+                };
+            }
+            _ => break,
+        }
+    }
+    spending
+}

@@ -1,0 +1,132 @@
+//! The MCP servers of a session. They start and end with it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use tokio::sync::mpsc;
+
+use crate::emitter::{Callback, Emitter};
+use crate::safety::trust;
+use crate::setup::SessionSetup;
+use osier_protocol::Event;
+use osier_protocol::questions::Questions;
+
+use osier_base::config_file::ConfigFile;
+use osier_base::folders::Folders;
+use osier_llm::auth::CredentialFile;
+use osier_mcp::{Logins, Mcp, McpSetup, Sampler, ServerEvent, ServerNames};
+use osier_permissions::ServerTools;
+use osier_permissions::trust::ProjectFiles;
+use osier_tools::Workspace;
+
+/// How long the first prompt of a non-interactive run waits for servers.
+pub(crate) const FIRST_PROMPT_WAIT: Duration = Duration::from_secs(15);
+
+/// Starts the servers of a session that works in `workspace`.
+pub(crate) fn start(
+    setup: &SessionSetup,
+    questions: Questions,
+    workspace: &Arc<Workspace>,
+    sampler: Arc<dyn Sampler>,
+    changed: Callback<ServerEvent>,
+) -> Mcp {
+    let (sender, mut news) = mpsc::unbounded_channel();
+    osier_base::task::spawn(async move {
+        while let Some(told) = news.recv().await {
+            changed.call(told);
+        }
+    });
+    let file = CredentialFile::new(setup.folders.credentials());
+    let (files, trusted) = files(setup);
+    let mcp = McpSetup {
+        files,
+        trusted,
+        folders: setup.folders.servers_data(),
+        given: setup.servers.clone(),
+        environment: Arc::clone(&setup.environment),
+        cwd: setup.cwd.clone(),
+        logs: setup.folders.logs(),
+        logins: Logins::new(file.keep_in_vault(setup.settings.credential_store.is_keyring())),
+        questions,
+        workspace: Arc::clone(workspace),
+        wanted: wanted(setup.tools.as_deref()),
+        only: None,
+        trace: setup.trace_servers,
+        sampler: Some(sampler),
+        is_interactive: setup.answers_questions,
+    };
+    Mcp::start(mcp, sender)
+}
+
+/// The tools of the servers, for permission rules.
+#[derive(Debug)]
+pub(crate) struct NamedTools(pub ServerNames);
+
+impl ServerTools for NamedTools {
+    fn tool(&self, name: &str) -> Option<(String, String)> {
+        self.0.tool(name)
+    }
+
+    fn servers(&self) -> Vec<String> {
+        self.0.servers()
+    }
+}
+
+/// The notice about servers that are not ready when a run begins.
+pub(crate) fn late_servers(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let (what, is, its) = match names.len() {
+        1 => ("server", "is", "its"),
+        _ => ("servers", "are", "their"),
+    };
+    format!(
+        "the MCP {what} {} {is} not ready yet: {its} tools are offered when it restarts; see `osier mcp test`",
+        quoted.join(", ")
+    )
+}
+
+/// The files that configure servers; those of the project only if it is trusted.
+/// Whether servers of the user may start in the project, too.
+pub(crate) fn files(setup: &SessionSetup) -> (Vec<ConfigFile>, bool) {
+    let trusted = trust::trusted_files(setup);
+    let runs = trusted.runs_servers();
+    (server_files(&setup.folders, &trusted), runs)
+}
+
+/// The files that configure servers; later files override earlier ones.
+pub fn server_files(folders: &Folders, trusted: &ProjectFiles) -> Vec<ConfigFile> {
+    let of_project = [".mcp.json", ".osier/mcp.json"].map(|name| trusted.get(name));
+    let user = ConfigFile::from(folders.servers());
+    std::iter::once(user)
+        .chain(of_project.into_iter().flatten())
+        .collect()
+}
+
+/// Whether `name`, one of `--tools`, names tools of a server.
+pub(crate) fn is_server_tool(name: &str) -> bool {
+    name.contains("__")
+}
+
+/// The tools of servers that `--tools` selects; all without it.
+fn wanted(names: Option<&[String]>) -> Option<GlobSet> {
+    let names = names?.iter().filter(|name| is_server_tool(name));
+    let mut wanted = GlobSetBuilder::new();
+    for name in names {
+        // An invalid pattern matches nothing.
+        if let Ok(glob) = Glob::new(name) {
+            wanted.add(glob);
+        }
+    }
+    wanted.build().ok()
+}
+
+/// Publishes what the servers report. Whether their tools changed.
+pub(crate) fn publish(news: ServerEvent, emitter: &Emitter) -> bool {
+    match news {
+        ServerEvent::Servers(servers) => emitter.publish(Event::McpServers { servers }),
+        ServerEvent::Notice { severity, text } => emitter.notice(severity, text),
+        ServerEvent::Tools => return true,
+    }
+    false
+}

@@ -1,0 +1,10 @@
+//! Programs of the user that extend a session: hooks, plugins and MCP servers.
+
+pub(crate) mod hooks;
+pub(crate) mod mcp;
+pub(crate) mod mcp_on_demand;
+pub(crate) mod plugins;
+pub(crate) mod sampling;
+mod set;
+
+pub(crate) use set::Extensions;

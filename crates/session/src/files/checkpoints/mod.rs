@@ -1,0 +1,553 @@
+//! Checkpoints: comparing and restoring the files of a session, in the background.
+
+mod interrupted;
+mod pruning;
+mod review;
+mod working_tree;
+
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::cx::Cx;
+use crate::emitter::Emitter;
+use crate::setup::SessionSetup;
+pub(crate) use interrupted::finish_interrupted;
+use osier_agent::{Agent, Interceptor, Severity};
+use osier_checkpoint::{
+    Applied, Checkpoint, CheckpointError, CheckpointStore, Checkpointer, LineCounts, LockWait,
+    Moment, Notify, Plan, Restored, StateId, fault,
+};
+use osier_protocol::{
+    ChangedLines, CheckpointEvent, CheckpointOp, Comparison, DiffRange, Entry, Event, FileChanges,
+    FileDiff, FilesAt, Tag,
+};
+use osier_store::{EntryIndex, SessionStore};
+use osier_tools::Workspace;
+pub(crate) use pruning::Pruning;
+pub use pruning::prune_options;
+use working_tree::compare_with_head;
+
+/// The files of one open session.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionFiles {
+    files: CheckpointStore,
+    session: SessionStore,
+    checkpointer: Arc<Checkpointer>,
+    /// Knows which files the model knows.
+    workspace: Arc<Workspace>,
+    line_counts: Arc<Mutex<LineCounts>>,
+}
+
+/// Files whose changed lines are counted.
+const COUNTED_FILES: usize = 1_000;
+
+/// The entries below which the states before and after a change are recorded; `None` means before every root.
+#[derive(Debug, Clone, Default)]
+struct Parents {
+    before: Option<String>,
+    after: Option<String>,
+}
+
+/// Runs work that blocks.
+async fn background<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CheckpointError> + Send + 'static,
+) -> Result<T, String> {
+    match osier_base::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Handles a request about the files of a session. `files` is not set if it records none.
+pub(crate) fn handle(op: CheckpointOp, files: Option<&SessionFiles>, cx: Cx<'_>) {
+    let emitter = cx.emitter;
+    if let CheckpointOp::ReadFileDiffs {
+        request,
+        range: DiffRange::Head,
+    } = op
+    {
+        return compare_with_head(request, &cx.setup.cwd, emitter);
+    }
+    let Some(session) = cx.needs_session() else {
+        return;
+    };
+    let changes = match &op {
+        CheckpointOp::RestoreFiles { .. } | CheckpointOp::UndoRestore => true,
+        CheckpointOp::Review { pieces, .. } => pieces.iter().any(|piece| piece.rejected),
+        CheckpointOp::PreviewFiles { .. }
+        | CheckpointOp::ReadFileDiffs { .. }
+        | CheckpointOp::CountChangedLines { .. } => false,
+    };
+    if changes && session.agent.state().is_streaming {
+        let text = "cannot restore files while the agent works: press esc to stop it first";
+        return emitter.notice(Severity::Warning, text);
+    }
+    match (files, op) {
+        (Some(files), op) => {
+            let serving = files
+                .clone()
+                .serve(op, session.agent.clone(), emitter.clone());
+            osier_base::task::spawn(serving);
+        }
+        (None, CheckpointOp::CountChangedLines { request }) => {
+            emitter.publish(changed_lines(request, None));
+        }
+        (None, _) => emitter.notice(Severity::Warning, "this session records no files"),
+    }
+}
+
+impl SessionFiles {
+    /// `emitter` publishes problems while the agent works.
+    pub(crate) fn new(
+        setup: &SessionSetup,
+        session: &SessionStore,
+        workspace: &Arc<Workspace>,
+        emitter: Emitter,
+    ) -> Self {
+        let files = CheckpointStore::new(&setup.folders.data, &setup.cwd);
+        let notify: Notify = Arc::new(move |text| emitter.notice(Severity::Warning, text));
+        let wait = LockWait {
+            notify: Some(Arc::clone(&notify)),
+            cancel: None,
+        };
+        let files = files.waiting(wait);
+        let checkpointer = Checkpointer::new(files.clone(), session.clone(), notify);
+        Self {
+            files,
+            session: session.clone(),
+            checkpointer: Arc::new(checkpointer),
+            workspace: Arc::clone(workspace),
+            line_counts: Arc::default(),
+        }
+    }
+
+    /// Records the files while the agent works.
+    pub(crate) fn interceptor(&self) -> Arc<dyn Interceptor> {
+        Arc::clone(&self.checkpointer) as Arc<dyn Interceptor>
+    }
+
+    /// Handles one request. `emitter` is held until the outcome is published.
+    async fn serve(self, op: CheckpointOp, agent: Agent, emitter: Emitter) {
+        // An error of the file was published when the session was opened.
+        let _ = self.session.findings().await;
+        match op {
+            CheckpointOp::PreviewFiles { request, at } => {
+                let looking = self.clone();
+                self.blocking(&emitter, move || {
+                    let plan = looking.plan(&at)?;
+                    Ok(CheckpointEvent::FilesPreview {
+                        request,
+                        at,
+                        known: plan.is_some(),
+                        changes: plan.map(|plan| plan.changes()).unwrap_or_default(),
+                    })
+                })
+                .await;
+            }
+            CheckpointOp::RestoreFiles { at, by_hand } => {
+                let planning = self.clone();
+                // The conversation is or went where these files belong.
+                let is_expected = matches!(at, FilesAt::Here | FilesAt::Undone { .. });
+                self.restore(&emitter, by_hand, is_expected, move || planning.plan(&at))
+                    .await;
+            }
+            CheckpointOp::UndoRestore => {
+                let planning = self.clone();
+                self.restore(&emitter, false, false, move || planning.plan_back())
+                    .await;
+            }
+            CheckpointOp::Review { pieces, tell } => {
+                self.review(&emitter, pieces, tell, &agent).await;
+            }
+            CheckpointOp::CountChangedLines { request } => {
+                let looking = self.clone();
+                // Clients ask often. What is wrong with the files is reported when they are recorded.
+                let counted = background(move || looking.changed_lines()).await;
+                emitter.publish(changed_lines(request, counted.ok().flatten()));
+            }
+            CheckpointOp::ReadFileDiffs { request, range } => {
+                let looking = self.clone();
+                self.blocking(&emitter, move || {
+                    let files = looking.diffs(&range)?;
+                    Ok(CheckpointEvent::FileDiffs {
+                        request,
+                        range,
+                        known: files.is_some(),
+                        files: files.unwrap_or_default(),
+                    })
+                })
+                .await;
+            }
+        }
+    }
+
+    /// Publishes the outcome of `work`.
+    async fn blocking(
+        &self,
+        emitter: &Emitter,
+        work: impl FnOnce() -> Result<CheckpointEvent, CheckpointError> + Send + 'static,
+    ) {
+        match background(work).await {
+            Ok(event) => emitter.publish(Event::Checkpoint(event)),
+            Err(error) => emitter.post_notice(Severity::Warning, error),
+        }
+    }
+
+    /// Carries out `plan`, records it in the session and publishes it. The model learns it unless it `is_expected`.
+    async fn restore(
+        &self,
+        emitter: &Emitter,
+        by_hand: bool,
+        is_expected: bool,
+        plan: impl FnOnce() -> Result<Option<Plan>, CheckpointError> + Send + 'static,
+    ) {
+        finish_interrupted(&self.files, Some(self), emitter).await;
+        let restored = match background(plan).await {
+            Ok(Some(plan)) => self.carry_out(plan, by_hand, Parents::default()).await,
+            Ok(None) => Err("no earlier state of the files is recorded".to_owned()),
+            Err(error) => Err(error),
+        };
+        match restored {
+            Ok(restored) => {
+                self.restored(&restored, is_expected).await;
+                let Restored { changes, left } = restored;
+                let event = CheckpointEvent::FilesRestored { changes, left };
+                emitter.publish(Event::Checkpoint(event));
+            }
+            Err(error) => emitter.post_notice(Severity::Warning, error),
+        }
+    }
+
+    /// Records that osier changed these files, or they would be reported as changed by another program.
+    async fn restored(&self, restored: &Restored, is_expected: bool) {
+        let changes = restored.changes.iter();
+        let paths: Vec<String> = changes.map(|change| change.path.clone()).collect();
+        let workspace = Arc::clone(&self.workspace);
+        let recorded = osier_base::task::spawn_blocking(move || {
+            workspace.files_restored(&paths, is_expected);
+        });
+        // It only fails when the process ends.
+        let _ = recorded.await;
+    }
+
+    /// Records the present files, carries out `plan` and records the result. The entries belong to the directory, not
+    /// to a branch: the current entry does not change, so that redo still works.
+    async fn carry_out(
+        &self,
+        plan: Plan,
+        by_hand: bool,
+        parents: Parents,
+    ) -> Result<Restored, String> {
+        let applied = self.apply(plan, by_hand, &parents).await?;
+        self.record(applied, &parents).await
+    }
+
+    /// Records the present files and carries out `plan`.
+    async fn apply(
+        &self,
+        plan: Plan,
+        by_hand: bool,
+        parents: &Parents,
+    ) -> Result<(Applied, Option<StateId>), String> {
+        let before = plan.before();
+        if let Some(before) = before {
+            self.record_before(before, parents.before.as_deref())
+                .await?;
+        }
+        let (files, session) = (self.files.clone(), self.session.clone());
+        let applied = background(move || files.apply(&plan, by_hand, session.path())).await?;
+        Ok((applied, before))
+    }
+
+    /// Takes over the files of a lane, all of them or none. The files before are recorded below its prompt and those
+    /// after below its last entry `tip`, so that `/undo files` finds them.
+    pub(crate) async fn adopt(&self, plan: Plan, tip: Option<String>) -> Result<(), String> {
+        let turn = tip.as_ref().and_then(|tip| self.session.index().turn(tip));
+        let parents = Parents {
+            before: turn.map(|turn| turn.prompt),
+            after: tip,
+        };
+        let (applied, before) = self.apply(plan, true, &parents).await?;
+        let applied = all_or_nothing(applied).await?;
+        let restored = self.record((applied, before), &parents).await?;
+        self.restored(&restored, true).await;
+        Ok(())
+    }
+
+    /// Records the files `before` a change, unless the session named them last, and marks what others changed.
+    async fn record_before(&self, before: StateId, parent: Option<&str>) -> Result<(), String> {
+        let latest = last(self.session.index());
+        if parent.is_none() && latest == Some(before) {
+            return Ok(());
+        }
+        let files = self.files.clone();
+        let checkpoint =
+            osier_base::task::spawn_blocking(move || Checkpoint::before(&files, before, latest));
+        let checkpoint = checkpoint.await.map_err(|error| error.to_string())?;
+        let appended = self.append(parent, &checkpoint).await;
+        appended.map_err(|error| format!("the present files were not recorded: {error}"))?;
+        fault::point();
+        Ok(())
+    }
+
+    /// Records in the session that files were changed for the user.
+    async fn record(
+        &self,
+        (applied, before): (Applied, Option<StateId>),
+        parents: &Parents,
+    ) -> Result<Restored, String> {
+        if before.is_some() {
+            let files = self.files.clone();
+            let state = background(move || files.capture()).await?.id;
+            self.checkpointer.moved(state);
+            let checkpoint = Checkpoint {
+                state,
+                moment: Moment::Restore,
+                by_hand: Vec::new(),
+                since: None,
+                from: before,
+            };
+            if Some(state) != before {
+                let appended = self.append(parents.after.as_deref(), &checkpoint).await;
+                appended.map_err(|error| {
+                    format!("files were restored, but not recorded in the session: {error}")
+                })?;
+            }
+        }
+        fault::point();
+        let done = osier_base::task::spawn_blocking(move || applied.finish());
+        done.await.map_err(|error| error.to_string())
+    }
+
+    /// Stores a checkpoint, so that it survives a power failure.
+    async fn append(&self, parent: Option<&str>, checkpoint: &Checkpoint) -> Result<(), String> {
+        let entry = checkpoint.entry();
+        let stored = self.session.append_on_branch(parent, entry).await;
+        stored.map_err(|error| error.to_string())?;
+        self.session.sync().await.map_err(|error| error.to_string())
+    }
+
+    /// What restoring an earlier state would change; `None` when none is recorded.
+    fn plan(&self, at: &FilesAt) -> Result<Option<Plan>, CheckpointError> {
+        let index = self.session.index();
+        let entry = match at {
+            FilesAt::Here => index.leaf(),
+            FilesAt::Start => None,
+            FilesAt::LastPrompt => return self.plan_undo(last_turn(index)),
+            FilesAt::Undone { entry_id } => {
+                let current = index.leaf();
+                let turns = index.checkpoints_between(current.as_deref(), entry_id);
+                return self.plan_undo(turns);
+            }
+            FilesAt::Entry { entry_id } => Some(entry_id.clone()),
+        };
+        match index.checkpoint_at(entry.as_deref()).and_then(parse) {
+            Some(found) => self.plan_to(&found).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// What restoring a recorded state would change.
+    fn plan_to(&self, (found, checkpoint): &(Entry, Checkpoint)) -> Result<Plan, CheckpointError> {
+        let index = self.session.index();
+        let since = index.checkpoints_after(&found.id);
+        let mut by_hand = BTreeSet::new();
+        for (_, checkpoint) in since.into_iter().filter_map(parse) {
+            by_hand.extend(checkpoint.changed_by_hand(&self.files)?);
+        }
+        let known = last(index);
+        self.files.plan(checkpoint.state, known, &by_hand)
+    }
+
+    /// What undoing turns with these checkpoints would change: only the files that the turns changed. `None` if they
+    /// changed none.
+    fn plan_undo(&self, turns: Vec<Entry>) -> Result<Option<Plan>, CheckpointError> {
+        let turns: Vec<_> = turns.into_iter().filter_map(parse).collect();
+        let mut changed = BTreeSet::new();
+        for pair in turns.windows(2) {
+            let ((_, before), (_, after)) = (&pair[0], &pair[1]);
+            // Before a prompt, other programs have changed files.
+            if after.moment != Moment::Before {
+                changed.extend(self.files.paths_between(before.state, after.state)?);
+            }
+        }
+        match turns.first() {
+            Some(first) => Ok(Some(self.plan_to(first)?.limited_to(&changed))),
+            None => Ok(None),
+        }
+    }
+
+    /// What undoing the last restore would change.
+    fn plan_back(&self) -> Result<Option<Plan>, CheckpointError> {
+        let index = self.session.index();
+        let Some((_, checkpoint)) = index.last_checkpoint().and_then(parse) else {
+            return Ok(None);
+        };
+        let is_restore = checkpoint.moment == Moment::Restore;
+        let Some(from) = checkpoint.from.filter(|_| is_restore) else {
+            return Ok(None);
+        };
+        let by_hand = checkpoint.by_hand.into_iter().collect();
+        let plan = self.files.plan(from, Some(checkpoint.state), &by_hand)?;
+        Ok(Some(plan))
+    }
+
+    /// Restores the files of `root`, a copy of the working directory, to the state before the last prompt.
+    /// Changes by hand since then stay. Blocks.
+    ///
+    /// # Errors
+    /// The recorded state or the copy cannot be read.
+    pub(crate) fn restore_copy(&self, root: &Path) -> Result<(), CheckpointError> {
+        let copy = Self {
+            files: self.files.elsewhere(root),
+            ..self.clone()
+        };
+        let plan = copy.plan(&FilesAt::LastPrompt);
+        copy.files.delete_cache();
+        if let Some(plan) = plan? {
+            copy.files.restore_copy(&plan)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the files that commands changed on each branch, from recorded states. Blocks.
+    pub(crate) fn complete(&self, comparison: &mut Comparison) {
+        let index = self.session.index();
+        let recorded = |entry: Option<&str>| index.checkpoint_at(entry).and_then(parse);
+        let shared = recorded(comparison.ancestor.as_deref()).map(|(entry, _)| entry.id);
+        for facts in [&mut comparison.left, &mut comparison.right] {
+            let Some(begin) = facts.prompt_id.as_deref().map(Some).and_then(recorded) else {
+                continue;
+            };
+            let end = facts.leaf.as_deref().map(Some).and_then(recorded);
+            let end = end.filter(|(entry, _)| Some(&entry.id) != shared.as_ref());
+            let Some((_, end)) = end else { continue };
+            let states = (begin.1.state, end.state);
+            if let Ok(diffs) = self.files.diffs(states.0, states.1) {
+                let files = diffs.into_iter();
+                let files = files.map(|(change, diff)| (change.path, FileChanges::new(&diff)));
+                facts.files = files.collect();
+            }
+            // Long diffs are cut, their lines are counted.
+            let counted = LineCounts::default().between(&self.files, states, COUNTED_FILES);
+            for lines in counted.map_or_else(|_| Vec::new(), |(lines, _)| lines) {
+                if let Some(changes) = facts.files.get_mut(&lines.path) {
+                    (changes.added, changes.removed) = (lines.added, lines.removed);
+                }
+            }
+        }
+    }
+
+    /// How many lines of each file changed since the session start; `None` when that is not recorded.
+    fn changed_lines(&self) -> Result<Option<(Vec<ChangedLines>, u64)>, CheckpointError> {
+        let first = self.session.index().checkpoint_at(None).and_then(parse);
+        let Some((_, first)) = first else {
+            return Ok(None);
+        };
+        let now = self.files.capture()?.id;
+        let mut counts = self.line_counts.lock();
+        let counted = counts.between(&self.files, (first.state, now), COUNTED_FILES)?;
+        Ok(Some(counted))
+    }
+
+    /// How files changed over a part of the session; `None` when that is not recorded.
+    fn diffs(&self, range: &DiffRange) -> Result<Option<Vec<FileDiff>>, CheckpointError> {
+        let index = self.session.index();
+        let state = |entry: Option<&str>| {
+            let found = index.checkpoint_at(entry).and_then(parse);
+            found.map(|(_, checkpoint)| checkpoint.state)
+        };
+        let now = || self.files.capture().map(|captured| Some(captured.id));
+        let (old, new) = match range {
+            DiffRange::Session => (state(None), now()?),
+            DiffRange::LastPrompt => match index.read(|tree| tree.last_of(Tag::User)) {
+                Some(prompt) => (state(Some(&prompt)), now()?),
+                None => (None, None),
+            },
+            DiffRange::Turn { entry_id } => match index.turn(entry_id) {
+                Some(turn) => (state(Some(&turn.prompt)), state(Some(&turn.end))),
+                None => (None, None),
+            },
+            // Handled by `compare_with_head`.
+            DiffRange::Head => (None, None),
+            DiffRange::Between { from, to } => {
+                let new = match to {
+                    Some(to) => state(Some(to)),
+                    None => now()?,
+                };
+                (state(from.as_deref()), new)
+            }
+        };
+        let (Some(old), Some(new)) = (old, new) else {
+            return Ok(None);
+        };
+        let diffs = self.files.diffs(old, new)?.into_iter();
+        let files = diffs.map(|(change, diff)| FileDiff {
+            change,
+            from: None,
+            diff,
+        });
+        Ok(Some(files.collect()))
+    }
+}
+
+fn changed_lines(request: u64, counted: Option<(Vec<ChangedLines>, u64)>) -> Event {
+    let known = counted.is_some();
+    let (files, more) = counted.unwrap_or_default();
+    Event::Checkpoint(CheckpointEvent::ChangedLines {
+        request,
+        known,
+        files,
+        more,
+    })
+}
+
+fn parse(entry: Entry) -> Option<(Entry, Checkpoint)> {
+    let checkpoint = Checkpoint::of(&entry.kind)?;
+    Some((entry, checkpoint))
+}
+
+/// The checkpoints of the last turn of the branch.
+fn last_turn(index: &EntryIndex) -> Vec<Entry> {
+    let prompt = index.read(|tree| tree.last_of(Tag::User));
+    let prompt = prompt.and_then(|prompt| index.read(|tree| tree.get(&prompt)));
+    let turn = prompt.zip(index.leaf());
+    let found =
+        turn.map(|(prompt, leaf)| index.checkpoints_between(prompt.parent_id.as_deref(), &leaf));
+    found.unwrap_or_default()
+}
+
+/// The state recorded last.
+fn last(index: &EntryIndex) -> Option<StateId> {
+    let (_, checkpoint) = index.last_checkpoint().and_then(parse)?;
+    Some(checkpoint.state)
+}
+
+/// Takes the change back if a file was left out.
+async fn all_or_nothing(applied: Applied) -> Result<Applied, String> {
+    let Some(left) = applied.restored.left.first() else {
+        return Ok(applied);
+    };
+    let path = osier_base::text::single_line(&left.path);
+    let reason = format!("no file was written: `{path}`: {}", left.reason);
+    let undone = osier_base::task::spawn_blocking(move || applied.undo());
+    let left = undone.await.map_err(|error| error.to_string())?.left;
+    Err(match left.len() {
+        0 => reason,
+        count => format!(
+            "{reason}; {} could not be undone",
+            osier_base::text::counted(count, "file", "files")
+        ),
+    })
+}
+
+/// Takes over the files of a lane, all of them or none, in a session that records none.
+pub(crate) async fn adopt_unrecorded(store: &CheckpointStore, plan: Plan) -> Result<(), String> {
+    let store = store.clone();
+    let applied = background(move || store.apply(&plan, true, None)).await?;
+    let applied = all_or_nothing(applied).await?;
+    let done = osier_base::task::spawn_blocking(move || applied.finish());
+    done.await.map(drop).map_err(|error| error.to_string())
+}

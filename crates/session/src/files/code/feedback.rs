@@ -1,0 +1,196 @@
+//! What the calls of the model mean for language servers and formatters: they see what it reads, check what it changes, and
+//! tell it what is new.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use osier_agent::{
+    AgentAccess, AgentMessage, Interceptor, StopRun, ToolDecision, ToolOutput, ToolResultMessage,
+    UserMessage,
+};
+use osier_llm::{ContentBlock, ToolCall};
+use osier_settings::Settings;
+use osier_tools::code::report::{Findings, words};
+use osier_tools::code::{RENAME, with_changes};
+use osier_tools::{FileTarget, FileUse, Workspace};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::servers::CodeIntelligence;
+use crate::context::reminders;
+use crate::files::formatting::Formatting;
+
+/// Diagnostics that a result shows.
+const SHOWN: usize = 20;
+const KIND: &str = "code";
+/// The field of a result's details.
+const DETAILS: &str = "diagnostics";
+
+/// The interceptor of the main agent.
+#[derive(Debug)]
+pub(crate) struct CodeFeedback {
+    code: CodeIntelligence,
+    /// Not set if nothing is formatted.
+    formatting: Option<Formatting>,
+    workspace: Arc<Workspace>,
+    /// How long a result waits.
+    wait: Duration,
+}
+
+impl CodeFeedback {
+    pub(crate) fn new(
+        code: &CodeIntelligence,
+        workspace: &Arc<Workspace>,
+        settings: &Settings,
+    ) -> Self {
+        let formatting = || Formatting::new(code.clone(), Arc::clone(workspace));
+        Self {
+            code: code.clone(),
+            formatting: settings.format.then(formatting),
+            workspace: Arc::clone(workspace),
+            wait: Duration::from_millis(settings.lsp_wait),
+        }
+    }
+
+    /// The files that a call changes.
+    fn changed_files(&self, call: &ToolCall) -> Vec<FileTarget> {
+        let targets = self.workspace.file_targets(&call.name, &call.arguments);
+        let changed = targets.into_iter();
+        changed.filter(|target| target.purpose.writes()).collect()
+    }
+
+    async fn rename(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolDecision {
+        tokio::select! {
+            arguments = with_changes(&self.workspace, &call.arguments) => {
+                ToolDecision::Rewrite { arguments }
+            }
+            () = cancel.cancelled() => ToolDecision::Deny {
+                reason: "interrupted before it ran".to_owned(),
+            },
+        }
+    }
+
+    async fn check(&self, call: &ToolCall, output: &mut ToolOutput) {
+        if call.name == "read" {
+            let read = self.workspace.file_target(&call.name, &call.arguments);
+            if let Some(target) = read.filter(|target| target.purpose == FileUse::Read) {
+                self.code.look_at(target.host);
+            }
+            return;
+        }
+        if call.name == "bash" {
+            return self.code.refresh_later();
+        }
+        let changed = self.changed_files(call);
+        if changed.is_empty() {
+            return;
+        }
+        if let Some(formatting) = &self.formatting {
+            for target in &changed {
+                formatting.changed(target);
+            }
+        }
+        let paths: Vec<PathBuf> = changed.into_iter().map(|target| target.host).collect();
+        let mut findings = self.code.check(&paths, self.wait).await;
+        if findings.is_empty() {
+            return;
+        }
+        findings.cut(SHOWN);
+        let text = self.report("After this change", &findings);
+        output.content.push(ContentBlock::text(text));
+        if let Value::Object(details) = &mut output.details {
+            details.insert(DETAILS.to_owned(), json!(findings.details()));
+        }
+    }
+
+    fn report(&self, when: &str, findings: &Findings) -> String {
+        let (words, lines) = (words(findings.counts), findings.lines(&self.workspace));
+        let lines = lines.trim_end();
+        format!("\n{when}, language servers report {words}:\n{lines}")
+    }
+}
+
+impl Interceptor for CodeFeedback {
+    fn on_input<'a>(&'a self, _message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+        self.code.offer_tools(&self.workspace);
+        futures_util::future::ready(Ok(())).boxed()
+    }
+
+    fn before_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, ToolDecision> {
+        async move {
+            if call.name == RENAME {
+                return self.rename(call, cancel).await;
+            }
+            if let Some(formatting) = &self.formatting {
+                for target in self.changed_files(call) {
+                    formatting.before_change(&target.host).await;
+                }
+            }
+            ToolDecision::Allow
+        }
+        .boxed()
+    }
+
+    fn after_tool<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        output: &'a mut ToolOutput,
+    ) -> BoxFuture<'a, ()> {
+        async move {
+            if output.status.is_success() {
+                self.check(call, output).await;
+            }
+        }
+        .boxed()
+    }
+
+    fn on_turn_end<'a>(
+        &'a self,
+        _results: &'a [ToolResultMessage],
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<(), StopRun>> {
+        async move {
+            if let Some(formatting) = &self.formatting {
+                let formatted = formatting.format(cancel).await;
+                for path in formatted {
+                    self.code.look_at(path);
+                }
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn reminders<'a>(&'a self, _agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
+        ready(self.news().into_iter().collect()).boxed()
+    }
+}
+
+impl CodeFeedback {
+    /// What the model does not know yet.
+    fn news(&self) -> Option<AgentMessage> {
+        let mut texts = Vec::new();
+        if let Some(formatting) = &self.formatting {
+            texts.extend(formatting.take_news());
+        }
+        let mut late = self.code.late_news();
+        let details = if late.is_empty() {
+            Value::Null
+        } else {
+            late.cut(SHOWN);
+            texts.push(
+                self.report("Since your last change", &late)
+                    .trim()
+                    .to_owned(),
+            );
+            json!({DETAILS: late.details()})
+        };
+        (!texts.is_empty()).then(|| reminders::message(KIND, &texts.join("\n\n"), details))
+    }
+}

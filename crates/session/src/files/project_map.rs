@@ -1,0 +1,117 @@
+//! The map of the project: for clients an outline, and symbols by name, which are read in the background; for the model
+//! a tool, if the project is large enough.
+
+use std::sync::{Arc, OnceLock};
+
+use futures_util::future::BoxFuture;
+use osier_agent::{Interceptor, StopRun, ToolSet, ToolSource, UserMessage};
+use osier_protocol::{Event, MappedFile, MappedSymbol, ProjectMap, ProjectSymbol};
+use osier_tools::{Outline, OutlinedFile, Symbol, SymbolMatch, Workspace};
+
+use crate::cx::Cx;
+
+/// Symbols that a client gets at most.
+const SYMBOLS: usize = 30;
+
+/// Publishes the map.
+pub(crate) fn outline(request: u64, query: String, tokens: Option<u64>, cx: Cx<'_>) {
+    read(cx, move |workspace| Event::ProjectMap {
+        request,
+        map: workspace.map_or_else(ProjectMap::default, |workspace| {
+            shown(workspace.outline(&query, tokens))
+        }),
+    });
+}
+
+/// Publishes the symbols whose names match `query`.
+pub(crate) fn symbols(request: u64, query: String, cx: Cx<'_>) {
+    read(cx, move |workspace| {
+        let found = workspace.map(|workspace| workspace.find_symbols(&query, SYMBOLS));
+        let symbols = found.unwrap_or_default().into_iter().map(symbol);
+        Event::Symbols {
+            request,
+            symbols: Arc::new(symbols.collect()),
+        }
+    });
+}
+
+fn read(cx: Cx<'_>, event: impl FnOnce(Option<&Workspace>) -> Event + Send + 'static) {
+    let workspace = cx.session.map(|session| Arc::clone(&session.workspace));
+    let emitter = cx.emitter.clone();
+    osier_base::task::spawn_blocking(move || emitter.post(event(workspace.as_deref())));
+}
+
+fn shown(outline: Outline) -> ProjectMap {
+    let notices = outline.notices();
+    let file = |file: OutlinedFile| MappedFile {
+        path: file.path,
+        symbols: file.symbols.into_iter().map(mapped).collect(),
+        more: file.more,
+    };
+    ProjectMap {
+        files: outline.files.into_iter().map(file).collect(),
+        notices,
+    }
+}
+
+fn mapped(symbol: Symbol) -> MappedSymbol {
+    MappedSymbol {
+        name: symbol.name,
+        kind: symbol.kind.name().to_owned(),
+        line: symbol.line,
+        code: symbol.code,
+    }
+}
+
+fn symbol(found: SymbolMatch) -> ProjectSymbol {
+    ProjectSymbol {
+        name: found.name,
+        kind: found.kind.name().to_owned(),
+        path: found.path,
+        line: found.line,
+    }
+}
+
+/// Offers the tool for maps in large projects. Whether it is one is found out at the first message, so that a start does not
+/// wait for it, and stays, so that cached prompts stay valid.
+#[derive(Debug)]
+pub(crate) struct MapSource {
+    workspace: Arc<Workspace>,
+    tools: OnceLock<ToolSet>,
+}
+
+impl MapSource {
+    /// For an agent; `wanted` are the tools to offer, all if not set.
+    pub(crate) fn new(workspace: &Arc<Workspace>, wanted: Option<&[String]>) -> Arc<Self> {
+        let is_wanted = wanted.is_none_or(|names| names.iter().any(|name| name == "map"));
+        let tools = OnceLock::new();
+        if !is_wanted {
+            let _ = tools.set(ToolSet::new());
+        }
+        Arc::new(Self {
+            workspace: Arc::clone(workspace),
+            tools,
+        })
+    }
+}
+
+impl ToolSource for MapSource {
+    fn tools(&self) -> ToolSet {
+        self.tools.get().cloned().unwrap_or_default()
+    }
+}
+
+impl Interceptor for MapSource {
+    fn on_input<'a>(&'a self, message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+        Box::pin(async move {
+            self.workspace.note_mentions(&message.text);
+            if self.tools.get().is_none() {
+                let workspace = Arc::clone(&self.workspace);
+                let tool = osier_base::task::spawn_blocking(move || workspace.map_tool()).await;
+                let tool = tool.unwrap_or_default();
+                let _ = self.tools.set(tool.into_iter().collect());
+            }
+            Ok(())
+        })
+    }
+}

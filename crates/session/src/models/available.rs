@@ -1,0 +1,515 @@
+//! The models that a session can use: the catalogue, the keys, the current model, and the models to cycle through.
+
+use osier_base::sort;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::calls::{DialectTransport, Dispatch, SessionKeys};
+use super::files::{read_keys, read_models_file, withhold_keys};
+use super::placeholder::{NO_MODEL, NONE, placeholder, scripted_key};
+use super::refresh;
+use super::scripts::{self, TOUR};
+use super::search::SearchKeys;
+use super::server::Server;
+use crate::setup::SessionSetup;
+use osier_agent::{KeySource, ProviderTransport, Transport};
+use osier_base::problem::Problem;
+use osier_llm::auth::{KeyError, KeyStatus, Keys};
+use osier_llm::catalogue::{Catalogue, FindError, PROVIDERS, Published};
+use osier_llm::{Api, CacheRetention, Model, Price, Provider, Providers, Secret, ThinkingLevel};
+use osier_protocol::{KeyState, ModelInfo};
+
+/// Why a model cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    #[error(transparent)]
+    Find(#[from] FindError),
+    #[error("{0}")]
+    Script(String),
+    #[error("{0}")]
+    NoKey(String),
+}
+
+/// Why no model of an osier server can be selected.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// It did not send a valid answer.
+    #[error("{0}")]
+    Silent(String),
+    #[error(transparent)]
+    Named(#[from] ModelError),
+}
+
+/// The models that a session can use.
+#[derive(Debug)]
+pub struct Models {
+    pub(super) catalogue: Catalogue,
+    pub(super) keys: Arc<Keys>,
+    /// One for all sessions of the actor: they share connections.
+    providers: Providers,
+    cwd: PathBuf,
+    pub(super) embedded: Option<(Arc<Model>, Arc<dyn Provider>)>,
+    /// The osier server that receives all calls.
+    pub(super) server: Option<Server>,
+    pub(super) chosen: Arc<Model>,
+    /// The level named with the model, as in `sonnet:high`.
+    level: Option<ThinkingLevel>,
+    fallback: Vec<Arc<Model>>,
+    /// Names and patterns; empty means every model with a key.
+    cycle: Vec<String>,
+    /// `PROVIDER/ID`s that are first in lists; also the models to cycle through if `cycle` is empty.
+    favourites: Vec<String>,
+    pub(super) cache_retention: CacheRetention,
+    /// Whether the user or a setting selected the model. If not, a model of a local server can replace it.
+    pub(super) named: bool,
+    /// Scripts that the user selected in this process.
+    scripts: Vec<Arc<Model>>,
+    /// The script of a stored session that was not selected.
+    refused: Option<String>,
+}
+
+impl Models {
+    /// Reads the files and selects a model.
+    ///
+    /// # Errors
+    /// The model of the command line does not exist.
+    pub fn load(setup: &SessionSetup) -> Result<(Self, Vec<Problem>), ModelError> {
+        let (mut models, mut problems) = Self::load_lenient(setup);
+        // An unknown name may be in the list of the server, which is read later.
+        if models.server.is_none() {
+            models.take_names(setup, &mut problems)?;
+        }
+        Ok((models, problems))
+    }
+
+    /// Selects the models of the command line and the settings.
+    pub(super) fn take_names(
+        &mut self,
+        setup: &SessionSetup,
+        problems: &mut Vec<Problem>,
+    ) -> Result<(), ModelError> {
+        if let Some(reference) = &setup.model {
+            let (model, level) = self.find(reference)?;
+            self.set_chosen(&model, setup);
+            self.level = level;
+            self.named = true;
+        } else if let Some(reference) = &setup.settings.model {
+            match self.find(reference) {
+                Ok((model, level)) => {
+                    self.set_chosen(&model, setup);
+                    self.level = level;
+                    self.named = true;
+                }
+                Err(error) => {
+                    let hint = "another model was selected";
+                    let path = setup.folders.settings();
+                    problems.push(Problem::of_file(path, format!("`model`: {error}"), hint));
+                }
+            }
+        }
+        let names = if setup.fallback.is_empty() {
+            &setup.settings.fallback
+        } else {
+            &setup.fallback
+        };
+        self.fallback.clear();
+        for name in names {
+            let (model, _) = self.find(name)?;
+            self.fallback.push(model);
+        }
+        Ok(())
+    }
+
+    /// Reads the models of the osier server, if there is one and they were not read yet, and selects one.
+    ///
+    /// # Errors
+    /// The server does not answer, or it does not have the model.
+    pub(crate) async fn ask_server_first(
+        &mut self,
+        setup: &SessionSetup,
+    ) -> Result<Vec<Problem>, ServerError> {
+        let mut problems = Vec::new();
+        if self.server.is_some() && !self.is_served() {
+            self.ask_server().await.map_err(ServerError::Silent)?;
+            self.take_names(setup, &mut problems)?;
+            if let Some(first) = self.catalogue.first_served().filter(|_| !self.named) {
+                self.chosen = Arc::clone(first);
+            }
+        }
+        Ok(problems)
+    }
+
+    /// Whether the models of an osier server are known.
+    pub fn is_served(&self) -> bool {
+        self.catalogue.first_served().is_some()
+    }
+
+    /// Reads the models of the osier server again.
+    ///
+    /// # Errors
+    /// The server did not send a valid answer.
+    pub async fn ask_server(&mut self) -> Result<(), String> {
+        if let Some(server) = &self.server {
+            let models = server.models().await;
+            let models = models.map_err(|status| status.message().to_owned())?;
+            self.catalogue.set_served(models);
+        }
+        Ok(())
+    }
+
+    /// The same without the models of the command line and the settings: for lists and checks.
+    pub fn load_lenient(setup: &SessionSetup) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let file = read_models_file(&setup.folders.models(), &mut problems);
+        let keys = read_keys(setup, &mut problems);
+        let variables = Arc::clone(&setup.environment);
+        let environment = Arc::new(move |name: &str| variables.get(name).cloned());
+        let mut catalogue = Catalogue::new(file)
+            .with_published(refresh::read(&setup.folders.published(), &mut problems))
+            .with_environment(environment)
+            .with_options(setup.settings.model_options.clone());
+        if let Some(local) = &setup.local_models {
+            catalogue.set_local(local.clone());
+        }
+        withhold_keys(&catalogue, setup);
+        let http = setup.settings.model_http(setup.answers_questions);
+        let providers = Providers::new(http, scripts::provider(&setup.cwd));
+        let keys = Arc::new(keys);
+        let embedded = setup
+            .embedded
+            .as_ref()
+            .map(|(model, provider)| (Arc::new(model.clone()), Arc::clone(provider)));
+        let server = Server::of(setup, &keys);
+        let default = match (&embedded, &server) {
+            (Some((model, _)), _) => Some(Arc::clone(model)),
+            // Until its models are known: a script must not look like the answer of a model.
+            (None, Some(_)) => catalogue.models_of(PROVIDERS[0].name).first().cloned(),
+            (None, None) => catalogue
+                .default_model(&keys)
+                .or_else(|| scripts::default_of(&catalogue, setup)),
+        };
+        let cycle = if setup.cycle.is_empty() {
+            &setup.settings.models
+        } else {
+            &setup.cycle
+        };
+        let models = Self {
+            server,
+            catalogue,
+            keys,
+            providers,
+            cwd: setup.cwd.clone(),
+            embedded,
+            chosen: default.unwrap_or_else(placeholder),
+            level: None,
+            fallback: Vec::new(),
+            cycle: cycle.clone(),
+            favourites: setup.settings.favourites.clone(),
+            cache_retention: setup.settings.cache_retention,
+            named: false,
+            scripts: Vec::new(),
+            refused: None,
+        };
+        (models, problems)
+    }
+
+    /// The model that `reference` names, and the level in it.
+    pub fn find(&self, reference: &str) -> Result<(Arc<Model>, Option<ThinkingLevel>), ModelError> {
+        if let Some((model, _)) = &self.embedded
+            && (model.reference() == reference || model.id == reference)
+        {
+            return Ok((Arc::clone(model), None));
+        }
+        let found = self
+            .catalogue
+            .find(reference, &|model| self.is_usable(model))?;
+        scripts::check(&self.cwd, &found.model).map_err(ModelError::Script)?;
+        Ok((found.model, found.level))
+    }
+
+    /// The model of the next request.
+    pub fn chosen(&self) -> Arc<Model> {
+        Arc::clone(&self.chosen)
+    }
+
+    /// The level that was named with the model.
+    pub fn level(&self) -> Option<ThinkingLevel> {
+        self.level
+    }
+
+    pub fn choose(&mut self, model: &Arc<Model>) {
+        self.chosen = Arc::clone(model);
+        self.named = true;
+        if scripts::must_be_selected(&model.provider) {
+            self.scripts.push(Arc::clone(model));
+        }
+    }
+
+    /// Selects the model that a stored session last used, if it still exists. A script is a file that may belong to the
+    /// project, so the user must have named it.
+    pub(crate) fn choose_stored(&mut self, provider: &str, id: &str) {
+        if !self.may_play(provider, id) {
+            self.refused = Some(format!("{provider}/{id}"));
+            return;
+        }
+        if let Ok((model, _)) = self.find(&format!("{provider}/{id}")) {
+            self.choose(&model);
+            // A key that comes later ends the demo.
+            self.named = model.reference() != TOUR;
+        }
+    }
+
+    /// The current model, then the fallback models.
+    pub(crate) fn call_order(&self) -> Vec<Arc<Model>> {
+        let others = self
+            .fallback
+            .iter()
+            .filter(|model| model.reference() != self.chosen.reference());
+        std::iter::once(&self.chosen)
+            .chain(others)
+            .cloned()
+            .collect()
+    }
+
+    /// Replaces the favourites.
+    pub(crate) fn set_favourites(&mut self, favourites: Vec<String>) {
+        self.favourites = favourites;
+    }
+
+    /// The next or previous model to cycle to.
+    pub(crate) fn cycled(&self, backward: bool) -> Option<Arc<Model>> {
+        let set = self.cycle_set();
+        let here = set
+            .iter()
+            .position(|model| model.reference() == self.chosen.reference());
+        let next = match (here, backward) {
+            (None, _) => 0,
+            (Some(place), false) => (place + 1) % set.len(),
+            (Some(place), true) => (place + set.len() - 1) % set.len(),
+        };
+        set.get(next)
+            .filter(|model| model.reference() != self.chosen.reference())
+            .cloned()
+    }
+
+    /// Replaces the catalogue and keeps the selection.
+    pub async fn reloaded(&mut self, fresh: Self) {
+        // The new keys do not know about renewals that are running.
+        self.settle().await;
+        let chosen = self.chosen();
+        let named = self.named;
+        let served = self.catalogue.take_served();
+        *self = fresh;
+        if let Some(models) = served {
+            self.catalogue.set_served(models);
+        }
+        self.chosen = chosen;
+        self.named = named;
+    }
+
+    /// Every model as pickers show them: favourites first, then those with a key.
+    pub fn list(&self) -> Vec<ModelInfo> {
+        let cycle: Vec<String> = self
+            .cycle_set()
+            .iter()
+            .map(|model| model.reference())
+            .collect();
+        let embedded = self.embedded.as_ref().map(|(model, _)| model);
+        let all = embedded.into_iter().chain(self.catalogue.list());
+        let mut infos: Vec<ModelInfo> = all
+            .map(|model| {
+                let in_cycle = cycle.contains(&model.reference());
+                ModelInfo {
+                    in_cycle,
+                    ..self.info(model)
+                }
+            })
+            .collect();
+        sort::by_key(&mut infos, |info| {
+            (!info.favourite, info.key == KeyState::Absent)
+        });
+        infos
+    }
+
+    pub fn info(&self, model: &Model) -> ModelInfo {
+        ModelInfo {
+            provider: model.provider.clone(),
+            id: model.id.clone(),
+            name: model.name.clone(),
+            context_window: model.context_window,
+            max_tokens: model.max_tokens,
+            thinking_levels: model.thinking_levels.clone(),
+            input: model.input.clone(),
+            price: model.price,
+            key: self.key_state(model),
+            cache_seconds: self.cache_seconds(model),
+            in_cycle: false,
+            favourite: self.favourites.contains(&model.reference()),
+        }
+    }
+
+    pub(crate) fn key_state(&self, model: &Model) -> KeyState {
+        if let Some(state) = scripted_key(model) {
+            return state;
+        }
+        let status = match &self.server {
+            Some(server) => server.key_status(),
+            None => self.catalogue.key_status(model, &self.keys),
+        };
+        match status {
+            KeyStatus::Present => KeyState::Present,
+            KeyStatus::Absent => KeyState::Absent,
+            KeyStatus::NotNeeded => KeyState::NotNeeded,
+        }
+    }
+
+    /// The warning for a model without a key.
+    pub(crate) fn missing_key(&self, model: &Model) -> String {
+        if model.provider == NONE {
+            return NO_MODEL.to_owned();
+        }
+        if self.server.is_some() {
+            return "no token for the osier server; enter one with `/login proxy`, \
+                    or set OSIER_PROXY_TOKEN"
+                .to_owned();
+        }
+        let provider = self.catalogue.provider(&model.provider);
+        // The same text as that of a call without a key.
+        let error = KeyError::Missing {
+            provider: model.provider.clone(),
+            env_keys: provider.map_or_else(Vec::new, |provider| provider.env_keys.clone()),
+        };
+        error.message_with_hint()
+    }
+
+    /// The price of the model `PROVIDER/ID`, if it is known.
+    pub fn price(&self, reference: &str) -> Option<Price> {
+        self.catalogue.get(reference).map(|model| model.price)
+    }
+
+    /// Adds newly published models.
+    pub fn published(&mut self, published: Published) {
+        self.catalogue.set_published(published);
+    }
+
+    /// The keys of search services.
+    pub(crate) fn search_keys(&self) -> SearchKeys {
+        SearchKeys::new(&self.keys)
+    }
+
+    /// The transport of a session.
+    pub fn transport(&self) -> Arc<dyn Transport> {
+        let here = ProviderTransport::new(self.provider(), Some(self.keys()));
+        let own = self.embedded.as_ref().map(|(model, _)| model.reference());
+        let plain = match &self.server {
+            Some(server) => server.transport(here, own),
+            None => Arc::new(here),
+        };
+        Arc::new(DialectTransport::new(plain))
+    }
+
+    fn provider(&self) -> Arc<dyn Provider> {
+        let embedded = self.embedded.clone();
+        Arc::new(Dispatch {
+            providers: self.providers.clone(),
+            embedded,
+        })
+    }
+
+    /// The keys of a session.
+    fn keys(&self) -> Arc<dyn KeySource> {
+        let entries = self.catalogue.shared_providers();
+        Arc::new(SessionKeys {
+            keys: Arc::clone(&self.keys),
+            entries,
+        })
+    }
+
+    /// Waits for renewals of sign-ins: cancelling one can lose the sign-in.
+    pub async fn settle(&self) {
+        self.keys.renewals().settle().await;
+    }
+
+    /// Reads the credential store again.
+    pub(crate) fn credentials_changed(&self) {
+        self.keys.reload();
+    }
+
+    /// Whether a call of `model` can succeed.
+    pub(super) fn is_usable(&self, model: &Model) -> bool {
+        self.key_state(model) != KeyState::Absent
+    }
+
+    /// Applies the flags that belong to the named model alone.
+    fn set_chosen(&mut self, model: &Arc<Model>, setup: &SessionSetup) {
+        let mut model = Model::clone(model);
+        if let Some(url) = &setup.base_url {
+            url.trim_end_matches('/').clone_into(&mut model.base_url);
+        }
+        if let Some(key) = &setup.api_key {
+            self.take_key(&model.provider, key, setup);
+        }
+        self.chosen = Arc::new(model);
+    }
+
+    fn take_key(&mut self, provider: &str, key: &Secret, setup: &SessionSetup) {
+        let keys = read_keys(setup, &mut Vec::new());
+        self.keys = Arc::new(keys.with_flag(provider, key.clone()));
+    }
+
+    fn cycle_set(&self) -> Vec<Arc<Model>> {
+        if !self.cycle.is_empty() {
+            let patterns = self.cycle.join(",");
+            let chosen = self
+                .catalogue
+                .select(&patterns, &|model| self.is_usable(model));
+            return chosen
+                .unwrap_or_default()
+                .into_iter()
+                .map(|found| found.model)
+                .collect();
+        }
+        let favourites: Vec<Arc<Model>> = self
+            .favourites
+            .iter()
+            .filter_map(|reference| Some(self.find(reference).ok()?.0))
+            .filter(|model| self.key_state(model) != KeyState::Absent)
+            .collect();
+        if !favourites.is_empty() {
+            return favourites;
+        }
+        let usable = |model: &&Arc<Model>| {
+            model.api != Api::Scripted && self.key_state(model) == KeyState::Present
+        };
+        let mut set: Vec<Arc<Model>> = self
+            .catalogue
+            .list()
+            .iter()
+            .filter(usable)
+            .cloned()
+            .collect();
+        if let Some((model, _)) = &self.embedded {
+            set.insert(0, Arc::clone(model));
+        }
+        set
+    }
+
+    /// How long the provider keeps a cached conversation.
+    fn cache_seconds(&self, model: &Model) -> Option<u64> {
+        let lifetime = model.cache_lifetime(self.cache_retention);
+        lifetime.map(|lifetime| lifetime.as_secs())
+    }
+
+    /// Whether a model is no script, or one that the command line, the user's settings or a request selected.
+    pub(crate) fn may_play(&self, provider: &str, id: &str) -> bool {
+        let is_same = |model: &Arc<Model>| model.provider == provider && model.id == id;
+        !scripts::must_be_selected(provider)
+            || self.scripts.iter().any(is_same)
+            || self.call_order().iter().any(is_same)
+    }
+
+    /// The script of a stored session that was not selected.
+    pub(crate) fn take_refused(&mut self) -> Option<String> {
+        self.refused.take()
+    }
+}

@@ -1,0 +1,104 @@
+//! Opening the file of a session: the session itself, a copy of it, or read-only. The last two also work while another
+//! process has it open.
+
+use std::path::{Path, PathBuf};
+
+use crate::setup::SessionChoice;
+use osier_protocol::Header;
+use osier_store::{Ending, SessionDirectory, SessionError, SessionStore, fork};
+
+/// Why a session cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenError {
+    #[error("{error}{}", hint(error))]
+    Session {
+        #[from]
+        error: SessionError,
+    },
+    #[error("{0}")]
+    Tools(String),
+}
+
+/// An opened session file.
+pub(super) struct Opened {
+    pub(super) store: SessionStore,
+    /// Not set for a new session.
+    pub(super) ending: Option<Ending>,
+}
+
+impl Opened {
+    fn new(store: SessionStore, ending: Ending) -> Self {
+        let ending = Some(ending);
+        Self { store, ending }
+    }
+
+    fn empty(store: SessionStore) -> Self {
+        Self {
+            store,
+            ending: None,
+        }
+    }
+}
+
+fn hint(error: &SessionError) -> String {
+    error
+        .hint()
+        .map(|hint| format!("; {hint}"))
+        .unwrap_or_default()
+}
+
+/// Opens or creates the file. Blocks while it reads.
+pub(super) fn open_file(
+    data: &Path,
+    cwd: &Path,
+    choice: SessionChoice,
+) -> Result<Opened, OpenError> {
+    let directory = SessionDirectory::new(data);
+    let new = |path: PathBuf| SessionStore::create(path, Header::new(cwd)).map(Opened::empty);
+    let path = match choice {
+        SessionChoice::New => None,
+        SessionChoice::Unstored => {
+            let store = SessionStore::in_memory(Header::new(cwd), &[])?;
+            return Ok(Opened::empty(store));
+        }
+        SessionChoice::Continue => directory.latest(cwd)?.map(|summary| summary.path),
+        SessionChoice::Resume(target) => Some(directory.find(&target)?),
+        SessionChoice::Copy(target) => {
+            let (source, _) = SessionStore::open_read_only(&directory.find(&target)?)?;
+            let leaf = source.index().leaf();
+            Some(copy(data, cwd, &source, leaf.as_deref())?)
+        }
+        SessionChoice::ReadOnly(target) => {
+            let opened = SessionStore::open_read_only(&directory.find(&target)?)?;
+            let (store, ending) = opened;
+            return Ok(Opened::new(store, ending));
+        }
+        SessionChoice::File(path) if path.exists() => Some(path),
+        SessionChoice::File(path) => return Ok(new(path)?),
+    };
+    if let Some(path) = path {
+        let (store, ending) = SessionStore::open(&path)?;
+        return Ok(Opened::new(store, ending));
+    }
+    let header = Header::new(cwd);
+    let path = directory.path_for(&header);
+    Ok(Opened::empty(SessionStore::create(path, header)?))
+}
+
+/// Copies the branch up to `leaf` to a new session that names its parent. Blocks.
+pub(crate) fn copy(
+    data: &Path,
+    cwd: &Path,
+    source: &SessionStore,
+    leaf: Option<&str>,
+) -> Result<PathBuf, SessionError> {
+    let mut header = Header::new(cwd);
+    header.parent_session = Some(source.id().to_owned());
+    let path = SessionDirectory::new(data).path_for(&header);
+    let tree = source.index().read(Clone::clone);
+    let runtime = tokio::runtime::Handle::current();
+    let (copy, _) = runtime.block_on(fork(&tree, leaf, path.clone(), header))?;
+    // The caller opens it like any other session.
+    let _ = runtime.block_on(copy.close());
+    Ok(path)
+}

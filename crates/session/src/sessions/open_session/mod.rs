@@ -1,0 +1,480 @@
+//! An open session: its file, its agent and its tools.
+
+mod context;
+mod file;
+mod following;
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::mpsc;
+
+pub(crate) use self::context::SessionContext;
+pub(crate) use self::file::{OpenError, copy};
+use self::file::{Opened, open_file};
+use self::following::Following;
+use crate::agents::jobs;
+use crate::agents::subagents::Subagents;
+use crate::agents::terminals;
+use crate::context::prompt::session_prompt;
+use crate::context::reminders::{self, Environment, Reminders};
+use crate::conversation::budget::SessionBudget;
+use crate::conversation::compaction::{CompactionOptions, Compactor};
+use crate::conversation::transcript::Transcript;
+use crate::conversation::tree::TreeState;
+use crate::cx::ActiveSession;
+use crate::extensions::mcp::{self, is_server_tool};
+use crate::extensions::sampling::SessionSampler;
+use crate::files::checkpoints::SessionFiles;
+use crate::files::code::{CodeFeedback, CodeIntelligence};
+use crate::models::Models;
+use crate::safety::plan::PlanFiles;
+use crate::safety::secret_warnings::SecretWarnings;
+use crate::safety::tool_policy::ToolPolicy;
+use crate::safety::trust;
+use crate::setup::{SessionChoice, SessionSetup};
+use osier_agent::{Agent, AgentConfig, History, Interceptor, RetryPolicy, Subscription};
+use osier_extensions::hooks::Role;
+use osier_llm::ThinkingLevel;
+use osier_mcp::{Instructions, Mcp, Mentions};
+use osier_protocol::{Event, SessionContents, SessionInfo, StoredMessage};
+use osier_store::recorder::{MessageRecorder, StoredHistory};
+use osier_store::writer::Writer;
+use osier_store::{Ending, EntryIndex, Findings, SessionDirectory, SessionStore, State};
+use osier_tools::{BUILT_IN, UnknownTool, WEB_SEARCH, Workspace};
+
+/// An open session.
+#[derive(Debug)]
+pub(crate) struct OpenSession {
+    pub active: ActiveSession,
+    pub events: Subscription<osier_agent::Event>,
+    pub mcp: Mcp,
+    pub code: CodeIntelligence,
+    pub transcript: Transcript,
+    pub tree: TreeState,
+    /// Model and level of the session before one was selected in it.
+    pub first: (Option<(String, String)>, ThinkingLevel),
+    /// Interceptors of every agent of the session, lanes included: plugins.
+    pub rules: Vec<Arc<dyn Interceptor>>,
+    pub policy: ToolPolicy,
+    /// Not set for a session that is not stored.
+    pub files: Option<SessionFiles>,
+    pub subagents: Arc<Subagents>,
+    pub budget: SessionBudget,
+    /// Entries of messages whose `MessageEnd` follows.
+    stored: mpsc::UnboundedReceiver<String>,
+    info: SessionInfo,
+    /// The state at the current entry, as far as it is known.
+    state: State,
+    /// The messages of `SessionOpened`.
+    messages: Vec<StoredMessage>,
+    at_start: bool,
+}
+
+impl Deref for OpenSession {
+    type Target = ActiveSession;
+
+    fn deref(&self) -> &ActiveSession {
+        &self.active
+    }
+}
+
+impl OpenSession {
+    /// Opens the chosen session and starts its agent.
+    pub(crate) async fn open(
+        setup: &SessionSetup,
+        models: &mut Models,
+        choice: SessionChoice,
+        context: SessionContext,
+    ) -> Result<Self, OpenError> {
+        let Opened { store, ending } = open_store(setup, choice).await?;
+        let info = describe(setup, &store, ending.as_ref()).await?;
+        let history = ending.as_ref().map(|ending| history(&store, ending));
+        let (messages, at_start, state) = match ending {
+            Some(ending) => (ending.messages, ending.at_start, ending.state),
+            None => (Vec::new(), true, State::default()),
+        };
+        let thinking = adopt(setup, models, &state);
+        let chosen = models.chosen();
+        let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
+        let last_stored = messages.last().map(|stored| stored.entry_id.clone());
+        let budget = context.budget(setup, &store, last_stored.clone());
+        let policy = context.session_policy(setup, &store, &budget);
+        let (workspace, code) = workspace(setup, &policy, &context, &store);
+        let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
+            .map_err(|error| OpenError::Tools(error.to_string()))?;
+        let mcp = start_servers(setup, &context, &workspace, &policy, &store);
+        let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        let Listeners {
+            interceptors,
+            rules,
+            compactor,
+            files,
+            stored,
+        } = listeners(setup, &context, &policy, &store, &workspace, (&mcp, &code));
+        let transport = budget.transport(models.transport());
+        let following = Following::new(setup, models, &context, (&mcp, &workspace), &transport);
+        let retry = retry(setup);
+        let subagents = Subagents::new(
+            Arc::clone(&transport),
+            rules.clone(),
+            policy.clone(),
+            setup.cwd.clone(),
+            retry,
+        );
+        let config = AgentConfig {
+            transport,
+            models: models.call_order(),
+            thinking,
+            system_prompt: session_prompt(setup, "", &names),
+            tools,
+            sources: following.sources(&context, &subagents, &code, &workspace),
+            interceptors: following.interceptors(interceptors),
+            messages: Vec::new(),
+            history,
+            retry,
+            max_turns: setup.max_turns,
+            temperature: setup.temperature,
+            cache_key: Some(store.id().to_owned()),
+            cache_retention: setup.settings.cache_retention,
+            trace: setup.trace,
+        };
+        let agent = Agent::spawn(config);
+        let active = ActiveSession {
+            indexed: info.contents.is_some(),
+            store: store.clone(),
+            agent: agent.clone(),
+            workspace,
+            last_stored,
+        };
+        Ok(Self {
+            active,
+            events: agent.subscribe(),
+            transcript: Transcript::new(store.clone()),
+            tree: TreeState::new(store, agent, compactor),
+            first,
+            rules,
+            policy,
+            files,
+            mcp,
+            code,
+            subagents,
+            stored,
+            info,
+            state,
+            budget,
+            messages,
+            at_start,
+        })
+    }
+
+    pub(crate) fn info(&self) -> &SessionInfo {
+        &self.info
+    }
+
+    /// The event that the session has opened. Call it once.
+    pub(crate) fn opened_event(&mut self) -> Event {
+        Event::SessionOpened {
+            session: Box::new(self.info.clone()),
+            messages: std::mem::take(&mut self.messages),
+            at_start: self.at_start,
+        }
+    }
+
+    /// The events for an event of the agent.
+    pub(crate) fn events_for(
+        &mut self,
+        event: osier_agent::Event,
+    ) -> impl Iterator<Item = Event> + use<> {
+        let stored = match &event {
+            osier_agent::Event::MessageEnd { id, .. } => {
+                self.stored.try_recv().ok().map(|entry_id| {
+                    let id = id.clone();
+                    Event::MessageStored { id, entry_id }
+                })
+            }
+            _ => None,
+        };
+        let derived = reminders::event(&event);
+        stored
+            .into_iter()
+            .chain([Event::Agent(event)])
+            .chain(derived)
+    }
+
+    /// Takes the result of indexing a long session. Returns the events for what differs from the end of the file, and
+    /// the level of the next request.
+    pub(crate) async fn now_indexed(
+        &mut self,
+        setup: &SessionSetup,
+        models: &mut Models,
+        findings: Findings,
+    ) -> (Vec<Event>, ThinkingLevel) {
+        self.active.indexed = true;
+        let index = self.store.index().clone();
+        let task =
+            osier_base::task::spawn_blocking(move || (index.state(), contents(&index, &findings)));
+        let (state, contents) = task.await.unwrap_or_default();
+        let mut events = vec![Event::SessionIndexed { contents }];
+        if state.name != self.state.name {
+            let name = state.name.clone();
+            events.push(Event::SessionRenamed { name });
+        }
+        let level = adopt(setup, models, &state);
+        if (&state.model, state.thinking_level) != (&self.state.model, self.state.thinking_level) {
+            self.set_models(&models.call_order(), level);
+        }
+        self.state = state;
+        (events, level)
+    }
+
+    /// Closes the file.
+    pub(crate) async fn close(self) {
+        self.mcp.end().await;
+        // A session that cannot be closed was deleted: there is nothing to lose.
+        let _ = self.store.close().await;
+    }
+
+    /// The file of the session that `target` names.
+    pub(crate) fn find(setup: &SessionSetup, target: &str) -> Result<PathBuf, OpenError> {
+        Ok(SessionDirectory::new(&setup.folders.data).find(target)?)
+    }
+}
+
+/// Checks that the requested tools exist.
+///
+/// # Errors
+/// The name of one that does not.
+pub fn check_tools(setup: &SessionSetup) -> Result<(), String> {
+    let unknown = setup.tools.iter().flatten().find(|name| {
+        osier_tools::find(name).is_none() && *name != WEB_SEARCH && !is_server_tool(name)
+    });
+    match unknown {
+        None => Ok(()),
+        Some(name) => {
+            let error = UnknownTool { name: name.clone() };
+            Err(format!("{error}: {}", error.hint()))
+        }
+    }
+}
+
+/// Starts the MCP servers. Permission rules know their tools by the names in the configuration.
+fn start_servers(
+    setup: &SessionSetup,
+    context: &SessionContext,
+    workspace: &Arc<Workspace>,
+    policy: &ToolPolicy,
+    store: &SessionStore,
+) -> Mcp {
+    let (questions, changed) = (context.questions.clone(), context.mcp_changed.clone());
+    let sampler = SessionSampler::new(
+        Writer::at_leaf(store.clone()),
+        context.sampling_news.clone(),
+    );
+    let mcp = mcp::start(setup, questions, workspace, Arc::new(sampler), changed);
+    policy.set_server_tools(Box::new(mcp::NamedTools(mcp.names())));
+    mcp
+}
+
+fn workspace(
+    setup: &SessionSetup,
+    policy: &ToolPolicy,
+    context: &SessionContext,
+    store: &SessionStore,
+) -> (Arc<Workspace>, CodeIntelligence) {
+    let files = PlanFiles {
+        folder: store.path().map(|_| setup.folders.plans()),
+        session: store.id().to_owned(),
+        current: Mutex::default(),
+    };
+    let plan_mode = policy.plan_mode(files, context.emitter.detached());
+    let workspace = policy
+        .workspace(&setup.cwd)
+        .within(setup.editor.clone())
+        .with_questions(policy.questions())
+        .with_plan_mode(Some(Arc::new(plan_mode)));
+    let changed = context.jobs_changed.clone();
+    let workspace = workspace.with_job_observer(jobs::observer(changed));
+    let screens = context.emitter.detached();
+    let observer = terminals::observer(screens, context.terminal_news.clone());
+    let workspace = workspace.with_terminals(observer);
+    let settings = &setup.settings;
+    let may_run = settings.lsp || settings.format;
+    let trusted = may_run && trust::trusted_files(setup).runs_servers();
+    let ask = trust::asker(
+        setup,
+        context.questions.clone(),
+        context.emitter.clone(),
+        context.trust_decided.clone(),
+    );
+    let (sandbox, emitter) = (workspace.confinement(), context.emitter.clone());
+    let code = CodeIntelligence::of_session(setup, sandbox, trusted, ask, emitter);
+    let workspace = workspace.with_code(Some(Arc::new(code.clone())));
+    (Arc::new(workspace), code)
+}
+
+/// The messages before the end of the session.
+fn history(store: &SessionStore, ending: &Ending) -> Arc<dyn History> {
+    Arc::new(StoredHistory::new(store.clone(), ending.leaf.clone()))
+}
+
+async fn open_store(setup: &SessionSetup, choice: SessionChoice) -> Result<Opened, OpenError> {
+    let place = (setup.folders.data.clone(), setup.cwd.clone());
+    let task = osier_base::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
+    task.await
+        .map_err(|error| OpenError::Tools(error.to_string()))?
+}
+
+fn retry(setup: &SessionSetup) -> RetryPolicy {
+    RetryPolicy {
+        max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
+        ..RetryPolicy::default()
+    }
+}
+
+/// The interceptors of an agent, and what they share with the session.
+struct Listeners {
+    interceptors: Vec<Arc<dyn Interceptor>>,
+    rules: Vec<Arc<dyn Interceptor>>,
+    compactor: Compactor,
+    files: Option<SessionFiles>,
+    stored: mpsc::UnboundedReceiver<String>,
+}
+
+fn listeners(
+    setup: &SessionSetup,
+    context: &SessionContext,
+    policy: &ToolPolicy,
+    store: &SessionStore,
+    workspace: &Arc<Workspace>,
+    (mcp, code): (&Mcp, &CodeIntelligence),
+) -> Listeners {
+    let (tell_stored, stored) = mpsc::unbounded_channel();
+    let writer = Writer::at_leaf(store.clone());
+    let options = CompactionOptions {
+        automatic: setup.settings.auto_compact,
+        drops_results: setup.settings.drop_results,
+        cache_retention: setup.settings.cache_retention,
+        small_models: context.small_models.clone(),
+    };
+    let (own_workspace, stored_ids) = (Arc::clone(workspace), tell_stored.clone());
+    let compactor = Compactor::new(writer.clone(), stored_ids, options, own_workspace);
+    // Plugins first: their changes are checked and stored.
+    let mut rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(context.plugins.interceptor())];
+    if setup.settings.secret_warnings {
+        rules.push(Arc::new(SecretWarnings::new(&context.emitter, &setup.cwd)));
+    }
+    let (hooks, gate) = policy.interceptors(workspace, Role::Main);
+    let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
+    let environment = setup.settings.describe_environment.then(|| Environment {
+        cwd: setup.cwd.clone(),
+        sandbox: Arc::clone(workspace.confinement()),
+    });
+    let own: [Arc<dyn Interceptor>; 8] = [
+        Arc::new(Reminders::new(workspace, environment)),
+        policy.plan_reminder(),
+        Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
+        Arc::new(Instructions::new(mcp)),
+        Arc::new(MessageRecorder::new(writer, tell_stored)),
+        Arc::new(compactor.clone()),
+        // After everything that can change a call.
+        Arc::new(gate),
+        Arc::new(context.nearby.interceptor(workspace, &context.emitter)),
+    ];
+    let files = store
+        .path()
+        .filter(|_| setup.settings.checkpoints)
+        .map(|_| SessionFiles::new(setup, store, workspace, context.emitter.clone()));
+    let feedback = CodeFeedback::new(code, workspace, &setup.settings);
+    // Last: a denied call changes no files.
+    let last = files.iter().map(SessionFiles::interceptor);
+    Listeners {
+        // First: everything else sees the files of a rename, and the checkpoint formatted files.
+        interceptors: std::iter::once(Arc::new(feedback) as Arc<dyn Interceptor>)
+            .chain(rules.iter().cloned())
+            .chain(hooks)
+            .chain(own)
+            .chain(policy.guards())
+            .chain(last)
+            .collect(),
+        rules,
+        compactor,
+        files,
+        stored,
+    }
+}
+
+/// The built-in tools that `--tools` selects.
+fn built_in(setup: &SessionSetup) -> Option<Vec<String>> {
+    let names = setup.tools.as_ref()?.iter();
+    Some(
+        names
+            .filter(|name| BUILT_IN.iter().any(|tool| tool.name == **name))
+            .cloned()
+            .collect(),
+    )
+}
+
+/// The file of the session that `target` names: a path, an id, or the start of one.
+///
+/// # Errors
+/// There is no such session, or several.
+pub fn find(data: &Path, target: &str) -> Result<PathBuf, String> {
+    let found = SessionDirectory::new(data).find(target);
+    found.map_err(|error| OpenError::from(error).to_string())
+}
+
+/// The info of `SessionOpened`.
+async fn describe(
+    setup: &SessionSetup,
+    store: &SessionStore,
+    ending: Option<&Ending>,
+) -> Result<SessionInfo, OpenError> {
+    let findings = match ending {
+        Some(ending) if !ending.complete => None,
+        _ => Some(store.findings().await?),
+    };
+    Ok(SessionInfo {
+        id: store.id().to_owned(),
+        path: store.path().map(|path| path.to_string_lossy().into_owned()),
+        cwd: setup.cwd.to_string_lossy().into_owned(),
+        name: ending.and_then(|ending| ending.state.name.clone()),
+        resumed: ending.is_some(),
+        read_only: store.is_read_only(),
+        contents: findings
+            .as_ref()
+            .map(|findings| contents(store.index(), findings)),
+        recovered_draft: findings.is_some_and(|findings| findings.recovered_draft.is_some()),
+    })
+}
+
+fn contents(index: &EntryIndex, findings: &Findings) -> SessionContents {
+    SessionContents {
+        messages: index.shown(),
+        damaged_lines: findings.damaged,
+        usage: index.usage(),
+    }
+}
+
+/// Selects the model and the level at the current entry, unless the command line has others.
+fn adopt(setup: &SessionSetup, models: &mut Models, state: &State) -> ThinkingLevel {
+    if let Some((provider, id)) = state.model.as_ref().filter(|_| setup.model.is_none()) {
+        models.choose_stored(provider, id);
+    }
+    let thinking = setup.thinking.or(state.thinking_level).or(models.level());
+    let thinking = thinking.or(setup.settings.thinking);
+    thinking.unwrap_or_else(|| models.chosen().default_thinking())
+}
+
+/// The next events of the open session; pending without one.
+pub(crate) async fn next_events(
+    session: &mut Option<OpenSession>,
+) -> impl Iterator<Item = Event> + use<> {
+    if let Some(session) = session
+        && let Some(event) = session.events.recv().await
+    {
+        return session.events_for(event);
+    }
+    std::future::pending().await
+}

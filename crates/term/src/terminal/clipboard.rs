@@ -1,0 +1,317 @@
+//! Copies text through the desktop clipboard, tmux, the terminal (OSC 52, which also works over SSH), or
+//! into a file. A terminal never confirms OSC 52, so the result names the route and does not claim
+//! success.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::terminal::{TerminalHost, TerminalKind};
+use osier_base::process::run_quietly;
+
+/// Maximum number of text bytes sent by OSC 52. Common terminals and tmux silently drop a sequence
+/// of more than about 74,000 characters.
+const OSC52_LIMIT: usize = 55_000;
+
+/// How long to wait for the desktop clipboard.
+const DESKTOP_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long to wait for tmux.
+const TMUX_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How the text was copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    /// The desktop clipboard.
+    Desktop,
+    /// OSC 52, sent to the terminal.
+    Terminal,
+    /// The paste buffer of tmux, which also sends it to its terminal.
+    Tmux,
+    /// The paste buffer of tmux alone.
+    TmuxBuffer,
+    /// OSC 52, sent to tmux, which drops it unless it is configured to take it.
+    ThroughTmux,
+    File(PathBuf),
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Desktop => write!(out, "copied to the clipboard"),
+            Self::Terminal => write!(out, "sent to the terminal's clipboard"),
+            Self::Tmux => {
+                write!(
+                    out,
+                    "copied to the tmux buffer and sent to the terminal's clipboard"
+                )
+            }
+            Self::TmuxBuffer => write!(out, "copied to the tmux buffer"),
+            Self::ThroughTmux => {
+                write!(
+                    out,
+                    "sent to tmux, which ignores it unless `set-clipboard` is `on`"
+                )
+            }
+            Self::File(path) => write!(out, "written to {}", path.display()),
+        }
+    }
+}
+
+/// The result of a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyResult {
+    pub route: Route,
+    /// Bytes for the caller to queue on the frame writer.
+    pub bytes: Vec<u8>,
+}
+
+/// Why no route could copy the text.
+#[derive(Debug, thiserror::Error)]
+pub enum ClipboardError {
+    #[error("the text is empty")]
+    Empty,
+    #[error("no clipboard is available, and `{path}` cannot be written")]
+    File {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Selects the copy route for one terminal.
+#[derive(Clone)]
+pub struct Clipboard {
+    native: bool,
+    host: TerminalHost,
+    control_strings: bool,
+    /// The program and its first arguments.
+    tmux: Option<Vec<String>>,
+    file: PathBuf,
+    /// Created on first use and kept open: on X11 and Wayland the clipboard content lives in this
+    /// process.
+    desktop: Arc<Mutex<Option<arboard::Clipboard>>>,
+}
+
+impl fmt::Debug for Clipboard {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Clipboard")
+            .field("native", &self.native)
+            .field("host", &self.host)
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Clipboard {
+    /// `display` is true when a desktop is available (`DISPLAY` or `WAYLAND_DISPLAY` is set, or
+    /// macOS). Over SSH the desktop clipboard is on the wrong machine and is not used. `file` is
+    /// the last resort.
+    pub fn new(kind: &TerminalKind, display: bool, file: PathBuf) -> Self {
+        Self {
+            native: display && !kind.remote,
+            host: kind.host,
+            control_strings: kind.has_strings(),
+            tmux: None,
+            file,
+            desktop: Arc::default(),
+        }
+    }
+
+    /// Copies with this command of tmux: `$TMUX` names its server.
+    #[must_use]
+    pub fn with_tmux(mut self, command: &[&str]) -> Self {
+        self.tmux = Some(command.iter().map(|&word| word.to_owned()).collect());
+        self
+    }
+
+    /// Copies `text` by the first route that works.
+    pub async fn copy(&self, text: &str) -> Result<CopyResult, ClipboardError> {
+        if text.is_empty() {
+            return Err(ClipboardError::Empty);
+        }
+        let result = |route, bytes| Ok(CopyResult { route, bytes });
+        let copied = text.to_owned();
+        let to_desktop = self.with_desktop(|clipboard| clipboard.set_text(copied).ok());
+        if to_desktop.await.is_some() {
+            return result(Route::Desktop, Vec::new());
+        }
+        if let Some(route) = self.copy_to_tmux(text).await {
+            return result(route, Vec::new());
+        }
+        if let Some(bytes) = osc52(text).filter(|_| self.control_strings) {
+            let route = if self.host == TerminalHost::Tmux {
+                Route::ThroughTmux
+            } else {
+                Route::Terminal
+            };
+            return result(route, bytes);
+        }
+        write_private(&self.file, text).map_err(|source| ClipboardError::File {
+            path: self.file.clone(),
+            source,
+        })?;
+        result(Route::File(self.file.clone()), Vec::new())
+    }
+
+    /// Reads the desktop clipboard; `None` if it is missing or cannot be read.
+    pub async fn paste(&self) -> Option<String> {
+        self.with_desktop(|clipboard| clipboard.get_text().ok())
+            .await
+    }
+
+    /// Has tmux take the text, because it drops OSC 52 of programs by default. Before tmux 3.2 it cannot send the text
+    /// to its terminal, and terminals drop a long one.
+    async fn copy_to_tmux(&self, text: &str) -> Option<Route> {
+        let (program, words) = self.tmux.as_deref()?.split_first()?;
+        let load = async |arguments: &[&str]| {
+            let words = words.iter().map(String::as_str);
+            let words = words.chain(arguments.iter().copied());
+            let ran = run_quietly(program, words, Some(text.as_bytes()), TMUX_TIMEOUT).await;
+            ran.is_ok_and(|output| output.exit.is_success())
+        };
+        if text.len() <= OSC52_LIMIT && load(&["load-buffer", "-w", "-"]).await {
+            return Some(Route::Tmux);
+        }
+        load(&["load-buffer", "-"])
+            .await
+            .then_some(Route::TmuxBuffer)
+    }
+
+    /// Uses the desktop clipboard, if there is one. Runs on a blocking thread because a display
+    /// server may answer late or never.
+    async fn with_desktop<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut arboard::Clipboard) -> Option<T> + Send + 'static,
+    ) -> Option<T> {
+        if !self.native {
+            return None;
+        }
+        let desktop = Arc::clone(&self.desktop);
+        let work = osier_base::task::spawn_blocking(move || {
+            let mut desktop = desktop.lock().unwrap_or_else(PoisonError::into_inner);
+            if desktop.is_none() {
+                *desktop = arboard::Clipboard::new().ok();
+            }
+            work(desktop.as_mut()?)
+        });
+        let done = tokio::time::timeout(DESKTOP_TIMEOUT, work).await;
+        done.ok()?.ok()?
+    }
+}
+
+/// The OSC 52 sequence that copies `text`; `None` if the text is too long.
+fn osc52(text: &str) -> Option<Vec<u8>> {
+    let encoded = (text.len() <= OSC52_LIMIT).then(|| BASE64_STANDARD.encode(text))?;
+    Some(format!("\x1b]52;c;{encoded}\x1b\\").into_bytes())
+}
+
+/// Writes a file that only its owner can read: copied text may be secret.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test writes its own files")]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn route_depends_on_terminal_and_size() {
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("copied.txt");
+        let long = "x".repeat(OSC52_LIMIT + 1);
+        let kind = |host| TerminalKind {
+            host,
+            ..TerminalKind::default()
+        };
+        for (host, text, route, bytes) in [
+            (
+                TerminalHost::Emulator,
+                "hi",
+                Route::Terminal,
+                "\x1b]52;c;aGk=\x1b\\",
+            ),
+            (
+                TerminalHost::Tmux,
+                "hi",
+                Route::ThroughTmux,
+                "\x1b]52;c;aGk=\x1b\\",
+            ),
+            (TerminalHost::Console, "hi", Route::File(file.clone()), ""),
+            (TerminalHost::Emulator, &long, Route::File(file.clone()), ""),
+        ] {
+            let clipboard = Clipboard::new(&kind(host), false, file.clone());
+            let copied = clipboard.copy(text).await.unwrap();
+            let bytes = bytes.as_bytes().to_vec();
+            assert_eq!(copied, CopyResult { route, bytes }, "{host:?}");
+        }
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), long);
+        let clipboard = Clipboard::new(&kind(TerminalHost::Emulator), false, file);
+        assert!(matches!(
+            clipboard.copy("").await,
+            Err(ClipboardError::Empty)
+        ));
+    }
+
+    /// A script in the place of tmux, which knows `-w` or not.
+    #[tokio::test]
+    async fn tmux_takes_the_text_itself() {
+        let directory = TempDir::new().unwrap();
+        let (program, taken) = (
+            directory.path().join("tmux"),
+            directory.path().join("taken"),
+        );
+        let kind = TerminalKind {
+            host: TerminalHost::Tmux,
+            ..TerminalKind::default()
+        };
+        let long = "x".repeat(OSC52_LIMIT + 1);
+        let fails = "exit 1";
+        let knows = "cat >\"${0%/*}/taken\"; echo \"$*\" >>\"${0%/*}/taken\"";
+        let old = format!("[ \"$2\" = - ] || exit 1\n{knows}");
+        for (script, text, route, expected) in [
+            (knows, "hi", Route::Tmux, "hiload-buffer -w -\n".to_owned()),
+            (
+                &old,
+                "hi",
+                Route::TmuxBuffer,
+                "hiload-buffer -\n".to_owned(),
+            ),
+            (
+                knows,
+                &long,
+                Route::TmuxBuffer,
+                format!("{long}load-buffer -\n"),
+            ),
+            (fails, "hi", Route::ThroughTmux, String::new()),
+        ] {
+            std::fs::write(&taken, "").unwrap();
+            std::fs::write(&program, script).unwrap();
+            let file = directory.path().join("copied.txt");
+            let clipboard = Clipboard::new(&kind, false, file);
+            let clipboard = clipboard.with_tmux(&["sh", program.to_str().unwrap()]);
+            let copied = clipboard.copy(text).await.unwrap();
+            assert_eq!(copied.route, route);
+            assert_eq!(std::fs::read_to_string(&taken).unwrap(), expected);
+            assert_eq!(copied.bytes.is_empty(), route != Route::ThroughTmux);
+        }
+    }
+}

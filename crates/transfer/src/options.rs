@@ -1,0 +1,21 @@
+//! The options of an export.
+
+use std::sync::Arc;
+
+use osier_protocol::{ExportFormat, ExportScope};
+
+use super::html::theme::HtmlThemes;
+
+/// How a session is exported.
+#[derive(Debug, Clone, Default)]
+pub struct ExportOptions {
+    /// When not set, the file extension decides; the default is HTML.
+    pub format: Option<ExportFormat>,
+    pub scope: Option<ExportScope>,
+    /// Replace an existing file.
+    pub force: bool,
+    /// Themes of a page; plain colours when not set.
+    pub themes: Option<Arc<dyn HtmlThemes>>,
+    /// The initial theme of a page; when not set, the reader's preference for light or dark.
+    pub theme: Option<String>,
+}

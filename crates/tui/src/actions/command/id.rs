@@ -1,0 +1,32 @@
+//! Everything that a key can be bound to.
+
+use super::registry::commands;
+use osier_term::widgets::textarea::modal::Edit;
+
+macro_rules! ids {
+    ($($category:ident { $($id:ident $name:literal $description:literal $(.$part:ident($($value:expr),*))*;)* })*) => {
+        /// Everything a key can be bound to.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Command {
+            $($($id,)*)*
+            /// A step of modal editing.
+            Edit(Edit),
+            /// A key of a plugin, by its place in their list.
+            Plugin(u16),
+        }
+
+        impl Command {
+            /// The number of its row; steps of modal editing and keys of plugins have none.
+            pub(super) fn row(self) -> Option<usize> {
+                enum Row { $($($id,)*)* }
+                let row = match self {
+                    $($(Self::$id => Row::$id,)*)*
+                    Self::Edit(_) | Self::Plugin(_) => return None,
+                };
+                Some(row as usize)
+            }
+        }
+    };
+}
+
+commands!(ids);

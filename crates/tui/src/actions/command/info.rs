@@ -1,0 +1,302 @@
+//! The rows of the registry as values.
+
+use std::fmt;
+
+use super::arguments::{self, Parsed};
+use super::id::Command;
+use super::prompts;
+use super::registry::commands;
+use crate::actions::{Action, Effect, TabRequest, Toast};
+use osier_agent::Op as AgentOp;
+use osier_llm::ThinkingLevel;
+use osier_protocol::{CheckpointOp, DiffRange, FilesAt, Mark, Op, PermissionMode, TreeOp};
+use osier_term::theme::ThemeStore;
+use osier_term::widgets::textarea::modal::EDITS;
+
+type Parse = fn(&str) -> Parsed;
+
+/// How a command is typed into the prompt.
+#[derive(Debug, Clone, Copy)]
+pub struct Slash {
+    pub name: &'static str,
+    /// Other names, which users know from other programs.
+    pub aliases: &'static [&'static str],
+    /// A skill or template with this name replaces it.
+    pub yields: bool,
+    /// What follows the name; empty when nothing does.
+    pub argument: &'static str,
+    /// Values of the argument that completion offers.
+    pub values: fn() -> Vec<&'static str>,
+    pub(super) parse: Option<Parse>,
+}
+
+impl Slash {
+    const fn new(name: &'static str, argument: &'static str, parse: Option<Parse>) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            yields: false,
+            argument,
+            values: Vec::new,
+            parse,
+        }
+    }
+}
+
+macro_rules! categories {
+    ($($name:ident)*) => {
+        /// The topic of a command: the palette shows it before the description.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Category {
+            $($name,)*
+        }
+
+        impl Category {
+            /// The name that the palette shows.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
+}
+
+categories! {
+    Account Application Conversation Editor Files List Model Prompt Run Session Settings Tabs Tools Tree
+}
+
+/// What a command does once no component in front has used it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Run {
+    /// Nothing: only components use it.
+    Component,
+    Actions(fn() -> Vec<Action>),
+    /// A feature runs it: `app/commands.rs` passes it on.
+    Feature,
+    /// It needs arguments: types the slash command into the prompt.
+    Arguments,
+}
+
+/// A row of the registry.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandInfo {
+    pub command: Command,
+    /// The name in keymaps.
+    pub name: &'static str,
+    /// An earlier name, which keymaps may still use.
+    pub alias: Option<&'static str>,
+    pub category: Category,
+    /// What it does, in the imperative.
+    pub description: &'static str,
+    /// The command as it is typed into the prompt.
+    pub slash: Option<Slash>,
+    pub(crate) run: Run,
+    key_only: bool,
+    /// Queries that put it first in the palette: Vim's names for it.
+    pub(crate) queries: &'static [&'static str],
+    /// The palette lists it only for a query of the starts of its words.
+    pub(crate) by_word: bool,
+}
+
+impl CommandInfo {
+    const fn new(
+        command: Command,
+        category: Category,
+        name: &'static str,
+        description: &'static str,
+    ) -> Self {
+        Self {
+            command,
+            name,
+            alias: None,
+            category,
+            description,
+            slash: None,
+            run: Run::Component,
+            key_only: false,
+            queries: &[],
+            by_word: false,
+        }
+    }
+
+    const fn actions(mut self, actions: fn() -> Vec<Action>) -> Self {
+        self.run = Run::Actions(actions);
+        self
+    }
+
+    const fn feature(mut self) -> Self {
+        self.run = Run::Feature;
+        self
+    }
+
+    /// Leaves it out of the palette: it makes sense only as a key.
+    const fn key_only(mut self) -> Self {
+        self.key_only = true;
+        self
+    }
+
+    /// Puts it first in the palette for these queries.
+    const fn queries(mut self, queries: &'static [&'static str]) -> Self {
+        self.queries = queries;
+        self
+    }
+
+    /// Leaves it out of the palette while the query only resembles it: it changes the session or ends something.
+    const fn by_word(mut self) -> Self {
+        self.by_word = true;
+        self
+    }
+
+    const fn alias(mut self, name: &'static str) -> Self {
+        self.alias = Some(name);
+        self
+    }
+
+    /// `/NAME` does the same.
+    const fn slash(mut self, name: &'static str) -> Self {
+        self.slash = Some(Slash::new(name, "", None));
+        self
+    }
+
+    /// `/NAME` does the same, `/NAME ARGUMENT` what `parse` makes of the argument.
+    const fn slash_with(
+        mut self,
+        name: &'static str,
+        argument: &'static str,
+        parse: Parse,
+    ) -> Self {
+        self.slash = Some(Slash::new(name, argument, Some(parse)));
+        self
+    }
+
+    /// `/NAME ARGUMENT` is the only way to run it: `parse` gets the argument even when it is empty.
+    const fn typed(mut self, name: &'static str, argument: &'static str, parse: Parse) -> Self {
+        self.run = Run::Arguments;
+        self.slash_with(name, argument, parse)
+    }
+
+    /// Other names of the slash command.
+    const fn slash_aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        if let Some(slash) = &mut self.slash {
+            slash.aliases = aliases;
+        }
+        self
+    }
+
+    /// A skill or template with the name of the slash command replaces it.
+    const fn yields(mut self) -> Self {
+        if let Some(slash) = &mut self.slash {
+            slash.yields = true;
+        }
+        self
+    }
+
+    /// Values of the argument that completion offers.
+    const fn values(mut self, values: fn() -> Vec<&'static str>) -> Self {
+        if let Some(slash) = &mut self.slash {
+            slash.values = values;
+        }
+        self
+    }
+
+    /// Whether the palette lists it.
+    pub fn in_palette(&self) -> bool {
+        !self.key_only && !matches!(self.run, Run::Component)
+    }
+}
+
+macro_rules! table {
+    ($($category:ident { $($id:ident $name:literal $description:literal $(.$part:ident($($value:expr),*))*;)* })*) => {
+        /// Every command, grouped as help shows them.
+        pub(super) const COMMANDS: &[CommandInfo] = &[$($(
+            CommandInfo::new(Command::$id, Category::$category, $name, $description)$(.$part($($value),*))*,
+        )*)*];
+    };
+}
+
+commands!(table);
+
+impl Command {
+    /// Its row; steps of modal editing and keys of plugins have none.
+    pub fn info(self) -> Option<&'static CommandInfo> {
+        COMMANDS.get(self.row()?)
+    }
+
+    /// Its description in help.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Edit(edit) => edit.info().map_or("", |info| info.description),
+            Self::Plugin(_) => "Run a plugin",
+            command => command.info().map_or("", |info| info.description),
+        }
+    }
+
+    /// Every name that a keymap can bind, with its command.
+    pub fn names() -> Vec<(&'static str, Self)> {
+        let commands = COMMANDS.iter().flat_map(|info| {
+            let names = [Some(info.name), info.alias].into_iter().flatten();
+            names.map(|name| (name, info.command))
+        });
+        let edits = EDITS.iter().map(|info| (info.name, Self::Edit(info.edit)));
+        commands.chain(edits).collect()
+    }
+
+    /// The command called `name` in keymaps.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let names = Self::names().into_iter();
+        let mut named = names.filter(|(known, _)| *known == name);
+        named.next().map(|(_, command)| command)
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Edit(edit) => out.write_str(edit.name()),
+            Self::Plugin(number) => write!(out, "plugin_key_{number}"),
+            command => out.write_str(command.info().map_or("", |info| info.name)),
+        }
+    }
+}
+
+/// Every command, grouped as help shows them.
+pub(crate) fn commands() -> impl Iterator<Item = &'static CommandInfo> {
+    COMMANDS.iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keymaps_cannot_bind_the_key_of_a_plugin() {
+        let name = Command::Plugin(12).to_string();
+        assert_eq!(Command::from_name(&name), None);
+    }
+
+    #[test]
+    fn names_are_unique_and_lead_to_their_commands() {
+        let mut names = Command::names();
+        for (name, command) in &names {
+            assert_eq!(Command::from_name(name), Some(*command), "{name}");
+        }
+        let count = names.len();
+        names.sort_unstable_by_key(|(name, _)| *name);
+        names.dedup_by_key(|(name, _)| *name);
+        assert_eq!(names.len(), count);
+        for info in commands() {
+            assert_eq!(info.command.to_string(), info.name);
+        }
+    }
+
+    #[test]
+    fn descriptions_are_short_sentences_in_the_imperative() {
+        for info in commands() {
+            let description = info.description;
+            assert!(description.starts_with(char::is_uppercase), "{description}");
+            assert!(!description.ends_with('.'), "{description}");
+            assert!(description.len() <= 72, "{description}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! How cells are laid out, and the rows that their kinds share.
+
+use super::output::Fold;
+use osier_base::text;
+use osier_term::images;
+use osier_term::{Face, KeyPress, Row, Span, Wrap};
+
+/// How cells are laid out, in addition to the width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct CellStyle {
+    pub show_thinking: bool,
+    /// Lines below the turns.
+    pub turn_summaries: bool,
+    pub expand_tools: bool,
+    /// Pixels of a cell, where pictures are shown.
+    pub cell: Option<(u16, u16)>,
+    /// The key that expands tool calls.
+    pub expand_key: Option<KeyPress>,
+    /// The speaker is written out, and nothing is drawn.
+    pub linear: bool,
+}
+
+impl CellStyle {
+    /// The first or last `rows` of an output.
+    pub(super) fn fold(self, rows: usize) -> Fold {
+        Fold {
+            rows,
+            key: self.expand_key,
+        }
+    }
+}
+
+/// Rows of literal text behind a prefix, which the rows that continue a line have in another form.
+pub(super) fn plain(
+    text: &str,
+    face: impl Into<Face>,
+    width: u16,
+    first: &[Span],
+    rest: &[Span],
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    Wrap::new(usize::from(width))
+        .hanging(first, rest)
+        .text(text, face, &mut rows);
+    rows
+}
+
+/// The rows of a picture behind `indent`, within a width and a height.
+pub(super) fn picture_rows(
+    base64: &str,
+    cell: (u16, u16),
+    width: u16,
+    height: u16,
+    indent: &[Span],
+) -> Vec<Row> {
+    let columns: usize = indent.iter().map(|span| text::width(&span.text)).sum();
+    let room = width.saturating_sub(columns as u16 + 1);
+    let mut rows = images::rows(base64, cell, (room, height)).unwrap_or_default();
+    for row in &mut rows {
+        row.spans = indent.to_vec();
+        // Nothing of it is text to be copied.
+        row.decoration = width;
+    }
+    rows
+}

@@ -1,0 +1,354 @@
+//! The state of the transcript, and how it changes when cells move.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::cell::{Body, Cell};
+use super::cell_style::CellStyle;
+use super::strip::Strip;
+use osier_protocol::{Landmark, Op};
+use osier_store::Needle;
+use osier_term::KeyPress;
+use osier_term::images::PlacedStrip;
+
+/// Notices up to which a session still has its start page.
+const START_NOTICES: usize = 8;
+
+/// The position of the viewport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Position {
+    /// The last row is at the bottom.
+    #[default]
+    Follow,
+    /// Row `row` of cell `cell` is at the top.
+    At { cell: usize, row: usize },
+}
+
+/// The cells and the position in them.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    /// The end of the conversation: what happens is added here.
+    pub(super) near: Strip,
+    /// A separate part of the conversation; if it is set, the position is in it.
+    pub(super) away: Option<Strip>,
+    /// The requested page.
+    pub(super) asked: Option<PageRequest>,
+    /// The number of the last requested page.
+    pub(super) requests: u64,
+    pub(super) ops: Vec<Op>,
+    /// The search text that is highlighted.
+    pub(super) needle: Option<Needle>,
+    /// The match that the search is at: its entry, and its number from the end of it.
+    pub(super) found: Option<(Arc<str>, usize)>,
+    /// What is selected, by mouse or by lines.
+    pub(super) selection: Option<Selection>,
+    /// The block that is picked.
+    pub(super) pick: Option<Pick>,
+    /// The landmark that was not found.
+    pub(super) missed: Option<String>,
+    pub(super) position: Position,
+    pub(super) style: CellStyle,
+    /// Width and height of the last frame; scrolling is counted in its rows.
+    pub(super) viewport: (u16, u16),
+    /// The assistant's message that streams: its id, and the cell of each block.
+    pub(super) open: Option<OpenMessage>,
+    /// The newest message that is not from the assistant.
+    pub(super) started: Option<Started>,
+    /// Cells of the user's commands that have not ended, by id.
+    pub(super) shells: HashMap<String, usize>,
+    /// The newest call about each terminal that runs: the terminal's id, and the call's.
+    pub(super) terminals: HashMap<String, String>,
+    /// Terminals of calls that were read from the session file.
+    pub(super) restored_terminals: Vec<String>,
+    /// What arrived below the visible part.
+    pub(super) below: Option<Below>,
+    /// Image files that became visible.
+    pub(super) wanted: Vec<String>,
+    /// Whether a session was shown before; earlier notices belong to all sessions.
+    pub(super) opened: bool,
+    /// Keys belong to the transcript, not to the editor.
+    pub(super) browsing: bool,
+    /// Strips of pictures that the terminal paints over the last frame.
+    pub(super) placed: Vec<PlacedStrip>,
+}
+
+#[derive(Debug)]
+pub(super) struct OpenMessage {
+    pub(super) id: String,
+    /// The id of its entry, once it is stored.
+    pub(super) entry: Option<Arc<str>>,
+    pub(super) blocks: Vec<usize>,
+    /// The cell that says that the answer is partial and a retry replaces it.
+    pub(super) partial: Option<usize>,
+}
+
+/// A complete message that is not stored yet, as far as the transcript knows.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) id: String,
+    /// Its first cell, or that of the call it is the result of.
+    pub(super) place: usize,
+    pub(super) is_result: bool,
+}
+
+/// What to do with a page when it arrives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// It extends the loaded part upward.
+    Earlier,
+    /// It extends the separate strip downward.
+    Later,
+    /// Its first row goes to the top of the screen.
+    Start,
+    /// Its first landmark in that direction goes to the top of the screen.
+    Landmark { landmark: Landmark, down: bool },
+    /// Scrolls to a match in this entry, counted from its end.
+    Show { entry: Arc<str>, nth: usize },
+}
+
+/// A pending request for a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PageRequest {
+    pub(super) request: u64,
+    pub(super) purpose: Purpose,
+}
+
+/// A cell, or a piece of code in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pick {
+    pub(super) cell: usize,
+    pub(super) code: Option<usize>,
+}
+
+/// A place in the strip that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) cell: usize,
+    /// Counted without the gap above the cell.
+    pub(super) row: usize,
+    /// Counted without the indent of the cell.
+    pub(super) column: u16,
+}
+
+/// What a selection grows by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Cell,
+    Word,
+    /// A line as it was written, however many rows it has.
+    Line,
+}
+
+/// From where it began to where it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Selection {
+    pub(super) anchor: Place,
+    pub(super) head: Place,
+    pub(super) unit: Unit,
+    /// The mouse has moved since the button was pressed.
+    pub(super) is_shown: bool,
+}
+
+impl Selection {
+    /// The selection after the cells moved by `count`; `None` if one of its cells was removed.
+    pub(super) fn shifted(mut self, count: isize) -> Option<Self> {
+        self.anchor.cell = self.anchor.cell.checked_add_signed(count)?;
+        self.head.cell = self.head.cell.checked_add_signed(count)?;
+        Some(self)
+    }
+}
+
+/// What has come since the reader left the end.
+#[derive(Debug, Default)]
+pub(super) struct Below {
+    /// The first cell with rows that are not counted for good, and those of it that are or were seen.
+    pub(super) cell: usize,
+    pub(super) seen: usize,
+    /// Rows counted for good, and all rows as of the last count.
+    pub(super) finished: usize,
+    pub(super) rows: usize,
+}
+
+/// The content of a row of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// The blank row above a cell.
+    Gap,
+    /// A row of a cell, its gap not counted.
+    Row { cell: usize, row: usize },
+}
+
+impl Transcript {
+    pub fn new(show_thinking: bool) -> Self {
+        Self {
+            style: CellStyle {
+                show_thinking,
+                turn_summaries: true,
+                ..CellStyle::default()
+            },
+            viewport: (80, 24),
+            ..Self::default()
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.near.cells.is_empty()
+    }
+
+    /// The rows of the notices of a session that has nothing else; `None` if it has, or if they are many.
+    pub fn notice_rows(&mut self, width: u16) -> Option<u16> {
+        let (style, cells) = (self.style, &mut self.near.cells);
+        let is_notice = |cell: &Cell| matches!(cell.body, Body::Notice(_));
+        if cells.len() > START_NOTICES || self.away.is_some() || !cells.iter().all(is_notice) {
+            return None;
+        }
+        let rows: usize = cells.iter_mut().map(|cell| cell.height(width, style)).sum();
+        Some((rows + cells.len().saturating_sub(1)) as u16)
+    }
+
+    /// The cells that are read: the position is in them.
+    pub(super) fn strip(&self) -> &Strip {
+        self.away.as_ref().unwrap_or(&self.near)
+    }
+
+    pub(super) fn strip_mut(&mut self) -> &mut Strip {
+        self.away.as_mut().unwrap_or(&mut self.near)
+    }
+
+    /// Returns to the end of the conversation; pending pages of the separate part are ignored.
+    pub(super) fn leave_away(&mut self) {
+        if self.away.take().is_some() {
+            self.unmark();
+        }
+        self.asked = None;
+    }
+
+    /// Forgets what is selected and picked: its cells are others now.
+    pub(super) fn unmark(&mut self) {
+        self.selection = None;
+        self.pick = None;
+    }
+
+    /// The cells that are read are others by `count` places.
+    pub(super) fn shift_marks(&mut self, count: isize) {
+        self.selection = self
+            .selection
+            .take()
+            .and_then(|selection| selection.shifted(count));
+        self.pick = self.pick.take().and_then(|mut pick| {
+            pick.cell = pick.cell.checked_add_signed(count)?;
+            Some(pick)
+        });
+    }
+
+    /// The first cell that something may still change.
+    pub(super) fn first_live(&self) -> usize {
+        let open = self.open.iter().flat_map(|open| open.blocks.iter());
+        let calls = self.near.calls.values().chain(self.shells.values());
+        let started = self.started.as_ref().map(|started| &started.place);
+        let live = open.chain(calls).chain(started).min();
+        live.copied().unwrap_or(self.near.cells.len())
+    }
+
+    /// Cells were put in front of the newest ones.
+    pub(super) fn shift_live(&mut self, count: usize) {
+        self.live_places().for_each(|place| *place += count);
+        self.shift_below(count.cast_signed());
+    }
+
+    /// Cells before the newest ones were taken away.
+    pub(super) fn shift_live_down(&mut self, count: usize) {
+        self.live_places().for_each(|place| *place -= count);
+        self.shift_below(-count.cast_signed());
+    }
+
+    fn live_places(&mut self) -> impl Iterator<Item = &mut usize> {
+        let open = self.open.iter_mut().flat_map(|open| open.blocks.iter_mut());
+        let started = self.started.iter_mut().map(|started| &mut started.place);
+        open.chain(self.shells.values_mut()).chain(started)
+    }
+
+    /// Lays pictures out for cells of so many pixels; not at all without.
+    pub fn set_cell(&mut self, cell: Option<(u16, u16)>) {
+        self.style.cell = cell;
+    }
+
+    /// The paths of pictures in answers that came into view, as they were written: each once.
+    pub fn take_wanted(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.wanted)
+    }
+
+    /// Takes the file of such a picture in base64, or why there is none; whether a cell shows it.
+    pub fn set_illustration(&mut self, path: &str, read: &Result<String, String>) -> bool {
+        let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
+        let cells = self.near.cells.iter_mut().chain(away);
+        let mut any = false;
+        for cell in cells {
+            any |= cell.set_illustration(path, read);
+        }
+        any
+    }
+
+    /// Names the key that expands tool calls where one is collapsed.
+    pub fn set_expand_key(&mut self, key: Option<KeyPress>) {
+        self.style.expand_key = key;
+    }
+
+    /// Lays everything out to be read aloud.
+    pub fn set_linear(&mut self, linear: bool) {
+        self.style.linear = linear;
+    }
+
+    /// Whether the end is followed.
+    pub fn follows(&self) -> bool {
+        self.position == Position::Follow
+    }
+
+    /// Whether a command of the user has not ended.
+    pub fn runs_shell(&self) -> bool {
+        !self.shells.is_empty()
+    }
+
+    /// Text of the last answer, as the model wrote it.
+    pub fn last_answer(&self) -> Option<String> {
+        let cells = &self.near.cells;
+        let last = cells
+            .iter()
+            .rposition(|cell| matches!(cell.body, Body::Text(_)))?;
+        let first = (0..=last).rev().find(|cell| !cells[*cell].continues)?;
+        let text: String = cells[first..=last]
+            .iter()
+            .map(|cell| match &cell.body {
+                Body::Text(markdown) => markdown.source(),
+                _ => "",
+            })
+            .collect();
+        Some(text.trim().to_owned())
+    }
+
+    pub fn toggle_thinking(&mut self) {
+        self.style.show_thinking = !self.style.show_thinking;
+        self.clear_overrides();
+    }
+
+    pub fn show_turn_summaries(&mut self, show: bool) {
+        self.style.turn_summaries = show;
+    }
+
+    pub fn show_thinking(&mut self, show: bool) {
+        self.style.show_thinking = show;
+        self.clear_overrides();
+    }
+
+    pub fn toggle_tools(&mut self) {
+        self.style.expand_tools = !self.style.expand_tools;
+        self.clear_overrides();
+    }
+
+    pub(super) fn clear_overrides(&mut self) {
+        let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
+        for cell in self.near.cells.iter_mut().chain(away) {
+            cell.expanded = None;
+        }
+    }
+}

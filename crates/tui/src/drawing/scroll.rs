@@ -1,0 +1,56 @@
+//! The part of many rows that is on the screen.
+
+use std::ops::Range;
+
+use crate::actions::Command;
+use osier_term::Handled;
+
+/// The first row that is shown, and how many fit.
+#[derive(Debug, Default)]
+pub(crate) struct Scroll {
+    top: usize,
+    page: usize,
+    count: usize,
+}
+
+impl Scroll {
+    /// There are so many rows, of which so many fit. Returns those that are shown.
+    pub(crate) fn fit(&mut self, count: usize, page: usize) -> Range<usize> {
+        (self.count, self.page) = (count, page);
+        self.by(0);
+        self.top..count.min(self.top + page)
+    }
+
+    /// Whether there are rows that are not shown.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.count > self.page
+    }
+
+    /// How far the top is, in percent; empty when everything is shown.
+    pub(crate) fn percent(&self) -> String {
+        match self.count.saturating_sub(self.page) {
+            0 => String::new(),
+            last => format!("{}%", self.top * 100 / last),
+        }
+    }
+
+    fn by(&mut self, rows: isize) {
+        let last = self.count.saturating_sub(self.page);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    /// The keys that scroll. A page keeps a row of the one before.
+    pub(crate) fn on_command(&mut self, command: Command) -> Handled {
+        let page = self.page.saturating_sub(1).max(1).cast_signed();
+        match command {
+            Command::Up => self.by(-1),
+            Command::Down => self.by(1),
+            Command::PageUp => self.by(-page),
+            Command::PageDown => self.by(page),
+            Command::First => self.top = 0,
+            Command::Last => self.by(isize::MAX),
+            _ => return Handled::No,
+        }
+        Handled::Yes
+    }
+}

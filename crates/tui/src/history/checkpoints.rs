@@ -1,0 +1,189 @@
+//! Restoring files: the previews and results on screen.
+
+use crate::actions::{Action, Outbox, Toast};
+use crate::conversation::Transcript;
+use crate::drawing::{MenuItem, Overlays, Picker};
+use osier_agent::Severity;
+use osier_base::text;
+use osier_protocol::{
+    ChangeKind, CheckpointEvent, CheckpointOp, FileChange, FilesAt, Op, Unrestored, changed_outside,
+};
+
+/// The layer of the list.
+const ID: &str = "restore";
+
+/// Number of the request whose reply opens no list.
+const COMPARISON: u64 = 1;
+
+/// Number of the request whose list opens after a move in the tree.
+const AFTER_MOVE: u64 = 2;
+
+/// Number of the request after the list of an undo was closed; its reply opens no list.
+const AFTER_UNDO: u64 = 3;
+
+/// Requests whether the files differ from this point; a notice appears when they do.
+pub(crate) fn compare() -> Op {
+    preview(COMPARISON, FilesAt::Here)
+}
+
+/// Requests the changes of restoring the files after a move.
+pub(crate) fn preview_after_move(at: FilesAt) -> Op {
+    preview(AFTER_MOVE, at)
+}
+
+/// The list for `at` was closed after a move: requests whether the files differ from where the conversation is now.
+fn left(at: &FilesAt) -> Op {
+    match at {
+        FilesAt::Undone { .. } => preview(AFTER_UNDO, FilesAt::Here),
+        _ => compare(),
+    }
+}
+
+fn preview(request: u64, at: FilesAt) -> Op {
+    Op::Checkpoint(CheckpointOp::PreviewFiles { request, at })
+}
+
+/// The actions, above the files that they affect.
+fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker<MenuItem> {
+    let free = changes.iter().filter(|change| change.obstacle.is_none());
+    let by_hand = free.clone().filter(|change| change.by_hand).count();
+    let own = free.count() - by_hand;
+    let restore = |count: usize, meaning: &str, by_hand: bool| {
+        let at = at.clone();
+        let op = CheckpointOp::RestoreFiles { at, by_hand };
+        MenuItem::new(format!("Restore {}", files(count)), meaning, op)
+    };
+    let mut items = Vec::with_capacity(changes.len() + 2);
+    if own > 0 {
+        items.push(restore(own, "", false));
+    }
+    if by_hand > 0 {
+        if own == 0 {
+            // What was changed by hand is never restored by default.
+            let label = format!("Keep {}", files(by_hand));
+            items.push(MenuItem::new(label, "", Action::CloseLayer));
+        }
+        let meaning = "including those changed by hand";
+        items.push(restore(own + by_hand, meaning, true));
+    }
+    items.extend(changes.iter().map(item));
+    Picker::menu("Restore files", "no file matches", items).taking("restore")
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn files(count: usize) -> String {
+    text::counted(count, "file", "files")
+}
+
+/// A file, which is only listed.
+fn item(change: &FileChange) -> MenuItem {
+    let does = match change.kind {
+        ChangeKind::Create => "will be restored",
+        ChangeKind::Modify => "will be reverted",
+        ChangeKind::Mode => "mode will be reverted",
+        ChangeKind::Remove => "will be deleted",
+    };
+    let detail = match &change.obstacle {
+        Some(obstacle) => format!("will be skipped: {obstacle}"),
+        // First, so that it is never cut.
+        None if change.by_hand => format!("changed by hand · {does}"),
+        None => does.to_owned(),
+    };
+    MenuItem::without_action(&change.path, detail).dimmed()
+}
+
+/// Unrestored files that have a notice each.
+const NAMED: usize = 10;
+
+/// Shows the preview of a restore, or its result.
+pub(crate) fn on_event(
+    event: &CheckpointEvent,
+    transcript: &mut Transcript,
+    overlays: &mut Overlays,
+    outbox: &mut Outbox,
+) {
+    match event {
+        CheckpointEvent::FilesPreview {
+            request: COMPARISON,
+            changes,
+            ..
+        } => report_differing(changes.len(), "`/restore` to review", transcript),
+        CheckpointEvent::FilesPreview {
+            request: AFTER_UNDO,
+            changes,
+            ..
+        } => {
+            let keys = "`/restore` to review, `/redo` to revert the undo";
+            report_differing(changes.len(), keys, transcript);
+        }
+        CheckpointEvent::FilesPreview {
+            at: FilesAt::LastPrompt | FilesAt::Undone { .. },
+            known: false,
+            ..
+        } => outbox.push(Toast::info("no files to restore: that turn changed none")),
+        CheckpointEvent::FilesPreview { known: false, .. } => {
+            let text = "no checkpoint of the files at this point";
+            outbox.push(Toast::error(text));
+        }
+        CheckpointEvent::FilesPreview { changes, .. } if changes.is_empty() => {
+            let text = "no files to restore: none differ from this point";
+            outbox.push(Toast::info(text));
+        }
+        CheckpointEvent::FilesPreview {
+            request,
+            at,
+            changes,
+            ..
+        } => {
+            let mut picker = picker(at, changes);
+            if *request == AFTER_MOVE {
+                // The conversation has moved already.
+                picker = picker.closing("keep files").on_leave(left(at));
+            }
+            overlays.push(ID, picker);
+        }
+        CheckpointEvent::FilesRestored { changes, left } => {
+            let deleted = changes
+                .iter()
+                .filter(|change| change.kind == ChangeKind::Remove)
+                .count();
+            let counts = match (changes.len() - deleted, deleted) {
+                (restored, 0) => format!("{} restored", files(restored)),
+                (0, deleted) => format!("{} deleted", files(deleted)),
+                (restored, deleted) => format!("{restored} restored, {deleted} deleted"),
+            };
+            let text = format!("{counts}; `/restore undo` reverts this");
+            transcript.notice(Severity::Info, &text);
+            report_left(left, transcript);
+            if let Some(first) = left.first() {
+                let text = format!("{}: {}", first.path, first.reason);
+                outbox.push(Toast::error(text));
+            }
+        }
+        CheckpointEvent::FilesChangedOutside { paths, more } => {
+            let text = changed_outside(paths, *more);
+            transcript.notice(Severity::Info, &text);
+        }
+        CheckpointEvent::FileDiffs { .. } | CheckpointEvent::ChangedLines { .. } => {}
+    }
+}
+
+fn report_differing(count: usize, keys: &str, transcript: &mut Transcript) {
+    let text = match count {
+        0 => return,
+        1 => format!("1 file differs from this point: {keys}"),
+        count => format!("{count} files differ from this point: {keys}"),
+    };
+    transcript.notice(Severity::Info, &text);
+}
+
+fn report_left(left: &[Unrestored], transcript: &mut Transcript) {
+    for file in left.iter().take(NAMED) {
+        let text = format!("`{}` was not restored: {}", file.path, file.reason);
+        transcript.notice(Severity::Warning, &text);
+    }
+    if let Some(more) = left.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        let text = format!("{} more were not restored", files(more));
+        transcript.notice(Severity::Warning, &text);
+    }
+}

@@ -1,0 +1,258 @@
+//! The diff view as an overlay: its drawing and its keys.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::problems::{Problems, contains, is_in};
+use super::state::DiffView;
+use super::texts::first_line;
+use crate::actions::{Action, Command, Effect};
+use crate::history::review::verdicts::{Review, keys};
+use osier_base::text;
+use osier_checkpoint::hunks;
+use osier_protocol::{CheckpointOp, DiffRange};
+use osier_term::widgets::diff::DiffLayout;
+use osier_term::{Component, Cx, Handled, Highlighted, Highlighter, KeyPress, Row, Token, View};
+
+/// From this width on the list is next to the changes.
+const SIDE_BY_SIDE: u16 = 90;
+/// Columns of the list at least. It grows with long paths to a third of the screen.
+const LIST: u16 = 34;
+impl DiffView {
+    /// Jumps to the next error or warning of a changed file: to its change, or to the rows below them.
+    pub(super) fn next_problem(&mut self) {
+        let Problems { list, selected } = &self.problems;
+        let first = selected.map_or(0, |selected| selected + 1);
+        let order = (first..list.len()).chain(0..first.min(list.len()));
+        let mut found = order.filter_map(|place| {
+            let problem = list.get(place)?;
+            let files = &self.files;
+            let file = files
+                .iter()
+                .position(|file| is_in(problem, &file.change.path));
+            Some((place, file?, problem.line as usize))
+        });
+        let Some((place, file, line)) = found.next() else {
+            return;
+        };
+        self.problems.selected = Some(place);
+        self.select(file);
+        let pieces = hunks(&self.files[file].diff);
+        let hunk = pieces.iter().position(|piece| contains(piece, line));
+        // The mark is new.
+        if let Some(width) = self.laid_out.take().map(|laid| laid.width) {
+            self.lay_out(width);
+        }
+        match hunk {
+            Some(hunk) => {
+                self.hunk = hunk;
+                self.show_hunk();
+            }
+            None => self.scroll(isize::MAX / 2),
+        }
+    }
+}
+
+impl Component<Command, Action> for DiffView {
+    fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
+        self.linear = view.theme.marks_selected();
+        let wide = area.width >= SIDE_BY_SIDE && self.files.len() > 1;
+        let most = LIST.max(area.width / 3);
+        let list = if wide {
+            self.widest.clamp(LIST, most)
+        } else {
+            0
+        };
+        let body = area.height.saturating_sub(2);
+        // On a narrow screen the selected file has a line of its own, and where the list cuts its path.
+        let is_cut = wide && self.is_cut(usize::from(list - 1));
+        let named = u16::from(!wide || is_cut).min(body);
+        self.page = usize::from(body - named).max(1);
+        self.lay_out(area.width.saturating_sub(list));
+        let last = self.count().saturating_sub(self.page);
+        if std::mem::take(&mut self.from_below) {
+            self.top = last;
+        }
+        self.top = self.top.min(last);
+        let at = |x: u16, y: u16, width: u16, height: u16| Rect {
+            x: area.x + x,
+            y: area.y + y,
+            width,
+            height,
+        };
+        let width = usize::from(area.width);
+        view.paint(
+            &[self.head(width)],
+            at(0, 0, area.width, 1.min(area.height)),
+            buffer,
+        );
+        if wide {
+            let rows = self.list(usize::from(list - 1), usize::from(body));
+            view.paint(&rows, at(0, 1, list - 1, body), buffer);
+            let bar = vec![Row::plain("│", Token::Border); usize::from(body)];
+            view.paint(&bar, at(list - 1, 1, 1, body), buffer);
+        }
+        if is_cut {
+            let row = self.path_row(usize::from(area.width - list));
+            view.paint(&[row], at(list, 1, area.width - list, named), buffer);
+        } else if named > 0 {
+            view.paint(&[self.named(width)], at(0, 1, area.width, 1), buffer);
+        }
+        let rows = self.laid_out.as_ref().map_or(&[][..], |laid| &laid.rows);
+        let shown = &rows[self.top..rows.len().min(self.top + self.page)];
+        let place = at(list, 1 + named, area.width - list, body - named);
+        view.paint(shown, place, buffer);
+        let gutter = self.gutter();
+        let columns = Rect {
+            width: place.width.min(2),
+            height: place.height.min(gutter.len() as u16),
+            ..place
+        };
+        view.paint(&gutter, columns, buffer);
+        self.cursor = None;
+        if area.height == 0 {
+            return;
+        }
+        let line = at(0, area.height - 1, area.width, 1);
+        if let Some((row, column)) = self.review.writing(width) {
+            view.paint(&[row], line, buffer);
+            self.cursor = Some(Position {
+                x: line.x + column.min(line.width.saturating_sub(1)),
+                y: line.y,
+            });
+            return;
+        }
+        let said = self
+            .current()
+            .and_then(|(path, piece)| self.review.of(path, piece));
+        let help = match said.filter(|said| !said.comment.is_empty()) {
+            // Its comment is in the rows.
+            _ if self.is_outdated() => keys(view.keymap, true, width),
+            Some(said) => format!(" ✎ {}", text::single_line(&said.comment)),
+            None => keys(view.keymap, false, width),
+        };
+        let help = text::truncate(&help, width).into_owned();
+        view.paint(&[Row::plain(help, Token::Muted)], line, buffer);
+    }
+
+    fn on_key(&mut self, key: KeyPress, _: &mut Cx<'_, Action>) -> Handled {
+        match key.typed() {
+            Some(character) if self.review.write(character.encode_utf8(&mut [0; 4])) => {
+                Handled::Yes
+            }
+            _ => Handled::No,
+        }
+    }
+
+    fn on_paste(&mut self, text: &str, _: &mut Cx<'_, Action>) -> Handled {
+        if self.review.write(text) {
+            Handled::Yes
+        } else {
+            Handled::No
+        }
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.cursor
+    }
+
+    fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        if self.review.is_writing() {
+            self.stale = true;
+            return self.review.on_command(command);
+        }
+        let page = isize::try_from(self.page.saturating_sub(1).max(1)).unwrap_or(1);
+        match command {
+            Command::Up => self.scroll(-1),
+            Command::Down => self.scroll(1),
+            Command::PageUp => self.scroll(-page),
+            Command::PageDown => self.scroll(page),
+            Command::First => self.scroll(isize::MIN / 2),
+            Command::Last => self.scroll(isize::MAX / 2),
+            Command::NextFile => self.select((self.selected + 1) % self.files.len().max(1)),
+            Command::PreviousFile => {
+                let before = self.selected.checked_sub(1);
+                self.select(before.unwrap_or(self.files.len().saturating_sub(1)));
+            }
+            Command::NextHunk => self.next_hunk(),
+            Command::PreviousHunk => self.previous_hunk(),
+            Command::NextProblem => self.next_problem(),
+            Command::OtherRange => cx.push(Action::ShowChanges(match self.range {
+                DiffRange::Session if self.has_git => DiffRange::Head,
+                DiffRange::Session | DiffRange::Head => DiffRange::LastPrompt,
+                _ => DiffRange::Session,
+            })),
+            Command::DiffLayout => {
+                let shown = self.laid_out.as_ref().map(|laid| laid.layout);
+                self.layout = Some(match shown {
+                    Some(DiffLayout::SideBySide) => DiffLayout::Unified,
+                    _ => DiffLayout::SideBySide,
+                });
+            }
+            Command::AcceptHunk | Command::RejectHunk | Command::CommentHunk => {
+                if let Some((path, piece)) = self.current() {
+                    let (path, piece) = (path.to_owned(), piece.to_owned());
+                    let continues = self.review.set_verdict(command, path, piece);
+                    self.stale = true;
+                    if continues {
+                        self.next_hunk();
+                    }
+                }
+            }
+            Command::RevertHunk => {
+                if let Some((path, piece)) = self.current() {
+                    let (path, piece) = (path.to_owned(), piece.to_owned());
+                    self.review.set_reverted(&path, &piece);
+                    self.stale = true;
+                    let pieces = vec![Review::rejection(&path, &piece)];
+                    let op = CheckpointOp::Review {
+                        pieces,
+                        tell: false,
+                    };
+                    cx.push(op);
+                }
+            }
+            Command::EditHunk => {
+                if let Some((path, piece)) = self.current() {
+                    cx.push(Effect::EditFile {
+                        path: path.to_owned(),
+                        line: self
+                            .problems
+                            .line(path)
+                            .unwrap_or_else(|| first_line(piece)),
+                    });
+                }
+            }
+            Command::SendReview => cx.push(Action::SendReview(self.review.pieces())),
+            Command::Accept | Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
+                cx.push(Action::CloseLayer);
+            }
+            _ => {}
+        }
+        Handled::Yes
+    }
+
+    fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        let file = self.files.get(self.selected);
+        if let (Some(file), Some(syntax)) = (file, self.syntax.get_mut(self.selected)) {
+            syntax.request(&file.diff, &file.change.path, highlighter);
+        }
+    }
+
+    fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        let is_own = self
+            .syntax
+            .iter_mut()
+            .any(|syntax| syntax.apply(highlighted));
+        self.stale |= is_own;
+        is_own
+    }
+
+    fn context(&self) -> &'static str {
+        if self.review.is_writing() {
+            "search"
+        } else {
+            "diff"
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The toast: a line that is shown for a moment.
+
+use std::time::{Duration, Instant};
+
+use crate::actions::{Toast, shell_commands::as_slash_commands};
+use osier_base::text;
+use osier_term::{Row, Token, sentence};
+
+/// How long a toast stays.
+pub(crate) const TOAST_TIME: Duration = Duration::from_secs(4);
+
+/// How long a toast stays even if a key is pressed.
+const READ_TIME: Duration = Duration::from_millis(1500);
+
+/// The toast that was requested last.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ToastLine {
+    shown: Option<Shown>,
+}
+
+#[derive(Debug, Clone)]
+struct Shown {
+    toast: Toast,
+    until: Instant,
+    /// It names a key that has this effect only if it is pressed next.
+    is_armed: bool,
+}
+
+impl ToastLine {
+    pub(crate) fn show(&mut self, toast: Toast, now: Instant) {
+        self.shown = Some(Shown {
+            toast: Toast {
+                text: as_slash_commands(&toast.text),
+                ..toast
+            },
+            until: now + TOAST_TIME,
+            is_armed: false,
+        });
+    }
+
+    /// Shows what another press of the same key does.
+    pub(crate) fn arm(&mut self, text: &str, now: Instant) {
+        self.show(Toast::info(text), now);
+        if let Some(shown) = &mut self.shown {
+            shown.is_armed = true;
+        }
+    }
+
+    /// Another key was pressed, so that line is not true any more.
+    pub(crate) fn disarm(&mut self) {
+        self.shown.take_if(|shown| shown.is_armed);
+    }
+
+    /// The user continues: a notice that was long enough on the screen to be read disappears.
+    pub(crate) fn dismiss(&mut self, now: Instant) {
+        self.shown
+            .take_if(|shown| now + TOAST_TIME >= shown.until + READ_TIME);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.shown = None;
+    }
+
+    pub(crate) fn expire(&mut self, now: Instant) {
+        self.shown.take_if(|shown| shown.until <= now);
+    }
+
+    /// When it disappears. One that expires while a frame is drawn is in this frame, so it needs another one.
+    pub(super) fn end(&self) -> Option<Instant> {
+        self.shown.as_ref().map(|shown| shown.until)
+    }
+
+    pub(crate) fn is_shown(&self, now: Instant) -> bool {
+        self.at(now).is_some()
+    }
+
+    fn at(&self, now: Instant) -> Option<&Toast> {
+        let shown = self.shown.as_ref().filter(|shown| shown.until > now);
+        shown.map(|shown| &shown.toast)
+    }
+
+    /// Its text on one line, and how it is shown.
+    pub(super) fn line(&self, now: Instant) -> Option<(String, Token)> {
+        let toast = self.at(now)?;
+        let token = if toast.is_error {
+            Token::Error
+        } else {
+            Token::Success
+        };
+        Some((text::single_line(&toast.text), token))
+    }
+
+    /// The toast on a row of its own.
+    pub(crate) fn row(&self, now: Instant, width: u16) -> Option<Row> {
+        let (line, token) = self.line(now)?;
+        let line = format!(" {line}");
+        let line = text::truncate(&line, usize::from(width));
+        Some(Row::new(sentence(&line, token)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_removes_a_notice_that_could_be_read() {
+        let mut toast = ToastLine::default();
+        let now = Instant::now();
+        toast.show(Toast::info("done"), now);
+        toast.dismiss(now + READ_TIME / 2);
+        assert!(toast.is_shown(now + READ_TIME / 2));
+        toast.dismiss(now + READ_TIME);
+        assert!(!toast.is_shown(now + READ_TIME));
+    }
+
+    #[test]
+    fn a_notice_names_a_slash_command() {
+        let mut toast = ToastLine::default();
+        let now = Instant::now();
+        toast.show(Toast::error("list the sessions with `osier sessions`"), now);
+        let row = toast.row(now, 80).unwrap();
+        assert_eq!(row.text(), " list the sessions with /resume");
+    }
+
+    #[test]
+    fn a_line_about_the_same_key_goes_with_another_key() {
+        let mut toast = ToastLine::default();
+        let now = Instant::now();
+        toast.arm("press ctrl+c again to quit", now);
+        assert!(toast.is_shown(now));
+        toast.disarm();
+        assert!(!toast.is_shown(now));
+        toast.show(Toast::info("copied"), now);
+        toast.disarm();
+        assert!(toast.is_shown(now));
+    }
+}

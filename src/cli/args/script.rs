@@ -1,0 +1,102 @@
+//! The options of scripts and SDKs, with Claude Code's names.
+
+use std::path::PathBuf;
+
+use clap::{ValueEnum, ValueHint};
+use osier_peers::formats::permission_mode;
+use osier_protocol::PermissionMode;
+
+use super::run::thinking_level;
+
+/// The options of runs for programs.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Scripts and SDKs")]
+pub(in crate::cli) struct ScriptArgs {
+    /// Write the answer as text, one JSON result, or a JSON line per message, as Claude Code does
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "mode"])]
+    pub output_format: Option<OutputFormat>,
+
+    /// Read prompts as text, or as JSON lines of Claude Code's format
+    #[arg(long, value_enum, value_name = "FORMAT", requires = "output_format")]
+    pub input_format: Option<InputFormat>,
+
+    /// Write what the model streams, too; for `stream-json`
+    #[arg(long)]
+    pub include_partial_messages: bool,
+
+    /// Write the prompts of standard input, too; for `stream-json`
+    #[arg(long)]
+    pub replay_user_messages: bool,
+
+    /// Require an answer that matches the JSON Schema in this file; the model may repair it once
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "json_schema")]
+    pub output_schema: Option<PathBuf>,
+
+    /// Require an answer that matches this JSON Schema
+    #[arg(long, value_name = "SCHEMA")]
+    pub json_schema: Option<String>,
+
+    /// Set the permission mode by Claude Code's name
+    #[arg(long, value_name = "MODE", value_parser = permission_mode_name, conflicts_with = "permissions")]
+    pub permission_mode: Option<PermissionMode>,
+
+    /// Answer questions about permissions over standard input; `stdio` is the only value
+    #[arg(long, value_name = "TOOL", value_parser = ["stdio"])]
+    pub permission_prompt_tool: Option<String>,
+
+    /// Add rules that allow calls, separated by commas
+    #[arg(long = "allowed-tools", alias = "allowedTools", value_name = "RULES")]
+    pub allowed_tools: Option<String>,
+
+    /// Add rules that deny calls, separated by commas
+    #[arg(
+        long = "disallowed-tools",
+        alias = "disallowedTools",
+        value_name = "RULES"
+    )]
+    pub disallowed_tools: Option<String>,
+
+    /// Let the tools use this directory, too; repeatable
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub add_dir: Vec<PathBuf>,
+
+    /// Call this model when the first one fails
+    #[arg(long, value_name = "MODEL")]
+    pub fallback_model: Option<String>,
+
+    /// Set the thinking level
+    #[arg(long, value_name = "LEVEL", value_parser = thinking_level(), conflicts_with = "thinking")]
+    pub effort: Option<osier_llm::ThinkingLevel>,
+
+    /// Continue in a copy of the session that `--resume` or `--continue` names
+    #[arg(long)]
+    pub fork_session: bool,
+
+    /// Replace the system prompt by the content of this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "system_prompt")]
+    pub system_prompt_file: Option<PathBuf>,
+
+    /// Accepted for SDKs; osier always reads its own settings
+    #[arg(long, value_name = "LIST", hide = true)]
+    pub setting_sources: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum OutputFormat {
+    Text,
+    Json,
+    StreamJson,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum InputFormat {
+    Text,
+    StreamJson,
+}
+
+fn permission_mode_name(name: &str) -> Result<PermissionMode, String> {
+    permission_mode(name).ok_or_else(|| {
+        "expected one of `default`, `acceptEdits`, `dontAsk`, `auto`, `plan`, `bypassPermissions`"
+            .to_owned()
+    })
+}

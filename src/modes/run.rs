@@ -1,0 +1,310 @@
+//! The driver of every run without a screen: it sends prompts, one after the other, follows their events, checks the answer
+//! against a schema, and ends the session. A [`Format`] decides what is read and written.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+
+use osier_agent::{AgentMessage, RunOutcome, Subscription};
+use osier_llm::StopReason;
+use osier_peers::formats::{Effect, Format, RunEnd};
+use osier_protocol::questions::Answer;
+use osier_protocol::{Event, Op, Prompt, final_text};
+use osier_session::SessionHandle;
+use serde_json::Value;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, Split};
+
+use super::prompt_request::PromptRequest;
+use super::schema::{self, AnswerSchema};
+
+/// Why an answer is not complete although the call succeeded.
+pub(super) fn cut_reason(stop: StopReason) -> Option<&'static str> {
+    match stop {
+        StopReason::Length => Some(
+            "the answer is incomplete: it reached the output limit of the model; ask for less at once, or raise \
+             `maxTokens` in models.json",
+        ),
+        StopReason::Refusal => Some(
+            "the answer is incomplete: the model or the content filter of its provider refused; change the prompt",
+        ),
+        _ => None,
+    }
+}
+
+/// A run of prompts.
+pub struct Run<'a> {
+    pub session: &'a SessionHandle,
+    pub prompts: VecDeque<Prompt>,
+    pub format: &'a mut (dyn Format + Send),
+    /// What the answer must match.
+    pub schema: Option<AnswerSchema>,
+    pub output: &'a mut (dyn Write + Send),
+}
+
+impl std::fmt::Debug for Run<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Run").finish_non_exhaustive()
+    }
+}
+
+/// How all prompts ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// Of the last prompt that ran.
+    pub outcome: RunOutcome,
+    /// Why the answer does not match the schema.
+    pub mismatch: Option<String>,
+}
+
+impl From<RunOutcome> for Ended {
+    fn from(outcome: RunOutcome) -> Self {
+        let mismatch = None;
+        Self { outcome, mismatch }
+    }
+}
+
+/// The state between two events.
+#[derive(Debug)]
+struct Progress {
+    /// The session is open.
+    is_open: bool,
+    is_running: bool,
+    /// No further prompt runs.
+    is_over: bool,
+    request: PromptRequest,
+    answer: String,
+    /// Why the last answer is not complete.
+    cut: Option<&'static str>,
+    /// The model was asked to repair its answer.
+    is_repaired: bool,
+    /// The ids of the questions that the program has not answered.
+    questions: Vec<String>,
+    ended: Ended,
+}
+
+impl Run<'_> {
+    /// Runs the prompts, then those of `input` until its end.
+    ///
+    /// # Errors
+    /// The output is closed, or the input cannot be read.
+    pub async fn run(
+        mut self,
+        mut events: Subscription<Event>,
+        input: Option<impl AsyncBufRead + Unpin>,
+    ) -> io::Result<Ended> {
+        let ended = match self.converse(&mut events, input).await {
+            // A second signal has shut the session down.
+            Ok(None) => return Ok(RunOutcome::Interrupted.into()),
+            Ok(Some(ended)) => Ok(ended),
+            Err(error) => Err(error),
+        };
+        // Also when the output is closed: this stops the run and stores the session.
+        self.session.send(Op::ShutDown);
+        let mut written = Ok(());
+        while let Some(event) = events.recv().await {
+            if ended.is_ok() && written.is_ok() {
+                written = self.tell(&event);
+            }
+            if event == Event::ShutDown {
+                break;
+            }
+        }
+        written.and(ended)
+    }
+
+    /// Reads and runs until the input ends and no run is active; `None` when the session shut down first.
+    async fn converse(
+        &mut self,
+        events: &mut Subscription<Event>,
+        input: Option<impl AsyncBufRead + Unpin>,
+    ) -> io::Result<Option<Ended>> {
+        let mut lines = input.map(|input| input.split(b'\n'));
+        let mut progress = Progress {
+            is_open: false,
+            is_running: false,
+            is_over: false,
+            request: PromptRequest::new(0),
+            answer: String::new(),
+            cut: None,
+            is_repaired: false,
+            questions: Vec::new(),
+            ended: RunOutcome::Completed.into(),
+        };
+        self.effect(|format, effect| format.begin(effect))?;
+        loop {
+            if progress.is_open && !progress.is_running {
+                match self.prompts.pop_front() {
+                    Some(prompt) => {
+                        self.effect(|format, effect| format.prompt(&prompt, effect))?;
+                        progress.is_repaired = false;
+                        self.send(prompt, &mut progress);
+                    }
+                    None if lines.is_none() => break,
+                    None => {}
+                }
+            }
+            tokio::select! {
+                event = events.recv() => {
+                    let Some(event) = event else { break };
+                    if event == Event::ShutDown {
+                        self.tell(&event)?;
+                        return Ok(None);
+                    }
+                    let without_run = progress.request.on_event(&event);
+                    if let Some(event) = progress.request.without_number(event) {
+                        self.tell(&event)?;
+                        self.follow(event, &mut progress, lines.is_some())?;
+                    }
+                    if let Some(outcome) = without_run {
+                        self.settle(outcome.into(), None, &mut progress)?;
+                    }
+                }
+                line = next_line(&mut lines) => if let Some(line) = line {
+                    let line = line?;
+                    self.effect(|format, effect| format.input(&line, effect))?;
+                } else {
+                    lines = None;
+                    for id in progress.questions.drain(..) {
+                        self.dismiss(id);
+                    }
+                },
+            }
+            if progress.is_over {
+                break;
+            }
+        }
+        self.effect(|format, effect| format.finish(effect))?;
+        Ok(Some(progress.ended))
+    }
+
+    fn send(&self, prompt: Prompt, progress: &mut Progress) {
+        let request = self.session.next_request();
+        self.session.ask(request, prompt.into());
+        progress.request = PromptRequest::new(request);
+        progress.is_running = true;
+        progress.answer.clear();
+    }
+
+    fn dismiss(&self, id: String) {
+        let answer = Answer::Dismissed;
+        self.session.send(Op::AnswerQuestion { id, answer });
+    }
+
+    fn tell(&mut self, event: &Event) -> io::Result<()> {
+        self.effect(|format, effect| format.event(event, effect))
+    }
+
+    /// Carries out what follows from a call of the format.
+    fn effect(
+        &mut self,
+        call: impl FnOnce(&mut (dyn Format + Send), &mut Effect),
+    ) -> io::Result<()> {
+        let mut effect = Effect::default();
+        call(self.format, &mut effect);
+        for op in effect.ops {
+            self.session.send(op);
+        }
+        self.prompts.extend(effect.prompt);
+        if effect.output.is_empty() {
+            return Ok(());
+        }
+        self.output.write_all(&effect.output)?;
+        self.output.flush()
+    }
+
+    /// Follows the run, and ends it. `is_read` says whether the program can still answer.
+    fn follow(&mut self, event: Event, progress: &mut Progress, is_read: bool) -> io::Result<()> {
+        match event {
+            Event::SessionOpened { .. } => progress.is_open = true,
+            // Do not continue in a session other than the requested one.
+            Event::SessionFailed { message, .. } => {
+                progress.is_over = true;
+                self.end(RunOutcome::Stopped { message }, progress)?;
+            }
+            Event::QuestionAsked { question } => {
+                if is_read && self.format.answers(&question) {
+                    progress.questions.push(question.id);
+                } else {
+                    self.dismiss(question.id);
+                }
+            }
+            Event::QuestionClosed { id } => progress.questions.retain(|pending| *pending != id),
+            Event::Agent(osier_agent::Event::MessageEnd { message, .. }) => {
+                if let Some(text) = final_text(&message) {
+                    progress.answer = text;
+                }
+                if let AgentMessage::Assistant(answer) = &*message {
+                    progress.cut = cut_reason(answer.stop_reason);
+                }
+            }
+            Event::Agent(osier_agent::Event::AgentSettled { outcome }) => {
+                self.end(outcome, progress)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The run of a prompt ended with `outcome`. Checks the answer; the model may repair it once.
+    fn end(&mut self, outcome: RunOutcome, progress: &mut Progress) -> io::Result<()> {
+        let cut = progress.cut.take();
+        if outcome != RunOutcome::Completed {
+            progress.answer.clear();
+            return self.settle(outcome.into(), None, progress);
+        }
+        if let Some(reason) = cut {
+            let message = reason.to_owned();
+            return self.settle(RunOutcome::Stopped { message }.into(), None, progress);
+        }
+        let Some(schema) = &self.schema else {
+            return self.settle(outcome.into(), None, progress);
+        };
+        match schema.check(&progress.answer) {
+            Ok(value) => self.settle(outcome.into(), Some(value), progress),
+            Err(error) if !progress.is_repaired => {
+                progress.is_repaired = true;
+                let text = schema::repair(&error);
+                let prompt = Prompt {
+                    text,
+                    ..Prompt::default()
+                };
+                self.send(prompt, progress);
+                Ok(())
+            }
+            Err(error) => {
+                let message = format!("the answer does not match the schema: {error}");
+                let ended = Ended {
+                    mismatch: Some(message.clone()),
+                    outcome: RunOutcome::Stopped { message },
+                };
+                self.settle(ended, None, progress)
+            }
+        }
+    }
+
+    fn settle(
+        &mut self,
+        ended: Ended,
+        structured: Option<Value>,
+        progress: &mut Progress,
+    ) -> io::Result<()> {
+        let end = RunEnd {
+            outcome: ended.outcome.clone(),
+            answer: std::mem::take(&mut progress.answer),
+            structured,
+        };
+        progress.is_running = false;
+        progress.is_over |= !self.format.continues() && ended.outcome != RunOutcome::Completed;
+        progress.ended = ended;
+        self.effect(|format, effect| format.end(&end, effect))
+    }
+}
+
+/// The next line; `None` at the end of the input. Without an input it never returns.
+async fn next_line<R: AsyncBufRead + Unpin>(
+    lines: &mut Option<Split<R>>,
+) -> Option<io::Result<Vec<u8>>> {
+    match lines {
+        Some(lines) => lines.next_segment().await.transpose(),
+        None => std::future::pending().await,
+    }
+}
