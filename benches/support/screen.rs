@@ -41,7 +41,7 @@ impl Screen {
     /// Draws an empty session.
     pub(crate) fn start() -> Self {
         let kind = TerminalKind::detect(|_| None);
-        Self::start_in(&Settings::default().theme, &kind)
+        Self::start_in(&Settings::default().screen.theme, &kind)
     }
 
     /// Draws an empty session in this theme on this terminal.
@@ -56,7 +56,7 @@ impl Screen {
         };
         let app = App::new(AppOptions {
             theme: looks.theme(theme).0,
-            keymap: looks.keymap(&settings.keymap).0,
+            keymap: looks.keymap(&settings.screen.keymap).0,
             // Code stays plain, because another thread highlights it.
             highlighter: Highlighter::new(|_| {}),
             show_thinking: false,
