@@ -35,6 +35,7 @@ pub mod config_file;
 pub mod diff;
 pub mod exit_limit;
 pub mod fault;
+pub mod file_stamp;
 pub mod folders;
 pub mod foreground;
 #[cfg(any(test, fuzzing))]

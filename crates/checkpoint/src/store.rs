@@ -140,7 +140,7 @@ impl CheckpointStore {
             return Err(CheckpointError::NoProject { root });
         }
         let _lock = self.share()?;
-        let started = i128::from(clock::now_ms()) * 1_000_000;
+        let started = clock::now_ms() * 1_000_000;
         let known = Cache::load(&self.cache);
         let scanned = scan(&self.root, &known, &self.objects).map_err(|error| match error {
             ScanError::TooMany => CheckpointError::TooMany {

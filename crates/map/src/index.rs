@@ -31,14 +31,6 @@ impl FileState {
 /// The number of "no language".
 pub(crate) const NO_LANGUAGE: u8 = u8::MAX;
 
-/// A version of a file: it changes when the file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Version {
-    pub(crate) size: u64,
-    /// Nanoseconds since 1970.
-    pub(crate) modified: i64,
-}
-
 /// A part of a block.
 pub(crate) type Span = (u32, u32);
 
@@ -47,7 +39,7 @@ pub(crate) struct Row {
     pub(crate) path: Span,
     pub(crate) definitions: Span,
     pub(crate) uses: Span,
-    pub(crate) version: Version,
+    pub(crate) version: FileStamp,
     /// 1 is the mean.
     pub(crate) rank: f32,
     pub(crate) language: u8,
