@@ -1,3 +1,6 @@
+mod corpus;
+mod unseen;
+
 use proptest::prelude::*;
 
 use super::*;
