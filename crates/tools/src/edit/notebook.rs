@@ -88,7 +88,7 @@ fn apply_edit(
             return Err(CellEditError::Several { ids });
         }
         if !fits.is_empty() {
-            let mut found = nothing();
+            let mut found = Match::default();
             let mut changes = Vec::new();
             for (cell, applied) in fits {
                 for one in applied.matches {
@@ -102,14 +102,6 @@ fn apply_edit(
         }
     }
     Err(not_found())
-}
-
-fn nothing() -> Match {
-    Match {
-        count: 0,
-        actual: None,
-        notes: Vec::new(),
-    }
 }
 
 /// Applies a change of one cell.
@@ -150,13 +142,9 @@ pub(crate) fn apply_cell(
         CellEdit::Delete => notebook.without(place.ok_or_else(no_cell)?),
         CellEdit::Insert => notebook.with_cell(place, change),
     };
-    let found = Match {
-        count: 1,
-        ..nothing()
-    };
     Ok(Applied {
         text,
-        matches: vec![found],
+        matches: vec![Match::exact(1)],
     })
 }
 

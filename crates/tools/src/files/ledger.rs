@@ -55,6 +55,10 @@ impl Stamp {
         }
     }
 
+    pub(crate) fn size(&self) -> u64 {
+        self.file.size
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.file.size == 0
     }

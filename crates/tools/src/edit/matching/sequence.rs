@@ -26,9 +26,8 @@ pub(super) fn apply(original: &str, edits: &[Edit], allow_inexact: bool) -> Opti
 
 fn skipped(note: &'static str) -> Match {
     Match {
-        count: 0,
-        actual: None,
         notes: vec![note],
+        ..Match::default()
     }
 }
 

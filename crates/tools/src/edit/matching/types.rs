@@ -17,13 +17,44 @@ pub(crate) struct Applied {
 }
 
 /// What one edit matched.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Match {
     pub(crate) count: usize,
     /// The text of the first match, when it differs from the searched text.
     pub(crate) actual: Option<String>,
     /// What was changed in the edit, or ignored, to make it fit.
     pub(crate) notes: Vec<&'static str>,
+}
+
+impl Match {
+    /// An edit that was exact at `count` places.
+    pub(crate) fn exact(count: usize) -> Self {
+        Self {
+            count,
+            ..Self::default()
+        }
+    }
+}
+
+impl Applied {
+    /// The places that changed.
+    pub(crate) fn places(&self) -> usize {
+        self.matches.iter().map(|found| found.count).sum()
+    }
+
+    /// Whether an edit did not match exactly.
+    pub(crate) fn is_inexact(&self) -> bool {
+        self.matches.iter().any(|found| found.actual.is_some())
+    }
+
+    /// What was changed in each edit, for the model; `named` is how the edit with an index is called.
+    pub(crate) fn notes(&self, named: impl Fn(usize) -> String) -> String {
+        let with_notes = self.matches.iter().enumerate();
+        let with_notes = with_notes.filter(|(_, found)| !found.notes.is_empty());
+        with_notes
+            .map(|(index, found)| format!("; {}{}", named(index), found.notes.join(", ")))
+            .collect()
+    }
 }
 
 /// Why no edit was applied. `index` is the index of the edit, from 0.
