@@ -60,6 +60,14 @@ pub(crate) enum EditError {
     Io { path: String, source: io::Error },
 }
 
+/// Where the text of a file comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source {
+    /// The editor, if it has the file.
+    Editor,
+    Disk,
+}
+
 /// A file as it is now.
 pub(crate) struct Current {
     pub(crate) stamp: Stamp,
@@ -70,15 +78,23 @@ pub(crate) struct Current {
     pub(crate) bytes: Option<Vec<u8>>,
 }
 
-/// The file, as the editor has it if one does; `None` if it is not a regular file.
-fn current(workspace: &Workspace, target: &FileTarget) -> io::Result<Option<Current>> {
+/// The file; `None` if it is not a regular one.
+fn current(
+    workspace: &Workspace,
+    target: &FileTarget,
+    source: Source,
+) -> io::Result<Option<Current>> {
     let (file, metadata) = target.open()?;
     let Some(mut file) = file else {
         return Ok(None);
     };
+    let in_editor = || match source {
+        Source::Editor => workspace.text_in_editor(target, &metadata),
+        Source::Disk => None,
+    };
     let bytes = if metadata.len() > MAX_HASHED {
         None
-    } else if let Some(text) = workspace.text_in_editor(target, &metadata) {
+    } else if let Some(text) = in_editor() {
         Some(text.into_bytes())
     } else {
         let mut bytes = Vec::new();
@@ -98,7 +114,7 @@ fn current(workspace: &Workspace, target: &FileTarget) -> io::Result<Option<Curr
 
 /// The file that is replaced; `None` if there is none. Writing reports an obstacle.
 pub(crate) fn existing(workspace: &Workspace, target: &FileTarget) -> io::Result<Option<Current>> {
-    match current(workspace, target) {
+    match current(workspace, target, Source::Editor) {
         Err(_) if !target.host.is_file() => Ok(None),
         current => current,
     }
@@ -118,9 +134,13 @@ pub(crate) struct Original {
 }
 
 /// The file to change, which must exist.
-pub(crate) fn required(workspace: &Workspace, target: &FileTarget) -> Result<Current, EditError> {
+pub(crate) fn required(
+    workspace: &Workspace,
+    target: &FileTarget,
+    source: Source,
+) -> Result<Current, EditError> {
     let path = workspace.display(&target.named);
-    match current(workspace, target) {
+    match current(workspace, target, source) {
         Ok(Some(current)) => Ok(current),
         Ok(None) => Err(EditError::NotRegular { path }),
         Err(error) if is_missing(&error) => {
@@ -133,7 +153,7 @@ pub(crate) fn required(workspace: &Workspace, target: &FileTarget) -> Result<Cur
 
 pub(crate) fn load(workspace: &Workspace, target: FileTarget) -> Result<Original, EditError> {
     let name = workspace.display(&target.named);
-    let current = required(workspace, &target)?;
+    let current = required(workspace, &target, Source::Editor)?;
     let size = current.stamp.size();
     let bytes = current.bytes.ok_or_else(|| EditError::TooLarge {
         path: name.clone(),

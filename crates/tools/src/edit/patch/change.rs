@@ -7,7 +7,7 @@ use super::parse::{Action, Hunk, Patch, Section};
 use super::undo::{Done, first_missing, remove, rename};
 use crate::call::details::{PatchDetails, PatchedFile, PatchedKind};
 use crate::edit::file::{
-    self, Current, EditError, Original, changed_on_disk, explain, other_names, snippet,
+    self, Current, EditError, Original, Source, changed_on_disk, explain, other_names, snippet,
 };
 use crate::edit::refusal::{Terms, explain_match};
 use crate::edit::stale::{Planned, merge};
@@ -209,16 +209,16 @@ impl Change {
     }
 
     fn delete(workspace: &Workspace, name: String, target: FileTarget) -> Result<Self, String> {
-        let current = file::required(workspace, &target);
+        let current = match file::required(workspace, &target, Source::Disk) {
+            Ok(current) => Some(current),
+            Err(EditError::NotRegular { .. }) => None,
+            Err(error) => return Err(error.to_string()),
+        };
         check_no_link(&name, &target)?;
+        let irregular = || format!("`{name}` is not a regular file; delete it with a command");
         let Current {
             stamp, mode, bytes, ..
-        } = current.map_err(|error| match error {
-            EditError::NotRegular { .. } => {
-                format!("`{name}` is not a regular file; delete it with a command")
-            }
-            error => error.to_string(),
-        })?;
+        } = current.ok_or_else(irregular)?;
         let content =
             bytes.ok_or_else(|| format!("`{name}` is too large; delete it with a command"))?;
         let freshness = workspace.ledger.freshness(&target, &stamp);
