@@ -15,6 +15,9 @@ mod parallel;
 mod rules;
 mod walk;
 
+#[cfg(test)]
+mod tests;
+
 pub use ignore::overrides::{Override, OverrideBuilder};
 
 pub use entry::{Entry, WalkError};
