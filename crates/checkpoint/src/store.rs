@@ -11,7 +11,7 @@ use super::error::CheckpointError;
 use super::lock_wait::LockWait;
 use super::objects::{Hash, Objects};
 use super::plan::{self, Difference, Ignored, Plan};
-use super::scan::{MAX_FILES, ScanError, scan};
+use super::scan::{ScanError, scan};
 use super::state::{Content, State, StateId};
 use osier_base::locked_file::LockedFile;
 use osier_base::{clock, private};
