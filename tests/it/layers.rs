@@ -12,6 +12,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("boon", &["agent"]),
     ("clap", &["osier"]),
     ("crossterm", &["term", "tui"]),
+    ("ignore", &["walk"]),
     ("mlua", &["extensions"]),
     ("pdf-extract", &["tools"]),
     ("ratatui", &["term", "tui"]),
