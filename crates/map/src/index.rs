@@ -1,5 +1,6 @@
 //! What is known of the files of a project, in few large blocks, so that it is loaded and stored at once.
 
+use osier_base::file_stamp::FileStamp;
 use std::ops::Range;
 
 /// How far a file is known.

@@ -13,7 +13,7 @@ use crate::grammar;
 use crate::index::FileState;
 use crate::language::{self, Language};
 use crate::scan::{Seen, scan};
-use crate::walk::{self, FoundFile, threads};
+use crate::walk::{FoundFile, threads};
 use osier_base::file_stamp::FileStamp;
 
 /// Larger files are made by programs.

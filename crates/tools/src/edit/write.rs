@@ -196,6 +196,7 @@ fn difference(name: &str, old: Option<&Current>, new: &str) -> FileDiff {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;

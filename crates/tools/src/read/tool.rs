@@ -23,7 +23,7 @@ use crate::call::details::{ReadDetails, to_value};
 use crate::call::spellings;
 use crate::files::ledger::Stamp;
 use crate::files::line_window::{Scan, Window, scan};
-use crate::files::target::{FileArgument, FileTarget, FileUse, is_missing, reason};
+use crate::files::target::{FileArgument, FileTarget, FileUse, is_missing};
 use crate::workspace::Workspace;
 use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
 use osier_llm::ToolSpec;

@@ -141,7 +141,7 @@ mod tests {
         let problems = Problems::default();
         let root = bench.path("");
         let entries = entries(&root, None, hidden, &problems);
-        let names = entries.map(|entry| bench.workspace.display(entry.path()));
+        let names = entries.map(|entry| bench.workspace.display(&entry.path));
         let names = names.collect();
         assert_eq!(problems.notice(), None);
         names

@@ -6,7 +6,7 @@ mod patches;
 
 use std::collections::HashMap;
 
-use osier_llm::{AssistantBlock, Context, Message, ToolCall, ToolForm};
+use osier_llm::{AssistantBlock, Context, Message, ToolForm};
 
 /// Changes the tools of a request and the calls of its conversation to `form`.
 pub fn translate(context: &mut Context, form: ToolForm) {

@@ -4,6 +4,7 @@ mod unseen;
 use proptest::prelude::*;
 
 use super::*;
+use crate::edit::view::View;
 
 fn edit(old: &str, new: &str) -> Edit {
     Edit {
