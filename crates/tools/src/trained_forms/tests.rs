@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use osier_llm::{AssistantMessage, ToolResult, ToolSpec};
+use osier_llm::{AssistantMessage, ToolCall, ToolResult, ToolSpec};
 use serde_json::{Value, json};
 
 use super::*;
