@@ -268,9 +268,12 @@ pub(crate) fn preview(
 fn report(name: &str, applied: &Applied, diff: &FileDiff) -> String {
     let places = counted(applied.places(), "place", "places");
     let is_one = applied.matches.len() == 1;
-    let notes = applied.notes(|index| match is_one {
-        true => String::new(),
-        false => format!("edit {}: ", index + 1),
+    let notes = applied.notes(|index| {
+        if is_one {
+            String::new()
+        } else {
+            format!("edit {}: ", index + 1)
+        }
     });
     let (added, removed) = (diff.added, diff.removed);
     let mut text = format!("Changed {places} in `{name}` (+{added} -{removed} lines){notes}\n");
