@@ -11,6 +11,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("axum", &["serve"]),
     ("boon", &["agent"]),
     ("clap", &["eval", "osier"]),
+    ("ignore", &["walk"]),
     ("mlua", &["extensions"]),
     ("pdf-extract", &["tools"]),
     ("ratatui", &["term", "tui"]),

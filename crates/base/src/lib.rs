@@ -37,6 +37,7 @@ pub mod diff;
 pub mod event;
 pub mod exit_limit;
 pub mod fault;
+pub mod file_stamp;
 pub mod folders;
 pub mod foreground;
 #[cfg(any(test, fuzzing))]

@@ -3,9 +3,10 @@
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
+use super::error::CheckpointError;
 use super::plan::{Plan, Step};
 use super::state::{Content, State};
-use super::store::{CheckpointError, CheckpointStore};
+use super::store::CheckpointStore;
 
 /// How often the files are read while others change them.
 const TRIES: u32 = 3;

@@ -1,14 +1,14 @@
 //! Caches the state of the files at the last scan, so that unchanged files are not read again. Without the cache, or
 //! with a damaged one, everything is read.
 
+use osier_base::file_stamp::FileStamp;
 use osier_base::pending_file::PendingFile;
 use osier_base::private;
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::objects::Hash;
@@ -16,49 +16,27 @@ use super::objects::Hash;
 const MAGIC: &[u8; 8] = b"osierfc1";
 /// A modification time this close to the scan can hide a later change: file system clocks tick in milliseconds, some
 /// in seconds.
-const RACY_NS: i128 = 2_000_000_000;
+const RACY_NS: i64 = 2_000_000_000;
 
-/// Metadata that distinguishes a changed file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    modified: i128,
-    changed: i128,
-    size: u64,
-    inode: u64,
+/// Whether a change right after `now`, in nanoseconds since the epoch, could go unnoticed.
+fn is_racy(stamp: &FileStamp, now: i64) -> bool {
+    stamp.modified.max(stamp.changed) > now - RACY_NS
 }
 
-impl Stamp {
-    pub(super) fn of(metadata: &Metadata) -> Self {
-        let nanoseconds =
-            |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-        Self {
-            modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-            changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-            size: metadata.size(),
-            inode: metadata.ino(),
-        }
-    }
-
-    /// Whether a change right after `now`, in nanoseconds since the epoch, could go unnoticed.
-    fn is_racy(&self, now: i128) -> bool {
-        self.modified.max(self.changed) > now - RACY_NS
-    }
-
-    /// A number that changes with the file.
-    pub(super) fn mark(&self) -> u64 {
-        let bytes = format!("{} {}", self.modified, self.size);
-        let hash = Hash::of(bytes.as_bytes());
-        hash.0
-            .iter()
-            .take(8)
-            .fold(0, |mark, byte| (mark << 8) | u64::from(*byte))
-    }
+/// A number that changes with the file.
+pub(super) fn mark(stamp: &FileStamp) -> u64 {
+    let bytes = format!("{} {}", stamp.modified, stamp.size);
+    let hash = Hash::of(bytes.as_bytes());
+    hash.0
+        .iter()
+        .take(8)
+        .fold(0, |mark, byte| (mark << 8) | u64::from(*byte))
 }
 
 /// Known content by path.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    known: HashMap<PathBuf, (Stamp, Hash)>,
+    known: HashMap<PathBuf, (FileStamp, Hash)>,
 }
 
 impl Cache {
@@ -70,29 +48,29 @@ impl Cache {
         Self { known }
     }
 
-    pub(super) fn get(&self, path: &Path, stamp: Stamp) -> Option<Hash> {
+    pub(super) fn get(&self, path: &Path, stamp: FileStamp) -> Option<Hash> {
         let (known, hash) = self.known.get(path)?;
         (*known == stamp).then_some(*hash)
     }
 
-    pub(super) fn insert(&mut self, path: PathBuf, stamp: Stamp, hash: Hash) {
+    pub(super) fn insert(&mut self, path: PathBuf, stamp: FileStamp, hash: Hash) {
         self.known.insert(path, (stamp, hash));
     }
 
     /// Writes the entries that stay valid, unless `loaded` already has them. A failure only costs time, so it is
     /// ignored and the file is not synced.
-    pub(super) fn save(&self, path: &Path, now: i128, loaded: &Self) {
+    pub(super) fn save(&self, path: &Path, now: i64, loaded: &Self) {
         if self.known == loaded.known {
             return;
         }
         let mut bytes = Vec::with_capacity(160 * self.known.len());
         bytes.extend(MAGIC);
         for (path, (stamp, hash)) in &self.known {
-            if stamp.is_racy(now) {
+            if is_racy(stamp, now) {
                 continue;
             }
-            bytes.extend(stamp.modified.to_le_bytes());
-            bytes.extend(stamp.changed.to_le_bytes());
+            bytes.extend(i128::from(stamp.modified).to_le_bytes());
+            bytes.extend(i128::from(stamp.changed).to_le_bytes());
             bytes.extend(stamp.size.to_le_bytes());
             bytes.extend(stamp.inode.to_le_bytes());
             bytes.extend(hash.0);
@@ -114,7 +92,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop)
 }
 
-fn parse(bytes: &[u8]) -> Option<HashMap<PathBuf, (Stamp, Hash)>> {
+fn parse(bytes: &[u8]) -> Option<HashMap<PathBuf, (FileStamp, Hash)>> {
     let (content, sum) = bytes.split_last_chunk::<4>()?;
     if u32::from_le_bytes(*sum) != crc32fast::hash(content) {
         return None;
@@ -122,9 +100,10 @@ fn parse(bytes: &[u8]) -> Option<HashMap<PathBuf, (Stamp, Hash)>> {
     let mut rest = content.strip_prefix(MAGIC)?;
     let mut known = HashMap::new();
     while !rest.is_empty() {
-        let stamp = Stamp {
-            modified: i128::from_le_bytes(take(&mut rest)?),
-            changed: i128::from_le_bytes(take(&mut rest)?),
+        let mut time = || i64::try_from(i128::from_le_bytes(take(&mut rest)?)).ok();
+        let stamp = FileStamp {
+            modified: time()?,
+            changed: time()?,
             size: u64::from_le_bytes(take(&mut rest)?),
             inode: u64::from_le_bytes(take(&mut rest)?),
         };
@@ -147,7 +126,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 mod tests {
     use super::*;
 
-    const OLD: Stamp = Stamp {
+    const OLD: FileStamp = FileStamp {
         modified: 1_000,
         changed: 2_000,
         size: 3,
@@ -160,7 +139,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/cache");
         let now = RACY_NS + 5_000;
-        let young = Stamp {
+        let young = FileStamp {
             modified: 5_001,
             ..OLD
         };

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::error::CheckpointError;
 use super::plan::{Plan, Step};
 use super::state::Content;
 use super::step::{CHANGED, check_parents, missing};
-use super::store::{CheckpointError, CheckpointStore};
+use super::store::CheckpointStore;
 use osier_base::sort;
 use osier_protocol::Unrestored;
 

@@ -43,6 +43,7 @@
 
 mod adopt;
 mod cache;
+mod error;
 mod hunk;
 mod journal;
 mod line_counts;
@@ -65,14 +66,15 @@ mod store;
 mod tests;
 pub mod working_tree;
 
+pub use error::CheckpointError;
 pub use hunk::hunks;
 pub use line_counts::LineCounts;
-pub use lock_wait::LockWait;
+pub use lock_wait::{LockWait, Notify};
 pub use osier_base::fault;
 pub use plan::Plan;
 pub use prune::{PruneError, PruneOptions, Pruned, prune, prune_when_idle};
-pub use recorder::{Checkpoint, Checkpointer, Moment, Notify};
+pub use recorder::{Checkpoint, Checkpointer, Moment};
 pub use restore::{Applied, Interrupted, Restored};
 pub use scan::{MAX_FILE, MAX_FILES};
 pub use state::StateId;
-pub use store::{Captured, CheckpointError, CheckpointStore};
+pub use store::{Captured, CheckpointStore};

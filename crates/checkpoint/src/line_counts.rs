@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use super::error::CheckpointError;
 use super::plan::{self, Difference};
 use super::state::{Content, StateId};
-use super::store::{CheckpointError, CheckpointStore};
+use super::store::CheckpointStore;
 use osier_protocol::ChangedLines;
 use osier_tools::diff;
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,13 +11,15 @@ use osier_base::locked_file;
 use osier_store::Locks;
 use tokio_util::sync::CancellationToken;
 
-use super::recorder::Notify;
-use super::store::CheckpointError;
+use super::error::CheckpointError;
 
 /// A lock that is free sooner is not worth a message.
 const VISIBLE: Duration = Duration::from_millis(500);
 /// The time between two attempts: a blocking wait could not be cancelled.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Called with a notice for the user, once.
+pub type Notify = Arc<dyn Fn(String) + Send + Sync>;
 
 /// Who learns that a lock is waited for, and who ends the wait.
 #[derive(Clone, Default)]
@@ -69,7 +72,7 @@ impl LockWait {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use osier_walk::IgnoreFile;
 
 use super::objects::Objects;
 use super::state::{Content, State, StateId};
@@ -180,7 +180,7 @@ fn is_in_unreadable(target: &State, path: &Path) -> bool {
 
 /// The paths that the `.gitignore` files of a state ignored: such a file is not new now.
 #[derive(Debug, Default)]
-pub(super) struct Ignored(Vec<(PathBuf, Gitignore)>);
+pub(super) struct Ignored(Vec<(PathBuf, IgnoreFile)>);
 
 impl Ignored {
     /// The rules of `state`.
@@ -195,12 +195,7 @@ impl Ignored {
             };
             let text = String::from_utf8(objects.get(*content).ok()?).ok()?;
             let folder = path.parent()?.to_path_buf();
-            let mut builder = GitignoreBuilder::new(Path::new(""));
-            for line in text.lines() {
-                // An invalid pattern ignores nothing.
-                let _ = builder.add_line(None, line);
-            }
-            Some((folder, builder.build().ok()?))
+            Some((folder, IgnoreFile::parse(Path::new(""), &text)))
         });
         Self(rules.collect())
     }
@@ -208,7 +203,7 @@ impl Ignored {
     fn has(&self, path: &Path) -> bool {
         self.0.iter().any(|(folder, rules)| {
             path.strip_prefix(folder)
-                .is_ok_and(|inside| rules.matched_path_or_any_parents(inside, false).is_ignore())
+                .is_ok_and(|inside| rules.ignores(inside))
         })
     }
 }

@@ -9,9 +9,10 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::lock_wait::LockWait;
+use super::error::CheckpointError;
+use super::lock_wait::{LockWait, Notify};
 use super::state::StateId;
-use super::store::{CheckpointError, CheckpointStore};
+use super::store::CheckpointStore;
 use osier_agent::{Interceptor, RunOutcome, StopRun, ToolDecision, ToolResultMessage, UserMessage};
 use osier_protocol::EntryKind;
 use osier_store::SessionStore;
@@ -103,9 +104,6 @@ impl Checkpoint {
         }
     }
 }
-
-/// Called with a notice for the user, once.
-pub type Notify = Arc<dyn Fn(String) + Send + Sync>;
 
 /// The interceptor of one session.
 pub struct Checkpointer {

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::error::CheckpointError;
 use super::fault;
 use super::journal::{Journal, Record};
 use super::objects::Objects;
 use super::plan::{self, Difference, Plan, Step};
 use super::state::{Content, State, StateId};
 use super::step::{CHANGED, Progress, Target, check_parents, check_parents_after, missing};
-use super::store::{CheckpointError, CheckpointStore};
+use super::store::CheckpointStore;
 use osier_base::{atomic_file, ids};
 use osier_protocol::{FileChange, Unrestored};
 

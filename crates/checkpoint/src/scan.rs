@@ -7,9 +7,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use ignore::{DirEntry, WalkBuilder};
+use osier_base::file_stamp::FileStamp;
+use osier_walk::{Rules, WalkError, walk};
 
-use super::cache::{Cache, Stamp};
+use super::cache::{Cache, mark};
 use super::objects::{Hash, Objects};
 use super::state::{Content, State};
 
@@ -37,28 +38,18 @@ struct Collected {
 }
 
 impl Collected {
-    /// An unreadable directory represents its contents. Deleted files are skipped.
-    fn unreadable(&mut self, root: &Path, error: &ignore::Error) {
-        let gone = error
-            .io_error()
-            .is_none_or(|error| error.kind() == io::ErrorKind::NotFound);
-        let path = path_of(error).and_then(|path| path.strip_prefix(root).ok());
-        if let Some(path) = path.filter(|path| !gone && !path.as_os_str().is_empty()) {
+    /// A folder that cannot be read represents what is in it. Deleted ones are skipped.
+    fn unreadable(&mut self, root: &Path, error: &WalkError) {
+        let WalkError::Folder { path, source } = error else {
+            return;
+        };
+        let is_gone = source.kind() == io::ErrorKind::NotFound;
+        let path = path.strip_prefix(root).ok();
+        if let Some(path) = path.filter(|path| !is_gone && !path.as_os_str().is_empty()) {
             self.not_recorded.push(path.to_path_buf());
             let content = Content::NotRecorded { mark: 0 };
             self.paths.push((path.to_path_buf(), content));
         }
-    }
-}
-
-/// The path of a walk error.
-fn path_of(error: &ignore::Error) -> Option<&Path> {
-    match error {
-        ignore::Error::WithPath { path, .. } => Some(path),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            path_of(err)
-        }
-        _ => None,
     }
 }
 
@@ -78,7 +69,7 @@ impl From<io::Error> for ScanError {
 /// Scans everything below `root` and stores new content in `objects`.
 pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scanned, ScanError> {
     let mut seen = Collected::default();
-    for entry in walk(root) {
+    for entry in walk(root, Rules::RECORD) {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
@@ -86,16 +77,16 @@ pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scan
                 continue;
             }
         };
-        let Ok(path) = entry.path().strip_prefix(root).map(Path::to_path_buf) else {
+        let Ok(path) = entry.path.strip_prefix(root).map(Path::to_path_buf) else {
             continue;
         };
-        if entry.file_type().is_none_or(|kind| kind.is_dir()) {
+        if entry.kind.is_dir() || path.file_name().is_some_and(is_temporary) {
             continue;
         }
         if seen.paths.len() == MAX_FILES {
             return Err(ScanError::TooMany);
         }
-        let Some(content) = content_of(&entry, &path, cache, objects, &mut seen.cache)? else {
+        let Some(content) = content_of(&entry.path, &path, cache, objects, &mut seen.cache)? else {
             continue;
         };
         if matches!(content, Content::NotRecorded { .. }) {
@@ -118,28 +109,14 @@ fn is_temporary(name: &OsStr) -> bool {
     name.starts_with(b".osier-") && name.ends_with(b".tmp")
 }
 
-/// Walks all entries that are not ignored, without `.git` and without following links.
-fn walk(root: &Path) -> ignore::Walk {
-    WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
-        .ignore(false)
-        .git_global(false)
-        .follow_links(false)
-        .sort_by_file_name(Ord::cmp)
-        .filter_entry(|entry| entry.file_name() != ".git" && !is_temporary(entry.file_name()))
-        .build()
-}
-
 /// The state of `path`; `None` if it was deleted.
 fn content_of(
-    entry: &DirEntry,
+    full: &Path,
     path: &Path,
     cache: &Cache,
     objects: &Objects,
     known: &mut Cache,
 ) -> io::Result<Option<Content>> {
-    let full = entry.path();
     let Ok(metadata) = fs::symlink_metadata(full) else {
         return Ok(None);
     };
@@ -150,8 +127,8 @@ fn content_of(
         let target = objects.put(target.as_os_str().as_bytes())?;
         return Ok(Some(Content::Link { target }));
     }
-    let stamp = Stamp::of(&metadata);
-    let not_recorded = Content::NotRecorded { mark: stamp.mark() };
+    let stamp = FileStamp::of(&metadata);
+    let not_recorded = Content::NotRecorded { mark: mark(&stamp) };
     if !metadata.is_file() || metadata.len() > MAX_FILE {
         return Ok(Some(not_recorded));
     }
@@ -166,7 +143,7 @@ fn content_of(
     };
     let content: Hash = objects.put(&bytes)?;
     // A file that changed while it was read is read again at the next scan.
-    if fs::symlink_metadata(full).is_ok_and(|after| Stamp::of(&after) == stamp) {
+    if FileStamp::at(full).is_ok_and(|after| after == stamp) {
         known.insert(path.to_path_buf(), stamp, content);
     }
     Ok(Some(Content::File { mode, content }))

@@ -14,11 +14,12 @@ use std::{fs, io};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::cache::Stamp;
+use super::cache::mark;
 use super::fault;
 use super::objects::{Hash, Objects};
 use super::plan::Step;
 use super::state::Content;
+use osier_base::file_stamp::FileStamp;
 use osier_base::pending_file::rename_new;
 use osier_base::{atomic_file, without_links};
 
@@ -336,7 +337,7 @@ pub(super) fn content_of(path: &Path) -> Option<Content> {
             content,
         },
         None => Content::NotRecorded {
-            mark: Stamp::of(&metadata).mark(),
+            mark: mark(&FileStamp::of(&metadata)),
         },
     })
 }

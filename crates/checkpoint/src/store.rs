@@ -7,44 +7,16 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::cache::Cache;
+use super::error::CheckpointError;
 use super::lock_wait::LockWait;
 use super::objects::{Hash, Objects};
 use super::plan::{self, Difference, Ignored, Plan};
-use super::scan::{MAX_FILES, ScanError, scan};
+use super::scan::{ScanError, scan};
 use super::state::{Content, State, StateId};
 use osier_base::locked_file::LockedFile;
 use osier_base::{clock, private};
 use osier_protocol::FileChange;
 use osier_tools::diff;
-
-/// Why files cannot be recorded or restored.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckpointError {
-    #[error(
-        "checkpoints are disabled: `{}` contains more than {MAX_FILES} files that are not ignored",
-        root.display()
-    )]
-    TooMany { root: PathBuf },
-    #[error("checkpoints are disabled in `{}`: it is not a project", root.display())]
-    NoProject { root: PathBuf },
-    #[error("the files could not be recorded: {0}")]
-    Io(#[from] io::Error),
-    #[error("the earlier state of the files is unknown: {0}; they were not changed")]
-    Lost(io::Error),
-    #[error("files in `{}` change; they were not changed by osier: try again", root.display())]
-    Changing { root: PathBuf },
-    #[error(
-        "another osier is restoring files in `{}`; they were not changed: try again when it is done",
-        root.display()
-    )]
-    Busy { root: PathBuf },
-    #[error("another osier has locked the checkpoints; the files were not recorded")]
-    Locked,
-    #[error(
-        "an interrupted change of files cannot be completed: {0}; compare the files with `/diff`"
-    )]
-    Unfinished(io::Error),
-}
 
 /// A recorded state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +112,7 @@ impl CheckpointStore {
             return Err(CheckpointError::NoProject { root });
         }
         let _lock = self.share()?;
-        let started = i128::from(clock::now_ms()) * 1_000_000;
+        let started = clock::now_ms() * 1_000_000;
         let known = Cache::load(&self.cache);
         let scanned = scan(&self.root, &known, &self.objects).map_err(|error| match error {
             ScanError::TooMany => CheckpointError::TooMany {

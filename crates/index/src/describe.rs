@@ -6,7 +6,7 @@ use std::path::Path;
 use super::error::IndexError;
 use super::facts::Facts;
 use super::reading;
-use super::walk::FileState;
+use super::walk::stamp_of;
 use osier_base::clock;
 use osier_protocol::{ModelCost, SessionRow};
 
@@ -14,7 +14,7 @@ use osier_protocol::{ModelCost, SessionRow};
 pub fn describe(path: &Path) -> Result<(SessionRow, Vec<ModelCost>), IndexError> {
     let failed = |error| IndexError::io("read", path, error);
     let file = File::open(path).map_err(failed)?;
-    let state = FileState::of(&file.metadata().map_err(failed)?);
+    let state = stamp_of(&file.metadata().map_err(failed)?);
     let mut facts = Facts::default();
     let now = clock::now_ms();
     reading::read(&file, path, &mut facts, 0, now, &mut |_, _| Ok(()))?;

@@ -1,5 +1,6 @@
 //! Updates the index: reads new files, removes deleted ones, and reads only the new end of files that have grown.
 
+use osier_base::file_stamp::FileStamp;
 use osier_base::sort;
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +14,7 @@ use super::error::IndexError;
 use super::facts::Facts;
 use super::reading::{self, Span};
 use super::schema::{IndexReader, SessionIndex};
-use super::walk::{FileState, SessionFile, walk};
+use super::walk::{SessionFile, walk};
 use osier_base::clock;
 use osier_protocol::ModelCost;
 use osier_store::summarize;
@@ -121,7 +122,7 @@ impl SessionIndex {
         };
         let mut wanted = update.compare(found)?;
         // Newest files last: search returns the rows that were added last first.
-        sort::by_key(&mut wanted, |file| file.found.state.written);
+        sort::by_key(&mut wanted, |file| file.found.state.modified);
         let unread: u64 = wanted.iter().map(FileToRead::unread).sum();
         let rows_first = wanted.iter().any(|file| file.known.is_none()) && unread > AT_ONCE;
         if rows_first {
@@ -155,7 +156,7 @@ struct FileToRead {
 #[derive(Debug, Clone)]
 struct Known {
     number: i64,
-    state: FileState,
+    state: FileStamp,
     seen: u64,
     mark: u32,
 }
@@ -231,10 +232,11 @@ impl Update<'_> {
             "SELECT path, number, inode, size, written, seen, mark FROM sessions",
         )?;
         let rows = statement.query_map([], |row| {
-            let state = FileState {
+            let state = FileStamp {
                 inode: row.get::<_, i64>(2)? as u64,
                 size: row.get::<_, i64>(3)? as u64,
-                written: row.get(4)?,
+                modified: row.get(4)?,
+                changed: 0,
             };
             let known = Known {
                 number: row.get(1)?,
@@ -350,7 +352,7 @@ impl Update<'_> {
             }
         };
         if facts.active == 0 {
-            facts.active = wanted.found.state.written / 1_000_000;
+            facts.active = wanted.found.state.modified / 1_000_000;
         }
         let mark = reading::mark(&file, seen).unwrap_or_default();
         self.store(Some(number), found, &facts, seen, mark)?;
@@ -433,7 +435,7 @@ impl Update<'_> {
             found.path,
             state.inode.cast_signed(),
             state.size.cast_signed(),
-            state.written,
+            state.modified,
             seen.cast_signed(),
             mark,
             facts.id,
@@ -513,8 +515,8 @@ impl Update<'_> {
 fn unfinished(found: &SessionFile) -> SessionFile {
     SessionFile {
         path: found.path.clone(),
-        state: FileState {
-            written: 0,
+        state: FileStamp {
+            modified: 0,
             ..found.state
         },
     }

@@ -3,12 +3,12 @@
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
 use super::error::IndexError;
+use osier_base::file_stamp::FileStamp;
 use osier_store::SESSION_EXTENSION;
 
 /// A session file and its current state.
@@ -16,28 +16,14 @@ use osier_store::SESSION_EXTENSION;
 pub(super) struct SessionFile {
     /// Relative to the directory of the sessions.
     pub path: Vec<u8>,
-    pub state: FileState,
+    pub state: FileStamp,
 }
 
-/// Metadata that changes with the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct FileState {
-    pub inode: u64,
-    pub size: u64,
-    /// Nanoseconds since the Unix epoch.
-    pub written: i64,
-}
-
-impl FileState {
-    pub(super) fn of(metadata: &Metadata) -> Self {
-        Self {
-            inode: metadata.ino(),
-            size: metadata.size(),
-            written: metadata
-                .mtime()
-                .saturating_mul(1_000_000_000)
-                .saturating_add(metadata.mtime_nsec()),
-        }
+/// The stamp of a session file. A moved file is still the same, so the last change of its name does not count.
+pub(super) fn stamp_of(metadata: &Metadata) -> FileStamp {
+    FileStamp {
+        changed: 0,
+        ..FileStamp::of(metadata)
     }
 }
 
@@ -91,6 +77,6 @@ fn session(root: &Path, entry: &std::fs::DirEntry) -> Option<SessionFile> {
             .as_os_str()
             .as_bytes()
             .to_owned(),
-        state: FileState::of(&metadata),
+        state: stamp_of(&metadata),
     })
 }

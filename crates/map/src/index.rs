@@ -1,5 +1,6 @@
 //! What is known of the files of a project, in few large blocks, so that it is loaded and stored at once.
 
+use osier_base::file_stamp::FileStamp;
 use std::ops::Range;
 
 /// How far a file is known.
@@ -31,14 +32,6 @@ impl FileState {
 /// The number of "no language".
 pub(crate) const NO_LANGUAGE: u8 = u8::MAX;
 
-/// A version of a file: it changes when the file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Version {
-    pub(crate) size: u64,
-    /// Nanoseconds since 1970.
-    pub(crate) modified: i64,
-}
-
 /// A part of a block.
 pub(crate) type Span = (u32, u32);
 
@@ -47,7 +40,7 @@ pub(crate) struct Row {
     pub(crate) path: Span,
     pub(crate) definitions: Span,
     pub(crate) uses: Span,
-    pub(crate) version: Version,
+    pub(crate) version: FileStamp,
     /// 1 is the mean.
     pub(crate) rank: f32,
     pub(crate) language: u8,

@@ -9,10 +9,11 @@ use osier_base::visible::{grouped, one_line};
 
 use crate::definition::{Definition, stored};
 use crate::focus::boosts;
-use crate::index::{FileState, Index, NO_LANGUAGE, Version};
+use crate::index::{FileState, Index, NO_LANGUAGE};
 use crate::kind::Kind;
 use crate::language;
 use crate::read;
+use osier_base::file_stamp::FileStamp;
 
 /// Columns of a line of code, and of a path.
 const COLUMNS: usize = 100;
@@ -79,7 +80,7 @@ pub struct Outline {
 #[derive(Debug, Clone)]
 pub(crate) struct Parsed {
     pub(crate) path: String,
-    pub(crate) version: Version,
+    pub(crate) version: FileStamp,
     pub(crate) definitions: Vec<Definition>,
 }
 
@@ -146,7 +147,7 @@ pub(crate) struct Outliner<'a> {
     pub(crate) request: &'a Request,
     pub(crate) may_show: &'a dyn Fn(&Path) -> bool,
     /// Symbols that were parsed since the index was made.
-    pub(crate) parsed: &'a dyn Fn(&str, Version) -> Option<Vec<Definition>>,
+    pub(crate) parsed: &'a dyn Fn(&str, FileStamp) -> Option<Vec<Definition>>,
 }
 
 impl Outliner<'_> {

@@ -6,10 +6,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::definition::Definition;
-use crate::index::{FileState, Index, Version};
+use crate::index::{FileState, Index};
 use crate::outline::{Outline, Outliner, Parsed, Request};
 use crate::symbols::{self, SymbolMatch};
 use crate::{storage, update};
+use osier_base::file_stamp::FileStamp;
 
 /// How long the first answer waits for the files, and how early it takes what is there.
 const COLD: Duration = Duration::from_millis(2700);
@@ -44,7 +45,7 @@ struct State {
     /// The end of the last check.
     checked: Option<Instant>,
     saved: Option<Instant>,
-    parsed: HashMap<String, (Version, Vec<Definition>)>,
+    parsed: HashMap<String, (FileStamp, Vec<Definition>)>,
 }
 
 impl State {
@@ -100,7 +101,7 @@ impl ProjectMap {
                 ..Outline::default()
             };
         };
-        let parsed = |path: &str, version: Version| {
+        let parsed = |path: &str, version: FileStamp| {
             let state = self.lock();
             let (of, found) = state.parsed.get(path)?;
             (*of == version).then(|| found.clone())
@@ -300,7 +301,7 @@ impl Drop for EndOfUpdate<'_> {
 }
 
 /// The index with the definitions that grammars have found since.
-fn with_parsed(old: &Index, parsed: &HashMap<String, (Version, Vec<Definition>)>) -> Index {
+fn with_parsed(old: &Index, parsed: &HashMap<String, (FileStamp, Vec<Definition>)>) -> Index {
     let mut index = Index {
         is_cut: old.is_cut,
         ..Index::default()

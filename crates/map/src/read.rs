@@ -10,10 +10,11 @@ use osier_base::without_links;
 
 use crate::definition::{Definition, stored};
 use crate::grammar;
-use crate::index::{FileState, Version};
+use crate::index::FileState;
 use crate::language::{self, Language};
 use crate::scan::{Seen, scan};
-use crate::walk::{self, FoundFile, threads};
+use crate::walk::{FoundFile, threads};
+use osier_base::file_stamp::FileStamp;
 
 /// Larger files are made by programs.
 pub(crate) const SIZE_LIMIT: u64 = 1 << 20;
@@ -23,13 +24,13 @@ const FIRST_LINE: usize = 20_000;
 const CHUNK: usize = 32;
 
 /// The text of a file and its version; without the text if it is not read.
-pub(crate) fn text(root: &Path, path: &str, buffer: &mut Vec<u8>) -> Option<(Version, bool)> {
+pub(crate) fn text(root: &Path, path: &str, buffer: &mut Vec<u8>) -> Option<(FileStamp, bool)> {
     let mut file = open(root, path)?;
     let metadata = file.metadata().ok()?;
     if !metadata.is_file() {
         return None;
     }
-    let version = walk::version(&metadata);
+    let version = FileStamp::of(&metadata);
     buffer.clear();
     if version.size > SIZE_LIMIT {
         return Some((version, false));
@@ -50,9 +51,9 @@ pub(crate) fn text(root: &Path, path: &str, buffer: &mut Vec<u8>) -> Option<(Ver
 }
 
 /// The version of a file that exists.
-pub(crate) fn version(root: &Path, path: &str) -> Option<Version> {
+pub(crate) fn version(root: &Path, path: &str) -> Option<FileStamp> {
     let metadata = std::fs::symlink_metadata(root.join(path)).ok()?;
-    metadata.is_file().then(|| walk::version(&metadata))
+    metadata.is_file().then(|| FileStamp::of(&metadata))
 }
 
 fn open(root: &Path, path: &str) -> Option<File> {
@@ -77,7 +78,7 @@ pub(crate) struct Part {
 pub(crate) struct ReadFile {
     /// Its position in the list of files.
     pub(crate) number: usize,
-    pub(crate) version: Version,
+    pub(crate) version: FileStamp,
     pub(crate) state: FileState,
     definitions: Range<usize>,
     uses: Range<usize>,
@@ -154,9 +155,9 @@ pub(crate) fn versions(
     root: &Path,
     found: &[FoundFile],
     numbers: &[usize],
-) -> Vec<Option<Version>> {
+) -> Vec<Option<FileStamp>> {
     let size = numbers.len().div_ceil(threads()).max(CHUNK);
-    let work = |part: &[usize]| -> Vec<Option<Version>> {
+    let work = |part: &[usize]| -> Vec<Option<FileStamp>> {
         let paths = part.iter().map(|number| found[*number].path.as_str());
         paths.map(|path| version(root, path)).collect()
     };

@@ -9,15 +9,16 @@ use std::time::SystemTime;
 use osier_base::{atomic_file, hex, regular_file};
 use sha2::{Digest as _, Sha256};
 
-use crate::index::{FileState, Index, Row, Version, range};
+use crate::index::{FileState, Index, Row, range};
 use crate::kind::Kind;
 use crate::language::LANGUAGES;
+use osier_base::file_stamp::FileStamp;
 
 /// Changes with the format, and with what the scan finds.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const MAGIC: &[u8; 8] = b"osiermap";
 const HEAD: usize = 8 + 4 + 4 + 4 * 4 + 1;
-const ROW: usize = 6 * 4 + 8 + 8 + 4 + 2;
+const ROW: usize = 6 * 4 + 4 * 8 + 4 + 2;
 /// A larger index is not stored.
 const SIZE_LIMIT: u64 = 256 << 20;
 /// Maps of other projects that stay.
@@ -99,8 +100,15 @@ pub(crate) fn encode(index: &Index) -> Vec<u8> {
             bytes.extend(start.to_le_bytes());
             bytes.extend(length.to_le_bytes());
         }
-        bytes.extend(row.version.size.to_le_bytes());
-        bytes.extend(row.version.modified.to_le_bytes());
+        let FileStamp {
+            size,
+            modified,
+            changed,
+            inode,
+        } = row.version;
+        for number in [size, modified as u64, changed as u64, inode] {
+            bytes.extend(number.to_le_bytes());
+        }
         bytes.extend(row.rank.to_le_bytes());
         bytes.extend([row.language, row.state as u8]);
     }
@@ -154,9 +162,12 @@ fn row(bytes: &[u8]) -> Option<Row> {
     let mut reader = Reader(bytes);
     let mut span = || Some((reader.number()?, reader.number()?));
     let (path, definitions, uses) = (span()?, span()?, span()?);
-    let version = Version {
-        size: u64::from_le_bytes(reader.take(8)?.try_into().ok()?),
-        modified: i64::from_le_bytes(reader.take(8)?.try_into().ok()?),
+    let mut long = || Some(u64::from_le_bytes(reader.take(8)?.try_into().ok()?));
+    let version = FileStamp {
+        size: long()?,
+        modified: long()? as i64,
+        changed: long()? as i64,
+        inode: long()?,
     };
     let rank = f32::from_bits(reader.number()?);
     let [language, state] = *reader.take(2)? else {
@@ -200,9 +211,11 @@ mod tests {
             path: (0, 0),
             definitions: (0, 0),
             uses: (0, 0),
-            version: Version {
+            version: FileStamp {
                 size: 7,
                 modified: -1,
+                changed: -2,
+                inode: 3,
             },
             rank: 1.5,
             language: 2,

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::index::{FileState, Index, NO_LANGUAGE, Row, Version};
+use crate::index::{FileState, Index, NO_LANGUAGE, Row};
 use crate::rank::rank;
 use crate::read::{self, Part};
 use crate::walk::{self, FoundFile};
+use osier_base::file_stamp::FileStamp;
 
 /// Files that are read between two looks at the clock.
 const ROUND: usize = 8192;
@@ -126,7 +127,7 @@ impl Plan {
                 path: (0, 0),
                 definitions: (0, 0),
                 uses: (0, 0),
-                version: Version::default(),
+                version: FileStamp::default(),
                 rank: 1.0,
                 language: file.language,
                 state: if file.language == NO_LANGUAGE {

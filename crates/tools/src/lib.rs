@@ -3,8 +3,22 @@
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
-//! tool has its own file. [`details`] contains the typed results for the interface. [`run_shell`] runs the
-//! user's `!command` like `bash` runs the model's commands.
+//! tool has its own file with its row (`ROW`).
+//!
+//! What tools share, lowest room first; a room imports only lower ones:
+//!
+//! - `call`: arguments and their spellings, and the [`details`] of results
+//! - `files`: which file a call means, what the model knows of it (`ledger`), its lines and [`diff`]s
+//! - `commands`: how a command runs, in the foreground or as a job, and where its output goes
+//! - `terminal`: programs on a pseudo-terminal
+//! - `workspace`: the state of a session, and what a session provides
+//!
+//! The tools: `read`, `edit` (with `write` and `apply_patch`), `search`, `shell`, `ask` and [`code`]. Above them are
+//! [`trained_forms`], the forms of tools that models are trained with, `calls`, the files of a call by its row, and
+//! `preview`.
+//!
+//! What must never break: a tool opens exactly the file that was checked, without symbolic links; nothing overwrites what
+//! another program wrote; an edit that is not certain changes nothing.
 //!
 //! The crate does not know permissions, sessions or the screen.
 //!

@@ -2,7 +2,7 @@
 
 use reqwest::Url;
 
-use crate::fetch::FetchError;
+use crate::error::FetchError;
 
 /// Bytes of an address at most.
 const LONGEST: usize = 4096;

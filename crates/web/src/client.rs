@@ -10,7 +10,7 @@ use osier_llm::http::{certificates, choose_cryptography};
 use osier_sandbox::network::{HostRule, Reach, ReachError};
 use reqwest::{Client, Proxy, Url, redirect};
 
-use crate::fetch::FetchError;
+use crate::error::FetchError;
 
 const CONNECT: Duration = Duration::from_secs(15);
 

@@ -6,7 +6,7 @@ use encoding_rs::{Encoding, UTF_8};
 use osier_base::text::sanitize;
 use reqwest::Url;
 
-use crate::fetch::FetchError;
+use crate::error::FetchError;
 use crate::html;
 
 /// A page as text. All of it is untrusted.

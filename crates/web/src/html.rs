@@ -13,8 +13,10 @@ use htmd::{Element, HtmlToMarkdown, Node};
 use osier_base::process::{Invocation, QuietError, run_bounded};
 use serde::{Deserialize, Serialize};
 
-use crate::fetch::FetchError;
+use crate::error::FetchError;
 
+/// The hidden subcommand of the helper.
+const NAME: &str = "__html";
 /// Elements within one another at most.
 const DEPTH: usize = 512;
 /// Time for a page.
@@ -42,7 +44,7 @@ pub(crate) async fn to_markdown(
     let Some(program) = program else {
         return convert(html);
     };
-    let invocation = Invocation::new(program, [helper::NAME]);
+    let invocation = Invocation::new(program, [NAME]);
     let output = run_bounded(&invocation, Some(html.as_bytes()), ANSWER, TIME).await;
     let failed = || {
         let reason = "it needs too much memory or time; it may be built to do harm";

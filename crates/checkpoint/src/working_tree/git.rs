@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{SUBMODULE, WorkingTreeError};
+use super::error::WorkingTreeError;
 use osier_base::git::{self, GitError};
 use osier_base::process::{QuietError, QuietOutput};
 
 /// Listing the largest repositories takes seconds.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// The git mode of a submodule.
+pub(super) const SUBMODULE: u32 = 0o160_000;
 /// Maximum bytes of a file list.
 const LIST: usize = 16 * 1024 * 1024;
 

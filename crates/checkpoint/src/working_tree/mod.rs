@@ -2,6 +2,7 @@
 //! untracked files are included. It is read-only: no lock of the repository is taken, and no program that its
 //! attributes or settings name is run.
 
+mod error;
 mod git;
 
 use osier_protocol::FileDiff;
@@ -11,9 +12,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use thiserror::Error;
-
-use self::git::{Git, Tracked};
+pub use self::error::WorkingTreeError;
+use self::git::{Git, SUBMODULE, Tracked};
 use osier_protocol::{ChangeKind, FileChange};
 use osier_tools::diff;
 
@@ -22,20 +22,8 @@ const MAX_FILES: usize = 2_000;
 /// Maximum bytes of one file, and of all; larger files are listed without lines.
 const MAX_FILE: u64 = 2 * 1024 * 1024;
 const MAX_ALL: u64 = 32 * 1024 * 1024;
-/// The git modes of a link and of a submodule.
+/// The git mode of a link.
 const LINK: u32 = 0o120_000;
-const SUBMODULE: u32 = 0o160_000;
-
-/// Why there is no comparison.
-#[derive(Debug, Error, PartialEq, Eq)]
-pub enum WorkingTreeError {
-    #[error("not a git repository; show the changes of the session with `/diff` or `/diff last`")]
-    NoRepository,
-    #[error("`git` is not installed; show the changes of the session with `/diff` or `/diff last`")]
-    NoGit,
-    #[error("git cannot compare the files: {message}")]
-    Git { message: String },
-}
 
 /// The differences by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,20 +1,18 @@
 //! A text file that is changed: it is read with what the model knows of it, and replaced without overwriting what another
 //! program wrote meanwhile.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use thiserror::Error;
 
-use super::write::{changed_on_disk, explain};
 use crate::files::diff::FileDiff;
 use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
 use crate::files::target::{FileTarget, is_missing, reason};
 use crate::workspace::Workspace;
-use osier_base::atomic_file;
-use osier_base::atomic_file::{Expected, Options, Replaced, WriteError};
+use osier_base::atomic_file::{self, Expected, Options, Replaced, WriteError};
 use osier_base::text::head_bytes;
 
 /// Limits of the diff that the model receives.
@@ -62,7 +60,67 @@ pub(crate) enum EditError {
     Io { path: String, source: io::Error },
 }
 
-/// A file before the edit.
+/// Where the text of a file comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source {
+    /// The editor, if it has the file.
+    Editor,
+    Disk,
+}
+
+/// A file as it is now.
+pub(crate) struct Current {
+    pub(crate) stamp: Stamp,
+    /// Number of hard links.
+    pub(crate) links: u64,
+    pub(crate) mode: Permissions,
+    /// Not set when the file is too large to compare.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
+
+/// The file; `None` if it is not a regular one.
+fn current(
+    workspace: &Workspace,
+    target: &FileTarget,
+    source: Source,
+) -> io::Result<Option<Current>> {
+    let (file, metadata) = target.open()?;
+    let Some(mut file) = file else {
+        return Ok(None);
+    };
+    let in_editor = || match source {
+        Source::Editor => workspace.text_in_editor(target, &metadata),
+        Source::Disk => None,
+    };
+    let bytes = if metadata.len() > MAX_HASHED {
+        None
+    } else if let Some(text) = in_editor() {
+        Some(text.into_bytes())
+    } else {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Some(bytes)
+    };
+    Ok(Some(Current {
+        stamp: match &bytes {
+            Some(bytes) => Stamp::of(&metadata, bytes),
+            None => Stamp::large(&metadata),
+        },
+        links: metadata.nlink(),
+        mode: metadata.permissions(),
+        bytes,
+    }))
+}
+
+/// The file that is replaced; `None` if there is none. Writing reports an obstacle.
+pub(crate) fn existing(workspace: &Workspace, target: &FileTarget) -> io::Result<Option<Current>> {
+    match current(workspace, target, Source::Editor) {
+        Err(_) if !target.host.is_file() => Ok(None),
+        current => current,
+    }
+}
+
+/// A text file before the edit.
 #[derive(Debug, Clone)]
 pub(crate) struct Original {
     pub(crate) target: FileTarget,
@@ -75,46 +133,43 @@ pub(crate) struct Original {
     pub(crate) links: u64,
 }
 
+/// The file to change, which must exist.
+pub(crate) fn required(
+    workspace: &Workspace,
+    target: &FileTarget,
+    source: Source,
+) -> Result<Current, EditError> {
+    let path = workspace.display(&target.named);
+    match current(workspace, target, source) {
+        Ok(Some(current)) => Ok(current),
+        Ok(None) => Err(EditError::NotRegular { path }),
+        Err(error) if is_missing(&error) => {
+            let suggestion = workspace.suggestion(&target.named);
+            Err(EditError::Missing { path, suggestion })
+        }
+        Err(source) => Err(EditError::Io { path, source }),
+    }
+}
+
 pub(crate) fn load(workspace: &Workspace, target: FileTarget) -> Result<Original, EditError> {
     let name = workspace.display(&target.named);
-    let failed = |source: io::Error| {
-        let path = name.clone();
-        if is_missing(&source) {
-            let suggestion = workspace.suggestion(&target.named);
-            EditError::Missing { path, suggestion }
-        } else {
-            EditError::Io { path, source }
-        }
-    };
-    let (file, metadata) = target.open().map_err(failed)?;
-    let Some(mut file) = file else {
-        return Err(EditError::NotRegular { path: name });
-    };
-    if metadata.len() > MAX_HASHED {
-        return Err(EditError::TooLarge {
-            path: name,
-            size: metadata.len(),
-        });
-    }
-    let bytes = if let Some(text) = workspace.text_in_editor(&target, &metadata) {
-        text.into_bytes()
-    } else {
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
-        bytes
-    };
-    let stamp = Stamp::of(&metadata, &bytes);
+    let current = required(workspace, &target, Source::Editor)?;
+    let size = current.stamp.size();
+    let bytes = current.bytes.ok_or_else(|| EditError::TooLarge {
+        path: name.clone(),
+        size,
+    })?;
     let text = String::from_utf8(bytes).map_err(|error| EditError::NotText {
         path: name.clone(),
         offset: error.utf8_error().valid_up_to(),
     })?;
     Ok(Original {
-        freshness: workspace.ledger.freshness(&target, &stamp),
+        freshness: workspace.ledger.freshness(&target, &current.stamp),
         target,
         name,
         text,
-        stamp,
-        links: metadata.nlink(),
+        stamp: current.stamp,
+        links: current.links,
     })
 }
 
@@ -123,33 +178,64 @@ pub(crate) fn store(
     original: &Original,
     text: &str,
 ) -> Result<Replaced, EditError> {
-    match workspace.write_in_editor(&original.target, text) {
-        Some(written) => written
-            .map(|()| Replaced::Atomically)
-            .map_err(EditError::Write),
-        None => store_on_disk(original, text),
+    if let Some(written) = workspace.write_in_editor(&original.target, text) {
+        written.map_err(EditError::Write)?;
+        return Ok(Replaced::Atomically);
     }
-}
-
-pub(crate) fn store_on_disk(original: &Original, text: &str) -> Result<Replaced, EditError> {
-    // Matching and writing take time, so another process may have written meanwhile.
-    let content = Some(original.text.as_bytes());
-    let is_same = |path: &Path, name| original.stamp.matches(path, name, content);
-    let expected = Expected {
-        content,
-        is_same: &is_same,
-    };
-    let options = Options {
-        no_links: true,
-        ..Options::default()
-    };
-    let written = atomic_file::write_if(&original.target.host, text.as_bytes(), options, &expected);
+    let known = Some(original.text.as_bytes());
+    let written = replace_if(
+        &original.target.host,
+        Some(&original.stamp),
+        known,
+        text.as_bytes(),
+    );
     written.map_err(|error| match error {
         WriteError::Changed { .. } => EditError::Changed {
             path: original.name.clone(),
         },
         error => EditError::Write(explain(&error)),
     })
+}
+
+/// Writes `content` to the file at `path`, which is still as `old` says.
+pub(crate) fn replace(
+    path: &Path,
+    old: Option<&Current>,
+    content: &[u8],
+) -> Result<Replaced, WriteError> {
+    let known = old.and_then(|old| old.bytes.as_deref());
+    replace_if(path, old.map(|old| &old.stamp), known, content)
+}
+
+/// Writes a file unless another process wrote it meanwhile: matching and writing take time.
+fn replace_if(
+    path: &Path,
+    stamp: Option<&Stamp>,
+    known: Option<&[u8]>,
+    content: &[u8],
+) -> Result<Replaced, WriteError> {
+    let options = Options {
+        parents: stamp.is_none(),
+        no_links: true,
+        ..Options::default()
+    };
+    let is_same = |path: &Path, name| match stamp {
+        Some(stamp) => stamp.matches(path, name, known),
+        None => path.symlink_metadata().is_err(),
+    };
+    let expected = Expected {
+        content: known,
+        is_same: &is_same,
+    };
+    atomic_file::write_if(path, content, options, &expected)
+}
+
+/// Records that the model knows the file, which has this text now.
+pub(crate) fn record_written(workspace: &Workspace, target: &FileTarget, text: &str) {
+    if let Ok(metadata) = fs::symlink_metadata(&target.host) {
+        let stamp = Stamp::of(&metadata, text.as_bytes());
+        workspace.ledger.record(target, stamp, Some(text));
+    }
 }
 
 pub(crate) fn record(workspace: &Workspace, original: &Original, text: &str, is_outdated: bool) {
@@ -162,33 +248,17 @@ pub(crate) fn record(workspace: &Workspace, original: &Original, text: &str, is_
     }
 }
 
-/// What the model is told about the changes of another program.
-pub(crate) struct OtherChanges {
-    pub(crate) text: String,
-    pub(crate) is_complete: bool,
-}
-
-pub(crate) fn other_changes(changes: &FileDiff) -> OtherChanges {
-    let hunks = changes
-        .text
-        .split_once("\n@@")
-        .map_or("", |(_, hunks)| hunks);
+/// Some hunks of a change for the model, and whether they are all.
+pub(crate) fn shown_hunks(changes: &FileDiff) -> (String, bool) {
+    let hunks = changes.hunks().trim_end();
     let shown = snippet(hunks);
-    let is_complete = shown.trim_end() == hunks.trim_end();
+    let is_complete = shown.trim_end() == hunks;
     let end = if is_complete {
         ""
     } else {
         "\nRead the file for the rest"
     };
-    OtherChanges {
-        text: format!(
-            "[another program had changed the file since you read it (+{} -{} lines); its changes are kept:\n@@{}{end}]\n",
-            changes.added,
-            changes.removed,
-            shown.trim_end()
-        ),
-        is_complete,
-    }
+    (format!("{}{end}", shown.trim_end()), is_complete)
 }
 
 pub(crate) fn snippet(hunks: &str) -> String {
@@ -199,4 +269,28 @@ pub(crate) fn snippet(hunks: &str) -> String {
         snippet.push_str("\n[…]");
     }
     snippet
+}
+
+/// The message for a model when another program changed a file.
+pub(crate) fn changed_on_disk(name: &str) -> String {
+    format!(
+        "`{name}` changed on disk since it was last read; nothing was written. Read it again first"
+    )
+}
+
+/// The note about other hard links of a written file.
+pub(crate) fn other_names(links: u64) -> String {
+    match links {
+        0 | 1 => String::new(),
+        2 => "\n[the file had another hard link, which still has the old contents]".to_owned(),
+        more => format!(
+            "\n[the file had {} other hard links, which still have the old contents]",
+            more - 1
+        ),
+    }
+}
+
+/// The message for a failed write, with advice.
+pub(crate) fn explain(error: &WriteError) -> String {
+    format!("{error}; {}", error.hint())
 }

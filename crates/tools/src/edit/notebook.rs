@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::Serialize as _;
+use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -88,7 +90,7 @@ fn apply_edit(
             return Err(CellEditError::Several { ids });
         }
         if !fits.is_empty() {
-            let mut found = nothing();
+            let mut found = Match::default();
             let mut changes = Vec::new();
             for (cell, applied) in fits {
                 for one in applied.matches {
@@ -102,14 +104,6 @@ fn apply_edit(
         }
     }
     Err(not_found())
-}
-
-fn nothing() -> Match {
-    Match {
-        count: 0,
-        actual: None,
-        notes: Vec::new(),
-    }
 }
 
 /// Applies a change of one cell.
@@ -150,13 +144,9 @@ pub(crate) fn apply_cell(
         CellEdit::Delete => notebook.without(place.ok_or_else(no_cell)?),
         CellEdit::Insert => notebook.with_cell(place, change),
     };
-    let found = Match {
-        count: 1,
-        ..nothing()
-    };
     Ok(Applied {
         text,
-        matches: vec![found],
+        matches: vec![Match::exact(1)],
     })
 }
 
@@ -278,25 +268,9 @@ fn one_line(value: &Value) -> String {
 
 /// JSON with the indentation `unit` for each level, for a value that begins after `indent`.
 fn pretty(value: &Value, unit: &str, indent: &str) -> String {
-    let inner = format!("{indent}{unit}");
-    let joined = |parts: Vec<String>, open: char, close: char| {
-        if parts.is_empty() {
-            return format!("{open}{close}");
-        }
-        let parts = parts.join(&format!(",\n{inner}"));
-        format!("{open}\n{inner}{parts}\n{indent}{close}")
-    };
-    match value {
-        Value::Object(fields) => {
-            let field = |(key, value): (&String, &Value)| {
-                format!("{}: {}", json!(key), pretty(value, unit, &inner))
-            };
-            joined(fields.iter().map(field).collect(), '{', '}')
-        }
-        Value::Array(values) => {
-            let values = values.iter().map(|value| pretty(value, unit, &inner));
-            joined(values.collect(), '[', ']')
-        }
-        value => value.to_string(),
-    }
+    let mut bytes = Vec::new();
+    let formatter = PrettyFormatter::with_indent(unit.as_bytes());
+    // Writing to memory cannot fail.
+    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
+    String::from_utf8_lossy(&bytes).replace('\n', &format!("\n{indent}"))
 }

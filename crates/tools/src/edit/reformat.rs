@@ -1,7 +1,7 @@
 //! Writes a file as its formatter wants it, after the model changed it. The model is told what changed, so that it still
 //! knows the file.
 
-use super::file::{load, record, snippet, store};
+use super::file::{load, record, shown_hunks, store};
 use crate::files::diff::unified;
 use crate::files::ledger::Freshness;
 use crate::files::target::FileTarget;
@@ -34,9 +34,7 @@ pub fn reformat(
     }
     store(workspace, &original, new).map_err(|error| error.to_string())?;
     let diff = unified(&name, Some(old), new);
-    let all = diff.text.split_once("\n@@").map_or("", |(_, hunks)| hunks);
-    let shown = snippet(all);
-    let is_complete = shown.trim_end() == all.trim_end();
+    let (hunks, is_complete) = shown_hunks(&diff);
     match original.freshness {
         Freshness::Fresh | Freshness::ByCommand if is_complete => {
             record(workspace, &original, new, false);
@@ -48,16 +46,11 @@ pub fn reformat(
         }
         _ => {}
     }
-    let end = if is_complete {
-        ""
-    } else {
-        "\nRead the file for the rest"
-    };
     Ok(Reformatted {
         name,
         added: diff.added,
         removed: diff.removed,
-        hunks: format!("@@{}{end}", shown.trim_end()),
+        hunks,
     })
 }
 

@@ -6,7 +6,11 @@ use std::time::Duration;
 
 use osier_base::diff::{DiffOp, DiffTag, compare};
 
+use super::file::{EditError, Original, record, shown_hunks};
 use super::matching::{Applied, Edit, apply};
+use crate::files::diff::{FileDiff, unified};
+use crate::files::ledger::Freshness;
+use crate::workspace::Workspace;
 
 /// Time for the comparison, which is less exact afterwards.
 const COMPARISON: Duration = Duration::from_millis(500);
@@ -51,6 +55,76 @@ pub(crate) fn merge(known: &str, now: &str, edits: &[Edit]) -> Result<Merged, St
         .then(merged)
         .flatten()
         .ok_or_else(|| changed_lines(&operations))
+}
+
+/// What a call makes of a file.
+pub(crate) struct Planned {
+    pub(crate) applied: Applied,
+    /// The text that the model knew, after the edits, and what another program changed in it.
+    stale: Option<(String, FileDiff)>,
+}
+
+impl Planned {
+    pub(crate) fn new(applied: Applied) -> Self {
+        Self {
+            applied,
+            stale: None,
+        }
+    }
+
+    /// Plans edits of `original`: with `merge`, which gets the text that the model knew, if another program changed the
+    /// file, and otherwise with `apply`, which gets whether the model knows the text.
+    pub(crate) fn of(
+        workspace: &Workspace,
+        original: &Original,
+        merge: impl FnOnce(&str) -> Result<Merged, EditError>,
+        apply: impl FnOnce(bool) -> Result<Applied, EditError>,
+    ) -> Result<Self, EditError> {
+        let changed = || EditError::Changed {
+            path: original.name.clone(),
+        };
+        match original.freshness {
+            Freshness::OtherFile => Err(changed()),
+            Freshness::Changed => {
+                let known = workspace.ledger.known_text(&original.target);
+                let known = known.ok_or_else(changed)?;
+                let Merged {
+                    applied,
+                    known: after,
+                } = merge(&known)?;
+                let changes = unified(&original.name, Some(&known), &original.text);
+                Ok(Self {
+                    applied,
+                    stale: Some((after, changes)),
+                })
+            }
+            freshness => {
+                let is_known = matches!(freshness, Freshness::Fresh | Freshness::ByCommand);
+                apply(is_known).map(Self::new)
+            }
+        }
+    }
+
+    /// Records what the model knows after the change was written. Returns what it is told of the changes of the other
+    /// program.
+    pub(crate) fn record(&self, workspace: &Workspace, original: &Original) -> String {
+        let text = &self.applied.text;
+        let Some((known, changes)) = &self.stale else {
+            // What the model does not know, it still does not know: it saw only the changes.
+            if !matches!(original.freshness, Freshness::Unread | Freshness::Changed) {
+                record(workspace, original, text, false);
+            }
+            return String::new();
+        };
+        let (shown, is_complete) = shown_hunks(changes);
+        // What was left out stays unknown.
+        let known = if is_complete { text } else { known };
+        record(workspace, original, known, !is_complete);
+        let (added, removed) = (changes.added, changes.removed);
+        format!(
+            "[another program had changed the file since you read it (+{added} -{removed} lines); its changes are kept:\n{shown}]\n"
+        )
+    }
 }
 
 /// The byte ranges of the lines that are the same.

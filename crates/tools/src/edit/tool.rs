@@ -1,7 +1,6 @@
-//! `edit`: replaces text in a file. `edit_match` does the matching; this module protects the file against
+//! `edit`: replaces text in a file. `matching` finds the text; this module protects the file against
 //! concurrent changes and reports the result.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -9,12 +8,11 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Change};
-use super::file::{EditError, Original, load, other_changes, record, snippet, store};
+use super::file::{EditError, Original, load, other_names, snippet, store};
 use super::matching::{Applied, Edit, Match, apply};
 use super::notebook::{self, CellChange, CellEditError};
 use super::refusal::{Terms, explain_match};
-use super::stale::merge;
-use super::write::other_names;
+use super::stale::{Planned, merge};
 use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{EditDetails, SingleEdit, to_value};
@@ -111,108 +109,65 @@ impl Tool for EditTool {
     }
 }
 
-/// What a call makes of a file.
-struct Planned {
-    applied: Applied,
-    /// The text that the model knew, after the edits, and what another program changed in it.
-    stale: Option<(String, FileDiff)>,
-}
-
 fn edit(
     workspace: &Workspace,
     target: FileTarget,
     change: &Change,
 ) -> Result<ToolOutput, EditError> {
     let original = load(workspace, target)?;
-    let Planned { applied, stale } = plan(workspace, &original, change)?;
+    let planned = plan(workspace, &original, change)?;
+    let applied = &planned.applied;
     let in_place = store(workspace, &original, &applied.text)?;
     let diff = unified(&original.name, Some(&original.text), &applied.text);
-    let mut text = report(&original.name, &applied, &diff);
-    if let Some((known, changes)) = stale {
-        let note = other_changes(&changes);
-        text.push_str(&note.text);
-        // What was left out stays unknown.
-        let known = if note.is_complete {
-            &applied.text
-        } else {
-            &known
-        };
-        record(workspace, &original, known, !note.is_complete);
-    } else if original.freshness != Freshness::Unread {
-        // A file that was never read stays unread: the model saw only its changes.
-        record(workspace, &original, &applied.text, false);
-    }
+    let mut text = report(&original.name, applied, &diff);
+    text.push_str(&planned.record(workspace, &original));
     text.push_str(in_place.note());
     if in_place == Replaced::Atomically {
         text.push_str(&other_names(original.links));
     }
-    let details = details(&original.target.named, change, &applied, diff);
+    let details = details(&original.target.named, change, applied, diff);
     Ok(ToolOutput::success(text, to_value(&details)))
 }
 
 fn plan(workspace: &Workspace, original: &Original, change: &Change) -> Result<Planned, EditError> {
     let path = || original.name.clone();
-    let is_known = matches!(original.freshness, Freshness::Fresh | Freshness::ByCommand);
     let (edits, expected) = match change {
         Change::Insertion { after, text } => {
             if original.freshness != Freshness::Fresh {
                 return Err(EditError::UnknownLines { path: path() });
             }
-            let applied =
-                insert(&original.text, *after, text).map_err(|total| EditError::NoLine {
-                    path: path(),
-                    line: *after,
-                    total,
-                })?;
-            let stale = None;
-            return Ok(Planned { applied, stale });
+            let applied = insert(&original.text, *after, text);
+            let no_line = |total| EditError::NoLine {
+                path: path(),
+                line: *after,
+                total,
+            };
+            return applied.map_err(no_line).map(Planned::new);
         }
-        Change::Cell(change) => {
-            let applied = change_cell(original, change)?;
-            let stale = None;
-            return Ok(Planned { applied, stale });
-        }
+        Change::Cell(change) => return change_cell(original, change).map(Planned::new),
         Change::Edits { edits, expected } => (edits, *expected),
     };
-    let planned = match original.freshness {
-        Freshness::OtherFile => return Err(EditError::Changed { path: path() }),
-        Freshness::Changed => {
-            let known = workspace.ledger.known_text(&original.target);
-            let known = known.ok_or_else(|| EditError::Changed { path: path() })?;
-            let merged = merge(&known, &original.text, edits);
-            let merged = merged.map_err(|lines| EditError::Conflict {
-                path: path(),
-                lines,
-            })?;
-            let changes = unified(&original.name, Some(&known), &original.text);
-            Planned {
-                applied: merged.applied,
-                stale: Some((merged.known, changes)),
-            }
-        }
-        _ => {
-            let in_text = || {
-                apply(&original.text, edits, is_known).map_err(|error| {
-                    let message =
-                        explain_match(&error, edits, &original.name, &original.text, Terms::EDIT);
-                    EditError::Match(message)
-                })
-            };
-            let applied = if is_notebook(original) {
-                edit_cells(original, edits, is_known, in_text)?
-            } else {
-                in_text()?
-            };
-            let stale = None;
-            Planned { applied, stale }
+    let merged = |known: &str| {
+        merge(known, &original.text, edits).map_err(|lines| EditError::Conflict {
+            path: path(),
+            lines,
+        })
+    };
+    let applied = |is_known: bool| {
+        let in_text = || {
+            apply(&original.text, edits, is_known).map_err(|error| {
+                let (name, text) = (&original.name, &original.text);
+                EditError::Match(explain_match(&error, edits, name, text, Terms::EDIT))
+            })
+        };
+        if is_notebook(original) {
+            edit_cells(original, edits, is_known, in_text)
+        } else {
+            in_text()
         }
     };
-    let found = planned
-        .applied
-        .matches
-        .iter()
-        .map(|found| found.count)
-        .sum();
+    let planned = Planned::of(workspace, original, merged, applied)?;
+    let found = planned.applied.places();
     match expected {
         Some(expected) if expected != found as u64 => Err(EditError::Count {
             path: path(),
@@ -289,14 +244,9 @@ fn insert(original: &str, after: u64, text: &str) -> Result<Applied, u64> {
     if is_crlf {
         text = text.replace('\n', "\r\n");
     }
-    let found = Match {
-        count: 1,
-        actual: None,
-        notes: Vec::new(),
-    };
     Ok(Applied {
         text: [&before, &text, lines[count..].concat().as_str()].concat(),
-        matches: vec![found],
+        matches: vec![Match::exact(1)],
     })
 }
 
@@ -316,29 +266,19 @@ pub(crate) fn preview(
 /// The result for the model: one line. An edit that did not match exactly is followed by what it changed, so that the
 /// model can check it.
 fn report(name: &str, applied: &Applied, diff: &FileDiff) -> String {
-    let count: usize = applied.matches.iter().map(|found| found.count).sum();
-    let places = counted(count, "place", "places");
-    let mut text = format!(
-        "Changed {places} in `{name}` (+{} -{} lines)",
-        diff.added, diff.removed
-    );
-    let several = applied.matches.len() > 1;
-    for (index, found) in applied.matches.iter().enumerate() {
-        if !found.notes.is_empty() {
-            let which = if several {
-                format!("edit {}: ", index + 1)
-            } else {
-                String::new()
-            };
-            let _ = write!(text, "; {which}{}", found.notes.join(", "));
+    let places = counted(applied.places(), "place", "places");
+    let is_one = applied.matches.len() == 1;
+    let notes = applied.notes(|index| {
+        if is_one {
+            String::new()
+        } else {
+            format!("edit {}: ", index + 1)
         }
-    }
-    text.push('\n');
-    let hunks = diff.text.split_once("\n@@").map_or("", |(_, hunks)| hunks);
-    let inexact = applied.matches.iter().any(|found| found.actual.is_some());
-    if inexact && !hunks.is_empty() {
-        text.push_str("@@");
-        text.push_str(&snippet(hunks));
+    });
+    let (added, removed) = (diff.added, diff.removed);
+    let mut text = format!("Changed {places} in `{name}` (+{added} -{removed} lines){notes}\n");
+    if applied.is_inexact() {
+        text.push_str(&snippet(diff.hunks()));
     }
     text
 }
@@ -381,7 +321,7 @@ fn details(path: &Path, change: &Change, applied: &Applied, diff: FileDiff) -> E
         lines_added: diff.added,
         lines_removed: diff.removed,
         first_changed_line: diff.first_changed_line,
-        fuzzy: applied.matches.iter().any(|found| found.actual.is_some()),
+        fuzzy: applied.is_inexact(),
         edits: singles,
     }
 }

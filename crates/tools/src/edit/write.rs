@@ -1,26 +1,24 @@
 //! `write`: creates a file with its parent directories, or replaces it atomically.
 
-use std::fs;
-use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::file::{
+    Current, changed_on_disk, existing, explain, other_names, record_written, replace,
+};
 use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{WriteDetails, to_value};
 use crate::call::spellings;
 use crate::files::diff::{FileDiff, unified};
-use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
+use crate::files::ledger::Freshness;
 use crate::files::target::{FileArgument, FileTarget, FileUse, reason};
 use crate::workspace::Workspace;
 use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
-use osier_base::atomic_file;
-use osier_base::atomic_file::{Expected, Options, Replaced, WriteError};
+use osier_base::atomic_file::{Replaced, WriteError};
 use osier_llm::ToolSpec;
 
 const FILE: FileArgument = FileArgument::new("file_path", FileUse::Write);
@@ -100,7 +98,7 @@ fn write(
     arguments: &Arguments,
 ) -> Result<ToolOutput, String> {
     let name = workspace.display(&target.named);
-    let old = old_contents(workspace, target)
+    let old = existing(workspace, target)
         .map_err(|error| format!("cannot read `{name}`: {}", reason(&error)))?;
     if let Some(old) = &old
         && let Some(why) = refusal(workspace, target, old)
@@ -115,19 +113,13 @@ fn write(
     if !unchanged {
         replaced = match workspace.write_in_editor(target, &arguments.content) {
             Some(written) => written.map(|()| Replaced::Atomically)?,
-            None => store(&target.host, old.as_ref(), content).map_err(|error| match error {
+            None => replace(&target.host, old.as_ref(), content).map_err(|error| match error {
                 WriteError::Changed { .. } => changed_on_disk(&name),
                 error => explain(&error),
             })?,
         };
     }
-    if let Ok(metadata) = fs::symlink_metadata(&target.host) {
-        workspace.ledger.record(
-            target,
-            Stamp::of(&metadata, content),
-            Some(&arguments.content),
-        );
-    }
+    record_written(workspace, target, &arguments.content);
     let diff = difference(&name, old.as_ref(), &arguments.content);
     let size = content.len();
     let text = match (&old, unchanged) {
@@ -155,7 +147,11 @@ fn write(
 }
 
 /// Why a file must not be overwritten, as a message for its name.
-fn refusal(workspace: &Workspace, target: &FileTarget, old: &Old) -> Option<fn(&str) -> String> {
+fn refusal(
+    workspace: &Workspace,
+    target: &FileTarget,
+    old: &Current,
+) -> Option<fn(&str) -> String> {
     match workspace.ledger.freshness(target, &old.stamp) {
         Freshness::Fresh => None,
         Freshness::Unread if old.stamp.is_empty() => None,
@@ -173,28 +169,6 @@ fn refusal(workspace: &Workspace, target: &FileTarget, old: &Old) -> Option<fn(&
     }
 }
 
-pub(crate) fn store(
-    path: &Path,
-    old: Option<&Old>,
-    content: &[u8],
-) -> Result<Replaced, WriteError> {
-    let parents = Options {
-        parents: true,
-        no_links: true,
-        ..Options::default()
-    };
-    let known = old.and_then(|old| old.bytes.as_deref());
-    let is_same = |target: &Path, name| match old {
-        Some(old) => old.stamp.matches(target, name, known),
-        None => target.symlink_metadata().is_err(),
-    };
-    let expected = Expected {
-        content: known,
-        is_same: &is_same,
-    };
-    atomic_file::write_if(path, content, parents, &expected)
-}
-
 /// The change that a call would make, as a diff.
 pub(crate) fn preview(
     workspace: &Workspace,
@@ -202,52 +176,12 @@ pub(crate) fn preview(
     arguments: &Value,
 ) -> Option<String> {
     let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
-    let old = old_contents(workspace, target).ok()?;
+    let old = existing(workspace, target).ok()?;
     let name = workspace.display(&target.named);
     Some(difference(&name, old.as_ref(), &arguments.content).text)
 }
 
-/// The file to replace.
-pub(crate) struct Old {
-    pub(crate) stamp: Stamp,
-    /// Number of hard links.
-    links: u64,
-    /// Not set when the file is too large to compare.
-    pub(crate) bytes: Option<Vec<u8>>,
-}
-
-pub(crate) fn old_contents(workspace: &Workspace, target: &FileTarget) -> io::Result<Option<Old>> {
-    let (mut file, metadata) = match target.open() {
-        Ok((Some(file), metadata)) => (file, metadata),
-        // The write reports an obstacle.
-        Ok((None, _)) => return Ok(None),
-        Err(_) if !target.host.is_file() => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let links = metadata.nlink();
-    if metadata.len() > MAX_HASHED {
-        let stamp = Stamp::large(&metadata);
-        return Ok(Some(Old {
-            stamp,
-            links,
-            bytes: None,
-        }));
-    }
-    let bytes = if let Some(text) = workspace.text_in_editor(target, &metadata) {
-        text.into_bytes()
-    } else {
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        bytes
-    };
-    Ok(Some(Old {
-        stamp: Stamp::of(&metadata, &bytes),
-        links,
-        bytes: Some(bytes),
-    }))
-}
-
-fn difference(name: &str, old: Option<&Old>, new: &str) -> FileDiff {
+fn difference(name: &str, old: Option<&Current>, new: &str) -> FileDiff {
     let Some(old) = old else {
         return unified(name, None, new);
     };
@@ -260,32 +194,9 @@ fn difference(name: &str, old: Option<&Old>, new: &str) -> FileDiff {
     }
 }
 
-/// The message for a model when another program changed a file.
-pub(crate) fn changed_on_disk(name: &str) -> String {
-    format!(
-        "`{name}` changed on disk since it was last read; nothing was written. Read it again first"
-    )
-}
-
-/// The note about other hard links of a written file.
-pub(crate) fn other_names(links: u64) -> String {
-    match links {
-        0 | 1 => String::new(),
-        2 => "\n[the file had another hard link, which still has the old contents]".to_owned(),
-        more => format!(
-            "\n[the file had {} other hard links, which still have the old contents]",
-            more - 1
-        ),
-    }
-}
-
-/// The message for a failed write, with advice.
-pub(crate) fn explain(error: &WriteError) -> String {
-    format!("{error}; {}", error.hint())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;

@@ -30,6 +30,14 @@ pub struct FileDiff {
     pub first_changed_line: Option<u64>,
 }
 
+impl FileDiff {
+    /// The hunks without the headers of the file; empty when nothing changed.
+    pub(crate) fn hunks(&self) -> &str {
+        let hunks = self.text.find("\n@@").map(|at| &self.text[at + 1..]);
+        hunks.unwrap_or_default()
+    }
+}
+
 /// The diff from `old` (`None` for a new file) to `new`; both are named `name`.
 pub fn unified(name: &str, old: Option<&str>, new: &str) -> FileDiff {
     let before = old.unwrap_or_default();

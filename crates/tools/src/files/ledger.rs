@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use super::target::FileTarget;
 use osier_base::atomic_file::Name;
+use osier_base::file_stamp::FileStamp;
 use osier_base::without_links;
 
 /// Files up to this size are identified by their contents; larger ones by size and time.
@@ -22,21 +21,10 @@ const MAX_COMPARED: usize = 4 * 1024 * 1024;
 const MAX_TEXT: usize = 1024 * 1024;
 const MAX_TEXTS: usize = 32 * 1024 * 1024;
 
-/// Identifies a file and its last change of metadata.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-    changed_seconds: i64,
-    changed_nanoseconds: i64,
-}
-
 /// Identifies a state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    size: u64,
-    modified: Option<SystemTime>,
-    identity: Identity,
+    file: FileStamp,
     /// Hash of the contents; not set for a large file.
     hash: Option<u64>,
 }
@@ -45,9 +33,10 @@ impl Stamp {
     /// For a file whose complete contents were hashed.
     pub(crate) fn hashed(metadata: &Metadata, hash: &ContentHash) -> Self {
         Self {
-            size: hash.length,
-            modified: metadata.modified().ok(),
-            identity: Identity::of(metadata),
+            file: FileStamp {
+                size: hash.length,
+                ..FileStamp::of(metadata)
+            },
             hash: (hash.length <= MAX_HASHED).then(|| hash.hasher.finish()),
         }
     }
@@ -61,52 +50,39 @@ impl Stamp {
     /// For a file larger than `MAX_HASHED`.
     pub(crate) fn large(metadata: &Metadata) -> Self {
         Self {
-            size: metadata.len(),
-            modified: metadata.modified().ok(),
-            identity: Identity::of(metadata),
+            file: FileStamp::of(metadata),
             hash: None,
         }
     }
 
+    pub(crate) fn size(&self) -> u64 {
+        self.file.size
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.size == 0
+        self.file.size == 0
     }
 
     /// Whether `path` is still the same file, with these `contents` if they are known. A renamed file has another time
     /// of its last change of metadata, so that its contents decide, whatever their size.
     pub(crate) fn matches(&self, path: &Path, name: Name, contents: Option<&[u8]>) -> bool {
-        let Ok(metadata) = fs::symlink_metadata(path) else {
+        let Ok(mut now) = FileStamp::at(path) else {
             return false;
         };
-        let (identity, is_renamed) = (Identity::of(&metadata), name == Name::Temporary);
-        let fits = self.size == metadata.len()
-            && self.modified == metadata.modified().ok()
-            && (identity.device, identity.inode) == (self.identity.device, self.identity.inode)
-            && (is_renamed || identity == self.identity);
+        let is_renamed = name == Name::Temporary;
+        if is_renamed {
+            now.changed = self.file.changed;
+        }
         let known = contents.filter(|contents| is_renamed || contents.len() <= MAX_COMPARED);
-        fits && known.is_none_or(|known| contents_of(path).is_ok_and(|now| now == known))
+        now == self.file
+            && known.is_none_or(|known| contents_of(path).is_ok_and(|now| now == known))
     }
 
     /// Contents decide when they are known: a file that was only touched is the same.
     fn is_same(&self, other: &Self) -> bool {
         match (self.hash, other.hash) {
-            (Some(left), Some(right)) => self.size == other.size && left == right,
-            _ => {
-                self.size == other.size
-                    && self.modified == other.modified
-                    && self.identity == other.identity
-            }
-        }
-    }
-}
-
-impl Identity {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            changed_seconds: metadata.ctime(),
-            changed_nanoseconds: metadata.ctime_nsec(),
+            (Some(left), Some(right)) => self.file.size == other.file.size && left == right,
+            _ => self.file == other.file,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What models read: text with line numbers, images, recordings, PDF files, notebooks, and pages of the web.
 
-pub(crate) mod again;
+mod again;
 pub mod attachment;
-pub(crate) mod binary;
+mod binary;
+mod error;
 pub mod illustration;
 pub mod image;
 pub mod media;

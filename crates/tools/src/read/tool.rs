@@ -10,24 +10,22 @@ use std::sync::{Arc, LazyLock};
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-use super::binary;
-use super::image::{self, ImageError};
+use super::binary::BinaryFile;
+use super::error::ReadError;
+use super::image;
 use super::media;
 use super::notebook;
-use super::pdf::PdfError;
 use crate::built_in::BuiltIn;
 use crate::call::arguments::{self, Refusal};
 use crate::call::details::{ReadDetails, to_value};
 use crate::call::spellings;
 use crate::files::ledger::Stamp;
 use crate::files::line_window::{Scan, Window, scan};
-use crate::files::target::{FileArgument, FileTarget, FileUse, is_missing, reason};
+use crate::files::target::{FileArgument, FileTarget, FileUse, is_missing};
 use crate::workspace::Workspace;
 use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
-use osier_base::text::counted;
 use osier_llm::ToolSpec;
 
 /// Limits of one call. Code has about three bytes per token, with the numbers of its lines.
@@ -80,50 +78,6 @@ pub(crate) struct Arguments {
     pub(crate) offset: Option<u64>,
     #[serde(default, deserialize_with = "arguments::count")]
     pub(crate) limit: Option<u64>,
-}
-
-/// Why nothing was read. The model receives the message.
-#[derive(Debug, Error)]
-pub(crate) enum ReadError {
-    #[error("interrupted")]
-    Interrupted,
-    #[error("`{path}` does not exist{suggestion}")]
-    Missing { path: String, suggestion: String },
-    #[error("`{path}` is a directory; read one of its files:\n{listing}")]
-    Directory { path: String, listing: String },
-    #[error("`{path}` is not a regular file")]
-    NotRegular { path: String },
-    #[error(
-        "`{path}` is a binary file of {size} bytes; inspect it with bash: `file`, `xxd | head`"
-    )]
-    Binary { path: String, size: u64 },
-    #[error("`{path}` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`")]
-    Utf16 { path: String },
-    #[error(
-        "the image `{path}` has {size} bytes, more than the limit of {limit}; scale it down with bash, e.g. `convert {path} -resize 1600x1600 small.png`",
-        limit = image::FILE_LIMIT
-    )]
-    LargeImage { path: String, size: u64 },
-    #[error(
-        "the recording `{path}` has {size} bytes, more than the limit of {limit}; shorten or compress it with bash, e.g. `ffmpeg -i {path} -ac 1 -b:a 32k short.mp3`",
-        limit = media::LIMIT
-    )]
-    LargeRecording { path: String, size: u64 },
-    #[error("the image `{path}` {source}; inspect it with bash: `file`, `xxd | head`")]
-    Image { path: String, source: ImageError },
-    #[error(
-        "offset {offset} is past the end of `{path}`, which has {}",
-        counted(total, unit_of(path), &format!("{}s", unit_of(path)))
-    )]
-    PastEnd {
-        path: String,
-        offset: u64,
-        total: u64,
-    },
-    #[error("`{path}` {source}")]
-    Pdf { path: String, source: PdfError },
-    #[error("cannot read `{path}`: {}", reason(source))]
-    Io { path: String, source: io::Error },
 }
 
 impl ReadTool {
@@ -208,21 +162,25 @@ pub(crate) fn read(
     let mut source = BufReader::with_capacity(BUFFER, file);
     let start = source.fill_buf().map_err(failed)?;
     let start = &start[..start.len().min(SNIFFED)];
+    let binary = || BinaryFile {
+        workspace,
+        target,
+        metadata: &metadata,
+        name: name.clone(),
+    };
+    let range = (arguments.offset, arguments.limit);
     if image::image_type(start).is_some() {
-        return binary::picture(workspace, target, &metadata, source);
+        return binary().picture(source);
     }
     match media::media_type(start) {
-        Some(media::PDF) => {
-            return binary::pdf_pages(workspace, target, &metadata, source, arguments);
-        }
-        Some(audio) => return binary::recording(workspace, target, &metadata, source, audio),
+        Some(media::PDF) => return binary().pdf_pages(source, range),
+        Some(audio) => return binary().recording(source, audio),
         None => {}
     }
     check_text(start, &name, metadata.len())?;
     if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
         let mut content = String::new();
         source.read_to_string(&mut content).map_err(failed)?;
-        let range = (arguments.offset, arguments.limit);
         let cells = notebook::read(workspace, target, &metadata, &content, range);
         if let Some(output) = cells {
             return output.map_err(|total| ReadError::PastEnd {
@@ -291,15 +249,6 @@ fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
         text.push_str("(empty file)");
     }
     ToolOutput::success(text, to_value(&details))
-}
-
-/// What `offset` counts in a file.
-fn unit_of(path: &str) -> &'static str {
-    if notebook::is_notebook(Path::new(path)) {
-        "cell"
-    } else {
-        "line"
-    }
 }
 
 fn missing(workspace: &Workspace, path: &Path) -> ReadError {

@@ -1,10 +1,10 @@
-//! The paths that `@` completes: everything below the working directory that is not in .gitignore. The walk
+//! The paths that `@` completes: everything below the working directory that models could find. The walk
 //! runs off the async threads, is bounded, and stops when no caller waits for it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ignore::WalkBuilder;
+use osier_walk::{Rules, walk};
 use tokio_util::sync::CancellationToken;
 
 /// Maximum number of paths; a larger tree is completed from its first part.
@@ -22,29 +22,24 @@ pub fn list(
     first: impl FnOnce(&[String]),
 ) -> (Vec<String>, bool) {
     let mut first = Some((first, Instant::now() + FIRST_RESULT));
-    let mut walk = WalkBuilder::new(root);
-    walk.hidden(false)
-        .require_git(false)
-        .filter_entry(|entry| entry.file_name() != ".git");
     let mut paths = Vec::new();
-    for entry in walk.build().filter_map(Result::ok) {
+    for entry in walk(root, Rules::SEARCH_HIDDEN).filter_map(Result::ok) {
         if cancel.is_cancelled() {
             return (paths, false);
         }
         if let Some((show, _)) = first.take_if(|(_, due)| Instant::now() >= *due) {
             show(&paths);
         }
-        let Ok(relative) = entry.path().strip_prefix(root) else {
+        let Ok(relative) = entry.path.strip_prefix(root) else {
             continue;
         };
-        let Some(path) = relative.to_str().filter(|path| !path.is_empty()) else {
+        let Some(path) = relative.to_str() else {
             continue;
         };
         if paths.len() == FILE_LIMIT {
             return (paths, false);
         }
-        let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-        paths.push(if is_directory {
+        paths.push(if entry.kind.is_dir() {
             format!("{path}/")
         } else {
             path.to_owned()

@@ -139,12 +139,11 @@ impl Plan {
             if place % TICK == 0 {
                 listing.show();
             }
-            if !self.names.match_path(entry.path(), &self.root.path) {
+            if !self.names.match_path(&entry.path, &self.root.path) {
                 continue;
             }
-            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let slash = if is_directory { "/" } else { "" };
-            let name = self.root.name_of(entry.path());
+            let slash = if entry.kind.is_dir() { "/" } else { "" };
+            let name = self.root.name_of(&entry.path);
             let name = single_line(&self.workspace.display(&name));
             more = count == self.limit || !listing.push(&format!("{name}{slash}\n"));
             if more {

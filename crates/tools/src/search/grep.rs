@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
-use ignore::overrides::{Override, OverrideBuilder};
+use osier_walk::{Override, OverrideBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -182,10 +182,8 @@ impl Plan {
                 self.hidden,
                 &problems,
             );
-            let files =
-                entries.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-            let files = files.map(ignore::DirEntry::into_path);
-            // A root that is a link has no file type here.
+            let files = entries.filter(|entry| entry.kind.is_file());
+            let files = files.map(|entry| entry.path);
             let named = self.root.is_file.then(|| self.root.path.clone());
             let walked = (!self.root.is_file).then_some(files).into_iter().flatten();
             walked.chain(named).take_while(|_| !stop.is_cancelled())

@@ -1,14 +1,10 @@
-//! Lists the files for a search like ripgrep, with the same library. It skips hidden files and what
-//! .gitignore, .ignore, .rgignore and git's own excludes name, also outside of a repository. Links are listed
-//! but never followed, so a cycle of links cannot block the walk. Entries are sorted by name per directory,
-//! so the order is stable.
+//! Where a search starts, and the files that it looks at.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ignore::overrides::Override;
-use ignore::{DirEntry, WalkBuilder};
+use osier_walk::{Entry, Override, Rules, walk};
 
 use crate::call::arguments::Refusal;
 use crate::files::target::{FileArgument, FileTarget, is_missing};
@@ -105,33 +101,23 @@ impl Problems {
     }
 }
 
-/// The entries below `root`. `root` itself is included only if it is a file. With `hidden`, hidden entries
-/// are included, except the contents of `.git`.
+/// The entries below `root`, with hidden ones if they are wanted.
 pub(crate) fn entries<'a>(
     root: &Path,
-    overrides: Option<Override>,
+    globs: Option<Override>,
     hidden: bool,
     problems: &'a Problems,
-) -> impl Iterator<Item = DirEntry> + use<'a> {
-    let mut walk = WalkBuilder::new(root);
-    walk.hidden(!hidden)
-        .require_git(false)
-        .follow_links(false)
-        .sort_by_file_name(std::ffi::OsStr::cmp)
-        .filter_entry(|entry| entry.file_name() != ".git");
-    walk.add_custom_ignore_filename(".rgignore");
-    if let Some(overrides) = overrides {
-        walk.overrides(overrides);
-    }
-    walk.build().filter_map(|entry| match entry {
-        Ok(entry) => {
-            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-            (entry.depth() > 0 || !is_directory).then_some(entry)
-        }
-        Err(error) => {
-            problems.note(|| error.to_string());
-            None
-        }
+) -> impl Iterator<Item = Entry> + use<'a> {
+    let rules = if hidden {
+        Rules::SEARCH_HIDDEN
+    } else {
+        Rules::SEARCH
+    };
+    let entries = walk(root, rules).with_globs(globs);
+    entries.filter_map(|entry| {
+        entry
+            .map_err(|error| problems.note(|| error.to_string()))
+            .ok()
     })
 }
 
@@ -155,7 +141,7 @@ mod tests {
         let problems = Problems::default();
         let root = bench.path("");
         let entries = entries(&root, None, hidden, &problems);
-        let names = entries.map(|entry| bench.workspace.display(entry.path()));
+        let names = entries.map(|entry| bench.workspace.display(&entry.path));
         let names = names.collect();
         assert_eq!(problems.notice(), None);
         names

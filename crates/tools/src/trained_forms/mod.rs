@@ -6,8 +6,7 @@ mod patches;
 
 use std::collections::HashMap;
 
-use osier_llm::{AssistantBlock, Context, Message, ToolCall, ToolForm};
-use serde_json::Value;
+use osier_llm::{AssistantBlock, Context, Message, ToolForm};
 
 /// Changes the tools of a request and the calls of its conversation to `form`.
 pub fn translate(context: &mut Context, form: ToolForm) {
@@ -49,11 +48,6 @@ pub fn translate(context: &mut Context, form: ToolForm) {
             Message::User(_) => {}
         }
     }
-}
-
-/// A text argument of a call.
-fn text<'c>(call: &'c ToolCall, name: &str) -> Option<&'c str> {
-    call.arguments.get(name).and_then(Value::as_str)
 }
 
 #[cfg(test)]

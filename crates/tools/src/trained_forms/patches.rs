@@ -3,7 +3,6 @@
 use osier_llm::{ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
-use super::text;
 use crate::edit::patch;
 
 /// Replaces both tools; false if one of them is not offered.
@@ -91,4 +90,9 @@ pub(super) fn to_edit(call: &mut ToolCall) {
         name.clone_into(&mut call.name);
         call.arguments = arguments;
     }
+}
+
+/// A text argument of a call.
+fn text<'c>(call: &'c ToolCall, name: &str) -> Option<&'c str> {
+    call.arguments.get(name).and_then(Value::as_str)
 }

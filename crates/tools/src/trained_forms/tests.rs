@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use osier_llm::{AssistantMessage, ToolResult, ToolSpec};
-use serde_json::json;
+use osier_llm::{AssistantMessage, ToolCall, ToolResult, ToolSpec};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::workspace::Workspace;

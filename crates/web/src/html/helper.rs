@@ -9,10 +9,7 @@ use std::process::ExitCode;
 use osier_base::process::limit_own;
 use osier_base::terminal_output;
 
-use super::{Answer, convert};
-
-/// The name of the hidden subcommand.
-pub(super) const NAME: &str = "__html";
+use super::{Answer, NAME, convert};
 
 /// Bytes of address space, and seconds of processor time.
 const MEMORY: u64 = 1024 * 1024 * 1024;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::copy::{Copy, copy_file};
-use super::stamps::{Stamp, Stamps};
+use super::stamps::Stamps;
+use osier_base::file_stamp::FileStamp;
 use osier_base::regular_file;
 use osier_base::text::counted;
 use osier_checkpoint::{CheckpointError, CheckpointStore, Plan};
@@ -126,7 +127,8 @@ pub(crate) fn plan(
     let files: Vec<PathBuf> = changed.filter(differ).collect();
     let (plan, unrecorded) = store.plan_to_adopt(copy.cwd(), &files, applying.record)?;
     // After the plan: it is not carried out for what changes from now on.
-    let touched = |path: &&PathBuf| Stamp::of(&cwd.join(path)) != applying.before.get(path);
+    let touched =
+        |path: &&PathBuf| FileStamp::at(&cwd.join(path)).ok() != applying.before.get(path);
     let conflicts: Vec<PathBuf> = files.iter().filter(touched).cloned().collect();
     if !conflicts.is_empty() && !applying.force {
         return Err(ApplyError::Conflicts(conflicts));

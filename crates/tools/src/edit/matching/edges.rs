@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::Edit;
 use super::indentation::indentation;
+use super::types::Edit;
 
 /// The new text that fits where `matched` is replaced, and what the model is told; `None` when it fits as it is.
 pub(super) fn corrected(

@@ -6,7 +6,9 @@ use std::ops::Range;
 use osier_base::diff::{DiffTag, compare};
 
 use super::indentation::{Indentation, indentation};
-use super::{Edit, Splice, View, with_local_ending};
+use super::splice::{Place, Splice, with_local_ending};
+use super::types::Edit;
+use crate::edit::view::View;
 
 /// Minimum number of letters and digits of a text that is compared this way.
 const MIN_CONTENT: usize = 3;
@@ -40,13 +42,6 @@ pub(super) const RULES: [Rule; 3] = [
         blank_lines: false,
     },
 ];
-
-/// A place where an edit fits.
-#[derive(Debug)]
-pub(super) struct Place {
-    pub(super) matched: Range<usize>,
-    pub(super) splices: Vec<Splice>,
-}
 
 /// The lines of a file, compared by one rule.
 pub(super) struct Lines<'a> {

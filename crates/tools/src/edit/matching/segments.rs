@@ -1,10 +1,11 @@
 //! Edits whose texts leave out code behind a line such as `// ... existing code ...`.
 
-use super::lines::Place;
-use super::{Edit, Search};
+use super::search::{Found, Search};
+use super::splice::Place;
+use super::types::Edit;
 
 /// What is told to the model.
-pub(super) const NOTE: &str = "the parts around the omitted code were matched one by one";
+const NOTE: &str = "the parts around the omitted code were matched one by one";
 
 /// Words of a line that stands for code that is left out.
 const WORDS: [&str; 9] = [
@@ -19,8 +20,18 @@ const WORDS: [&str; 9] = [
     "keep",
 ];
 
+/// The place of `edit` if it leaves out code.
+pub(super) fn find(original: &str, edit: &Edit) -> Option<Found> {
+    Some(Found {
+        edit: Edit::default(),
+        places: vec![place(original, edit)?],
+        exact: false,
+        notes: vec![NOTE],
+    })
+}
+
 /// The place of `edit`, whose old and new text leave out the same code: every part must occur once after the one before.
-pub(super) fn place(original: &str, edit: &Edit) -> Option<Place> {
+fn place(original: &str, edit: &Edit) -> Option<Place> {
     let (old, new) = (parts(&edit.old), parts(&edit.new));
     if old.len() < 2 || old.len() != new.len() || edit.replace_all {
         return None;

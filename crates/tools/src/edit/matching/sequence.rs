@@ -1,7 +1,8 @@
 //! Edits of one call that make sense only one after another: a later one changes what an earlier one wrote, or several
 //! say the same.
 
-use super::{Applied, Edit, Match, apply_together};
+use super::together::apply_together;
+use super::types::{Applied, Edit, Match};
 
 /// Applies `edits` one after another; `None` when one of them does not fit. An edit that another one contains, or that
 /// was given before, is not applied again.
@@ -25,9 +26,8 @@ pub(super) fn apply(original: &str, edits: &[Edit], allow_inexact: bool) -> Opti
 
 fn skipped(note: &'static str) -> Match {
     Match {
-        count: 0,
-        actual: None,
         notes: vec![note],
+        ..Match::default()
     }
 }
 

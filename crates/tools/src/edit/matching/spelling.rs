@@ -1,6 +1,6 @@
 //! Undoes what a model adds to both texts of an edit: code fences, line numbers, escapes.
 
-use super::Edit;
+use super::types::Edit;
 
 /// A way to write an edit that is not how the file has it.
 struct Spelling {

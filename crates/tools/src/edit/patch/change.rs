@@ -1,22 +1,19 @@
 //! The changes of a patch: planned completely, then written. If a file cannot be written, those before it are restored.
 
-use std::fmt::Write as _;
-use std::fs;
-use std::io;
-use std::io::Read as _;
+use std::fs::Permissions;
 
 use super::hunks::{Edits, NoPlace, complete};
 use super::parse::{Action, Hunk, Patch, Section};
 use super::undo::{Done, first_missing, remove, rename};
 use crate::call::details::{PatchDetails, PatchedFile, PatchedKind};
-use crate::edit::file::{self, EditError, Original, other_changes, snippet};
-use crate::edit::matching::Applied;
+use crate::edit::file::{
+    self, Current, EditError, Original, Source, changed_on_disk, explain, other_names, snippet,
+};
 use crate::edit::refusal::{Terms, explain_match};
-use crate::edit::stale::merge;
-use crate::edit::write::{self, changed_on_disk, explain, other_names};
+use crate::edit::stale::{Planned, merge};
 use crate::files::diff::{FileDiff, combined, deletion, unified};
-use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
-use crate::files::target::{FileTarget, is_missing, reason};
+use crate::files::ledger::{Freshness, Stamp};
+use crate::files::target::{FileTarget, reason};
 use crate::workspace::Workspace;
 use osier_base::atomic_file::{Name, Replaced};
 use osier_base::text::counted;
@@ -40,23 +37,21 @@ pub(super) struct Change {
 pub(super) enum Kind {
     Add {
         target: FileTarget,
-        old: Option<write::Old>,
+        old: Option<Current>,
         text: String,
     },
     Delete {
         target: FileTarget,
         stamp: Stamp,
         content: Vec<u8>,
-        mode: fs::Permissions,
+        mode: Permissions,
     },
     Update(Box<Update>),
 }
 
 pub(super) struct Update {
     pub(super) original: Original,
-    pub(super) applied: Applied,
-    /// The text that the model knew, after the hunks, and what another program changed in it.
-    pub(super) stale: Option<(String, FileDiff)>,
+    pub(super) planned: Planned,
     pub(super) moved_to: Option<FileTarget>,
 }
 
@@ -197,7 +192,7 @@ impl Change {
         text: &str,
     ) -> Result<Self, String> {
         check_parent(workspace, &target)?;
-        let old = write::old_contents(workspace, &target)
+        let old = file::existing(workspace, &target)
             .map_err(|error| format!("cannot read `{name}`: {}", reason(&error)))?;
         if target.host.is_dir() {
             return Err(format!("`{name}` is a directory"));
@@ -214,22 +209,18 @@ impl Change {
     }
 
     fn delete(workspace: &Workspace, name: String, target: FileTarget) -> Result<Self, String> {
-        let (file, metadata) = target
-            .open()
-            .map_err(|error| missing(workspace, &target, &error))?;
-        check_no_link(&name, &target)?;
-        let Some(mut file) = file else {
-            return Err(format!(
-                "`{name}` is not a regular file; delete it with a command"
-            ));
+        let current = match file::required(workspace, &target, Source::Disk) {
+            Ok(current) => Some(current),
+            Err(EditError::NotRegular { .. }) => None,
+            Err(error) => return Err(error.to_string()),
         };
-        if metadata.len() > MAX_HASHED {
-            return Err(format!("`{name}` is too large; delete it with a command"));
-        }
-        let mut content = Vec::new();
-        file.read_to_end(&mut content)
-            .map_err(|error| format!("cannot read `{name}`: {}", reason(&error)))?;
-        let stamp = Stamp::of(&metadata, &content);
+        check_no_link(&name, &target)?;
+        let irregular = || format!("`{name}` is not a regular file; delete it with a command");
+        let Current {
+            stamp, mode, bytes, ..
+        } = current.ok_or_else(irregular)?;
+        let content =
+            bytes.ok_or_else(|| format!("`{name}` is too large; delete it with a command"))?;
         let freshness = workspace.ledger.freshness(&target, &stamp);
         if matches!(freshness, Freshness::Changed | Freshness::OtherFile) {
             return Err(changed_on_disk(&name));
@@ -245,7 +236,7 @@ impl Change {
             target,
             stamp,
             content,
-            mode: metadata.permissions(),
+            mode,
         };
         Ok(Self { name, diff, kind })
     }
@@ -269,12 +260,11 @@ impl Change {
                 ));
             }
         }
-        let (applied, stale) = apply(workspace, &original, hunks)?;
-        let diff = unified(&new_name, Some(&original.text), &applied.text);
+        let planned = apply(workspace, &original, hunks).map_err(|error| error.to_string())?;
+        let diff = unified(&new_name, Some(&original.text), &planned.applied.text);
         let update = Update {
             original,
-            applied,
-            stale,
+            planned,
             moved_to,
         };
         Ok(Self {
@@ -299,19 +289,13 @@ impl Change {
             Kind::Add { .. } => format!("A {} (+{added} lines)", self.name),
             Kind::Delete { .. } => format!("D {}", self.name),
             Kind::Update(update) => {
-                let from = self.moved_from();
-                let mut line = match from {
-                    Some(from) => format!("R {from} -> {} (+{added} -{removed} lines)", self.name),
-                    None => format!("M {} (+{added} -{removed} lines)", self.name),
+                let what = match self.moved_from() {
+                    Some(from) => format!("R {from} -> {}", self.name),
+                    None => format!("M {}", self.name),
                 };
-                for (index, found) in update.applied.matches.iter().enumerate() {
-                    if !found.notes.is_empty() {
-                        let notes = found.notes.join(", ");
-                        // Writing to a string cannot fail.
-                        let _ = write!(line, "; hunk {}: {notes}", index + 1);
-                    }
-                }
-                line
+                let applied = &update.planned.applied;
+                let notes = applied.notes(|index| format!("hunk {}: ", index + 1));
+                format!("{what} (+{added} -{removed} lines){notes}")
             }
         }
     }
@@ -345,7 +329,7 @@ impl Change {
                 let folder = first_missing(&target.host);
                 let written = match workspace.write_in_editor(target, text) {
                     Some(written) => written,
-                    None => write::store(&target.host, old.as_ref(), text.as_bytes())
+                    None => file::replace(&target.host, old.as_ref(), text.as_bytes())
                         .map(drop)
                         .map_err(|error| explain(&error)),
                 };
@@ -385,10 +369,7 @@ impl Change {
     fn record(&self, workspace: &Workspace) -> String {
         match &self.kind {
             Kind::Add { target, text, .. } => {
-                if let Ok(metadata) = fs::symlink_metadata(&target.host) {
-                    let stamp = Stamp::of(&metadata, text.as_bytes());
-                    workspace.ledger.record(target, stamp, Some(text));
-                }
+                file::record_written(workspace, target, text);
                 String::new()
             }
             Kind::Delete { target, .. } => {
@@ -397,14 +378,9 @@ impl Change {
             }
             Kind::Update(update) => {
                 let mut note = update.record(workspace);
-                let is_inexact = |found: &crate::edit::matching::Match| found.actual.is_some();
-                let hunks = self
-                    .diff
-                    .text
-                    .split_once("\n@@")
-                    .map_or("", |(_, hunks)| hunks);
-                if update.applied.matches.iter().any(is_inexact) && !hunks.is_empty() {
-                    note.insert_str(0, &format!("@@{}\n", snippet(hunks).trim_end()));
+                let hunks = self.diff.hunks();
+                if update.planned.applied.is_inexact() && !hunks.is_empty() {
+                    note.insert_str(0, &format!("{}\n", snippet(hunks).trim_end()));
                 }
                 note
             }
@@ -416,8 +392,9 @@ impl Update {
     fn write(&self, workspace: &Workspace, done: &mut Vec<Done>) -> Result<String, String> {
         let original = &self.original;
         let mut note = String::new();
-        if self.applied.text != original.text {
-            let replaced = file::store(workspace, original, &self.applied.text);
+        let text = &self.planned.applied.text;
+        if *text != original.text {
+            let replaced = file::store(workspace, original, text);
             let replaced = replaced.map_err(|error| error.to_string())?;
             done.push(Done::Replaced {
                 target: original.target.clone(),
@@ -449,87 +426,45 @@ impl Update {
     }
 
     fn record(&self, workspace: &Workspace) -> String {
-        let original = &self.original;
-        let mut moved;
-        let original = match &self.moved_to {
-            None => original,
-            Some(moved_to) => {
-                workspace.ledger.forget(&original.target);
-                moved = original.clone();
-                moved.target = moved_to.clone();
-                &moved
-            }
+        let Some(moved_to) = &self.moved_to else {
+            return self.planned.record(workspace, &self.original);
         };
-        let text = &self.applied.text;
-        match &self.stale {
-            Some((known, changes)) => {
-                let changes = other_changes(changes);
-                let known = if changes.is_complete { text } else { known };
-                file::record(workspace, original, known, !changes.is_complete);
-                changes.text
-            }
-            // What the model does not know, it still does not know.
-            None if matches!(original.freshness, Freshness::Unread | Freshness::Changed) => {
-                String::new()
-            }
-            None => {
-                file::record(workspace, original, text, false);
-                String::new()
-            }
-        }
+        workspace.ledger.forget(&self.original.target);
+        let moved = Original {
+            target: moved_to.clone(),
+            ..self.original.clone()
+        };
+        self.planned.record(workspace, &moved)
     }
 }
 
-/// The text after the hunks; for a file that another program changed also the text that the model knew, after the hunks, and
-/// that change.
-type Planned = (Applied, Option<(String, FileDiff)>);
-
-fn apply(workspace: &Workspace, original: &Original, hunks: &[Hunk]) -> Result<Planned, String> {
+fn apply(workspace: &Workspace, original: &Original, hunks: &[Hunk]) -> Result<Planned, EditError> {
     let name = &original.name;
     let edits = Edits::of(hunks, &original.text).map_err(|NoPlace(index)| {
-        format!(
+        EditError::Match(format!(
             "hunk {} of `{name}` only adds lines, so its place is unknown; add unchanged lines before or after them",
             index + 1
-        )
+        ))
     })?;
-    match original.freshness {
-        Freshness::OtherFile => Err(changed_on_disk(name)),
-        Freshness::Changed => {
-            let known = workspace.ledger.known_text(&original.target);
-            let known = known.ok_or_else(|| changed_on_disk(name))?;
-            let (then, now) = (complete(&known), complete(&original.text));
-            let conflict = |lines| {
-                let path = name.clone();
-                EditError::Conflict { path, lines }.to_string()
-            };
-            if !edits.are_aligned(&now) {
-                return Err(changed_on_disk(name));
-            }
-            let mut merged = merge(&then, &now, &edits.list).map_err(conflict)?;
-            merged.applied.text = edits.finished(&original.text, &merged.applied.text);
-            let then = edits.finished(&known, &merged.known);
-            let changes = unified(name, Some(&known), &original.text);
-            Ok((merged.applied, Some((then, changes))))
+    let merged = |known: &str| {
+        let path = name.clone();
+        let (then, now) = (complete(known), complete(&original.text));
+        if !edits.are_aligned(&now) {
+            return Err(EditError::Changed { path });
         }
-        freshness => {
-            let is_known = matches!(freshness, Freshness::Fresh | Freshness::ByCommand);
-            let applied = edits.apply(&original.text, is_known).map_err(|error| {
-                explain_match(&error, &edits.list, name, &original.text, Terms::HUNK)
-            })?;
-            Ok((applied, None))
-        }
-    }
-}
-
-fn missing(workspace: &Workspace, target: &FileTarget, error: &io::Error) -> String {
-    let name = workspace.display(&target.named);
-    if is_missing(error) {
-        return format!(
-            "`{name}` does not exist{}",
-            workspace.suggestion(&target.named)
-        );
-    }
-    format!("cannot read `{name}`: {}", reason(error))
+        let merged = merge(&then, &now, &edits.list);
+        let mut merged = merged.map_err(|lines| EditError::Conflict { path, lines })?;
+        merged.applied.text = edits.finished(&original.text, &merged.applied.text);
+        merged.known = edits.finished(known, &merged.known);
+        Ok(merged)
+    };
+    let applied = |is_known: bool| {
+        edits.apply(&original.text, is_known).map_err(|error| {
+            let (edits, text) = (&edits.list, &original.text);
+            EditError::Match(explain_match(&error, edits, name, text, Terms::HUNK))
+        })
+    };
+    Planned::of(workspace, original, merged, applied)
 }
 
 /// A link would be left without its target, or its target would be moved.

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::change::{Change, Changes, Kind, Update};
-use crate::edit::file;
+use crate::edit::file::{self, changed_on_disk};
 use crate::edit::matching::{Applied, Match};
-use crate::edit::write::changed_on_disk;
+use crate::edit::stale::Planned;
 use crate::files::diff::unified;
 use crate::files::ledger::Freshness;
 use crate::files::target::FileTarget;
@@ -51,19 +51,13 @@ pub(crate) fn placed(
             format!("`{name}` has changed meanwhile; nothing was changed. Call the tool again")
         })?;
         let diff = unified(&name, Some(&original.text), &text);
-        let found = Match {
-            count: file.edits.len(),
-            actual: None,
-            notes: Vec::new(),
-        };
         let applied = Applied {
             text,
-            matches: vec![found],
+            matches: vec![Match::exact(file.edits.len())],
         };
         let update = Update {
             original,
-            applied,
-            stale: None,
+            planned: Planned::new(applied),
             moved_to: None,
         };
         let kind = Kind::Update(Box::new(update));

@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use proptest::prelude::*;
 
 use super::*;
-use crate::edit::write::changed_on_disk;
+use crate::edit::file::changed_on_disk;
 use crate::files::ledger::Stamp;
 use crate::testing::{Bench, patched, text};
 

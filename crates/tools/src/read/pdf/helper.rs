@@ -15,11 +15,16 @@ use osier_base::text::{head_bytes, sanitize};
 use pdf_extract::{Document, PlainTextOutput, output_doc_page};
 use serde_json::json;
 
-use super::{DOCUMENT, LIMIT, SHOWN, TEXT};
-
 /// The name of the hidden subcommand.
 pub const NAME: &str = "__pdf";
 
+/// Bytes of a file at most.
+pub(crate) const LIMIT: u64 = 32 * 1024 * 1024;
+/// Bytes of the text of all pages at most.
+pub(super) const TEXT: usize = 100 * 1024;
+/// Bytes, and number, of the pages without text that are passed on as a PDF, at most.
+pub(super) const DOCUMENT: usize = 8 * 1024 * 1024;
+const SHOWN: usize = 20;
 /// Bytes of address space, and seconds of processor time.
 const MEMORY: u64 = 768 * 1024 * 1024;
 const SECONDS: u64 = 20;

@@ -10,22 +10,17 @@ use serde::Deserialize;
 use thiserror::Error;
 use tokio::runtime::Handle;
 
+pub(crate) use self::helper::LIMIT;
+use self::helper::{DOCUMENT, TEXT};
 use crate::workspace::Workspace;
 use osier_base::process::{Invocation, QuietError, run_bounded};
 
-/// Bytes of a file at most.
-pub(crate) const LIMIT: u64 = 32 * 1024 * 1024;
-/// Pages of one call, and bytes of their text, at most.
+/// Pages of one call, at most.
 pub(crate) const PAGES: usize = 100;
-pub(crate) const TEXT: usize = 100 * 1024;
 /// Time for one call.
 const TIME: Duration = Duration::from_secs(30);
 /// Bytes of the answer of the helper at most.
 const ANSWER: usize = 4 * TEXT + DOCUMENT * 3 / 2;
-/// Bytes of the pages that are passed on as a PDF, at most.
-const DOCUMENT: usize = 8 * 1024 * 1024;
-/// Pages without text that are passed on as a PDF, at most.
-const SHOWN: usize = 20;
 
 /// Pages of a PDF.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

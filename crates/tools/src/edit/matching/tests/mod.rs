@@ -1,6 +1,10 @@
+mod corpus;
+mod unseen;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::edit::view::View;
 
 fn edit(old: &str, new: &str) -> Edit {
     Edit {

@@ -1,0 +1,91 @@
+//! An edit, and what became of it.
+
+/// Replace `old` by `new`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Edit {
+    pub(crate) old: String,
+    pub(crate) new: String,
+    pub(crate) replace_all: bool,
+}
+
+/// The result of all edits.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Applied {
+    pub(crate) text: String,
+    /// One entry per edit, in order.
+    pub(crate) matches: Vec<Match>,
+}
+
+/// What one edit matched.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Match {
+    pub(crate) count: usize,
+    /// The text of the first match, when it differs from the searched text.
+    pub(crate) actual: Option<String>,
+    /// What was changed in the edit, or ignored, to make it fit.
+    pub(crate) notes: Vec<&'static str>,
+}
+
+impl Match {
+    /// An edit that was exact at `count` places.
+    pub(crate) fn exact(count: usize) -> Self {
+        Self {
+            count,
+            ..Self::default()
+        }
+    }
+}
+
+impl Applied {
+    /// The places that changed.
+    pub(crate) fn places(&self) -> usize {
+        self.matches.iter().map(|found| found.count).sum()
+    }
+
+    /// Whether an edit did not match exactly.
+    pub(crate) fn is_inexact(&self) -> bool {
+        self.matches.iter().any(|found| found.actual.is_some())
+    }
+
+    /// What was changed in each edit, for the model; `named` is how the edit with an index is called.
+    pub(crate) fn notes(&self, named: impl Fn(usize) -> String) -> String {
+        let with_notes = self.matches.iter().enumerate();
+        let with_notes = with_notes.filter(|(_, found)| !found.notes.is_empty());
+        with_notes
+            .map(|(index, found)| format!("; {}{}", named(index), found.notes.join(", ")))
+            .collect()
+    }
+}
+
+/// Why no edit was applied. `index` is the index of the edit, from 0.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum MatchError {
+    EmptyOld {
+        index: usize,
+    },
+    NoChange {
+        index: usize,
+    },
+    NotFound {
+        index: usize,
+    },
+    /// Line numbers of the matches, from 1; `more` when there are others.
+    Ambiguous {
+        index: usize,
+        lines: Vec<usize>,
+        more: bool,
+    },
+    Overlap {
+        first: usize,
+        second: usize,
+    },
+    /// The text does not match exactly, which is required of a file that was not read.
+    NotExact {
+        index: usize,
+    },
+    /// The new text has a line such as `// ... existing code ...` in place of code.
+    Placeholder {
+        index: usize,
+        line: String,
+    },
+}

@@ -1,0 +1,132 @@
+//! The walk on several threads.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::entry::{Entry, WalkError};
+use crate::rules::Rules;
+use crate::walk::{Folder, Plan};
+
+/// Passes what is below `root` to `visit` on `threads` threads, each with a state of its own that begins as `S::default()`,
+/// until one of them breaks. Returns the states.
+pub fn visit<S: Default + Send>(
+    root: &Path,
+    rules: Rules,
+    threads: usize,
+    visit: impl Fn(&mut S, Result<Entry, WalkError>) -> ControlFlow<()> + Sync,
+) -> Vec<S> {
+    let (plan, first, errors) = Plan::new(root, rules);
+    let mut own = S::default();
+    for error in errors {
+        if visit(&mut own, Err(error)).is_break() {
+            return vec![own];
+        }
+    }
+    let queue = Queue::new(first);
+    let work = |mut state: S| {
+        while let Some(mut taken) = queue.next() {
+            let folder = &mut taken.folder;
+            let mut errors = Vec::new();
+            let entries = plan.list(folder, &mut errors);
+            let folders = entries.iter().filter(|entry| entry.kind.is_dir());
+            queue.add(folders.map(|entry| folder.below(entry)).collect());
+            let found = entries.into_iter().map(Ok);
+            let mut found = errors.into_iter().map(Err).chain(found);
+            if found.any(|found| visit(&mut state, found).is_break()) {
+                queue.stop();
+            }
+        }
+        state
+    };
+    let work = &work;
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map(|_| scope.spawn(|| work(S::default())))
+            .collect();
+        let mut states = vec![work(own)];
+        states.extend(others.into_iter().filter_map(|other| other.join().ok()));
+        states
+    })
+}
+
+/// The folders that are not listed yet.
+struct Queue {
+    state: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+struct Waiting {
+    folders: Vec<Folder>,
+    /// Folders that are being listed.
+    busy: usize,
+    is_stopped: bool,
+}
+
+/// A folder that is being listed, until it is dropped.
+struct Taken<'a> {
+    folder: Folder,
+    queue: &'a Queue,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.queue.lock();
+        waiting.busy -= 1;
+        if waiting.busy == 0 {
+            self.queue.changed.notify_all();
+        }
+    }
+}
+
+impl Queue {
+    fn new(first: Folder) -> Self {
+        Self {
+            state: Mutex::new(Waiting {
+                folders: vec![first],
+                busy: 0,
+                is_stopped: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the next folder; `None` at the end of the walk.
+    fn next(&self) -> Option<Taken<'_>> {
+        let mut waiting = self.lock();
+        loop {
+            if waiting.is_stopped {
+                return None;
+            }
+            if let Some(folder) = waiting.folders.pop() {
+                waiting.busy += 1;
+                return Some(Taken {
+                    folder,
+                    queue: self,
+                });
+            }
+            if waiting.busy == 0 {
+                return None;
+            }
+            let waited = self.changed.wait(waiting);
+            waiting = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn add(&self, folders: Vec<Folder>) {
+        if !folders.is_empty() {
+            self.lock().folders.extend(folders);
+            self.changed.notify_all();
+        }
+    }
+
+    fn stop(&self) {
+        self.lock().is_stopped = true;
+        self.changed.notify_all();
+    }
+}
