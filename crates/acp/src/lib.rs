@@ -16,6 +16,15 @@
 //! ```
 //!
 //! [Agent Client Protocol]: https://agentclientprotocol.com
+//!
+//! # Design
+//!
+//! - An editor can provide files and terminals (`editor`): files are read and written through its buffers, and
+//!   commands run in its terminals, as far as it supports them.
+//!
+//! # To add
+//!
+//! - a slash command for editors: a row of `commands.rs`
 
 mod commands;
 mod connection;

@@ -49,6 +49,22 @@
 //! data                                     messages, ops, events, log entries
 //! mailbox                                  one queue per subscriber
 //! ```
+//!
+//! # Design
+//!
+//! - The modules form layers without cycles, which a test checks.
+//! - `run` is one run: it delivers queued messages, calls a model, runs the tools, and repeats. It decides on
+//!   `TurnStatus` alone.
+//! - What concerns all messages and calls is an `Interceptor`; storing messages is one. A message enters memory only
+//!   after the `commit` of every interceptor has returned.
+//! - What a model learns during a conversation is added to its end (`Interceptor::reminders`): the system prompt, the
+//!   tools and earlier messages are in the provider's cache.
+//! - Calls are repaired in one place, `tool/repair`, before an answer is stored: names and arguments of other
+//!   programs, types, JSON. Rules cannot be passed by another spelling, because nothing after the repair sees one.
+//! - One change of the conversation happens at a time: a move in the tree, a compaction by hand and a fan of models
+//!   are `Change`s, which the agent's task does between runs. Messages wait meanwhile, and `Abort` ends the change.
+//! - Each subscriber has its own queue (`mailbox`). Deltas of one block merge while they wait; nothing else is
+//!   merged, nothing is dropped, and a slow reader stops nobody.
 
 mod agent;
 mod change;

@@ -26,6 +26,24 @@
 //! - [`problem::Problem`] is an error in a user's file with its position.
 //!
 //! The crate does not depend on models, agents or screens.
+//!
+//! # Design
+//!
+//! - Whatever hangs, the program ends in time: a thread of `exit_limit` ends it 0.9 seconds after a signal, or after
+//!   the user quit.
+//! - Text from outside is made visible in one place: `visible` for questions, `terminal_output` for streams; the
+//!   frame writer of the terminal toolkit does it for the screen.
+//! - Temporary files and folders have one owner, `leftovers`: a table of kinds, each locked while it is used. `sweep`
+//!   removes the others when a session is idle. A `PendingFile` has no name until it is complete.
+//! - Locks are taken in `locked_file` alone, which works without them where a file system has none.
+//! - A request is declared once, as a row of `requests!` in `request`: its parameters, its documentation, its effect
+//!   on a shared conversation, and the events that answer it.
+//! - `allocator` returns large blocks to the system when they are freed. It is one of the two files of osier with
+//!   unsafe code.
+//!
+//! # To add
+//!
+//! - a format of keys: a row of `secrets/table.rs`
 
 pub mod allocator;
 pub mod ansi;

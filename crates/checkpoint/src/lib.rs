@@ -40,6 +40,13 @@
 //! osier reports each of these, and changes none of them.
 //!
 //! The crate does not depend on settings or the screen.
+//!
+//! # Design
+//!
+//! - States are content-addressed trees in the data directory. The interceptor of the session records them, and
+//!   `checkpoint` entries of the session name them.
+//! - Files change for the user in one way: restores, reverted hunks and lanes are plans, whose journal is written
+//!   first. Each step can be repeated, so a kill leaves no half of a change.
 
 mod adopt;
 mod cache;

@@ -25,6 +25,11 @@
 //!     Ok(())
 //! }
 //! ```
+//!
+//! # Design
+//!
+//! - A `SessionRegistry` owns the sessions. The current state of a session is retained as events, which a late client
+//!   applies first.
 
 mod client;
 mod error;

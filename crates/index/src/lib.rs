@@ -30,6 +30,11 @@
 //! All functions block: call them from their own thread, never before the first frame.
 //!
 //! The crate does not depend on tools, settings or the screen.
+//!
+//! # Design
+//!
+//! - The index is a cache: it finds sessions, and the content that is shown is read from their files. A thread of the
+//!   session updates it, and a damaged one is built again.
 
 mod check;
 mod describe;

@@ -7,6 +7,15 @@
 //! Everything that a server sends is untrusted and bounded: the length of a message, the elements of a list, the text of
 //! a message. The types of the protocol that are read are few and lenient, so that one unknown value does not lose the
 //! message around it.
+//!
+//! # Design
+//!
+//! - Language servers belong to the process: a `Slot` for each program, root and sandbox starts one when it is used,
+//!   and the last session that has the slot ends it.
+//!
+//! # To add
+//!
+//! - a language server: a row of `known_servers.rs`, its line in `docs/code-intelligence.md`
 
 mod capabilities;
 mod client;

@@ -22,6 +22,10 @@
 //! assert_eq!(url, "https://example.org/mcp");
 //! assert_eq!(osier_base::server_tool::tool_name("git", "log"), "git__log");
 //! ```
+//!
+//! # Design
+//!
+//! - Each server has a task, managed by `Mcp`. Only a call to a server waits for it.
 
 mod answers;
 mod changes;

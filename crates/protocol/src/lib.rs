@@ -18,6 +18,17 @@
 //! ```
 //!
 //! The crate contains data only. `osier_session` processes the requests; docs/rpc.md lists all commands and events.
+//!
+//! # Design
+//!
+//! - `Op` and `Event`, with those of `osier_agent` inside, are the surface of the core. Every client sends the first
+//!   and receives the second, so a script can do what the screen can do.
+//! - The enum, the RPC command, its schema and documentation, the client's method, the write lock of several clients,
+//!   and the order behind a session that is still being read come from the row of the request.
+//!
+//! # To add
+//!
+//! - an event of hooks: a row of `hook_event.rs`, and where it happens
 
 mod about;
 mod accounts;

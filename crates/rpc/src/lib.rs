@@ -45,6 +45,14 @@
 //! assert_eq!(client.greeting().name, "osier");
 //! # });
 //! ```
+//!
+//! # Design
+//!
+//! - A `Dispatcher` connects one client to one session and owns no stream. Every command has one answer:
+//!   `SessionHandle::ask` numbers a request, its notices carry the number, and `OpEnded` says that nothing more
+//!   follows.
+//! - `remote` is the other end of a server's connection: a session handle, so that the interface does not see a
+//!   difference.
 
 pub mod answers;
 mod check;

@@ -22,6 +22,11 @@
 //! assert_eq!(settings.screen.theme, "dark");
 //! assert_eq!(problems.len(), 1);
 //! ```
+//!
+//! # Design
+//!
+//! - A safety setting never becomes its default by mistake: its row has the strictest value, which applies if the
+//!   written one cannot be read.
 
 mod claude;
 mod edit;

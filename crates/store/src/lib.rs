@@ -28,6 +28,15 @@
 //! file until they are shown or sent. A stored line is never rewritten.
 //!
 //! The crate does not depend on tools, settings or the screen.
+//!
+//! # Design
+//!
+//! - The session file has one owner, a thread (`owner`): one entry is one write. The file is append-only JSON lines;
+//!   the tree is in the `parentId`s, and the current entry is an entry, too.
+//! - Stored entries stay in the file. `SessionTree` is an index of about forty bytes per entry; entries are read when
+//!   they are shown, searched or sent.
+//! - A long session opens from the end of its file (`branch_end`) while the thread indexes the rest.
+//! - Writers on other branches (`writer`) name their parents.
 
 mod branch_end;
 mod checkpoints;

@@ -57,6 +57,21 @@
 //! - The terminal is restored on every exit: return, panic, signal, suspend.
 //! - Input decodes to the same events however its bytes are split, and a reply is never typed.
 //! - The cursor is always on a grapheme boundary, and undo restores the text exactly.
+//!
+//! # Design
+//!
+//! - A frame is one write: the terminal scrolls rows that moved, changed cells are encoded with the fewest bytes, and
+//!   nothing is written when nothing changed.
+//! - A thread owns the write side of the terminal. While it is busy, frames are dropped, never queued. Every few
+//!   hundred bytes a frame ends with a question (`FrameClock`), and later frames wait for a late answer.
+//! - Only `theme` knows colours; layout speaks in `Face`s.
+//! - `terminal/death.rs` restores the terminal in a signal handler. It is one of the two files of osier with unsafe
+//!   code.
+//!
+//! # To add
+//!
+//! - a theme: a palette in `themes/`, a row of the theme store, its line in `docs/themes.md`
+//! - an image protocol: a file in `images`
 
 mod document;
 pub mod frame;

@@ -34,6 +34,14 @@
 //! assert_eq!(names, ["read", "grep"]);
 //! # Ok::<(), osier_tools::UnknownTool>(())
 //! ```
+//!
+//! # Design
+//!
+//! - A file is found once: the path of a call is resolved when the call is prepared, the gate judges that path, and
+//!   the tool opens exactly that file, without links.
+//! - Terminals are islands: a program runs on a pseudo-terminal, an emulator makes a screen of its output, and only
+//!   that screen leaves. A line for a shell is judged as a command.
+//! - A process with limits (`__pdf`) reads PDF files.
 
 mod ask;
 mod built_in;

@@ -18,6 +18,17 @@
 //!
 //! Drawing changes nothing outside of the screen. The app is drawn only when something has changed, and only while the
 //! terminal accepts bytes. A frame costs the same in a session of any length.
+//!
+//! # Design
+//!
+//! - The screen is a function of the state: `App::apply` and `App::on_event` change it, `App::draw` reads it.
+//! - `App` owns the state of every feature and only passes on keys, commands, actions and events; it alone knows them
+//!   all. A feature gets what it needs as arguments, draws on a `Surface`, and puts what it wants done elsewhere into
+//!   the `Outbox`.
+//! - The transcript is a virtual list that walks outward from its position; no total height exists.
+//! - Each open session is a `Tab` with its `App` and event queue. One tab is shown and owns what belongs to the
+//!   terminal. A background tab wakes the loop only when a run ends or a question is asked.
+//! - A command is one row of the registry: its keymap name, description, slash command, and what it sends.
 
 mod actions;
 mod conversation;
