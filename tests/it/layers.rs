@@ -9,7 +9,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("agent-client-protocol-schema", &["acp"]),
     ("anyhow", &["osier", "tui"]),
     ("axum", &["serve"]),
-    ("boon", &["agent"]),
+    ("boon", &["agent", "testing"]),
     ("clap", &["eval", "osier"]),
     ("ignore", &["walk"]),
     ("mlua", &["extensions"]),
