@@ -139,7 +139,8 @@ fn read(head: &[&str]) -> Document<'static> {
         }
         let below = head[at + 1..].iter().take_while(|line| belongs(line));
         let lines = &head[at..=at + below.count()];
-        at += lines.len();
+        let count = lines.len();
+        at += count;
         let Some((name, rest)) = split_field(first).filter(|_| !belongs(first)) else {
             document.faults.push(Fault {
                 line,
@@ -154,7 +155,7 @@ fn read(head: &[&str]) -> Document<'static> {
                 line,
             }),
             Err(error) => document.faults.push(Fault {
-                line: line + error.marker().line().saturating_sub(1),
+                line: line + error.marker().line().saturating_sub(1).min(count - 1),
                 message: error.info().to_owned(),
             }),
         }
@@ -162,9 +163,9 @@ fn read(head: &[&str]) -> Document<'static> {
     document
 }
 
-/// Whether a line continues the field above it.
+/// Whether a line continues the field above it. A bracket can close a list that the field begins.
 fn belongs(line: &str) -> bool {
-    line.trim().is_empty() || line.starts_with([' ', '\t']) || line.starts_with("- ")
+    line.trim().is_empty() || line.starts_with([' ', '\t', ']', '}']) || line.starts_with("- ")
 }
 
 fn split_field(line: &str) -> Option<(&str, &str)> {
@@ -324,10 +325,7 @@ mod tests {
                     4,
                     "while scanning a quoted scalar, found unexpected end of stream"
                 ),
-                (
-                    5,
-                    "while parsing a node, did not find expected node content"
-                ),
+                (5, "while parsing a flow sequence, expected ',' or ']'"),
             ]
         );
         assert_eq!(document.text("name").as_deref(), Some("a"));
