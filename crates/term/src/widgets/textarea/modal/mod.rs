@@ -6,8 +6,9 @@
 //! `.` runs the last one again. After every input the cursor is on a grapheme cluster, and one
 //! change is one undo step.
 //!
-//! Lowest layer first: the pure [`text`], [`motion`], [`object`], [`search`] and [`register`]; the
-//! [`state`]; its parts [`change`], [`insert`] and [`region`]; the reader of [`command`]s.
+//! Lowest layer first: `text`, `motion`, `object`, `search` and `register` are pure; `state` is the
+//! state machine; `change`, `insert` and `region` change the text; `command` reads commands. `table`
+//! names them all.
 
 mod change;
 mod command;

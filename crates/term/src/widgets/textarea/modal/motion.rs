@@ -62,17 +62,20 @@ pub(super) struct Target {
     pub(super) span: MotionSpan,
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is the result of motions")]
 pub(super) fn to(at: usize) -> Option<Target> {
     let span = MotionSpan::Exclusive;
     Some(Target { at, span })
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is the result of motions")]
 pub(super) fn onto(at: usize) -> Option<Target> {
     let span = MotionSpan::Inclusive;
     Some(Target { at, span })
 }
 
 /// The first text of the line at `at`.
+#[expect(clippy::unnecessary_wraps, reason = "it is the result of motions")]
 pub(super) fn line_of(c: &Cursor<'_>, at: usize) -> Option<Target> {
     let (at, span) = (first_text(c.text, at), MotionSpan::Lines);
     Some(Target { at, span })
