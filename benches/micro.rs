@@ -526,7 +526,10 @@ mod edit {
                 cancel: CancellationToken::new(),
                 updates: UpdateSink::discard(),
             };
-            let output = runtime.block_on(tool(name).run(arguments, cx));
+            let output = runtime.block_on(async {
+                let mut call = tool(name).prepare(arguments).await.unwrap();
+                call.run(cx).await
+            });
             assert!(output.status.is_success(), "{output:?}");
         };
         call(
@@ -618,7 +621,10 @@ mod search {
                     }
                 }),
             };
-            runtime.block_on(tool.run(arguments.clone(), cx))
+            runtime.block_on(async {
+                let mut call = Arc::clone(tool).prepare(arguments.clone()).await.unwrap();
+                call.run(cx).await
+            })
         });
     }
 

@@ -57,6 +57,7 @@ mod permissions;
 mod plan_mode;
 mod plugin_examples;
 mod plugins;
+mod prepared_calls;
 mod preserved_thinking;
 mod print;
 mod program;

@@ -27,7 +27,7 @@ async fn run(cwd: &Path, tool: &str, arguments: Value) -> String {
         cancel: CancellationToken::new(),
         updates: UpdateSink::discard(),
     };
-    let output = tools[0].run(arguments, cx).await;
+    let output = crate::support::agent::call(&tools[0], arguments, cx).await;
     assert!(output.status.is_success(), "{:?}", output.status);
     let text = output.content.iter().filter_map(|block| block.as_text());
     text.collect()

@@ -214,3 +214,39 @@ async fn task_tool_requires_the_setting() {
     assert!(request.context.tools.iter().all(|tool| tool.name != "task"));
     open.close().await;
 }
+
+/// The forms of Claude Code: other names, arguments that `task` does not have, and kinds of agents that nobody defined.
+#[tokio::test]
+async fn calls_in_the_form_of_claude_code_start_a_subagent() {
+    let calls = [
+        (
+            "Task",
+            json!({"description": "look", "prompt": "inner", "subagent_type": "general-purpose"}),
+            "report",
+        ),
+        (
+            "Agent",
+            json!({"description": "x", "prompt": "inner", "subagent_type": "Explore", "run_in_background": true}),
+            "report[no agent `Explore` is defined, so a general one did the task; unknown argument \
+             `run_in_background` was ignored; `task` takes `prompt`]",
+        ),
+        (
+            "task",
+            json!({"prompt": "inner", "run_in_background": false}),
+            "report",
+        ),
+    ];
+    for (name, arguments, expected) in calls {
+        let place = TestProject::new();
+        let script = Script::new()
+            .turn(|turn| turn.when_user("go").tool(name, arguments))
+            .turn(|turn| turn.when_user("inner").text("report"))
+            .turn(|turn| turn.when_result("report").text("done"));
+        let mut open = open(&place, script).await;
+        let (text, _, status) = result(&open.run("go").await);
+        assert_eq!(
+            (text.replace('\n', "").as_str(), status.as_str()),
+            (expected, "success")
+        );
+    }
+}

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use osier_agent::{
-    Concurrency, Event, Interceptor, Op, Output, RunOutcome, ToolDecision, ToolOutput, ToolStatus,
-    ToolUpdate,
+    CheckedCall, Concurrency, Event, Interceptor, Op, Output, RunOutcome, ToolDecision, ToolOutput,
+    ToolStatus, ToolUpdate,
 };
-use osier_llm::{Script, StopReason, ToolCall};
+use osier_llm::{Script, StopReason};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -361,10 +361,10 @@ struct Guard {
 impl Interceptor for Guard {
     fn before_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
-        let text = call.arguments["text"].as_str().unwrap_or_default();
+        let text = call.call.arguments["text"].as_str().unwrap_or_default();
         self.journal.note(format!("{} asked {text}", self.name));
         let decision = (self.decide)(text);
         async move { decision }.boxed()
@@ -372,7 +372,7 @@ impl Interceptor for Guard {
 
     fn after_tool<'a>(
         &'a self,
-        _call: &'a ToolCall,
+        _call: &'a CheckedCall,
         output: &'a mut ToolOutput,
     ) -> BoxFuture<'a, ()> {
         output

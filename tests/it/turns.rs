@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt};
 use osier_agent::{
-    Agent, AgentConfig, AgentMessage, Concurrency, Event, LogSeverity, Op, ProviderTransport,
-    RunOutcome, Subscription, Tool, ToolContext, ToolOutput, ToolStatus,
+    Agent, AgentConfig, AgentMessage, Event, LogSeverity, Op, PreparedCall, Preparing,
+    ProviderTransport, RunOutcome, Subscription, Tool, ToolContext, ToolOutput, ToolStatus,
 };
 use osier_llm::scripted::{Gate, Script, ScriptedProvider};
 use osier_llm::{
@@ -64,12 +63,8 @@ impl Tool for Say {
         &self.spec
     }
 
-    fn concurrency(&self, _arguments: &Value) -> Concurrency {
-        Concurrency::Parallel
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        async move {
+    fn prepare(self: Arc<Self>, arguments: Value) -> Preparing {
+        let run = async move |cx: ToolContext| {
             if let Some(gate) = &self.gate {
                 tokio::select! {
                     permit = gate.acquire() => permit.unwrap().forget(),
@@ -79,8 +74,8 @@ impl Tool for Say {
                 }
             }
             ToolOutput::success(arguments["text"].as_str().unwrap_or_default(), Value::Null)
-        }
-        .boxed()
+        };
+        PreparedCall::new(run).ready()
     }
 }
 

@@ -37,7 +37,7 @@ async fn fetch(tool: &Arc<dyn Tool>, url: &str) -> ToolOutput {
         cancel: CancellationToken::new(),
         updates: UpdateSink::discard(),
     };
-    tool.run(json!({ "url": url }), cx).await
+    crate::support::agent::call(tool, json!({ "url": url }), cx).await
 }
 
 fn text(output: &ToolOutput) -> String {

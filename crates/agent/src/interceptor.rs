@@ -14,7 +14,7 @@ use crate::data::{
     RunOutcome, ToolResultMessage, UserMessage,
 };
 use crate::retry::RetryPolicy;
-use crate::tool::ToolOutput;
+use crate::tool::{CheckedCall, ToolOutput};
 use crate::transport::Transport;
 
 /// Stops a run. The message is for the user and says what to do.
@@ -25,17 +25,21 @@ pub struct StopRun {
 }
 
 /// The decision about a tool call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub enum ToolDecision {
     Allow,
     /// The call does not run; the model gets `reason` as the result.
     Deny {
         reason: String,
     },
-    /// The call runs with other arguments.
+    /// The call does not run, because it would fail. This is its result.
+    Fail(ToolOutput),
+    /// The call is prepared again, with other arguments.
     Rewrite {
         arguments: Value,
     },
+    /// This call runs instead. The interceptor has judged it.
+    Replace(Box<CheckedCall>),
 }
 
 /// A point in a run at which an interceptor can compact the conversation.
@@ -115,7 +119,7 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
     /// Called before a call with valid arguments runs. `cancel` fires when the user interrupts.
     fn before_tool<'a>(
         &'a self,
-        _call: &'a ToolCall,
+        _call: &'a CheckedCall,
         _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
         ready(ToolDecision::Allow).boxed()
@@ -127,7 +131,7 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
     /// Called after a call; can change its output before the model reads it.
     fn after_tool<'a>(
         &'a self,
-        _call: &'a ToolCall,
+        _call: &'a CheckedCall,
         _output: &'a mut ToolOutput,
     ) -> BoxFuture<'a, ()> {
         ready(()).boxed()

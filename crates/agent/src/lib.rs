@@ -9,6 +9,17 @@
 //!
 //! The crate does not know which tools exist or how sessions are stored.
 //!
+//! # A tool call
+//!
+//! 1. The answer is complete: calls in the form of other programs are repaired, then stored.
+//! 2. The arguments are checked against the schema, and [`Tool::prepare`] makes a [`PreparedCall`] of them: its files
+//!    without symbolic links, how it runs with other calls, its preview, and what it does.
+//! 3. The interceptors judge the [`CheckedCall`]. One that changes the arguments gets another one, which is prepared again.
+//! 4. Every call of the answer was judged: they run, in parallel as far as they allow.
+//!
+//! What must never break: the value that was judged is the one that runs, every call has a result, and a call whose
+//! arguments are incomplete does not run.
+//!
 //! # Example
 //!
 //! ```
@@ -96,7 +107,8 @@ pub use mailbox::{Coalesce, Publisher, Subscription};
 pub use retry::{CallFailure, RetryPolicy, RetryStep};
 pub use run::FINAL_TURN_MESSAGE;
 pub use tool::{
-    Adapt, Concurrency, OtherName, Spellings, Tool, ToolContext, ToolOutput, ToolSet, ToolSource,
-    Toolbox, UpdateSink, check_schema, check_value,
+    Adapt, CheckedCall, Concurrency, FileTarget, FileUse, OtherName, PreparedCall, Preparing,
+    Preview, Refusal, ShellInput, Spellings, Tool, ToolContext, ToolOutput, ToolSet, ToolSource,
+    Toolbox, UpdateSink, check_schema, check_value, prepare_typed,
 };
 pub use transport::{AppTransport, KeySource, ProviderTransport, Transport};

@@ -13,11 +13,11 @@ use super::error::CheckpointError;
 use super::lock_wait::{LockWait, Notify};
 use super::state::StateId;
 use super::store::CheckpointStore;
-use osier_agent::{Interceptor, RunOutcome, StopRun, ToolDecision, ToolResultMessage, UserMessage};
+use osier_agent::{
+    CheckedCall, Interceptor, RunOutcome, StopRun, ToolDecision, ToolResultMessage, UserMessage,
+};
 use osier_protocol::EntryKind;
 use osier_store::SessionStore;
-
-use osier_llm::ToolCall;
 
 /// Maximum number of externally changed paths in an entry; with more, it names the state before instead.
 const MAX_BY_HAND: usize = 1_000;
@@ -246,13 +246,13 @@ impl Interceptor for Checkpointer {
 
     fn before_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
         async move {
             self.progress(|progress| progress.run = Some(cancel.clone()));
             // A tool of a plugin or server can do anything.
-            let harmless = osier_tools::find(&call.name).is_some_and(|tool| tool.read_only);
+            let harmless = osier_tools::find(&call.call.name).is_some_and(|tool| tool.read_only);
             if !harmless {
                 if !self.progress(|progress| std::mem::replace(&mut progress.recorded, true)) {
                     self.record(Moment::Before).await;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
 use rmcp::model::{CallToolRequestParams, Tool as Listed};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -14,7 +13,9 @@ use super::connection::{CallError, Connection, Wait};
 use super::messages;
 use super::result;
 use super::size::values;
-use osier_agent::{Tool, ToolContext, ToolHints, ToolOrigin, ToolOutput, ToolStatus};
+use osier_agent::{
+    PreparedCall, Preparing, Tool, ToolContext, ToolHints, ToolOrigin, ToolOutput, ToolStatus,
+};
 use osier_base::server_tool::tool_name;
 use osier_base::text;
 use osier_llm::ToolSpec;
@@ -227,8 +228,8 @@ impl Tool for ServerTool {
         self.hints
     }
 
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        self.call(arguments, cx).boxed()
+    fn prepare(self: Arc<Self>, arguments: Value) -> Preparing {
+        PreparedCall::new(move |cx| async move { self.call(arguments, cx).await }).ready()
     }
 }
 
@@ -319,7 +320,8 @@ mod tests {
             cancel: tokio_util::sync::CancellationToken::new(),
             updates: osier_agent::UpdateSink::discard(),
         };
-        let output = tool.run(json!({}), cx).await;
+        let mut prepared = Arc::new(tool).prepare(json!({})).await.unwrap();
+        let output = prepared.run(cx).await;
         let expected = ToolStatus::ConnectionError {
             server: "s".into(),
             message: "it is down".into(),

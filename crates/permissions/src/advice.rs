@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use osier_llm::ToolCall;
+use osier_agent::CheckedCall;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +16,7 @@ pub trait Advisor: fmt::Debug + Send + Sync {
     /// The answer, or `None` to ask the user. `patterns` are the rules that can be saved.
     fn advise<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         patterns: &'a [String],
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Option<Advised>>;

@@ -10,10 +10,11 @@ use super::programs;
 use super::rule::{Rule, literal};
 use super::shell::{self, CommandLine, Part, Word};
 use super::tool_names::ToolNames;
+use osier_agent::{FileTarget, FileUse};
 use osier_base::real_path::RealPath;
 use osier_base::visible::visible;
 use osier_base::{path, real_path};
-use osier_tools::{FileTarget, FileUse, WebAddress};
+use osier_tools::WebAddress;
 
 /// Files that accept any output and store nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -141,18 +142,12 @@ impl Aspect {
 }
 
 impl Aspects {
-    /// What the call of `tool` with `arguments` does in `cwd`.
-    pub(super) fn of(tool: ToolNames, arguments: &Value, cwd: &Path) -> Self {
-        let targets = FileTarget::all(&tool.called, arguments, cwd);
-        Self::of_targets(tool, arguments, &targets, cwd)
-    }
-
     /// What showing the file at the real path `path` means, which a search has found.
     pub(super) fn of_found(path: &Path) -> [Aspect; 2] {
         ["read", "grep"].map(|tool| Aspect::of(tool, What::File(Vec::new(), path.to_owned())))
     }
 
-    /// Like `of` for a call whose files were resolved.
+    /// What a call on these files does in `cwd`.
     pub(super) fn of_targets(
         names: ToolNames,
         arguments: &Value,

@@ -10,10 +10,11 @@ use super::aspects::{Aspect, Aspects};
 use super::policy::Permissions;
 use super::rule::{PathGlob, Rule};
 use super::sensitive::Sensitive;
+use osier_agent::FileTarget;
 use osier_base::path::canonical_key;
 use osier_base::real_path;
 use osier_protocol::{Effect, PermissionMode};
-use osier_tools::{FileTarget, ReadFilter};
+use osier_tools::ReadFilter;
 
 /// Bytes of a call that are searched for names of files.
 const SEARCHED: usize = 64 * 1024;
@@ -118,9 +119,8 @@ impl Permissions {
     /// The question about a call that names a file that needs permission, in a word of a command or of an argument of
     /// a tool that osier does not know: no model decides about it. The words that a shell would make from others are
     /// not found.
-    pub(super) fn names_sensitive(&self, tool: &str, arguments: &Value) -> Option<String> {
-        let is_file_tool = FileTarget::of(tool, arguments, &self.cwd).is_some();
-        let texts: Vec<&str> = strings(arguments).filter(|_| !is_file_tool).collect();
+    pub(super) fn names_sensitive(&self, arguments: &Value) -> Option<String> {
+        let texts: Vec<&str> = strings(arguments).collect();
         if texts.iter().map(|text| text.len()).sum::<usize>() > SEARCHED {
             return Some("it is too long for a review".to_owned());
         }
@@ -171,14 +171,18 @@ impl Permissions {
         }
     }
 
-    /// The file of a call, for the rules. `from` is the real working directory of the agent.
-    pub(super) fn for_rules(&self, target: &FileTarget, from: &Path) -> FileTarget {
-        let names = target.names.iter().map(|name| self.moved(name, from));
-        FileTarget {
-            real: self.moved(&target.real, from),
-            names: names.collect(),
-            ..target.clone()
-        }
+    /// The files of a call, for the rules. `from` is the real working directory of the agent.
+    pub(super) fn for_rules(&self, files: &[FileTarget], from: &Path) -> Vec<FileTarget> {
+        let moved = |file: &FileTarget| FileTarget {
+            real: self.moved(&file.real, from),
+            names: file
+                .names
+                .iter()
+                .map(|name| self.moved(name, from))
+                .collect(),
+            ..file.clone()
+        };
+        files.iter().map(moved).collect()
     }
 
     /// The path of a file aspect for messages.

@@ -1,9 +1,8 @@
 //! Checks every call against the rules and asks the user where they require it. Runs after every interceptor
 //! that can change the arguments, so that the checked call is the one that runs.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
@@ -12,12 +11,14 @@ use tokio_util::sync::CancellationToken;
 use super::advice::{Advised, Advisor, Hints};
 use super::review::{ReviewRequest, Reviewed, Reviewer, Reviews};
 use super::{Hint, Permissions, Verdict};
-use osier_agent::{Interceptor, ToolDecision, ToolOutput};
+use osier_agent::{
+    CheckedCall, FileTarget, Interceptor, Preview, ShellInput, ToolDecision, ToolOutput,
+};
 use osier_base::text;
-use osier_llm::{ContentBlock, ToolCall};
-use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Questions};
+use osier_llm::ToolCall;
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Questions, Subject};
 use osier_protocol::{PermissionMode, SandboxMode};
-use osier_tools::{FileTarget, Typed, Workspace};
+use osier_tools::Workspace;
 
 /// Bytes of an edited call that its result shows.
 const SHOWN_LIMIT: usize = 4 * 1024;
@@ -35,8 +36,6 @@ pub struct Gate {
     /// Consulted before the user.
     advisor: Option<Arc<dyn Advisor>>,
     reviews: Reviews,
-    /// Ids of calls that the user edited and that have not run yet.
-    changed: Mutex<HashSet<String>>,
     /// The working directory, without symbolic links.
     root: PathBuf,
 }
@@ -50,7 +49,7 @@ impl Gate {
     ) -> Self {
         let root = osier_base::path::canonical_key(workspace.cwd());
         let (rules, from) = (Arc::clone(&permissions), root.clone());
-        workspace.require_approval(Box::new(move || rules.read_filter(&from)));
+        workspace.filter_reads(Box::new(move || rules.read_filter(&from)));
         Self {
             root,
             permissions,
@@ -60,7 +59,6 @@ impl Gate {
             hints: Arc::default(),
             advisor: None,
             reviews: Reviews::default(),
-            changed: Mutex::default(),
         }
     }
 
@@ -83,79 +81,113 @@ impl Gate {
         Arc::clone(&self.hints)
     }
 
-    /// Like `decide_call`; a line for a shell in a terminal is a command.
-    async fn decide(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolDecision {
-        let workspace = &self.workspace;
-        let Some(input) = workspace.typed_call(&call.id, &call.name, &call.arguments) else {
+    /// Decides about a call outside of a run.
+    ///
+    /// # Errors
+    /// Why it may not run as it is.
+    pub async fn allow(
+        &self,
+        id: String,
+        tool: &str,
+        arguments: Value,
+        cancel: &CancellationToken,
+    ) -> Result<(), String> {
+        let call = ToolCall {
+            id,
+            name: tool.to_owned(),
+            arguments,
+            ..ToolCall::default()
+        };
+        let decision = match self.workspace.prepare(call).await {
+            Ok(call) => self.decide(&call, cancel).await,
+            Err(output) => ToolDecision::Fail(output),
+        };
+        match decision {
+            ToolDecision::Allow => Ok(()),
+            ToolDecision::Deny { reason } => Err(reason),
+            ToolDecision::Fail(output) => Err(output.text()),
+            ToolDecision::Rewrite { .. } | ToolDecision::Replace(_) => {
+                Err("the user wants another call".to_owned())
+            }
+        }
+    }
+
+    /// Like `decide_call`; input for a shell that runs already is judged as a command.
+    async fn decide(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
+        let Some(ShellInput {
+            command,
+            is_read_only,
+        }) = &call.prepared.shell_input
+        else {
             return self.decide_call(call, cancel).await;
         };
-        let command = match input.typed {
-            Typed::Nothing => return ToolDecision::Allow,
-            Typed::Command(command) => command,
-            // No grammar reads it, so that no rule for commands allows it.
-            Typed::Unknown => format!("(keys in a terminal: {}", input.description),
+        let Some(command) = command else {
+            return ToolDecision::Allow;
         };
-        if self.permissions.mode() == PermissionMode::Plan && !input.is_read_only {
+        if self.permissions.mode() == PermissionMode::Plan && !is_read_only {
             let reason = "plan mode is read-only, and this terminal can write: start another one";
             return ToolDecision::Deny {
                 reason: reason.to_owned(),
             };
         }
-        let typed = ToolCall {
+        let command = ToolCall {
             name: "bash".to_owned(),
             arguments: json!({ "command": command }),
-            ..call.clone()
+            ..call.call.clone()
         };
-        match self.decide_call(&typed, cancel).await {
-            ToolDecision::Rewrite { arguments } => {
-                let command = arguments.get("command").and_then(Value::as_str);
+        let command = match self.workspace.prepare(command).await {
+            Ok(command) => command,
+            Err(output) => return ToolDecision::Fail(output),
+        };
+        match self.decide_call(&command, cancel).await {
+            ToolDecision::Replace(edited) => {
+                let command = edited.call.arguments.get("command").and_then(Value::as_str);
                 let command = command.unwrap_or_default();
-                ToolDecision::Rewrite {
-                    arguments: Workspace::with_typed_command(&call.arguments, command),
+                let typed = Workspace::with_typed_command(&call.call.arguments, command);
+                match call.with_arguments(typed).await {
+                    Ok(edited) => replaced(edited),
+                    Err(output) => ToolDecision::Fail(output),
                 }
             }
             decision => decision,
         }
     }
 
-    async fn decide_call(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolDecision {
-        let hint = self.hints.take(&call.id);
-        // Without a working sandbox no command runs, and the files are those of the host.
-        let _ = self.workspace.confinement().prepare().await;
-        let confined = self.confines(&call.name).await;
-        let (tool, arguments) = (&call.name, &call.arguments);
-        let targets = self.workspace.file_targets(tool, arguments);
-        let verdict = self.verdict(tool, arguments, &targets, hint.as_ref(), confined);
-        let (verdict, leaves) = match verdict {
+    async fn decide_call(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
+        let hint = self.hints.take(&call.call.id);
+        let confined = self.confines(&call.call.name).await;
+        let leaves = self.leaves_sandbox(call);
+        let (patterns, why) = match self.verdict(call, hint.as_ref(), confined) {
             Verdict::Deny(reason) => return ToolDecision::Deny { reason },
-            verdict if targets.iter().any(|target| self.leaves_sandbox(target)) => {
-                (asked(verdict), true)
-            }
-            verdict => (verdict, false),
+            // No rule can be saved: the sandbox would ask again.
+            Verdict::Ask { why, .. } if leaves => (Vec::new(), Some(why)),
+            _ if leaves => (Vec::new(), Some(String::new())),
+            Verdict::Allow => return ToolDecision::Allow,
+            Verdict::Ask { why, patterns } => (patterns, Some(why)),
+            Verdict::Review { patterns } => (patterns, None),
         };
-        let question = match verdict {
-            Verdict::Allow => None,
-            Verdict::Deny(reason) => return ToolDecision::Deny { reason },
-            Verdict::Ask { why, patterns } => Some((patterns, Some(why))),
-            Verdict::Review { patterns } => Some((patterns, None)),
-        };
-        let decision = match question {
-            None => ToolDecision::Allow,
-            Some((patterns, why)) => {
-                let open = OpenCall {
-                    call,
-                    targets: &targets,
-                    patterns,
-                    leaves,
-                    confined,
-                };
-                self.permission(open, why, cancel).await
-            }
-        };
-        if decision == ToolDecision::Allow {
-            self.workspace.approve(&call.id, tool, arguments, targets);
+        let (preview, problem) = call.preview().await;
+        if let Some(problem) = problem
+            && !call.is_preceded
+            && self.may_show(call)
+        {
+            return ToolDecision::Fail(problem.into());
         }
-        decision
+        let open = OpenCall {
+            call,
+            preview,
+            patterns,
+            leaves,
+            confined,
+        };
+        self.permission(open, why, cancel).await
+    }
+
+    /// Whether the model may see the contents of the files, so that it can be told why the call would fail.
+    fn may_show(&self, call: &CheckedCall) -> bool {
+        let filter = self.permissions.read_filter(&self.root);
+        let mut files = call.files().iter().filter(|file| file.purpose.shows());
+        files.all(|file| filter(&file.real))
     }
 
     /// The decision about a call that needs permission for the reason `why`; without a reason a model judges it.
@@ -165,7 +197,7 @@ impl Gate {
         why: Option<String>,
         cancel: &CancellationToken,
     ) -> ToolDecision {
-        let OpenCall { call, targets, .. } = open;
+        let call = open.call;
         if let Some(decision) = self.advised(&open, cancel).await {
             return decision;
         }
@@ -177,24 +209,18 @@ impl Gate {
             },
         };
         if !self.interactive {
-            let reason = if open.leaves {
-                OUTSIDE.to_owned()
-            } else {
-                self.non_interactive(&call.name, &why, &open.patterns)
-            };
-            return ToolDecision::Deny { reason };
+            return self.unanswerable(call, open.leaves, &why, &open.patterns);
         }
-        let link =
-            |target: &FileTarget| osier_tools::link_target(&self.workspace, &self.root, target);
+        let link = |target: &FileTarget| self.workspace.link_target(&self.root, target);
         let mut reasons = vec![why.clone()];
-        reasons.extend(targets.iter().filter_map(link));
+        reasons.extend(call.files().iter().filter_map(link));
         reasons.retain(|reason| !reason.is_empty());
-        let title = self.title(&call.name, open.leaves, &reasons.join("; "));
+        let title = self.title(&call.call.name, open.leaves, &reasons.join("; "));
         let asked = AskedFor {
             leaves: open.leaves,
             why: Some(why),
         };
-        self.ask(call, title, targets, open.patterns, asked, cancel)
+        self.ask(call, title, open.preview, open.patterns, asked, cancel)
             .await
     }
 
@@ -206,11 +232,6 @@ impl Gate {
     ) -> Result<String, ToolDecision> {
         let request = ReviewRequest {
             call: open.call,
-            files: &open
-                .targets
-                .iter()
-                .map(|target| target.real.as_path())
-                .collect::<Vec<_>>(),
             workspace: &self.workspace,
         };
         let deny = |reason| Err(ToolDecision::Deny { reason });
@@ -220,8 +241,7 @@ impl Gate {
             Reviewed::Allowed => {}
         }
         // The mode and the rules can have changed meanwhile.
-        let (tool, arguments) = (&open.call.name, &open.call.arguments);
-        match self.verdict(tool, arguments, open.targets, None, open.confined) {
+        match self.verdict(open.call, None, open.confined) {
             Verdict::Allow | Verdict::Review { .. } => Err(ToolDecision::Allow),
             Verdict::Ask { why, .. } => Ok(why),
             Verdict::Deny(reason) => deny(reason),
@@ -229,25 +249,18 @@ impl Gate {
     }
 
     /// What the rules say. They see the files of a copy of the project as those of the project.
-    fn verdict(
-        &self,
-        tool: &str,
-        arguments: &Value,
-        targets: &[FileTarget],
-        hint: Option<&Hint>,
-        confined: bool,
-    ) -> Verdict {
-        let rules = &self.permissions;
-        let targets = targets
-            .iter()
-            .map(|target| rules.for_rules(target, &self.root));
-        let targets: Vec<FileTarget> = targets.collect();
-        rules.decide_targets(tool, arguments, &targets, hint, confined)
+    fn verdict(&self, call: &CheckedCall, hint: Option<&Hint>, confined: bool) -> Verdict {
+        let (tool, arguments) = (&call.call.name, &call.call.arguments);
+        let files = self.permissions.for_rules(call.files(), &self.root);
+        self.permissions
+            .decide_targets(tool, arguments, &files, hint, confined)
     }
 
     /// Whether the call writes where the sandbox denies it to commands.
-    fn leaves_sandbox(&self, target: &FileTarget) -> bool {
-        target.purpose.writes() && !self.workspace.confinement().may_write(&target.real)
+    fn leaves_sandbox(&self, call: &CheckedCall) -> bool {
+        let sandbox = self.workspace.confinement();
+        let mut written = call.files().iter().filter(|file| file.purpose.writes());
+        written.any(|file| !sandbox.may_write(&file.real))
     }
 
     fn title(&self, tool: &str, leaves: bool, why: &str) -> String {
@@ -275,8 +288,18 @@ impl Gate {
         }
     }
 
-    /// The reason in a run in which nobody can answer.
-    fn non_interactive(&self, tool: &str, why: &str, patterns: &[String]) -> String {
+    /// The denial in a run in which nobody can answer.
+    fn unanswerable(
+        &self,
+        call: &CheckedCall,
+        leaves: bool,
+        why: &str,
+        patterns: &[String],
+    ) -> ToolDecision {
+        if leaves {
+            let reason = OUTSIDE.to_owned();
+            return ToolDecision::Deny { reason };
+        }
         let why = match why {
             "" => String::new(),
             why => format!(" ({why})"),
@@ -287,9 +310,11 @@ impl Gate {
             }
             _ => "run osier with `--permissions yolo`, or allow the tool with a rule in `settings.toml`".to_owned(),
         };
-        format!(
+        let tool = &call.call.name;
+        let reason = format!(
             "`{tool}` needs permission{why}, and osier is running non-interactively; the user can {advice}"
-        )
+        );
+        ToolDecision::Deny { reason }
     }
 
     /// The answer of the advisor.
@@ -316,43 +341,44 @@ impl Gate {
 
     async fn ask(
         &self,
-        call: &ToolCall,
+        call: &CheckedCall,
         title: String,
-        targets: &[FileTarget],
+        preview: Preview,
         patterns: Vec<String>,
         asked: AskedFor,
         cancel: &CancellationToken,
     ) -> ToolDecision {
-        let workspace = Arc::clone(&self.workspace);
-        let (name, arguments) = (call.name.clone(), call.arguments.clone());
-        let targets = targets.to_vec();
-        let preview = move || osier_tools::preview(&workspace, &name, &arguments, &targets);
-        let subject = osier_base::task::spawn_blocking(preview)
-            .await
-            .ok()
-            .flatten();
+        let ToolCall {
+            id,
+            name,
+            arguments,
+            ..
+        } = call.call.clone();
+        let subject = match preview {
+            Preview::Command(command) => Subject::Command {
+                command,
+                cwd: self.workspace.cwd().display().to_string(),
+            },
+            Preview::Diff { path, diff } => Subject::Diff { path, diff },
+            Preview::Text(text) => Subject::Text { text },
+        };
         let question = Question {
             id: String::new(),
-            origin: format!("the tool `{}`", call.name),
+            origin: format!("the tool `{name}`"),
             title,
-            subject,
+            subject: Some(subject),
             kind: QuestionKind::Permission {
-                call_id: call.id.clone(),
-                tool: call.name.clone(),
-                arguments: call.arguments.clone(),
+                call_id: id,
+                tool: name,
+                arguments,
                 patterns,
             },
         };
         let answer = self.questions.ask(question, cancel).await;
-        let decision = self.take(call, answer, &asked, cancel).await;
-        if matches!(decision, ToolDecision::Rewrite { .. }) {
-            self.changed().insert(call.id.clone());
+        match self.take(call, answer, &asked, cancel).await {
+            ToolDecision::Replace(edited) => replaced(*edited),
+            decision => decision,
         }
-        decision
-    }
-
-    fn changed(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the sandbox can prevent `tool` from writing, which plan mode requires, or denies commands the network that
@@ -369,14 +395,12 @@ impl Gate {
     /// What a call with edited arguments needs beyond what the answer was about.
     fn needs_more(
         &self,
-        call: &ToolCall,
-        arguments: &Value,
-        targets: &[FileTarget],
+        edited: &CheckedCall,
         asked: &AskedFor,
         confined: bool,
     ) -> Option<AskedFor> {
-        let leaves = targets.iter().any(|target| self.leaves_sandbox(target));
-        let why = match self.verdict(&call.name, arguments, targets, None, confined) {
+        let leaves = self.leaves_sandbox(edited);
+        let why = match self.verdict(edited, None, confined) {
             Verdict::Ask { why, .. } => why,
             _ => String::new(),
         };
@@ -393,33 +417,23 @@ impl Gate {
     /// Asks about a call with edited arguments.
     async fn ask_again(
         &self,
-        call: &ToolCall,
-        arguments: &Value,
-        targets: &[FileTarget],
+        edited: &CheckedCall,
         needed: AskedFor,
         cancel: &CancellationToken,
     ) -> ToolDecision {
         let why = needed.why.as_deref().unwrap_or_default();
         if !self.interactive {
-            let reason = if needed.leaves {
-                OUTSIDE.to_owned()
-            } else {
-                self.non_interactive(&call.name, why, &[])
-            };
-            return ToolDecision::Deny { reason };
+            return self.unanswerable(edited, needed.leaves, why, &[]);
         }
-        let title = self.title(&call.name, needed.leaves, why);
-        let edited = ToolCall {
-            arguments: arguments.clone(),
-            ..call.clone()
-        };
-        self.ask(&edited, title, targets, Vec::new(), needed, cancel)
+        let title = self.title(&edited.call.name, needed.leaves, why);
+        let (preview, _) = edited.preview().await;
+        self.ask(edited, title, preview, Vec::new(), needed, cancel)
             .await
     }
 
     async fn take(
         &self,
-        call: &ToolCall,
+        call: &CheckedCall,
         answer: Answer,
         asked: &AskedFor,
         cancel: &CancellationToken,
@@ -432,25 +446,23 @@ impl Gate {
                 let Some(arguments) = arguments else {
                     return ToolDecision::Allow;
                 };
+                let edited = match call.with_arguments(arguments).await {
+                    Ok(edited) => edited,
+                    Err(output) => return ToolDecision::Fail(output),
+                };
                 // Deny rules also apply to arguments that the user edited.
-                let confined = self.confines(&call.name).await;
-                let hint = Some(&Hint::Allow);
-                let targets = self.workspace.file_targets(&call.name, &arguments);
-                let verdict = self.verdict(&call.name, &arguments, &targets, hint, confined);
+                let confined = self.confines(&call.call.name).await;
+                let verdict = self.verdict(&edited, Some(&Hint::Allow), confined);
                 if let Verdict::Deny(reason) = verdict {
                     return deny(reason);
                 }
-                if let Some(needed) = self.needs_more(call, &arguments, &targets, asked, confined) {
-                    let decision =
-                        Box::pin(self.ask_again(call, &arguments, &targets, needed, cancel));
-                    match decision.await {
+                if let Some(needed) = self.needs_more(&edited, asked, confined) {
+                    match Box::pin(self.ask_again(&edited, needed, cancel)).await {
                         ToolDecision::Allow => {}
                         other => return other,
                     }
                 }
-                let (id, tool) = (&call.id, &call.name);
-                self.workspace.approve(id, tool, &arguments, targets);
-                ToolDecision::Rewrite { arguments }
+                ToolDecision::Replace(Box::new(edited))
             }
             Answer::Refuse {
                 reason: Some(reason),
@@ -474,8 +486,8 @@ struct AskedFor {
 
 /// A call that needs permission.
 struct OpenCall<'a> {
-    call: &'a ToolCall,
-    targets: &'a [FileTarget],
+    call: &'a CheckedCall,
+    preview: Preview,
     /// The rules that can be saved.
     patterns: Vec<String>,
     /// It writes where the sandbox denies it to commands.
@@ -487,45 +499,24 @@ struct OpenCall<'a> {
 /// The reason for a write that the sandbox denies, in a run in which nobody can answer.
 const OUTSIDE: &str = "the sandbox denies writing there, to file tools as to commands; write in the working directory, or the user can add the directory to `sandbox_write` in `settings.toml`";
 
-/// The question about a call that the rules may allow. No rule can be saved: the sandbox would ask again.
-fn asked(verdict: Verdict) -> Verdict {
-    let why = match verdict {
-        Verdict::Ask { why, .. } => why,
-        _ => String::new(),
-    };
-    Verdict::Ask {
-        why,
-        patterns: Vec::new(),
-    }
-}
-
 impl Interceptor for Gate {
     fn before_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
         self.decide(call, cancel).boxed()
     }
 
-    /// The call that ran differs from the one in the conversation, so the model and the user must see it.
     fn after_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         output: &'a mut ToolOutput,
     ) -> BoxFuture<'a, ()> {
         if output.status.is_success() {
-            self.workspace
-                .record_hooks(&call.id, &call.name, &call.arguments);
+            self.workspace.record_hooks(call.files());
         }
-        self.workspace
-            .forget_approval(&call.id, &call.name, &call.arguments);
-        if self.changed().remove(&call.id) {
-            output
-                .content
-                .insert(0, ContentBlock::text(changed_to(call)));
-        }
-        self.reviews.add_to(call, output);
+        self.reviews.add_to(&call.call, output);
         futures_util::future::ready(()).boxed()
     }
 
@@ -534,15 +525,16 @@ impl Interceptor for Gate {
     }
 }
 
-/// A note that shows the call that ran instead of the model's.
-fn changed_to(call: &ToolCall) -> String {
-    let command = call.arguments.get("command").and_then(Value::as_str);
+/// Runs the call that the user edited. It differs from the one in the conversation, so the model and the user must see it.
+fn replaced(mut edited: CheckedCall) -> ToolDecision {
+    let command = edited.call.arguments.get("command").and_then(Value::as_str);
     let made = match command {
         Some(command) => command.to_owned(),
-        None => call.arguments.to_string(),
+        None => edited.call.arguments.to_string(),
     };
-    format!(
+    edited.note = Some(format!(
         "[the user edited this call before it ran: {}]",
         text::head_bytes(&made, SHOWN_LIMIT)
-    )
+    ));
+    ToolDecision::Replace(Box::new(edited))
 }

@@ -11,11 +11,12 @@ use super::rule::Rule;
 use super::saved_rules::Remembered;
 use super::sensitive::Places;
 use super::tool_names::{ServerTools, ToolNames};
+use osier_agent::FileTarget;
 use osier_base::atomic_file::WriteError;
 use osier_base::folders::Folders;
+use osier_base::path::canonical_key;
 use osier_protocol::questions::Grant;
 use osier_protocol::{Effect, PermissionMode};
-use osier_tools::FileTarget;
 
 /// The sources of rules that the user granted in a dialog, and of those that files contain.
 const GRANTED: [RuleSource; 2] = [RuleSource::Session, RuleSource::Project];
@@ -94,7 +95,7 @@ impl Permissions {
     /// Loads the rules of the settings and of the project; `store` is the file with the saved rules.
     pub fn new(cwd: &Path, store: PathBuf, mode: PermissionMode, rules: RuleLists<'_>) -> Self {
         let permissions = Self {
-            cwd: osier_base::path::canonical_key(cwd),
+            cwd: canonical_key(cwd),
             remembered: Remembered::new(store, cwd),
             places: Places::new(None),
             server_tools: Mutex::default(),
@@ -265,7 +266,7 @@ impl Permissions {
         hint: Option<&Hint>,
         confined: bool,
     ) -> Verdict {
-        let targets = FileTarget::all(tool, arguments, &self.cwd);
+        let targets = osier_tools::file_targets(tool, arguments, &self.cwd);
         self.decide_targets(tool, arguments, &targets, hint, confined)
     }
 
@@ -348,19 +349,31 @@ impl Permissions {
                 ask("the sandbox denies the network to commands".to_owned())
             }
             PermissionMode::Yolo => Verdict::Allow,
-            PermissionMode::Auto => match self.names_sensitive(tool, arguments) {
-                Some(why) => ask(why),
-                None => Verdict::Review {
-                    patterns: aspects.patterns(tool, &self.cwd),
-                },
-            },
+            PermissionMode::Auto => {
+                let named = targets.is_empty().then(|| self.names_sensitive(arguments));
+                match named.flatten() {
+                    Some(why) => ask(why),
+                    None => Verdict::Review {
+                        patterns: aspects.patterns(tool, &self.cwd),
+                    },
+                }
+            }
             PermissionMode::Ask | PermissionMode::Plan => ask(String::new()),
         }
     }
 
-    /// Whether `rule` applies to this call, or to a part of it, or could.
-    pub fn concerns(&self, rule: &Rule, tool: &str, arguments: &Value) -> bool {
-        let aspects = Aspects::of(self.names(tool), arguments, &self.cwd);
+    /// Whether `rule` applies to a call of `tool` on these files, or to a part of it, or could. `from` is the working
+    /// directory of its agent.
+    pub fn concerns(
+        &self,
+        rule: &Rule,
+        tool: &str,
+        arguments: &Value,
+        files: &[FileTarget],
+        from: &Path,
+    ) -> bool {
+        let files = self.for_rules(files, &canonical_key(from));
+        let aspects = Aspects::of_targets(self.names(tool), arguments, &files, &self.cwd);
         let may_touch = || {
             (aspects.unclear && rule.is_about(tool))
                 || aspects.list.iter().any(|part| part.may_be_touched(rule))

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
-use osier_agent::ToolOutput;
+use osier_agent::{CheckedCall, ToolOutput};
 use osier_llm::ToolCall;
 use osier_protocol::{Effect, Review};
 use osier_tools::Workspace;
@@ -25,9 +24,7 @@ pub trait Reviewer: fmt::Debug + Send + Sync {
 /// A call to judge.
 #[derive(Debug, Clone, Copy)]
 pub struct ReviewRequest<'a> {
-    pub call: &'a ToolCall,
-    /// The real paths of the files that the call names.
-    pub files: &'a [&'a Path],
+    pub call: &'a CheckedCall,
     pub workspace: &'a Workspace,
 }
 
@@ -80,7 +77,7 @@ impl Reviews {
             )),
             Effect::Ask => Reviewed::Asked(format!("auto review: {}", review.reason)),
         };
-        self.pending().insert(request.call.id.clone(), review);
+        self.pending().insert(request.call.call.id.clone(), review);
         reviewed
     }
 

@@ -1,12 +1,15 @@
-//! The row of a tool: what the program knows of it without running it.
+//! The row of a tool: what the program knows of it without running it, and how it prepares its calls.
 
 use std::sync::Arc;
 
-use osier_agent::Tool;
-use serde_json::Value;
+use osier_agent::{Preparing, Spellings, Tool, ToolHints, ToolResultMessage};
+use osier_llm::ToolSpec;
+use serde_json::{Map, Value};
 
 use crate::files::target::{FileArgument, NamedFile};
 use crate::workspace::Workspace;
+
+type Arguments = Map<String, Value>;
 
 /// A built-in tool.
 #[derive(Debug)]
@@ -27,9 +30,20 @@ pub struct BuiltIn {
     pub file: Option<FileArgument>,
     /// The files that a call names, for a tool that changes several.
     pub files: Option<fn(&Value) -> Vec<NamedFile>>,
-    /// The tools that this one is another form of. Models get it instead of them, or not at all.
+    /// The tools whose rules are also about this one.
     pub replaces: &'static [&'static str],
-    pub(crate) make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
+    /// The tool is another form of the tools that it replaces. Models get it instead of them, or not at all.
+    pub(crate) is_form: bool,
+    pub(crate) spec: fn() -> &'static ToolSpec,
+    /// How models write its calls.
+    pub(crate) spellings: &'static Spellings,
+    /// Converts arguments, if the spellings do not.
+    pub(crate) adapt: Option<fn(&Workspace, &mut Arguments) -> Vec<String>>,
+    /// Another call that a call means.
+    pub(crate) redirect: fn(&Arguments) -> Option<(&'static str, Arguments)>,
+    /// Whether the run ends with a result.
+    pub(crate) ends_run: fn(&ToolResultMessage) -> bool,
+    pub(crate) prepare: fn(Arc<Workspace>, Value) -> Preparing,
 }
 
 impl BuiltIn {
@@ -38,7 +52,8 @@ impl BuiltIn {
         name: &'static str,
         label: &'static str,
         main_argument: &'static str,
-        make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
+        spec: fn() -> &'static ToolSpec,
+        prepare: fn(Arc<Workspace>, Value) -> Preparing,
     ) -> Self {
         Self {
             name,
@@ -50,7 +65,76 @@ impl BuiltIn {
             file: None,
             files: None,
             replaces: &[],
-            make,
+            is_form: false,
+            spec,
+            spellings: &Spellings::NONE,
+            adapt: None,
+            redirect: |_| None,
+            ends_run: |_| false,
+            prepare,
         }
+    }
+
+    /// The tool, working in `workspace`.
+    pub(crate) fn make(&'static self, workspace: &Arc<Workspace>) -> Arc<dyn Tool> {
+        Arc::new(BuiltInTool {
+            row: self,
+            workspace: Arc::clone(workspace),
+        })
+    }
+}
+
+/// A built-in tool of one session.
+#[derive(Debug)]
+struct BuiltInTool {
+    row: &'static BuiltIn,
+    workspace: Arc<Workspace>,
+}
+
+impl Tool for BuiltInTool {
+    fn spec(&self) -> &ToolSpec {
+        (self.row.spec)()
+    }
+
+    fn hints(&self) -> ToolHints {
+        match self.row {
+            row if row.read_only => ToolHints::READS,
+            row if row.reads_web => ToolHints {
+                open_world: Some(true),
+                ..ToolHints::READS
+            },
+            _ => ToolHints::default(),
+        }
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        self.row.spellings
+    }
+
+    fn adapt(&self, arguments: &mut Arguments) -> Vec<String> {
+        match self.row.adapt {
+            Some(adapt) => adapt(&self.workspace, arguments),
+            None => (self.row.spellings.adapt)(arguments),
+        }
+    }
+
+    fn replaces(&self) -> &'static [&'static str] {
+        if self.row.is_form {
+            self.row.replaces
+        } else {
+            &[]
+        }
+    }
+
+    fn redirect(&self, arguments: &Arguments) -> Option<(&'static str, Arguments)> {
+        (self.row.redirect)(arguments)
+    }
+
+    fn ends_run(&self, result: &ToolResultMessage) -> bool {
+        (self.row.ends_run)(result)
+    }
+
+    fn prepare(self: Arc<Self>, arguments: Value) -> Preparing {
+        (self.row.prepare)(Arc::clone(&self.workspace), arguments)
     }
 }

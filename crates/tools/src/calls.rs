@@ -1,11 +1,14 @@
-//! The files that a call names, from the row of its tool.
+//! Calls of the tools of the table.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
+use osier_agent::{CheckedCall, FileTarget, ToolOutput, ToolStatus};
+use osier_llm::ToolCall;
 use serde_json::Value;
 
 use super::find;
-use crate::files::target::{FileTarget, NamedFile};
+use crate::files::target::{NamedFile, resolve};
 use crate::workspace::Workspace;
 
 /// The files that the call of `tool` names, in order.
@@ -23,51 +26,22 @@ fn named_files(tool: &str, arguments: &Value) -> Vec<NamedFile> {
     file.into_iter().collect()
 }
 
-impl FileTarget {
-    /// The file of the call of `tool` in `cwd`; `None` when the call names none. The first one of several.
-    pub fn of(tool: &str, arguments: &Value, cwd: &Path) -> Option<Self> {
-        Self::all(tool, arguments, cwd).into_iter().next()
-    }
-
-    /// The files of the call of `tool` in `cwd`, in order.
-    pub fn all(tool: &str, arguments: &Value, cwd: &Path) -> Vec<Self> {
-        let named = named_files(tool, arguments);
-        let resolve = |named: &NamedFile| Self::resolve(named, cwd, None);
-        named.iter().map(resolve).collect()
-    }
+/// The files of a call of `tool` in `cwd`, in order, for what is not prepared: stored calls and questions about rules.
+pub fn file_targets(tool: &str, arguments: &Value, cwd: &Path) -> Vec<FileTarget> {
+    let named = named_files(tool, arguments).into_iter();
+    named.map(|named| resolve(&named, cwd, None)).collect()
 }
 
 impl Workspace {
-    /// The file of a call; `None` when it names none. The first one of several.
-    pub fn file_target(&self, tool: &str, arguments: &Value) -> Option<FileTarget> {
-        self.file_targets(tool, arguments).into_iter().next()
-    }
-
-    /// The files of a call, in order.
-    pub fn file_targets(&self, tool: &str, arguments: &Value) -> Vec<FileTarget> {
-        let named = named_files(tool, arguments);
-        named.iter().map(|named| self.resolve(named)).collect()
-    }
-
-    /// Lets the call use its files `targets`, which were checked, in their order.
-    pub fn approve(&self, call_id: &str, tool: &str, arguments: &Value, targets: Vec<FileTarget>) {
-        self.approve_files(call_id, named_files(tool, arguments), targets);
-    }
-
-    /// Forgets an approved call, which has ended.
-    pub fn forget_approval(&self, call_id: &str, tool: &str, arguments: &Value) {
-        self.forget_files(call_id, &named_files(tool, arguments));
-    }
-
-    /// Records what hooks changed in the files of a call that has written them, for example a formatter.
-    pub fn record_hooks(&self, call_id: &str, tool: &str, arguments: &Value) {
-        let targets = self
-            .approved_of(call_id, &named_files(tool, arguments))
-            .into_iter();
-        let written = targets.filter(|target| target.purpose.writes());
-        let written: Vec<PathBuf> = written.map(|target| target.host).collect();
-        if !written.is_empty() {
-            self.ledger.record_command(written, &[]);
-        }
+    /// Prepares a call outside of a run.
+    ///
+    /// # Errors
+    /// The result of a call that cannot run.
+    pub async fn prepare(self: &Arc<Self>, call: ToolCall) -> Result<CheckedCall, ToolOutput> {
+        let Some(row) = find(&call.name) else {
+            let text = format!("Unknown tool `{}`.", call.name);
+            return Err(ToolOutput::failed(ToolStatus::ToolNotFound, text));
+        };
+        CheckedCall::of(row.make(self), call).await
     }
 }

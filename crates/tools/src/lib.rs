@@ -51,7 +51,6 @@ pub mod code;
 mod commands;
 mod edit;
 mod files;
-mod preview;
 mod read;
 mod search;
 mod shell;
@@ -70,6 +69,7 @@ use osier_agent::ToolSet;
 pub use ask::plan::PLAN_BYTES;
 pub use built_in::BuiltIn;
 pub use call::{details, spellings};
+pub use calls::file_targets;
 pub use commands::jobs::JobObserver;
 pub use commands::outcome::{ShellEnd, ShellOutcome, ShellRequest};
 pub use commands::truncation::Capped;
@@ -77,21 +77,19 @@ pub use commands::truncation::Capped;
 pub use edit::fuzz;
 pub use edit::reformat::{Reformatted, reformat};
 pub use files::ledger::ChangedFiles;
-pub use files::target::{FileArgument, FileTarget, FileUse, NamedFile, ReadFilter, ReadFilters};
+pub use files::target::{FileArgument, NamedFile};
 pub use files::{diff, editor};
 pub use osier_map::{Outline, OutlinedFile, Symbol, SymbolMatch};
 pub use osier_web::helper as html_helper;
 pub use osier_web::{
     RESULTS, SearchResult, SearchService, ServiceKind, Web, WebAddress, WebOptions,
 };
-pub use preview::{link_target, preview};
 pub use read::{attachment, illustration, image, media, pdf};
 pub use search::completion;
 pub use shell::bash::control_characters;
 pub use shell::terminal_tool::TERMINAL;
-pub use shell::terminals::TypedCall;
-pub use terminal::{TerminalChange, TerminalObserver, Typed};
-pub use workspace::{PlanAnswer, PlanDecision, PlanMode, Workspace};
+pub use terminal::{TerminalChange, TerminalObserver};
+pub use workspace::{PlanAnswer, PlanDecision, PlanMode, ReadFilter, ReadFilters, Workspace};
 
 /// The tool that starts a subagent. The session provides it.
 pub const SUBAGENT: &str = "task";
@@ -161,14 +159,10 @@ pub fn build(workspace: &Arc<Workspace>, names: Option<&[String]>) -> Result<Too
     }
     let is_named = |tool: &str| names.is_none_or(|names| names.iter().any(|name| name == tool));
     // Another form of tools comes with them.
-    let is_form = |tool: &BuiltIn| {
-        !tool.replaces.is_empty() && tool.replaces.iter().all(|name| is_named(name))
-    };
+    let is_form = |tool: &BuiltIn| tool.is_form && tool.replaces.iter().all(|name| is_named(name));
     let is_wanted = |tool: &&BuiltIn| is_named(tool.name) || is_form(tool);
     let tools = BUILT_IN.iter().filter(is_wanted);
-    Ok(tools
-        .map(|tool| (tool.make)(Arc::clone(workspace)))
-        .collect())
+    Ok(tools.map(|tool| tool.make(workspace)).collect())
 }
 
 #[cfg(test)]

@@ -18,9 +18,9 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::build;
-use crate::files::target::FileTarget;
+use crate::files::target::NamedFile;
 use crate::workspace::Workspace;
-use osier_agent::{ToolContext, ToolOutput, UpdateSink};
+use osier_agent::{FileTarget, FileUse, Tool, ToolContext, ToolOutput, UpdateSink};
 use osier_base::atomic_file::{Options, write_with};
 
 pub(super) struct Bench {
@@ -58,9 +58,7 @@ impl Bench {
 
     /// The file that a call of `edit` would use.
     pub(super) fn target(&self, name: &str) -> FileTarget {
-        let arguments = serde_json::json!({"file_path": name});
-        let target = self.workspace.file_target("edit", &arguments);
-        target.unwrap()
+        self.workspace.resolve(&NamedFile::new(name, FileUse::Edit))
     }
 
     pub(super) fn get(&self, name: &str) -> String {
@@ -90,7 +88,18 @@ impl Bench {
             cancel: cancel.clone(),
             updates,
         };
-        tools[0].run(arguments, cx).await
+        run_tool(&tools[0], arguments, cx).await
+    }
+}
+
+pub(super) async fn run_tool(
+    tool: &Arc<dyn Tool>,
+    arguments: Value,
+    cx: ToolContext,
+) -> ToolOutput {
+    match Arc::clone(tool).prepare(arguments).await {
+        Ok(mut call) => call.run(cx).await,
+        Err(refusal) => refusal.into(),
     }
 }
 

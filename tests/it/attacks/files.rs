@@ -682,7 +682,6 @@ async fn no_write_follows_a_link_that_appears_after_the_check() {
         Arc::clone(&workspace),
         false,
     );
-    let tools = osier_tools::build(&workspace, Some(&["write".to_owned()])).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let swapper = std::thread::spawn({
         let (stop, root) = (Arc::clone(&stop), root.clone());
@@ -710,16 +709,19 @@ async fn no_write_follows_a_link_that_appears_after_the_check() {
             signature: None,
             ..ToolCall::default()
         };
-        if gate.before_tool(&call, &cancel).await != ToolDecision::Allow {
+        let Ok(mut call) = workspace.prepare(call).await else {
+            continue;
+        };
+        if !matches!(gate.before_tool(&call, &cancel).await, ToolDecision::Allow) {
             continue;
         }
         allowed += 1;
         let cx = ToolContext {
-            call_id: call.id.clone(),
+            call_id: call.call.id.clone(),
             cancel: cancel.clone(),
             updates: UpdateSink::discard(),
         };
-        let output = tools[0].run(call.arguments.clone(), cx).await;
+        let output = call.prepared.run(cx).await;
         written += usize::from(output.status.is_success());
     }
     stop.store(true, Ordering::Relaxed);

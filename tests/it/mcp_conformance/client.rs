@@ -194,7 +194,7 @@ async fn call_all(servers: &Mcp, done: &mut Vec<String>) -> Calls {
             let other = tools.iter().find(|other| other.spec().name != name);
             arguments["schema"] = other.map(|other| other.spec().parameters.clone()).into();
         }
-        let output = tool.run(arguments, cx).await;
+        let output = crate::support::agent::call(&tool, arguments, cx).await;
         eprintln!("{name}: {:?}", output.status);
         if output.status == ToolStatus::Success {
             done.push(name);

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use osier_agent::{
-    Agent, AgentConfig, AgentMessage, Concurrency, Event, Interceptor, Op, ProviderTransport,
-    RunOutcome, Subscription, Tool, ToolContext, ToolOrigin, ToolOutput, ToolSet, ToolSource,
+    Agent, AgentConfig, AgentMessage, Concurrency, Event, Interceptor, Op, PreparedCall, Preparing,
+    ProviderTransport, RunOutcome, Subscription, Tool, ToolContext, ToolOrigin, ToolOutput,
+    ToolSet, ToolSource,
 };
 use osier_llm::{
     Api, Compat, Message, Modality, Model, Price, Request, Script, ScriptedProvider, ThinkingLevel,
@@ -343,12 +344,18 @@ impl Tool for TestTool {
         self.origin.clone()
     }
 
-    fn concurrency(&self, arguments: &Value) -> Concurrency {
-        (self.rule)(arguments)
+    fn prepare(self: Arc<Self>, arguments: Value) -> Preparing {
+        let concurrency = (self.rule)(&arguments);
+        let prepared = PreparedCall::new(move |cx| (self.behaviour)(arguments, cx));
+        prepared.running(concurrency).ready()
     }
+}
 
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        (self.behaviour)(arguments, cx)
+/// Runs a call that nothing judges.
+pub(crate) async fn call(tool: &Arc<dyn Tool>, arguments: Value, cx: ToolContext) -> ToolOutput {
+    match Arc::clone(tool).prepare(arguments).await {
+        Ok(mut call) => call.run(cx).await,
+        Err(refusal) => refusal.into(),
     }
 }
 

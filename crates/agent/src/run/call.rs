@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use osier_base::clock;
 use osier_llm::{
-    AssistantBlock, AssistantMessage, CallOptions, Context, Delta, Message, MessageBuilder, Model,
-    Request, StreamEvent, ToolChoice, TurnStatus, UserMessage,
+    AssistantMessage, CallOptions, Context, Delta, Message, MessageBuilder, Model, Request,
+    StreamEvent, ToolChoice, TurnStatus, UserMessage,
 };
 
+use super::attempt::{Attempt, retract};
 use super::log::RequestSummary;
 use super::open_answer::OpenAnswer;
 use super::turn::{Turn, elapsed_ms};
@@ -40,18 +41,6 @@ impl CallResult {
             notes: Vec::new(),
         }
     }
-}
-
-/// One attempt and its answer.
-pub(super) struct Attempt {
-    /// The id of the answer in events.
-    pub id: String,
-    /// Whether the start of the answer was published.
-    is_open: bool,
-    message: AssistantMessage,
-    status: TurnStatus,
-    /// What the model is told about each tool call.
-    notes: Vec<Vec<String>>,
 }
 
 /// A retry after a failed attempt. Models are indices of the agent's list.
@@ -172,40 +161,6 @@ async fn stop_with(
         store(turn, partial).await?;
     }
     Err(stopped)
-}
-
-impl Attempt {
-    /// Whether the answer has anything to show.
-    fn has_content(&self) -> bool {
-        self.message.content.iter().any(|block| match block {
-            AssistantBlock::Text { text, .. } => !text.is_empty(),
-            AssistantBlock::Thinking { thinking, .. } => !thinking.is_empty(),
-            AssistantBlock::ToolCall(_) => true,
-        })
-    }
-
-    /// The attempt, or the partial answer of an earlier one if this one failed before it answered.
-    fn or_partial(self, partial: Option<Self>, turn: Turn<'_>) -> Self {
-        match partial {
-            Some(partial) if !self.has_content() && !self.status.is_success() => {
-                if self.is_open {
-                    retract(turn, &self.id);
-                }
-                partial.ended_by(self.status)
-            }
-            _ => self,
-        }
-    }
-
-    /// The partial answer of a call that ended so.
-    fn ended_by(mut self, status: TurnStatus) -> Self {
-        let mut builder = MessageBuilder::resume(self.message);
-        builder.fail(&status);
-        let duration_ms = builder.partial().duration_ms;
-        self.message = builder.finish(duration_ms);
-        self.status = status;
-        self
-    }
 }
 
 /// One call of one model. Its answer replaces `partial` as soon as it has content.
@@ -375,14 +330,6 @@ async fn store(turn: Turn<'_>, attempt: Attempt) -> Result<CallResult, StopRun> 
         status,
         notes,
     })
-}
-
-pub(super) fn retract(turn: Turn<'_>, id: &str) {
-    for interceptor in turn.core.interceptors() {
-        interceptor.on_retract();
-    }
-    turn.core
-        .publish(Event::MessageRetracted { id: id.to_owned() });
 }
 
 fn publish_retry(turn: Turn<'_>, status: &TurnStatus, retry: &Retry) {

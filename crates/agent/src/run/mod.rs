@@ -1,6 +1,7 @@
 //! One run of an agent.
 
 mod agent_loop;
+mod attempt;
 mod call;
 mod log;
 mod open_answer;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use osier_base::ids;
 use osier_llm::{AssistantMessage, Delta};
 
-use super::call::{Attempt, retract};
+use super::attempt::{Attempt, retract};
 use super::turn::Turn;
 use crate::data::{AgentMessage, Event};
 use crate::interceptor::AgentAccess;

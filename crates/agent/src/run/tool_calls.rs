@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use osier_base::clock;
 use osier_llm::{AssistantMessage, ContentBlock, StopReason, ToolCall};
-use serde_json::Value;
 
 use super::log::CallNumber;
 use super::turn::{Turn, elapsed_ms};
 use crate::data::{AgentMessage, Event, ToolResultMessage, ToolStatus};
 use crate::interceptor::{AgentAccess, StopRun, ToolDecision};
-use crate::tool::{Concurrency, ToolContext, ToolOutput, Toolbox, UpdateSink};
+use crate::tool::{CheckedCall, Concurrency, ToolContext, ToolOutput, UpdateSink};
 
 /// How long a cancelled tool may take to return its partial output.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
@@ -21,9 +20,10 @@ const CANCEL_GRACE: Duration = Duration::from_secs(5);
 /// A tool call of the answer that can run.
 struct ReadyCall<'a> {
     number: CallNumber,
+    /// The call in the answer.
     call: &'a ToolCall,
-    arguments: Value,
-    concurrency: Concurrency,
+    /// The call that runs: interceptors can have changed it.
+    checked: CheckedCall,
     /// What the model is told about the repair of the call.
     notes: &'a [String],
 }
@@ -47,7 +47,7 @@ pub(super) async fn run_tools(
     }
     turn.core.state().pending_tool_calls = calls.iter().map(|call| call.id.clone()).collect();
     let mut results: Vec<Option<Arc<ToolResultMessage>>> = vec![None; calls.len()];
-    let mut ready = Vec::with_capacity(calls.len());
+    let mut ready: Vec<ReadyCall<'_>> = Vec::with_capacity(calls.len());
     for (index, call) in calls.iter().enumerate() {
         turn.core.publish(Event::ToolExecutionStart {
             call_id: call.id.clone(),
@@ -60,20 +60,19 @@ pub(super) async fn run_tools(
         };
         turn.log.tool_started(number, call);
         let notes = notes.get(index).map_or(&[][..], Vec::as_slice);
-        match check(turn, call, answer.stop_reason).await {
-            Ok((arguments, concurrency)) => ready.push(ReadyCall {
+        match check(turn, call, answer.stop_reason, &ready).await {
+            Ok(checked) => ready.push(ReadyCall {
                 number,
                 call,
-                arguments,
-                concurrency,
+                checked,
                 notes,
             }),
             // The user sees at once that a call does not run, although others are still to be checked.
             Err(refusal) => results[index] = Some(finish(turn, number, call, notes, refusal, 0)),
         }
     }
-    for batch in batches(&ready) {
-        let lanes = batch.iter().map(|lane| run_lane(turn, lane));
+    for batch in batches(ready) {
+        let lanes = batch.into_iter().map(|lane| run_lane(turn, lane));
         for result in join_all(lanes).await.into_iter().flatten() {
             results[result.index] = Some(result.message);
         }
@@ -89,7 +88,7 @@ pub(super) async fn run_tools(
     Ok(stored)
 }
 
-/// Checks that a call is complete, known, valid and allowed. Returns the arguments to run it with.
+/// Checks that a call is complete, known, valid and allowed. `earlier` are the calls of the answer that run before it.
 ///
 /// # Errors
 /// The result of a call that does not run.
@@ -97,7 +96,8 @@ async fn check(
     turn: Turn<'_>,
     call: &ToolCall,
     stop_reason: StopReason,
-) -> Result<(Value, Concurrency), ToolOutput> {
+    earlier: &[ReadyCall<'_>],
+) -> Result<CheckedCall, ToolOutput> {
     if turn.cancel.is_cancelled() || stop_reason == StopReason::Aborted {
         return Err(aborted("interrupted before it ran"));
     }
@@ -109,52 +109,45 @@ async fn check(
         return Err(ToolOutput::failed(ToolStatus::ToolNotFound, text));
     }
     let tools = turn.core.state().tools.clone();
-    let Some(tool) = tools.get(&call.name) else {
+    if tools.get(&call.name).is_none() {
         let known = tools.offered().join(", ");
         let text = match known.as_str() {
             "" => format!("Unknown tool `{}`. No tools are available.", call.name),
             known => format!("Unknown tool `{}`. Available tools: {known}.", call.name),
         };
         return Err(ToolOutput::failed(ToolStatus::ToolNotFound, text));
-    };
-    let mut arguments = call.arguments.clone();
-    if let Some(refusal) = refuse_invalid(tools.toolbox(), &call.name, &arguments) {
-        return Err(refusal);
     }
-    let mut proposed = call.clone();
+    let mut checked = prepared(turn, tools.toolbox().prepare(call.clone())).await?;
     for interceptor in turn.core.interceptors() {
-        match interceptor.before_tool(&proposed, turn.cancel).await {
+        let mut earlier = earlier.iter();
+        checked.is_preceded = earlier.any(|ready| ready.checked.can_affect(&checked));
+        match interceptor.before_tool(&checked, turn.cancel).await {
             ToolDecision::Allow => {}
             ToolDecision::Deny { reason } => {
                 let text = format!("This call was denied: {reason}");
                 let mut output = ToolOutput::failed(ToolStatus::Denied { reason }, text);
-                interceptor.after_denial(&proposed, &mut output);
+                interceptor.after_denial(&checked.call, &mut output);
                 return Err(output);
             }
-            ToolDecision::Rewrite {
-                arguments: rewritten,
-            } => {
-                if let Some(refusal) = refuse_invalid(tools.toolbox(), &call.name, &rewritten) {
-                    return Err(refusal);
-                }
-                arguments.clone_from(&rewritten);
-                proposed.arguments = rewritten;
+            ToolDecision::Fail(output) => return Err(output),
+            ToolDecision::Rewrite { arguments } => {
+                checked = prepared(turn, checked.with_arguments(arguments)).await?;
             }
+            ToolDecision::Replace(judged) => checked = *judged,
         }
     }
-    let concurrency = tool.concurrency(&arguments);
-    Ok((arguments, concurrency))
+    Ok(checked)
 }
 
-fn refuse_invalid(toolbox: &Toolbox, name: &str, arguments: &Value) -> Option<ToolOutput> {
-    let status = toolbox.validate(name, arguments).err()?;
-    let text = match &status {
-        ToolStatus::InvalidParameters { message, .. } => format!(
-            "Invalid arguments for `{name}`: {message}. The tool was not run; call it again with valid arguments."
-        ),
-        _ => format!("Unknown tool `{name}`."),
-    };
-    Some(ToolOutput::failed(status, text))
+/// Waits until a call is prepared.
+async fn prepared(
+    turn: Turn<'_>,
+    preparing: impl Future<Output = Result<CheckedCall, ToolOutput>>,
+) -> Result<CheckedCall, ToolOutput> {
+    tokio::select! {
+        prepared = preparing => prepared,
+        () = turn.cancel.cancelled() => Err(aborted("interrupted before it ran")),
+    }
 }
 
 /// Refuses a call with incomplete arguments: a truncated command is a different command.
@@ -188,15 +181,15 @@ fn aborted(text: &str) -> ToolOutput {
 }
 
 /// Calls that run one after the other.
-type Lane<'a> = Vec<&'a ReadyCall<'a>>;
+type Lane<'a> = Vec<ReadyCall<'a>>;
 
 /// The execution order: batches run one after the other, the lanes of a batch concurrently, the calls of a
 /// lane one after the other. An exclusive call is a batch of its own.
-fn batches<'a>(calls: &'a [ReadyCall<'a>]) -> Vec<Vec<Lane<'a>>> {
+fn batches(calls: Vec<ReadyCall<'_>>) -> Vec<Vec<Lane<'_>>> {
     let mut batches = Vec::new();
-    let mut lanes: Vec<Lane<'a>> = Vec::new();
+    let mut lanes: Vec<Lane<'_>> = Vec::new();
     for call in calls {
-        match &call.concurrency {
+        match &call.checked.prepared.concurrency {
             Concurrency::Exclusive => {
                 batches.push(std::mem::take(&mut lanes));
                 batches.push(vec![vec![call]]);
@@ -215,59 +208,47 @@ fn batches<'a>(calls: &'a [ReadyCall<'a>]) -> Vec<Vec<Lane<'a>>> {
 impl ReadyCall<'_> {
     /// Whether calls with this key must not run at the same time as this one.
     fn has_key(&self, key: &str) -> bool {
-        matches!(&self.concurrency, Concurrency::Serial(own) if own == key)
+        matches!(&self.checked.prepared.concurrency, Concurrency::Serial(own) if own == key)
     }
 }
 
-async fn run_lane(turn: Turn<'_>, lane: &Lane<'_>) -> Vec<CallResult> {
+async fn run_lane(turn: Turn<'_>, lane: Lane<'_>) -> Vec<CallResult> {
     let mut results = Vec::with_capacity(lane.len());
     for ready in lane {
         let started = Instant::now();
-        let output = execute(turn, ready.call, ready.arguments.clone()).await;
-        let duration = elapsed_ms(started);
+        let output = execute(turn, ready.checked).await;
+        let (number, call, duration) = (ready.number, ready.call, elapsed_ms(started));
         results.push(CallResult {
-            index: ready.number.index,
-            message: finish(
-                turn,
-                ready.number,
-                ready.call,
-                ready.notes,
-                output,
-                duration,
-            ),
+            index: number.index,
+            message: finish(turn, number, call, ready.notes, output, duration),
         });
     }
     results
 }
 
 /// Runs one call. A tool that ignores its cancellation is abandoned after a grace period.
-async fn execute(turn: Turn<'_>, call: &ToolCall, arguments: Value) -> ToolOutput {
-    // Interceptors get the arguments that ran, which another interceptor may have rewritten.
-    let call = &ToolCall {
-        arguments: arguments.clone(),
-        ..call.clone()
-    };
-    let toolbox = Arc::clone(turn.core.state().tools.toolbox());
-    let Some(tool) = toolbox.get(&call.name) else {
-        return aborted("the tool is no longer available");
-    };
+async fn execute(turn: Turn<'_>, mut checked: CheckedCall) -> ToolOutput {
     if turn.cancel.is_cancelled() {
         return aborted("interrupted before it ran");
     }
+    let call_id = checked.call.id.clone();
     let cx = ToolContext {
-        call_id: call.id.clone(),
         cancel: turn.cancel.child_token(),
-        updates: update_sink(turn, &call.id),
+        updates: update_sink(turn, &call_id),
+        call_id,
     };
     for interceptor in turn.core.interceptors() {
-        interceptor.tool_starts(call);
+        interceptor.tool_starts(&checked.call);
     }
     let mut output = tokio::select! {
-        output = tool.run(arguments, cx) => output,
+        output = checked.prepared.run(cx) => output,
         () = grace_period_end(turn) => aborted("interrupted; the tool did not stop in time"),
     };
     for interceptor in turn.core.interceptors() {
-        interceptor.after_tool(call, &mut output).await;
+        interceptor.after_tool(&checked, &mut output).await;
+    }
+    if let Some(note) = checked.note {
+        output.content.insert(0, ContentBlock::text(note));
     }
     output
 }

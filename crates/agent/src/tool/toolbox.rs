@@ -5,24 +5,21 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use osier_base::sort;
-use serde_json::Value;
+use osier_llm::ToolCall;
 
-use super::argument_schema::{ArgumentSchema, Mistakes};
+use super::checked::CheckedCall;
 use super::interface::{Tool, ToolSet};
+use super::output::ToolOutput;
+use super::slot::Slot;
 use crate::data::ToolStatus;
 
 /// Tools by name, in the order the model sees them. Schemas compile on first use.
 #[derive(Default)]
 pub struct Toolbox {
     slots: Vec<Arc<Slot>>,
-}
-
-struct Slot {
-    tool: Arc<dyn Tool>,
-    schema: OnceLock<Result<ArgumentSchema, String>>,
 }
 
 impl Toolbox {
@@ -42,10 +39,7 @@ impl Toolbox {
             .collect();
         let slot_of = |tool: Arc<dyn Tool>| match known.get(&address(&tool)) {
             Some(slot) => Arc::clone(slot),
-            None => Arc::new(Slot {
-                tool,
-                schema: OnceLock::new(),
-            }),
+            None => Arc::new(Slot::new(tool)),
         };
         let mut names = HashSet::new();
         let mut slots: Vec<Arc<Slot>> = tools
@@ -57,10 +51,10 @@ impl Toolbox {
             .slots
             .iter()
             .enumerate()
-            .map(|(place, slot)| (slot.tool.spec().name.as_str(), place))
+            .map(|(place, slot)| (slot.name(), place))
             .collect();
         sort::by_key(&mut slots, |slot| {
-            let place = places.get(slot.tool.spec().name.as_str());
+            let place = places.get(slot.name());
             place.copied().unwrap_or(usize::MAX)
         });
         Self { slots }
@@ -88,29 +82,16 @@ impl Toolbox {
         self.iter().find(|tool| tool.spec().name == name)
     }
 
-    /// Checks `arguments` against the schema of the tool `name`, then by the tool itself.
+    /// Checks the arguments of a call and has its tool prepare it.
     ///
     /// # Errors
-    /// `ToolStatus::InvalidParameters` with the schema path of the first failure and every message.
-    pub fn validate(&self, name: &str, arguments: &Value) -> Result<(), ToolStatus> {
-        let Some(slot) = self.slots.iter().find(|slot| slot.tool.spec().name == name) else {
-            return Err(ToolStatus::ToolNotFound);
+    /// The result of a call that cannot run.
+    pub async fn prepare(&self, call: ToolCall) -> Result<CheckedCall, ToolOutput> {
+        let Some(slot) = self.slots.iter().find(|slot| slot.name() == call.name) else {
+            let text = format!("Unknown tool `{}`.", call.name);
+            return Err(ToolOutput::failed(ToolStatus::ToolNotFound, text));
         };
-        let compile = || ArgumentSchema::new(&slot.tool.spec().parameters);
-        let checked = match slot.schema.get_or_init(compile) {
-            Ok(schema) => schema.check(arguments),
-            Err(error) => Err(Mistakes {
-                path: String::new(),
-                message: format!("the argument schema of `{name}` is invalid: {error}"),
-            }),
-        };
-        let checked = checked.and_then(|()| {
-            let path = String::new();
-            let checked = slot.tool.check(arguments);
-            checked.map_err(|message| Mistakes { path, message })
-        });
-        checked
-            .map_err(|Mistakes { path, message }| ToolStatus::InvalidParameters { path, message })
+        CheckedCall::new(Arc::clone(slot), call).await
     }
 }
 

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{Advice, Decision, HookAnswer};
-use super::response::{response, text_in, text_of};
+use super::response::{response, text_in};
 use super::session::{EventInput, SessionHooks, question};
 use osier_agent::{
-    AgentMessage, Attachment, AttachmentKind, CompactionDecision, CompactionOutcome,
+    AgentMessage, Attachment, AttachmentKind, CheckedCall, CompactionDecision, CompactionOutcome,
     CompactionPlan, CompactionReason, Interceptor, RunOutcome, StopRun, ToolDecision, ToolOutput,
     ToolResultMessage, ToolStatus, UserMessage,
 };
@@ -108,12 +108,12 @@ impl AgentHooks {
     async fn fire_call(
         &self,
         event: HookEvent,
-        call: &ToolCall,
+        call: &CheckedCall,
         more: impl Fn(&ScriptCall) -> Value,
         cancel: Option<&CancellationToken>,
     ) -> HookAnswer {
         let mut answers = Vec::new();
-        for seen in seen(call, &self.cwd) {
+        for seen in seen(&call.call, call.files(), &self.cwd) {
             let answer = self.fire_file(event, call, &seen, more(&seen), cancel);
             answers.push(answer.await);
         }
@@ -123,7 +123,7 @@ impl AgentHooks {
     async fn fire_file(
         &self,
         event: HookEvent,
-        call: &ToolCall,
+        call: &CheckedCall,
         seen: &ScriptCall,
         more: Value,
         cancel: Option<&CancellationToken>,
@@ -131,7 +131,7 @@ impl AgentHooks {
         let mut fields = json!({
             "tool_name": seen.name,
             "tool_input": seen.input,
-            "tool_use_id": call.id,
+            "tool_use_id": call.call.id,
         });
         if let (Value::Object(all), Value::Object(more)) = (&mut fields, more) {
             all.extend(more);
@@ -142,7 +142,7 @@ impl AgentHooks {
             names: seen.names.iter().map(String::as_str).collect(),
             fields,
             cwd: &self.cwd,
-            call: Some((&call.name, &call.arguments)),
+            call: Some(call),
         };
         self.session.fire_until(input, cancel).await
     }
@@ -201,7 +201,7 @@ impl AgentHooks {
         Ok(())
     }
 
-    async fn judge_call(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolDecision {
+    async fn judge_call(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
         if let Some(reason) = self.lock().stop.clone() {
             return ToolDecision::Deny { reason };
         }
@@ -227,24 +227,25 @@ impl AgentHooks {
                 Decision::Allow => Hint::Allow,
                 other => Hint::Ask(question(*other, reason)),
             };
-            self.hints.leave(&call.id, hint);
+            self.hints.leave(&call.call.id, hint);
         }
         if !answer.context.is_empty() {
-            self.lock().before.insert(call.id.clone(), answer.context);
+            let id = call.call.id.clone();
+            self.lock().before.insert(id, answer.context);
         }
         match answer.input {
             Some(input) => ToolDecision::Rewrite {
-                arguments: ours(&call.name, &input),
+                arguments: ours(&call.call.name, &input),
             },
             None => ToolDecision::Allow,
         }
     }
 
-    async fn judge_output(&self, call: &ToolCall, output: &mut ToolOutput) {
+    async fn judge_output(&self, call: &CheckedCall, output: &mut ToolOutput) {
         let (mut context, started) = {
             let mut state = self.lock();
-            let context = state.before.remove(&call.id).unwrap_or_default();
-            (context, state.started.remove(&call.id))
+            let context = state.before.remove(&call.call.id).unwrap_or_default();
+            (context, state.started.remove(&call.call.id))
         };
         let duration_ms = started.map_or(0, |started| started.elapsed().as_millis() as u64);
         let event = if output.status.is_success() {
@@ -255,11 +256,11 @@ impl AgentHooks {
         if self.session.has(event) {
             let more = |seen: &ScriptCall| match event {
                 HookEvent::PostToolUse => json!({
-                    "tool_response": response(call, seen, output),
+                    "tool_response": response(&call.call, seen, output),
                     "duration_ms": duration_ms,
                 }),
                 _ => json!({
-                    "error": text_of(output),
+                    "error": output.text(),
                     "duration_ms": duration_ms,
                     "is_interrupt": output.status == ToolStatus::Aborted,
                 }),
@@ -356,7 +357,7 @@ impl Interceptor for AgentHooks {
 
     fn before_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
         self.judge_call(call, cancel).boxed()
@@ -371,7 +372,7 @@ impl Interceptor for AgentHooks {
 
     fn after_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         output: &'a mut ToolOutput,
     ) -> BoxFuture<'a, ()> {
         self.judge_output(call, output).boxed()
@@ -432,7 +433,7 @@ impl Interceptor for AgentHooks {
 impl Advisor for AgentHooks {
     fn advise<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         patterns: &'a [String],
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Option<Advised>> {
@@ -452,7 +453,10 @@ impl Advisor for AgentHooks {
             }
             match answer.advice? {
                 Advice::Allow(None) => Some(Advised::Allow(None)),
-                Advice::Allow(Some(input)) => Some(Advised::Allow(Some(ours(&call.name, &input)))),
+                Advice::Allow(Some(input)) => {
+                    let arguments = ours(&call.call.name, &input);
+                    Some(Advised::Allow(Some(arguments)))
+                }
                 Advice::Deny(reason) => Some(Advised::Deny(reason)),
             }
         }

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use osier_agent::{ToolOutput, ToolStatus};
 use osier_base::regular_file;
-use osier_llm::{ContentBlock, ToolCall};
+use osier_llm::ToolCall;
 
 /// The `tool_response` of a call.
 pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) -> Value {
-    let text = text_of(output);
+    let text = output.text();
     let details = &output.details;
     let input = &seen.input;
     let success = output.status.is_success();
@@ -165,12 +165,6 @@ fn undone(text: &str, hunks: &[Hunk<'_>]) -> Option<String> {
     Some(original)
 }
 
-/// The text of an output.
-pub(super) fn text_of(output: &ToolOutput) -> String {
-    let texts = output.content.iter().filter_map(ContentBlock::as_text);
-    texts.collect::<Vec<_>>().join("\n")
-}
-
 /// The text of a changed response: a known format, or a string.
 pub(super) fn text_in(response: &Value) -> String {
     match response {
@@ -213,7 +207,7 @@ mod tests {
             arguments,
             ..ToolCall::default()
         };
-        response(&call, &seen(&call, Path::new("/w"))[0], output)
+        response(&call, &seen(&call, &[], Path::new("/w"))[0], output)
     }
 
     #[test]

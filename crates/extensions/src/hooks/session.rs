@@ -14,7 +14,7 @@ use super::answer::{BACKGROUND, Decision, HookAnswer, line};
 use super::config::Handler;
 use super::run::{HookEnd, run};
 use super::{HookNews, Hooks, key, shown};
-use osier_agent::Severity;
+use osier_agent::{CheckedCall, Severity};
 use osier_base::{ids, text};
 use osier_peers::tools::theirs;
 use osier_permissions::Permissions;
@@ -69,8 +69,8 @@ pub(super) struct EventInput<'a> {
     /// The fields of the event.
     pub fields: Value,
     pub cwd: &'a Path,
-    /// The tool name and arguments of the call, in osier's format.
-    pub call: Option<(&'a str, &'a Value)>,
+    /// The call that it is about.
+    pub call: Option<&'a CheckedCall>,
 }
 
 impl SessionHooks {
@@ -207,7 +207,8 @@ impl SessionHooks {
         input: EventInput<'_>,
         cancel: Option<&CancellationToken>,
     ) -> HookAnswer {
-        let chosen = self.chosen(input.event, &input.names, input.call);
+        let call = input.call.map(|call| (call, input.cwd));
+        let chosen = self.chosen(input.event, &input.names, call);
         let (event, cwd) = (input.event, input.cwd);
         self.run_all(&chosen, event, &input.fields, cwd, cancel)
             .await
@@ -218,7 +219,7 @@ impl SessionHooks {
         &self,
         event: HookEvent,
         names: &[&str],
-        call: Option<(&str, &Value)>,
+        call: Option<(&CheckedCall, &Path)>,
     ) -> Vec<Arc<Handler>> {
         let all = self.hooks.handlers();
         let mut chosen: Vec<Arc<Handler>> = Vec::new();
@@ -226,8 +227,10 @@ impl SessionHooks {
             let everything = event.info().matched.is_empty();
             let fits = everything || handler.matcher.fits(names);
             let holds = match (&handler.condition, call) {
-                (Some(rule), Some((tool, arguments))) => {
-                    self.permissions.concerns(rule, tool, arguments)
+                (Some(rule), Some((checked, from))) => {
+                    let (call, files) = (&checked.call, checked.files());
+                    self.permissions
+                        .concerns(rule, &call.name, &call.arguments, files, from)
                 }
                 _ => true,
             };

@@ -9,11 +9,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::Plugins;
 use osier_agent::{
-    AgentMessage, CompactionDecision, CompactionPlan, Interceptor, RunOutcome, StopRun,
-    ToolDecision, ToolOutput, ToolResultMessage, ToolStatus, UserMessage,
+    AgentMessage, CheckedCall, CompactionDecision, CompactionPlan, Interceptor, RunOutcome,
+    StopRun, ToolDecision, ToolOutput, ToolResultMessage, ToolStatus, UserMessage,
 };
 use osier_base::clock;
-use osier_llm::{ContentBlock, Context, Message, ToolCall};
+use osier_llm::{ContentBlock, Context, Message};
 
 /// The interceptor of a session's plugins.
 #[derive(Debug)]
@@ -94,13 +94,14 @@ impl Interceptor for PluginInterceptor {
 
     fn before_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
         async move {
             if !self.0.listens("tool_call") {
                 return ToolDecision::Allow;
             }
+            let call = &call.call;
             let payload = json!({"id": call.id, "name": call.name, "arguments": call.arguments});
             let answer = tokio::select! {
                 answer = self.0.ask("tool_call", payload) => answer,
@@ -125,15 +126,14 @@ impl Interceptor for PluginInterceptor {
 
     fn after_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         output: &'a mut ToolOutput,
     ) -> BoxFuture<'a, ()> {
         async move {
             if !self.0.listens("tool_result") {
                 return;
             }
-            let texts = output.content.iter().filter_map(ContentBlock::as_text);
-            let text = texts.collect::<Vec<_>>().join("\n");
+            let (text, call) = (output.text(), &call.call);
             let payload = json!({
                 "id": call.id,
                 "name": call.name,

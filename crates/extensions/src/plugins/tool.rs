@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::channel::Call;
 use super::halt::Halt;
-use osier_agent::{Tool, ToolContext, ToolOrigin, ToolOutput, ToolStatus};
+use osier_agent::{PreparedCall, Preparing, Tool, ToolContext, ToolOrigin, ToolOutput, ToolStatus};
 use osier_llm::ToolSpec;
 
 /// A tool of a plugin. The agent can know it longer than the plugin exists.
@@ -31,35 +30,38 @@ impl Tool for PluginTool {
         }
     }
 
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        async move {
-            let (reply, output) = oneshot::channel();
-            let cancel = cx.cancel.clone();
-            let call = Call::Tool {
-                name: self.spec.name.clone(),
-                arguments,
-                cx,
-                reply,
-            };
-            let gone = || {
-                ToolOutput::error(format!(
-                    "the plugin `{}` has ended: it was reloaded, or failed to load",
-                    self.plugin
-                ))
-            };
-            if self.halt.token.is_cancelled() {
-                return ToolOutput::error(self.halt.refusal());
-            }
-            if self.calls.send(call).is_err() {
-                return gone();
-            }
-            // A plugin that blocks its thread must not delay an interrupt.
-            tokio::select! {
-                output = output => output.unwrap_or_else(|_| gone()),
-                () = self.halt.token.cancelled() => ToolOutput::error(self.halt.message()),
-                () = cancel.cancelled() => ToolOutput::failed(ToolStatus::Aborted, "interrupted"),
-            }
+    fn prepare(self: Arc<Self>, arguments: Value) -> Preparing {
+        PreparedCall::new(move |cx| async move { self.call(arguments, cx).await }).ready()
+    }
+}
+
+impl PluginTool {
+    async fn call(&self, arguments: Value, cx: ToolContext) -> ToolOutput {
+        let (reply, output) = oneshot::channel();
+        let cancel = cx.cancel.clone();
+        let call = Call::Tool {
+            name: self.spec.name.clone(),
+            arguments,
+            cx,
+            reply,
+        };
+        let gone = || {
+            ToolOutput::error(format!(
+                "the plugin `{}` has ended: it was reloaded, or failed to load",
+                self.plugin
+            ))
+        };
+        if self.halt.token.is_cancelled() {
+            return ToolOutput::error(self.halt.refusal());
         }
-        .boxed()
+        if self.calls.send(call).is_err() {
+            return gone();
+        }
+        // A plugin that blocks its thread must not delay an interrupt.
+        tokio::select! {
+            output = output => output.unwrap_or_else(|_| gone()),
+            () = self.halt.token.cancelled() => ToolOutput::error(self.halt.message()),
+            () = cancel.cancelled() => ToolOutput::failed(ToolStatus::Aborted, "interrupted"),
+        }
     }
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::format::{Effect, Format, RunEnd};
-use osier_agent::{AccountingEntry, AgentMessage, RunOutcome, ToolResultMessage};
+use osier_agent::{
+    AccountingEntry, AgentMessage, FileTarget, FileUse, RunOutcome, ToolResultMessage,
+};
 use osier_llm::{AssistantBlock, ContentBlock, Usage};
 use osier_protocol::{Event, Prompt, final_text};
-use osier_tools::{FileTarget, FileUse};
 
 /// What the lines need of earlier events.
 #[derive(Debug, Default)]
@@ -56,7 +57,7 @@ impl CodexFormat {
                 json!({"type": "file_change", "changes": changes, "status": "in_progress"})
             }
             "apply_patch" => {
-                let targets = FileTarget::all(tool, arguments, Path::new(""));
+                let targets = osier_tools::file_targets(tool, arguments, Path::new(""));
                 let change = |target: &FileTarget| {
                     let is_new = target.purpose == FileUse::Write;
                     json!({"path": target.named, "kind": if is_new { "add" } else { "update" }})

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use osier_agent::FileTarget;
 use osier_base::{path, text};
 use osier_llm::ToolCall;
-use osier_tools::{NamedFile, SUBAGENT};
+use osier_tools::SUBAGENT;
 
 use super::table::of_claude;
 
@@ -32,18 +33,17 @@ pub struct ScriptCall {
     pub input: Value,
 }
 
-/// `call`, made in `cwd`, as scripts see it: a call that changes several files once for each, so that a script that checks
-/// or formats one file does so with all.
-pub fn seen(call: &ToolCall, cwd: &Path) -> Vec<ScriptCall> {
+/// `call` on `files`, made in `cwd`, as scripts see it: a call that changes several files once for each, so that a script
+/// that checks or formats one file does so with all.
+pub fn seen(call: &ToolCall, files: &[FileTarget], cwd: &Path) -> Vec<ScriptCall> {
     let seen = seen_as_one(call, cwd);
-    let several = osier_tools::find(&call.name).and_then(|tool| tool.files);
-    let files = several.map_or_else(Vec::new, |files| files(&call.arguments));
-    if files.is_empty() {
+    let changes_several = osier_tools::find(&call.name).is_some_and(|tool| tool.files.is_some());
+    if !changes_several || files.is_empty() {
         return vec![seen];
     }
-    let of_file = |file: &NamedFile| {
+    let of_file = |file: &FileTarget| {
         let mut seen = seen.clone();
-        seen.input["file_path"] = json!(path::resolve(cwd, &file.path));
+        seen.input["file_path"] = json!(file.named);
         seen
     };
     files.iter().map(of_file).collect()
@@ -224,7 +224,7 @@ mod tests {
     }
 
     fn both(name: &str, arguments: &Value) -> (String, Value) {
-        let mut all = seen(&call(name, arguments.clone()), Path::new("/work"));
+        let mut all = seen(&call(name, arguments.clone()), &[], Path::new("/work"));
         assert_eq!(all.len(), 1);
         let seen = all.remove(0);
         assert!(seen.names.iter().any(|known| known == name));
@@ -322,10 +322,12 @@ mod tests {
     #[test]
     fn a_patch_is_seen_once_for_each_file() {
         let input = "*** Begin Patch\n*** Update File: a\n*** Move to: b/c\n-x\n*** Delete File: d\n*** End Patch";
-        let all = seen(
-            &call("apply_patch", json!({"input": input})),
+        let (patch, cwd) = (
+            call("apply_patch", json!({"input": input})),
             Path::new("/work"),
         );
+        let files = osier_tools::file_targets(&patch.name, &patch.arguments, cwd);
+        let all = seen(&patch, &files, cwd);
         let files: Vec<&Value> = all.iter().map(|seen| &seen.input["file_path"]).collect();
         assert_eq!(files, ["/work/a", "/work/b/c", "/work/d"]);
         for seen in &all {

@@ -295,7 +295,7 @@ mod tests {
                 arguments: json!({"command": "x"}),
                 ..ToolCall::default()
             };
-            let names = &seen(&call, Path::new("/"))[0].names;
+            let names = &seen(&call, &[], Path::new("/"))[0].names;
             let is_seen = names.iter().any(|name| name == row.name);
             if row.is_part {
                 assert_eq!((mapped, is_seen), (MappedRule::NoTool, false), "{row:?}");

@@ -228,7 +228,7 @@ fn rules_accept_the_mcp_prefix() {
     // The `if` condition of a hook.
     let rule = Rule::parse("mcp__github__*").unwrap();
     let permissions = place.permissions(PermissionMode::Yolo);
-    let concerns = |tool| permissions.concerns(&rule, tool, &json!({}));
+    let concerns = |tool| permissions.concerns(&rule, tool, &json!({}), &[], Path::new("/"));
     assert!(concerns("github__get_issue"));
     assert!(!concerns("bash"));
 }

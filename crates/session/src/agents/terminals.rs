@@ -1,6 +1,6 @@
 //! Terminal sessions, as clients see and use them, and the messages of watchers to the model.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use osier_agent::{Agent, Severity, Tool, ToolSet, ToolSource};
 use osier_protocol::{Event, TerminalOp};
@@ -89,17 +89,27 @@ pub(crate) fn handle(op: TerminalOp, cx: Cx<'_>) {
 
 /// Offers the tool for terminals once there is one.
 #[derive(Debug)]
-pub(crate) struct TerminalSource(Arc<Workspace>);
+pub(crate) struct TerminalSource {
+    workspace: Arc<Workspace>,
+    offered: OnceLock<Arc<dyn Tool>>,
+}
 
 impl TerminalSource {
     pub(crate) fn new(workspace: &Arc<Workspace>) -> Arc<Self> {
-        Arc::new(Self(Arc::clone(workspace)))
+        Arc::new(Self {
+            workspace: Arc::clone(workspace),
+            offered: OnceLock::new(),
+        })
     }
 }
 
 impl ToolSource for TerminalSource {
     fn tools(&self) -> ToolSet {
-        let tools: Vec<Arc<dyn Tool>> = self.0.terminal_tools();
-        tools
+        if self.offered.get().is_none()
+            && let Some(tool) = self.workspace.terminal_tool()
+        {
+            let _ = self.offered.set(tool);
+        }
+        self.offered.get().cloned().into_iter().collect()
     }
 }

@@ -8,9 +8,8 @@ use std::time::Duration;
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use osier_agent::{Attachment, Interceptor as _, Op, Severity, ToolDecision, UpdateSink};
+use osier_agent::{Attachment, Op, Severity, UpdateSink};
 use osier_base::{ids, path, regular_file, text};
-use osier_llm::ToolCall;
 use osier_peers::commands::Expansion;
 use osier_permissions::Gate;
 use osier_permissions::trust::project_root;
@@ -160,17 +159,8 @@ impl Preparation {
     }
 
     async fn allowed(&self, tool: &str, arguments: serde_json::Value) -> Result<(), String> {
-        let call = ToolCall {
-            id: ids::prefixed("command"),
-            name: tool.to_owned(),
-            arguments,
-            ..ToolCall::default()
-        };
-        match self.gate.before_tool(&call, &self.cancel).await {
-            ToolDecision::Allow => Ok(()),
-            ToolDecision::Deny { reason } => Err(reason),
-            ToolDecision::Rewrite { .. } => Err("you want another call".to_owned()),
-        }
+        let id = ids::prefixed("command");
+        self.gate.allow(id, tool, arguments, &self.cancel).await
     }
 
     /// The output of a command that permissions allow.

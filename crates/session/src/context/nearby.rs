@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
-use osier_agent::{Interceptor, Severity, ToolOutput};
+use osier_agent::{CheckedCall, Interceptor, Severity, ToolOutput};
 use osier_context::PathInstructions;
-use osier_llm::{ContentBlock, ToolCall};
+use osier_llm::ContentBlock;
 use osier_tools::Workspace;
 use serde_json::Value;
 
@@ -106,14 +106,13 @@ impl AgentState {
 impl Interceptor for NearbyInstructions {
     fn after_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         output: &'a mut ToolOutput,
     ) -> BoxFuture<'a, ()> {
         async move {
-            let (state, call) = (Arc::clone(&self.0), call.clone());
-            let found = osier_base::task::spawn_blocking(move || {
-                state.find(&files(&state.workspace, &call))
-            });
+            let state = Arc::clone(&self.0);
+            let files = files(&state.workspace, call);
+            let found = osier_base::task::spawn_blocking(move || state.find(&files));
             let text = found.await.unwrap_or_default();
             if !text.is_empty() {
                 output.content.push(ContentBlock::text(text));
@@ -124,13 +123,11 @@ impl Interceptor for NearbyInstructions {
 }
 
 /// The files of a call, and for a command something in each directory that it changes to.
-fn files(workspace: &Workspace, call: &ToolCall) -> Vec<PathBuf> {
-    let targets = workspace
-        .file_targets(&call.name, &call.arguments)
-        .into_iter();
-    let mut files: Vec<PathBuf> = targets.map(|target| target.real).collect();
-    let command = call.arguments.get("command").and_then(Value::as_str);
-    if let Some(command) = command.filter(|_| call.name == "bash") {
+fn files(workspace: &Workspace, call: &CheckedCall) -> Vec<PathBuf> {
+    let targets = call.files().iter();
+    let mut files: Vec<PathBuf> = targets.map(|target| target.real.clone()).collect();
+    let command = call.call.arguments.get("command").and_then(Value::as_str);
+    if let Some(command) = command.filter(|_| call.call.name == "bash") {
         let folders = folders(command).into_iter();
         files.extend(folders.map(|folder| workspace.cwd().join(folder).join("file")));
     }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{
-    AgentAccess, AgentMessage, CompactionPoint, Interceptor, StopRun, Tool, ToolContext, ToolHints,
-    ToolOrigin, ToolOutput, ToolSet, ToolSource,
+    AgentAccess, AgentMessage, CompactionPoint, Interceptor, PreparedCall, Preparing, StopRun,
+    Tool, ToolHints, ToolOrigin, ToolOutput, ToolSet, ToolSource, prepare_typed,
 };
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
@@ -240,12 +240,10 @@ impl Tool for SearchTool {
         ToolHints::READS
     }
 
-    fn run(&self, arguments: Value, _cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let output = match serde_json::from_value::<Arguments>(arguments) {
-            Ok(Arguments { query }) => self.tools.search(&query),
-            Err(error) => ToolOutput::error(error.to_string()),
-        };
-        std::future::ready(output).boxed()
+    fn prepare(self: Arc<Self>, arguments: Value) -> Preparing {
+        prepare_typed(arguments, async move |Arguments { query }| {
+            Ok(PreparedCall::new(async move |_| self.tools.search(&query)))
+        })
     }
 }
 
@@ -389,8 +387,8 @@ mod tests {
             }
         }
 
-        fn run(&self, _: Value, _: ToolContext) -> BoxFuture<'_, ToolOutput> {
-            std::future::ready(ToolOutput::success("", Value::Null)).boxed()
+        fn prepare(self: Arc<Self>, _: Value) -> Preparing {
+            PreparedCall::new(async |_| ToolOutput::success("", Value::Null)).ready()
         }
     }
 

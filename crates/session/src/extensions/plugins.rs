@@ -8,14 +8,13 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use osier_agent::CustomMessage;
-use osier_agent::{Agent, AgentMessage, Interceptor, Op, Subscription, ToolDecision};
+use osier_agent::{Agent, AgentMessage, Op, Subscription};
 use osier_base::watch::Watcher;
 use osier_base::{clock, ids};
 use osier_extensions::hooks::Role;
 use osier_extensions::plugins::channel::{Link, MayRun, PluginMessage, Requests};
 use osier_extensions::plugins::discover::PluginFolder;
 use osier_extensions::plugins::{Loaded, Plugins, api};
-use osier_llm::ToolCall;
 use osier_protocol::questions::Questions;
 use osier_protocol::{Event, PageAt, PluginKey, SessionInfo};
 use osier_store::{EntryIndex, SessionStore};
@@ -178,21 +177,11 @@ pub(crate) fn may_run(
 ) {
     let (_, gate) = policy.interceptors(workspace, Role::Main);
     let confinement = Arc::clone(workspace.confinement());
-    let call = ToolCall {
-        id: ids::prefixed(plugin),
-        name: "bash".to_owned(),
-        arguments: json!({"command": command}),
-        ..ToolCall::default()
-    };
+    let (id, arguments) = (ids::prefixed(plugin), json!({"command": command}));
     osier_base::task::spawn(async move {
-        let answer = match gate.before_tool(&call, &CancellationToken::new()).await {
-            ToolDecision::Allow => Ok(confinement.is_plan().then_some(confinement)),
-            ToolDecision::Deny { reason } => Err(reason),
-            ToolDecision::Rewrite { .. } => {
-                Err("the user wants another command: it was not run".to_owned())
-            }
-        };
-        let _ = reply.send(answer);
+        let never = CancellationToken::new();
+        let allowed = gate.allow(id, "bash", arguments, &never).await;
+        let _ = reply.send(allowed.map(|()| confinement.is_plan().then_some(confinement)));
     });
 }
 

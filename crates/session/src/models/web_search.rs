@@ -10,8 +10,9 @@ use std::sync::{Arc, LazyLock};
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{
-    AgentAccess, AgentMessage, CompactionPoint, Interceptor, StopRun, Tool, ToolContext, ToolHints,
-    ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate, Transport,
+    AgentAccess, AgentMessage, CompactionPoint, Interceptor, PreparedCall, Preparing, Refusal,
+    StopRun, Tool, ToolContext, ToolHints, ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate,
+    Transport, prepare_typed,
 };
 use osier_base::text::{head_bytes, sanitize};
 use osier_llm::http::HttpOptions;
@@ -194,15 +195,7 @@ struct Hosted {
 }
 
 impl SearchTool {
-    async fn run(&self, arguments: Value, cx: &ToolContext) -> ToolOutput {
-        let query = match serde_json::from_value::<Arguments>(arguments) {
-            Ok(Arguments { query }) => query,
-            Err(error) => return ToolOutput::error(error.to_string()),
-        };
-        let query = head_bytes(query.trim(), QUERY);
-        if query.is_empty() {
-            return ToolOutput::error("the query is empty; write what to search for");
-        }
+    async fn search(&self, query: &str, cx: &ToolContext) -> ToolOutput {
         let search = async {
             match &self.way {
                 Way::Service(service) => self.with_service(service, query).await,
@@ -296,8 +289,17 @@ impl Tool for SearchTool {
         }
     }
 
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        async move { self.run(arguments, &cx).await }.boxed()
+    fn prepare(self: Arc<Self>, arguments: Value) -> Preparing {
+        prepare_typed(arguments, async move |Arguments { query }| {
+            let query = head_bytes(query.trim(), QUERY).to_owned();
+            if query.is_empty() {
+                let text = "the query is empty; write what to search for";
+                return Err(Refusal::Failed(text.to_owned()));
+            }
+            Ok(PreparedCall::new(async move |cx| {
+                self.search(&query, &cx).await
+            }))
+        })
     }
 }
 

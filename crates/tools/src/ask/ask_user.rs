@@ -2,16 +2,17 @@
 
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::{BoxFuture, FutureExt as _};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
 use crate::call::spellings;
 use crate::workspace::Workspace;
-use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
+use osier_agent::{
+    Concurrency, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, ToolStatus,
+    prepare_typed,
+};
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
 use osier_protocol::form::as_text;
@@ -37,9 +38,8 @@ const AFTER_DECLINED: &str = "Continue with your best judgement, or say what you
 pub(crate) const ROW: BuiltIn = BuiltIn {
     read_only: true,
     asks_user: true,
-    ..BuiltIn::new(NAME, "Ask", "", |workspace| {
-        Arc::new(AskUserTool::new(workspace))
-    })
+    spellings: &spellings::ASK_USER,
+    ..BuiltIn::new(NAME, "Ask", "", || &SPEC, prepare)
 };
 
 /// Shared by all sessions. Short, because every request contains it: parsing reports missing fields.
@@ -69,68 +69,39 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     }
 });
 
-#[derive(Debug)]
-pub(crate) struct AskUserTool {
-    workspace: Arc<Workspace>,
+/// One dialog at a time.
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |Arguments { questions }| {
+        let items = check(questions)?;
+        let call = async move |cx: ToolContext| ask(&workspace, &items, &cx.cancel).await;
+        Ok(PreparedCall::new(call).running(Concurrency::Serial(NAME.to_owned())))
+    })
 }
 
-impl AskUserTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
-    }
-
-    async fn ask(&self, arguments: Value, cancel: &CancellationToken) -> ToolOutput {
-        let items = match arguments::parse(arguments).and_then(check) {
-            Ok(items) => items,
-            Err(refusal) => return refusal.into(),
-        };
-        let answer = self.workspace.ask(dialog(&items), cancel).await;
-        let text = match answer {
-            None => UNATTENDED.to_owned(),
-            _ if cancel.is_cancelled() => {
-                let text = "interrupted before the user answered";
-                return ToolOutput::failed(ToolStatus::Aborted, text);
-            }
-            Some(Answer::Text { text }) => items[0].answered(&text),
-            Some(Answer::Values { values }) => {
-                let items = items.iter().enumerate();
-                let lines = items.map(|(index, item)| item.answered(&given(&values, index)));
-                lines.collect::<Vec<_>>().join("\n")
-            }
-            Some(Answer::Refuse { reason: None }) => format!("{DECLINED}. {AFTER_DECLINED}"),
-            Some(Answer::Refuse {
-                reason: Some(reason),
-            }) => format!(
-                "{DECLINED}: {}. {AFTER_DECLINED}",
-                reason.trim_end_matches('.')
-            ),
-            Some(_) => DISMISSED.to_owned(),
-        };
-        ToolOutput::success(text, Value::Null)
-    }
-}
-
-impl Tool for AskUserTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::ASK_USER
-    }
-
-    fn hints(&self) -> ToolHints {
-        ToolHints::READS
-    }
-
-    /// One dialog at a time.
-    fn concurrency(&self, _arguments: &Value) -> Concurrency {
-        Concurrency::Serial(NAME.to_owned())
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        async move { self.ask(arguments, &cx.cancel).await }.boxed()
-    }
+async fn ask(workspace: &Workspace, items: &[Item], cancel: &CancellationToken) -> ToolOutput {
+    let answer = workspace.ask(dialog(items), cancel).await;
+    let text = match answer {
+        None => UNATTENDED.to_owned(),
+        _ if cancel.is_cancelled() => {
+            let text = "interrupted before the user answered";
+            return ToolOutput::failed(ToolStatus::Aborted, text);
+        }
+        Some(Answer::Text { text }) => items[0].answered(&text),
+        Some(Answer::Values { values }) => {
+            let items = items.iter().enumerate();
+            let lines = items.map(|(index, item)| item.answered(&given(&values, index)));
+            lines.collect::<Vec<_>>().join("\n")
+        }
+        Some(Answer::Refuse { reason: None }) => format!("{DECLINED}. {AFTER_DECLINED}"),
+        Some(Answer::Refuse {
+            reason: Some(reason),
+        }) => format!(
+            "{DECLINED}: {}. {AFTER_DECLINED}",
+            reason.trim_end_matches('.')
+        ),
+        Some(_) => DISMISSED.to_owned(),
+    };
+    ToolOutput::success(text, Value::Null)
 }
 
 #[derive(Debug, Deserialize)]
@@ -176,8 +147,7 @@ impl Item {
 }
 
 /// The questions, as single lines of limited length.
-fn check(arguments: Arguments) -> Result<Vec<Item>, Refusal> {
-    let mut items = arguments.questions;
+fn check(mut items: Vec<Item>) -> Result<Vec<Item>, Refusal> {
     if items.is_empty() || items.len() > MOST_QUESTIONS {
         return Err(Refusal::Invalid(format!(
             "{} questions; ask 1 to {MOST_QUESTIONS} questions in a call",

@@ -5,18 +5,17 @@
 
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::{BoxFuture, FutureExt as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
 use crate::call::details::to_value;
 use crate::call::spellings;
 use crate::files::diff::unified;
 use crate::workspace::{PlanAnswer, PlanDecision, Workspace};
 use osier_agent::{
-    Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolResultMessage, ToolStatus,
+    Concurrency, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, ToolStatus,
+    prepare_typed,
 };
 use osier_base::visible::visible;
 use osier_llm::ToolSpec;
@@ -32,9 +31,12 @@ const UNANSWERED: &str = "The plan is not approved. Plan mode stays on: wait for
 pub(crate) const ROW: BuiltIn = BuiltIn {
     read_only: true,
     asks_user: true,
-    ..BuiltIn::new(PLAN_TOOL, "Plan", "", |workspace| {
-        Arc::new(ExitPlanModeTool::new(workspace))
-    })
+    spellings: &spellings::PLAN,
+    ends_run: |result| {
+        PresentedPlan::of(&result.details)
+            .is_some_and(|presented| presented.outcome == PlanOutcome::Unanswered)
+    },
+    ..BuiltIn::new(PLAN_TOOL, "Plan", "", || &SPEC, prepare)
 };
 
 /// Shared by all sessions. Short, because every request contains it.
@@ -49,64 +51,30 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     freeform: None,
 });
 
-#[derive(Debug)]
-pub(crate) struct ExitPlanModeTool {
-    workspace: Arc<Workspace>,
+/// What the other calls of an answer found out precedes the decision.
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |Arguments { plan }| {
+        let plan = check(&plan)?;
+        let call = PreparedCall::new(async move |cx| present(&workspace, plan, &cx).await);
+        Ok(call.running(Concurrency::Exclusive))
+    })
 }
 
-impl ExitPlanModeTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
+async fn present(workspace: &Workspace, plan: String, cx: &ToolContext) -> ToolOutput {
+    let Some(mode) = workspace.plan_mode() else {
+        return ToolOutput::error(NOBODY);
+    };
+    if !mode.is_on() {
+        return ToolOutput::error(OUTSIDE);
     }
-
-    async fn present(&self, arguments: Value, cx: &ToolContext) -> ToolOutput {
-        let plan = match arguments::parse(arguments).and_then(|given| check(&given)) {
-            Ok(plan) => plan,
-            Err(refusal) => return refusal.into(),
-        };
-        let Some(mode) = self.workspace.plan_mode() else {
-            return ToolOutput::error(NOBODY);
-        };
-        if !mode.is_on() {
-            return ToolOutput::error(OUTSIDE);
-        }
-        let decision = mode.present(&plan, &cx.call_id, &cx.cancel).await;
-        if cx.cancel.is_cancelled() && decision.answer == PlanAnswer::Unanswered {
-            return ToolOutput::failed(
-                ToolStatus::Aborted,
-                "interrupted before the user decided about the plan",
-            );
-        }
-        result(plan, decision)
+    let decision = mode.present(&plan, &cx.call_id, &cx.cancel).await;
+    if cx.cancel.is_cancelled() && decision.answer == PlanAnswer::Unanswered {
+        return ToolOutput::failed(
+            ToolStatus::Aborted,
+            "interrupted before the user decided about the plan",
+        );
     }
-}
-
-impl Tool for ExitPlanModeTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::PLAN
-    }
-
-    fn hints(&self) -> ToolHints {
-        ToolHints::READS
-    }
-
-    /// What the other calls of an answer found out precedes the decision.
-    fn concurrency(&self, _arguments: &Value) -> Concurrency {
-        Concurrency::Exclusive
-    }
-
-    fn ends_run(&self, result: &ToolResultMessage) -> bool {
-        PresentedPlan::of(&result.details)
-            .is_some_and(|presented| presented.outcome == PlanOutcome::Unanswered)
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        async move { self.present(arguments, &cx).await }.boxed()
-    }
+    result(plan, decision)
 }
 
 #[derive(Debug, Deserialize)]
@@ -115,8 +83,8 @@ struct Arguments {
 }
 
 /// The plan as it is shown and saved, without hidden characters.
-fn check(arguments: &Arguments) -> Result<String, Refusal> {
-    let plan = visible(arguments.plan.trim()).into_owned();
+fn check(plan: &str) -> Result<String, Refusal> {
+    let plan = visible(plan.trim()).into_owned();
     if plan.is_empty() {
         return Err(Refusal::invalid(
             "`plan` is empty; write the plan in Markdown",
@@ -186,6 +154,7 @@ fn approved(presented: &PresentedPlan, mode: PermissionMode, changes: &str) -> S
 mod tests {
     use std::sync::Mutex;
 
+    use futures_util::future::{BoxFuture, FutureExt as _};
     use tokio_util::sync::CancellationToken;
 
     use super::*;

@@ -2,15 +2,14 @@
 
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
 use crate::call::details::to_value;
 use crate::call::spellings;
-use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput};
+use crate::workspace::Workspace;
+use osier_agent::{PreparedCall, Preparing, Refusal, ToolOutput, prepare_typed};
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
 use osier_protocol::{TodoItem, TodoList};
@@ -21,7 +20,8 @@ const ITEM_BYTES: usize = 300;
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
     read_only: true,
-    ..BuiltIn::new("todo", "Todo", "", |_| Arc::new(TodoTool))
+    spellings: &spellings::TODO,
+    ..BuiltIn::new("todo", "Todo", "", || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
@@ -48,35 +48,19 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     }
 });
 
-#[derive(Debug)]
-pub(crate) struct TodoTool;
-
 #[derive(Debug, Deserialize)]
 struct Arguments {
     items: Vec<TodoItem>,
 }
 
-impl Tool for TodoTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::TODO
-    }
-
-    fn hints(&self) -> ToolHints {
-        ToolHints::READS
-    }
-
-    fn run(&self, arguments: Value, _cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let output = arguments::parse(arguments).and_then(apply);
-        Box::pin(std::future::ready(output.unwrap_or_else(ToolOutput::from)))
-    }
+fn prepare(_: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async |Arguments { items }| {
+        let output = apply(items)?;
+        Ok(PreparedCall::new(async |_| output))
+    })
 }
 
-fn apply(arguments: Arguments) -> Result<ToolOutput, Refusal> {
-    let mut items = arguments.items;
+fn apply(mut items: Vec<TodoItem>) -> Result<ToolOutput, Refusal> {
     items.retain(|item| !item.text.trim().is_empty());
     if items.len() > MOST_ITEMS {
         return Err(Refusal::Invalid(format!(
@@ -98,8 +82,9 @@ mod tests {
     use super::*;
 
     fn kept(items: &Value) -> Result<(String, Value), Refusal> {
-        let arguments = arguments::parse(json!({ "items": items }))?;
-        let output = apply(arguments)?;
+        let items = serde_json::from_value(items.clone());
+        let items: Vec<TodoItem> = items.map_err(|error| Refusal::invalid(error.to_string()))?;
+        let output = apply(items)?;
         Ok((crate::testing::text(&output), output.details))
     }
 

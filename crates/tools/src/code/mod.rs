@@ -12,8 +12,7 @@ use std::sync::Arc;
 use osier_agent::ToolSet;
 use osier_lsp::Capability;
 
-pub(crate) use self::rename::preview as preview_rename;
-pub use self::rename::{RENAME, with_changes};
+pub use self::rename::RENAME;
 use crate::built_in::BuiltIn;
 use crate::workspace::Workspace;
 pub use crate::workspace::{CodeServers, Opened};
@@ -34,7 +33,5 @@ pub fn code_tools(workspace: &Arc<Workspace>, can: &dyn Fn(Capability) -> bool) 
         _ => true,
     };
     let tools = rows().filter(is_useful);
-    tools
-        .map(|tool| (tool.make)(Arc::clone(workspace)))
-        .collect()
+    tools.map(|tool| tool.make(workspace)).collect()
 }

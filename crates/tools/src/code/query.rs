@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
+use osier_agent::{
+    FileUse, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, prepare_typed,
+};
 use osier_base::regular_file;
 use osier_llm::ToolSpec;
 use osier_lsp::{Capability, Server};
@@ -16,8 +17,8 @@ use super::locate::locate;
 use super::report::{Findings, words};
 use super::show;
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
-use crate::files::target::{FileArgument, FileUse};
+use crate::call::arguments;
+use crate::files::target::FileArgument;
 use crate::workspace::{CodeServers, Opened, Workspace};
 
 /// Places that a result shows.
@@ -72,31 +73,47 @@ pub(super) const FILE: FileArgument = FileArgument::new("file_path", FileUse::Re
 const fn row(
     name: &'static str,
     label: &'static str,
-    make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
+    spec: fn() -> &'static ToolSpec,
+    prepare: fn(Arc<Workspace>, Value) -> Preparing,
 ) -> BuiltIn {
     BuiltIn {
         read_only: true,
         file: Some(FILE),
-        ..BuiltIn::new(name, label, "symbol", make)
+        ..BuiltIn::new(name, label, "symbol", spec, prepare)
     }
 }
 
 pub(super) static ROWS: [BuiltIn; 5] = [
-    row("definition", "Definition", |workspace| {
-        Arc::new(QueryTool::new(workspace, Query::Definition))
-    }),
-    row("references", "References", |workspace| {
-        Arc::new(QueryTool::new(workspace, Query::References))
-    }),
-    row("symbols", "Symbols", |workspace| {
-        Arc::new(QueryTool::new(workspace, Query::Symbols))
-    }),
-    row("hover", "Hover", |workspace| {
-        Arc::new(QueryTool::new(workspace, Query::Hover))
-    }),
-    row("diagnostics", "Diagnostics", |workspace| {
-        Arc::new(QueryTool::new(workspace, Query::Diagnostics))
-    }),
+    row(
+        "definition",
+        "Definition",
+        || &SPECS[0],
+        |workspace, arguments| prepare(workspace, arguments, Query::Definition),
+    ),
+    row(
+        "references",
+        "References",
+        || &SPECS[1],
+        |workspace, arguments| prepare(workspace, arguments, Query::References),
+    ),
+    row(
+        "symbols",
+        "Symbols",
+        || &SPECS[2],
+        |workspace, arguments| prepare(workspace, arguments, Query::Symbols),
+    ),
+    row(
+        "hover",
+        "Hover",
+        || &SPECS[3],
+        |workspace, arguments| prepare(workspace, arguments, Query::Hover),
+    ),
+    row(
+        "diagnostics",
+        "Diagnostics",
+        || &SPECS[4],
+        |workspace, arguments| prepare(workspace, arguments, Query::Diagnostics),
+    ),
 ];
 
 static SPECS: LazyLock<[ToolSpec; 5]> = LazyLock::new(|| {
@@ -129,19 +146,18 @@ static SPECS: LazyLock<[ToolSpec; 5]> = LazyLock::new(|| {
     ]
 });
 
-#[derive(Debug)]
-pub(super) struct QueryTool {
+/// A call.
+struct QueryCall {
     workspace: Arc<Workspace>,
     query: Query,
+    arguments: Arguments,
+    path: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Arguments {
-    #[serde(default)]
     file_path: Option<String>,
-    #[serde(default)]
     symbol: Option<String>,
-    #[serde(default)]
     query: Option<String>,
     #[serde(default, deserialize_with = "arguments::count")]
     line: Option<u64>,
@@ -161,34 +177,46 @@ impl Spotted {
     }
 }
 
-impl QueryTool {
-    pub(super) fn new(workspace: Arc<Workspace>, query: Query) -> Self {
-        Self { workspace, query }
-    }
-
-    async fn answer(&self, arguments: Arguments, call_id: &str) -> Result<String, Refusal> {
-        let servers = self.workspace.code_servers();
-        let servers = servers.ok_or_else(|| Refusal::Failed(NO_SERVER.to_owned()))?;
-        let given = arguments
-            .file_path
-            .as_deref()
-            .filter(|path| !path.is_empty());
-        let path = match given {
-            Some(given) => {
-                let target = self.workspace.approved_target(call_id, FILE, Some(given))?;
-                Some(target.host)
-            }
+fn prepare(workspace: Arc<Workspace>, arguments: Value, query: Query) -> Preparing {
+    prepare_typed(arguments, async move |arguments: Arguments| {
+        let given = arguments.file_path.as_deref();
+        let file = match given.filter(|path| !path.is_empty()) {
+            Some(given) => Some(workspace.target(FILE, Some(given)).await?),
             None => None,
         };
-        match (self.query, path) {
+        let call = QueryCall {
+            workspace,
+            query,
+            arguments,
+            path: file.as_ref().map(|file| file.host.clone()),
+        };
+        let run = async move |cx: ToolContext| {
+            tokio::select! {
+                answer = call.answer() => match answer {
+                    Ok(text) => ToolOutput::success(text, Value::Null),
+                    Err(refusal) => refusal.into(),
+                },
+                () = cx.cancel.cancelled() => Refusal::Interrupted("interrupted").into(),
+            }
+        };
+        Ok(PreparedCall::new(run).on(file.into_iter().collect()))
+    })
+}
+
+impl QueryCall {
+    async fn answer(&self) -> Result<String, Refusal> {
+        let servers = self.workspace.code_servers();
+        let servers = servers.ok_or_else(|| Refusal::Failed(NO_SERVER.to_owned()))?;
+        let arguments = &self.arguments;
+        match (self.query, self.path.clone()) {
             (Query::Symbols, None) => {
-                let query = arguments.query.unwrap_or_default();
-                self.search(servers.as_ref(), &query).await
+                let query = arguments.query.as_deref().unwrap_or_default();
+                self.search(servers.as_ref(), query).await
             }
             (Query::Symbols, Some(path)) => self.outline(servers.as_ref(), &path).await,
             (Query::Diagnostics, path) => self.diagnostics(servers.as_ref(), path).await,
             (query, Some(path)) => {
-                let symbol = arguments.symbol.unwrap_or_default();
+                let symbol = arguments.symbol.as_deref().unwrap_or_default();
                 let capability = match query {
                     Query::Definition => Capability::Definition,
                     Query::References => Capability::References,
@@ -196,8 +224,8 @@ impl QueryTool {
                 };
                 let near = arguments.line;
                 let workspace = &self.workspace;
-                let spot = spot(workspace, servers.as_ref(), path, &symbol, near, capability).await;
-                self.ask(spot.map_err(Refusal::Failed)?, &symbol).await
+                let spot = spot(workspace, servers.as_ref(), path, symbol, near, capability).await;
+                self.ask(spot.map_err(Refusal::Failed)?, symbol).await
             }
             (_, None) => Err(Refusal::invalid("missing `file_path`")),
         }
@@ -365,30 +393,4 @@ pub(super) async fn spot(
         line,
         byte,
     })
-}
-
-impl Tool for QueryTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPECS[self.query as usize]
-    }
-
-    fn hints(&self) -> ToolHints {
-        ToolHints::READS
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(async move {
-            let answer = async {
-                let arguments = arguments::parse(arguments)?;
-                self.answer(arguments, &cx.call_id).await
-            };
-            tokio::select! {
-                answer = answer => match answer {
-                    Ok(text) => ToolOutput::success(text, Value::Null),
-                    Err(refusal) => refusal.into(),
-                },
-                () = cx.cancel.cancelled() => ToolOutput::failed(ToolStatus::Aborted, "interrupted"),
-            }
-        })
-    }
 }

@@ -8,8 +8,7 @@ use osier_base::text::{head_bytes, sanitize};
 use osier_base::{real_path, regular_file};
 use osier_lsp::{Lines, Place, Symbol};
 
-use crate::files::target::ReadFilter;
-use crate::workspace::Workspace;
+use crate::workspace::{ReadFilter, Workspace};
 
 /// Bytes of a file from which lines are shown.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;

@@ -10,13 +10,9 @@ use crate::call::arguments;
 #[derive(Debug, Deserialize)]
 pub(crate) struct Arguments {
     pub(crate) file_path: String,
-    #[serde(default)]
     old_string: Option<String>,
-    #[serde(default)]
     new_string: Option<String>,
-    #[serde(default)]
     replace_all: Option<bool>,
-    #[serde(default)]
     edits: Option<Vec<EditArguments>>,
     /// The line after which `new_string` is inserted, from other programs.
     #[serde(default, deserialize_with = "arguments::count")]
@@ -25,11 +21,8 @@ pub(crate) struct Arguments {
     #[serde(default, deserialize_with = "arguments::count")]
     expected_replacements: Option<u64>,
     /// The cell of a notebook, what to do with it, and the type of a new one.
-    #[serde(default)]
     cell_id: Option<Value>,
-    #[serde(default)]
     edit_mode: Option<String>,
-    #[serde(default)]
     cell_type: Option<String>,
 }
 
@@ -37,7 +30,6 @@ pub(crate) struct Arguments {
 struct EditArguments {
     old_string: String,
     new_string: String,
-    #[serde(default)]
     replace_all: Option<bool>,
 }
 

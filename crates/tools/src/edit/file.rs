@@ -10,8 +10,9 @@ use thiserror::Error;
 
 use crate::files::diff::FileDiff;
 use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
-use crate::files::target::{FileTarget, is_missing, reason};
+use crate::files::target::{is_missing, reason};
 use crate::workspace::Workspace;
+use osier_agent::{FileTarget, Refusal};
 use osier_base::atomic_file::{self, Expected, Options, Replaced, WriteError};
 use osier_base::text::head_bytes;
 
@@ -58,6 +59,12 @@ pub(crate) enum EditError {
     Write(String),
     #[error("cannot read `{path}`: {}", reason(source))]
     Io { path: String, source: io::Error },
+}
+
+impl From<EditError> for Refusal {
+    fn from(error: EditError) -> Self {
+        Self::Failed(error.to_string())
+    }
 }
 
 /// Where the text of a file comes from.

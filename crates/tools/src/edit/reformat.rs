@@ -4,8 +4,8 @@
 use super::file::{load, record, shown_hunks, store};
 use crate::files::diff::unified;
 use crate::files::ledger::Freshness;
-use crate::files::target::FileTarget;
 use crate::workspace::Workspace;
+use osier_agent::FileTarget;
 
 /// What a formatter changed.
 #[derive(Debug, Clone, PartialEq, Eq)]

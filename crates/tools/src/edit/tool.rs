@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Change};
@@ -14,15 +13,17 @@ use super::notebook::{self, CellChange, CellEditError};
 use super::refusal::{Terms, explain_match};
 use super::stale::{Planned, merge};
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
 use crate::call::details::{EditDetails, SingleEdit, to_value};
 use crate::call::spellings;
 use crate::files::diff::{FileDiff, unified};
 use crate::files::ledger::Freshness;
-use crate::files::target::{FileArgument, FileTarget, FileUse};
+use crate::files::target::FileArgument;
 use crate::read::notebook::{Notebook, is_notebook as is_notebook_name};
 use crate::workspace::Workspace;
-use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_agent::{
+    FileTarget, FileUse, PreparedCall, Preparing, Preview, Refusal, ToolContext, ToolOutput,
+    prepare_typed,
+};
 use osier_base::atomic_file::Replaced;
 use osier_base::text::counted;
 use osier_llm::ToolSpec;
@@ -31,9 +32,8 @@ const FILE: FileArgument = FileArgument::new("file_path", FileUse::Edit);
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
     file: Some(FILE),
-    ..BuiltIn::new("edit", "Edit", "file_path", |workspace| {
-        Arc::new(EditTool::new(workspace))
-    })
+    spellings: &spellings::EDIT,
+    ..BuiltIn::new("edit", "Edit", "file_path", || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
@@ -67,46 +67,26 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     }
 });
 
-#[derive(Debug)]
-pub(crate) struct EditTool {
-    workspace: Arc<Workspace>,
-}
-
-impl EditTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
-    }
-}
-
-impl Tool for EditTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::EDIT
-    }
-
-    fn concurrency(&self, arguments: &Value) -> Concurrency {
-        self.workspace
-            .file_concurrency(FILE, arguments)
-            .unwrap_or(Concurrency::Exclusive)
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let workspace = Arc::clone(&self.workspace);
-        let work = move |arguments: Arguments| {
-            let change = Change::of(&arguments).map_err(Refusal::invalid)?;
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |arguments: Arguments| {
+        let change = Arc::new(Change::of(&arguments).map_err(Refusal::invalid)?);
+        let target = workspace.target(FILE, Some(&arguments.file_path)).await?;
+        let shown = (Arc::clone(&workspace), target.clone(), Arc::clone(&change));
+        let file = target.clone();
+        let run = move |cx: ToolContext| {
             if cx.cancel.is_cancelled() {
-                let text = "interrupted; nothing was changed";
-                return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
+                return Err(Refusal::Interrupted("interrupted; nothing was changed"));
             }
-            let given = Some(arguments.file_path.as_str());
-            let target = workspace.approved_target(&cx.call_id, FILE, given)?;
-            edit(&workspace, target, &change).map_err(|error| Refusal::Failed(error.to_string()))
+            edit(&workspace, file, &change).map_err(Refusal::from)
         };
-        Box::pin(arguments::carry_out(arguments, "editing", work))
-    }
+        let show = move || {
+            let (workspace, target, change) = &shown;
+            preview(workspace, target.clone(), change).map_err(Refusal::from)
+        };
+        Ok(PreparedCall::blocking("editing", run)
+            .alone_on(target)
+            .shown_by(show))
+    })
 }
 
 fn edit(
@@ -250,17 +230,17 @@ fn insert(original: &str, after: u64, text: &str) -> Result<Applied, u64> {
     })
 }
 
-/// The change that a call would make, as a diff; `None` when it would fail.
-pub(crate) fn preview(
+/// The change that a call would make, as a diff.
+fn preview(
     workspace: &Workspace,
-    target: &FileTarget,
-    arguments: &Value,
-) -> Option<String> {
-    let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
-    let change = Change::of(&arguments).ok()?;
-    let original = load(workspace, target.clone()).ok()?;
-    let planned = plan(workspace, &original, &change).ok()?;
-    Some(unified(&original.name, Some(&original.text), &planned.applied.text).text)
+    target: FileTarget,
+    change: &Change,
+) -> Result<Preview, EditError> {
+    let original = load(workspace, target)?;
+    let planned = plan(workspace, &original, change)?;
+    let diff = unified(&original.name, Some(&original.text), &planned.applied.text).text;
+    let path = original.name;
+    Ok(Preview::Diff { path, diff })
 }
 
 /// The result for the model: one line. An edit that did not match exactly is followed by what it changed, so that the

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -10,14 +9,16 @@ use super::file::{
     Current, changed_on_disk, existing, explain, other_names, record_written, replace,
 };
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
 use crate::call::details::{WriteDetails, to_value};
 use crate::call::spellings;
 use crate::files::diff::{FileDiff, unified};
 use crate::files::ledger::Freshness;
-use crate::files::target::{FileArgument, FileTarget, FileUse, reason};
+use crate::files::target::{FileArgument, reason};
 use crate::workspace::Workspace;
-use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_agent::{
+    FileTarget, FileUse, PreparedCall, Preparing, Preview, Refusal, ToolContext, ToolOutput,
+    prepare_typed,
+};
 use osier_base::atomic_file::{Replaced, WriteError};
 use osier_llm::ToolSpec;
 
@@ -25,9 +26,8 @@ const FILE: FileArgument = FileArgument::new("file_path", FileUse::Write);
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
     file: Some(FILE),
-    ..BuiltIn::new("write", "Write", "file_path", |workspace| {
-        Arc::new(WriteTool::new(workspace))
-    })
+    spellings: &spellings::WRITE,
+    ..BuiltIn::new("write", "Write", "file_path", || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
@@ -45,105 +45,107 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     }),
 });
 
-#[derive(Debug)]
-pub(crate) struct WriteTool {
-    workspace: Arc<Workspace>,
-}
-
 #[derive(Debug, Deserialize)]
 struct Arguments {
     file_path: String,
     content: String,
 }
 
-impl WriteTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
-    }
-}
-
-impl Tool for WriteTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::WRITE
-    }
-
-    fn concurrency(&self, arguments: &Value) -> Concurrency {
-        self.workspace
-            .file_concurrency(FILE, arguments)
-            .unwrap_or(Concurrency::Exclusive)
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let workspace = Arc::clone(&self.workspace);
-        let work = move |arguments: Arguments| {
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |arguments: Arguments| {
+        let target = workspace.target(FILE, Some(&arguments.file_path)).await?;
+        let write = Arc::new(Write {
+            workspace,
+            target: target.clone(),
+            content: arguments.content,
+        });
+        let shown = Arc::clone(&write);
+        let run = move |cx: ToolContext| {
             if cx.cancel.is_cancelled() {
-                let text = "interrupted; nothing was written";
-                return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
+                return Err(Refusal::Interrupted("interrupted; nothing was written"));
             }
-            let given = Some(arguments.file_path.as_str());
-            let target = workspace.approved_target(&cx.call_id, FILE, given)?;
-            write(&workspace, &target, &arguments).map_err(Refusal::Failed)
+            write.run().map_err(Refusal::Failed)
         };
-        Box::pin(arguments::carry_out(arguments, "writing", work))
-    }
+        Ok(PreparedCall::blocking("writing", run)
+            .alone_on(target)
+            .shown_by(move || shown.preview().map_err(Refusal::Failed)))
+    })
 }
 
-fn write(
-    workspace: &Workspace,
-    target: &FileTarget,
-    arguments: &Arguments,
-) -> Result<ToolOutput, String> {
-    let name = workspace.display(&target.named);
-    let old = existing(workspace, target)
-        .map_err(|error| format!("cannot read `{name}`: {}", reason(&error)))?;
-    if let Some(old) = &old
-        && let Some(why) = refusal(workspace, target, old)
-    {
-        return Err(why(&name));
+/// A call.
+struct Write {
+    workspace: Arc<Workspace>,
+    target: FileTarget,
+    content: String,
+}
+
+impl Write {
+    /// The name of the file, and what it replaces.
+    fn old(&self) -> Result<(String, Option<Current>), String> {
+        let (workspace, target) = (&*self.workspace, &self.target);
+        let name = workspace.display(&target.named);
+        let old = existing(workspace, target)
+            .map_err(|error| format!("cannot read `{name}`: {}", reason(&error)))?;
+        if let Some(old) = &old
+            && let Some(why) = refusal(workspace, target, old)
+        {
+            return Err(why(&name));
+        }
+        Ok((name, old))
     }
-    let content = arguments.content.as_bytes();
-    let unchanged = old
-        .as_ref()
-        .is_some_and(|old| old.bytes.as_deref() == Some(content));
-    let mut replaced = Replaced::Atomically;
-    if !unchanged {
-        replaced = match workspace.write_in_editor(target, &arguments.content) {
-            Some(written) => written.map(|()| Replaced::Atomically)?,
-            None => replace(&target.host, old.as_ref(), content).map_err(|error| match error {
-                WriteError::Changed { .. } => changed_on_disk(&name),
-                error => explain(&error),
-            })?,
+
+    /// The change as a diff.
+    fn preview(&self) -> Result<Preview, String> {
+        let (path, old) = self.old()?;
+        let diff = difference(&path, old.as_ref(), &self.content).text;
+        Ok(Preview::Diff { path, diff })
+    }
+
+    fn run(&self) -> Result<ToolOutput, String> {
+        let (workspace, target) = (&*self.workspace, &self.target);
+        let (name, old) = self.old()?;
+        let content = self.content.as_bytes();
+        let unchanged = old
+            .as_ref()
+            .is_some_and(|old| old.bytes.as_deref() == Some(content));
+        let mut replaced = Replaced::Atomically;
+        if !unchanged {
+            replaced = match workspace.write_in_editor(target, &self.content) {
+                Some(written) => written.map(|()| Replaced::Atomically)?,
+                None => {
+                    replace(&target.host, old.as_ref(), content).map_err(|error| match error {
+                        WriteError::Changed { .. } => changed_on_disk(&name),
+                        error => explain(&error),
+                    })?
+                }
+            };
+        }
+        record_written(workspace, target, &self.content);
+        let diff = difference(&name, old.as_ref(), &self.content);
+        let size = content.len();
+        let text = match (&old, unchanged) {
+            (None, _) => format!("Created `{name}`, {size} bytes"),
+            (_, true) => format!("`{name}` already has this content"),
+            (Some(old), _) => format!(
+                "Overwrote `{name}`, {size} bytes (+{} -{} lines){}",
+                diff.added,
+                diff.removed,
+                match replaced {
+                    Replaced::Atomically => other_names(old.links),
+                    Replaced::InPlace => format!("\n{}", replaced.note()),
+                }
+            ),
         };
+        let details = WriteDetails {
+            file_path: target.named.display().to_string(),
+            size: size as u64,
+            is_new: old.is_none(),
+            diff: diff.text,
+            lines_added: diff.added,
+            lines_removed: diff.removed,
+        };
+        Ok(ToolOutput::success(text, to_value(&details)))
     }
-    record_written(workspace, target, &arguments.content);
-    let diff = difference(&name, old.as_ref(), &arguments.content);
-    let size = content.len();
-    let text = match (&old, unchanged) {
-        (None, _) => format!("Created `{name}`, {size} bytes"),
-        (_, true) => format!("`{name}` already has this content"),
-        (Some(old), _) => format!(
-            "Overwrote `{name}`, {size} bytes (+{} -{} lines){}",
-            diff.added,
-            diff.removed,
-            match replaced {
-                Replaced::Atomically => other_names(old.links),
-                Replaced::InPlace => format!("\n{}", replaced.note()),
-            }
-        ),
-    };
-    let details = WriteDetails {
-        file_path: target.named.display().to_string(),
-        size: size as u64,
-        is_new: old.is_none(),
-        diff: diff.text,
-        lines_added: diff.added,
-        lines_removed: diff.removed,
-    };
-    Ok(ToolOutput::success(text, to_value(&details)))
 }
 
 /// Why a file must not be overwritten, as a message for its name.
@@ -167,18 +169,6 @@ fn refusal(
         }),
         Freshness::Changed | Freshness::OtherFile => Some(changed_on_disk),
     }
-}
-
-/// The change that a call would make, as a diff.
-pub(crate) fn preview(
-    workspace: &Workspace,
-    target: &FileTarget,
-    arguments: &Value,
-) -> Option<String> {
-    let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
-    let old = existing(workspace, target).ok()?;
-    let name = workspace.display(&target.named);
-    Some(difference(&name, old.as_ref(), &arguments.content).text)
 }
 
 fn difference(name: &str, old: Option<&Current>, new: &str) -> FileDiff {

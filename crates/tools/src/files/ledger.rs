@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::target::FileTarget;
+use osier_agent::FileTarget;
 use osier_base::atomic_file::Name;
 use osier_base::file_stamp::FileStamp;
 use osier_base::without_links;
@@ -425,6 +425,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::files::target::{NamedFile, resolve};
+    use osier_agent::FileUse;
     use osier_base::atomic_file;
 
     #[test]
@@ -437,8 +439,8 @@ mod tests {
         };
         let ledger = Ledger::default();
         let target = |given: &str| {
-            let arguments = serde_json::json!({"file_path": given});
-            FileTarget::of("write", &arguments, dir.path()).unwrap()
+            let named = NamedFile::new(given, FileUse::Write);
+            resolve(&named, dir.path(), None)
         };
         let first = stamp(b"one");
         assert_eq!(ledger.freshness(&target("f"), &first), Freshness::Unread);

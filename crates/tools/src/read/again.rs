@@ -5,19 +5,16 @@ use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
 use super::tool::{Arguments, read};
-use crate::files::target::{FileUse, NamedFile};
+use crate::files::target::NamedFile;
 use crate::workspace::Workspace;
+use osier_agent::FileUse;
 use osier_llm::ContentBlock;
 
 impl Workspace {
     /// The numbered lines of the text file `path`, as the tool `read` shows them. The model counts as having read it.
     /// `None` if a rule denies it, or if it is no text of at most `limit` bytes. Blocks.
     pub fn read_again(&self, path: &str, limit: u64) -> Option<String> {
-        let target = self.resolve(&NamedFile {
-            path: path.to_owned(),
-            purpose: FileUse::Read,
-            exists: true,
-        });
+        let target = self.resolve(&NamedFile::new(path, FileUse::Read));
         let metadata = std::fs::symlink_metadata(&target.host).ok()?;
         let is_small = metadata.is_file() && (1..=limit).contains(&metadata.len());
         if !is_small || !self.read_filter()(&target.real) || is_media(&target.host) {

@@ -10,9 +10,8 @@ use super::error::ReadError;
 use super::{image, media, pdf};
 use crate::call::details::{ReadDetails, to_value};
 use crate::files::ledger::Stamp;
-use crate::files::target::FileTarget;
 use crate::workspace::Workspace;
-use osier_agent::{ToolOutput, ToolStatus};
+use osier_agent::{FileTarget, ToolOutput, ToolStatus};
 use osier_base::text::counted;
 use osier_llm::ContentBlock;
 

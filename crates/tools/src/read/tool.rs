@@ -7,7 +7,6 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -18,14 +17,16 @@ use super::image;
 use super::media;
 use super::notebook;
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
+use crate::call::arguments;
 use crate::call::details::{ReadDetails, to_value};
 use crate::call::spellings;
 use crate::files::ledger::Stamp;
 use crate::files::line_window::{Scan, Window, scan};
-use crate::files::target::{FileArgument, FileTarget, FileUse, is_missing};
+use crate::files::target::{FileArgument, is_missing};
 use crate::workspace::Workspace;
-use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
+use osier_agent::{
+    FileTarget, FileUse, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, prepare_typed,
+};
 use osier_llm::ToolSpec;
 
 /// Limits of one call. Code has about three bytes per token, with the numbers of its lines.
@@ -43,9 +44,8 @@ const FILE: FileArgument = FileArgument::new("file_path", FileUse::Read);
 pub(crate) const ROW: BuiltIn = BuiltIn {
     read_only: true,
     file: Some(FILE),
-    ..BuiltIn::new("read", "Read", "file_path", |workspace| {
-        Arc::new(ReadTool::new(workspace))
-    })
+    spellings: &spellings::READ,
+    ..BuiltIn::new("read", "Read", "file_path", || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
@@ -66,11 +66,6 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     }),
 });
 
-#[derive(Debug)]
-pub(crate) struct ReadTool {
-    workspace: Arc<Workspace>,
-}
-
 #[derive(Debug, Deserialize)]
 pub(crate) struct Arguments {
     pub(crate) file_path: String,
@@ -80,47 +75,25 @@ pub(crate) struct Arguments {
     pub(crate) limit: Option<u64>,
 }
 
-impl ReadTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
+impl From<ReadError> for Refusal {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Interrupted => Self::Interrupted("interrupted"),
+            error => Self::Failed(error.to_string()),
+        }
     }
 }
 
-impl Tool for ReadTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::READ
-    }
-
-    fn hints(&self) -> ToolHints {
-        ToolHints::READS
-    }
-
-    /// Ordered with the calls that change the same file.
-    fn concurrency(&self, arguments: &Value) -> Concurrency {
-        self.workspace
-            .file_concurrency(FILE, arguments)
-            .unwrap_or(Concurrency::Parallel)
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let workspace = Arc::clone(&self.workspace);
-        let work = move |arguments: Arguments| {
-            let given = Some(arguments.file_path.as_str());
-            let target = workspace.approved_target(&cx.call_id, FILE, given)?;
-            match read(&workspace, &target, &arguments, &cx.cancel) {
-                Ok(output) => Ok(output),
-                Err(ReadError::Interrupted) => {
-                    Ok(ToolOutput::failed(ToolStatus::Aborted, "interrupted"))
-                }
-                Err(error) => Err(Refusal::Failed(error.to_string())),
-            }
+/// Ordered with the calls that change the same file.
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |arguments: Arguments| {
+        let target = workspace.target(FILE, Some(&arguments.file_path)).await?;
+        let file = target.clone();
+        let read = move |cx: ToolContext| {
+            read(&workspace, &file, &arguments, &cx.cancel).map_err(Refusal::from)
         };
-        Box::pin(arguments::carry_out(arguments, "reading", work))
-    }
+        Ok(PreparedCall::blocking("reading", read).alone_on(target))
+    })
 }
 
 /// Refuses files that are no text in UTF-8, by their start.
@@ -289,6 +262,7 @@ mod tests {
     use osier_llm::ContentBlock;
 
     use super::*;
+    use osier_agent::ToolStatus;
 
     async fn read_text(bench: &Bench, arguments: Value) -> String {
         text(&bench.run("read", arguments).await)

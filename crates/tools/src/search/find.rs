@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::BoxFuture;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,12 +12,15 @@ use tokio_util::sync::CancellationToken;
 use super::listing::Listing;
 use super::walk::{Problems, Root, entries, names_hidden};
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
+use crate::call::arguments;
 use crate::call::details::{FindDetails, to_value};
 use crate::call::spellings;
-use crate::files::target::{FileArgument, FileUse};
+use crate::files::target::FileArgument;
 use crate::workspace::Workspace;
-use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
+use osier_agent::{
+    FileUse, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, ToolStatus, UpdateSink,
+    prepare_typed,
+};
 use osier_base::text::single_line;
 use osier_llm::ToolSpec;
 
@@ -32,9 +34,8 @@ const FILE: FileArgument = FileArgument::new("path", FileUse::List);
 pub(crate) const ROW: BuiltIn = BuiltIn {
     read_only: true,
     file: Some(FILE),
-    ..BuiltIn::new("find", "Find", "pattern", |workspace| {
-        Arc::new(FindTool::new(workspace))
-    })
+    spellings: &spellings::FIND,
+    ..BuiltIn::new("find", "Find", "pattern", || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
@@ -55,47 +56,25 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     }),
 });
 
-#[derive(Debug)]
-pub(crate) struct FindTool {
-    workspace: Arc<Workspace>,
-}
-
 #[derive(Debug, Deserialize)]
 struct Arguments {
     pattern: String,
-    #[serde(default)]
     path: Option<String>,
     #[serde(default, deserialize_with = "arguments::count")]
     limit: Option<u64>,
 }
 
-impl FindTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
-    }
-}
-
-impl Tool for FindTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::FIND
-    }
-
-    fn hints(&self) -> ToolHints {
-        ToolHints::READS
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let workspace = Arc::clone(&self.workspace);
-        let work = move |arguments: Arguments| {
-            let plan = Plan::new(&workspace, &cx.call_id, &arguments)?;
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |arguments: Arguments| {
+        let target = workspace.target(FILE, arguments.path.as_deref()).await?;
+        let root = target.clone();
+        let find = move |cx: ToolContext| {
+            let root = Root::find(&workspace, root)?;
+            let plan = Plan::new(workspace, root, arguments)?;
             Ok(plan.execute(&cx.cancel, cx.updates))
         };
-        Box::pin(arguments::carry_out(arguments, "finding", work))
-    }
+        Ok(PreparedCall::blocking("finding", find).on(vec![target]))
+    })
 }
 
 struct Plan {
@@ -107,20 +86,15 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(
-        workspace: &Arc<Workspace>,
-        call_id: &str,
-        arguments: &Arguments,
-    ) -> Result<Self, Refusal> {
-        let root = Root::find(workspace, call_id, FILE, arguments.path.as_deref())?;
+    fn new(workspace: Arc<Workspace>, root: Root, arguments: Arguments) -> Result<Self, Refusal> {
         if root.is_file {
             let name = workspace.display(root.named());
             return Err(Refusal::Failed(format!("`{name}` is not a directory")));
         }
         Ok(Self {
-            workspace: Arc::clone(workspace),
-            given: arguments.pattern.clone(),
+            workspace,
             names: Names::new(&arguments.pattern, &root)?,
+            given: arguments.pattern,
             root,
             limit: arguments.limit.unwrap_or(DEFAULT_LIMIT).max(1),
         })

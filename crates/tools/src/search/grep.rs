@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::BoxFuture;
 use osier_walk::{Override, OverrideBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,12 +15,15 @@ use super::listing::Listing;
 use super::ordered_jobs::in_order;
 use super::walk::{Problems, Root, entries, names_hidden};
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
+use crate::call::arguments;
 use crate::call::details::{GrepDetails, to_value};
 use crate::call::spellings;
-use crate::files::target::{FileArgument, FileUse, reason};
+use crate::files::target::{FileArgument, reason};
 use crate::workspace::Workspace;
-use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
+use osier_agent::{
+    FileUse, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, ToolStatus, UpdateSink,
+    prepare_typed,
+};
 use osier_base::text::counted;
 use osier_llm::{ContentBlock, ToolSpec};
 
@@ -35,9 +37,8 @@ const FILE: FileArgument = FileArgument::new("path", FileUse::Search);
 pub(crate) const ROW: BuiltIn = BuiltIn {
     read_only: true,
     file: Some(FILE),
-    ..BuiltIn::new("grep", "Grep", "pattern", |workspace| {
-        Arc::new(GrepTool::new(workspace))
-    })
+    spellings: &spellings::GREP,
+    ..BuiltIn::new("grep", "Grep", "pattern", || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
@@ -62,21 +63,12 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     }
 });
 
-#[derive(Debug)]
-pub(crate) struct GrepTool {
-    workspace: Arc<Workspace>,
-}
-
 #[derive(Debug, Deserialize)]
 struct Arguments {
     pattern: String,
-    #[serde(default)]
     path: Option<String>,
-    #[serde(default)]
     glob: Option<String>,
-    #[serde(default)]
     ignore_case: Option<bool>,
-    #[serde(default)]
     literal: Option<bool>,
     #[serde(default, deserialize_with = "arguments::count")]
     context: Option<u64>,
@@ -84,33 +76,29 @@ struct Arguments {
     limit: Option<u64>,
 }
 
-impl GrepTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
-    }
-}
-
-impl Tool for GrepTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::GREP
-    }
-
-    fn hints(&self) -> ToolHints {
-        ToolHints::READS
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let workspace = Arc::clone(&self.workspace);
-        let work = move |arguments: Arguments| {
-            let plan = Plan::new(&workspace, &cx.call_id, arguments)?;
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |arguments: Arguments| {
+        let meaning = Meaning {
+            ignore_case: arguments.ignore_case.unwrap_or(false),
+            literal: arguments.literal.unwrap_or(false),
+        };
+        if arguments.pattern.is_empty() {
+            return Err(Refusal::invalid("the pattern is empty"));
+        }
+        let pattern = Pattern::new(&arguments.pattern, meaning).map_err(|error| {
+            Refusal::Invalid(format!(
+                "{error}\nEscape special characters, or set literal"
+            ))
+        })?;
+        let target = workspace.target(FILE, arguments.path.as_deref()).await?;
+        let root = target.clone();
+        let search = move |cx: ToolContext| {
+            let root = Root::find(&workspace, root)?;
+            let plan = Plan::new(workspace, root, pattern, arguments)?;
             Ok(plan.execute(&cx.cancel, cx.updates))
         };
-        Box::pin(arguments::carry_out(arguments, "searching", work))
-    }
+        Ok(PreparedCall::blocking("searching", search).on(vec![target]))
+    })
 }
 
 /// A search with valid arguments.
@@ -128,23 +116,11 @@ struct Plan {
 
 impl Plan {
     fn new(
-        workspace: &Arc<Workspace>,
-        call_id: &str,
+        workspace: Arc<Workspace>,
+        root: Root,
+        pattern: Pattern,
         arguments: Arguments,
     ) -> Result<Self, Refusal> {
-        let meaning = Meaning {
-            ignore_case: arguments.ignore_case.unwrap_or(false),
-            literal: arguments.literal.unwrap_or(false),
-        };
-        if arguments.pattern.is_empty() {
-            return Err(Refusal::invalid("the pattern is empty"));
-        }
-        let pattern = Pattern::new(&arguments.pattern, meaning).map_err(|error| {
-            Refusal::Invalid(format!(
-                "{error}\nEscape special characters, or set literal"
-            ))
-        })?;
-        let root = Root::find(workspace, call_id, FILE, arguments.path.as_deref())?;
         let glob = arguments.glob.filter(|glob| !glob.is_empty());
         let overrides = match &glob {
             Some(glob) if !root.is_file => Some(overrides(&root, glob)?),
@@ -152,7 +128,7 @@ impl Plan {
         };
         let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         Ok(Self {
-            workspace: Arc::clone(workspace),
+            workspace,
             given: arguments.pattern,
             pattern,
             root,

@@ -4,19 +4,20 @@ use std::fs::{self, DirEntry};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::listing::Listing;
 use super::walk::Root;
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
+use crate::call::arguments;
 use crate::call::details::{LsDetails, to_value};
 use crate::call::spellings;
-use crate::files::target::{FileArgument, FileUse, reason};
+use crate::files::target::{FileArgument, reason};
 use crate::workspace::Workspace;
-use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
+use osier_agent::{
+    FileUse, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, UpdateSink, prepare_typed,
+};
 use osier_base::text::single_line;
 use osier_base::without_links;
 use osier_llm::ToolSpec;
@@ -29,9 +30,8 @@ const FILE: FileArgument = FileArgument::new("path", FileUse::List);
 pub(crate) const ROW: BuiltIn = BuiltIn {
     read_only: true,
     file: Some(FILE),
-    ..BuiltIn::new("ls", "Ls", "path", |workspace| {
-        Arc::new(LsTool::new(workspace))
-    })
+    spellings: &spellings::LS,
+    ..BuiltIn::new("ls", "Ls", "path", || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
@@ -48,51 +48,29 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     }),
 });
 
-#[derive(Debug)]
-pub(crate) struct LsTool {
-    workspace: Arc<Workspace>,
-}
-
 #[derive(Debug, Deserialize)]
 struct Arguments {
-    #[serde(default)]
     path: Option<String>,
     #[serde(default, deserialize_with = "arguments::count")]
     limit: Option<u64>,
 }
 
-impl LsTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
-    }
-}
-
-impl Tool for LsTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::LS
-    }
-
-    fn hints(&self) -> ToolHints {
-        ToolHints::READS
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let workspace = Arc::clone(&self.workspace);
-        let work = move |arguments: Arguments| list(&workspace, &arguments, &cx);
-        Box::pin(arguments::carry_out(arguments, "listing", work))
-    }
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |Arguments { path, limit }| {
+        let target = workspace.target(FILE, path.as_deref()).await?;
+        let root = target.clone();
+        let list =
+            move |cx: ToolContext| list(&workspace, &Root::find(&workspace, root)?, limit, &cx);
+        Ok(PreparedCall::blocking("listing", list).on(vec![target]))
+    })
 }
 
 fn list(
     workspace: &Workspace,
-    arguments: &Arguments,
+    root: &Root,
+    limit: Option<u64>,
     cx: &ToolContext,
 ) -> Result<ToolOutput, Refusal> {
-    let root = Root::find(workspace, &cx.call_id, FILE, arguments.path.as_deref())?;
     let shown = workspace.display(root.named());
     if root.is_file {
         return Err(Refusal::Failed(format!(
@@ -107,12 +85,12 @@ fn list(
     let mut names: Vec<(String, DirEntry)> = Vec::new();
     for entry in read.flatten() {
         if cx.cancel.is_cancelled() {
-            return Ok(ToolOutput::failed(ToolStatus::Aborted, "interrupted"));
+            return Err(Refusal::Interrupted("interrupted"));
         }
         names.push((entry.file_name().to_string_lossy().into_owned(), entry));
     }
     names.sort_by_cached_key(|(name, _)| (name.to_lowercase(), name.clone()));
-    let limit = usize::try_from(arguments.limit.unwrap_or(DEFAULT_LIMIT)).unwrap_or(usize::MAX);
+    let limit = usize::try_from(limit.unwrap_or(DEFAULT_LIMIT)).unwrap_or(usize::MAX);
     let mut listing = Listing::new(UpdateSink::discard());
     let mut count = 0;
     for (name, entry) in names.iter().take(limit.max(1)) {

@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::BoxFuture;
-use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput};
+use osier_agent::{
+    FileTarget, FileUse, PreparedCall, Preparing, Tool, ToolContext, ToolOutput, prepare_typed,
+};
 use osier_llm::ToolSpec;
 use osier_map::{Outline, ProjectMap, Request, SymbolMatch};
 use serde::Deserialize;
@@ -13,10 +14,10 @@ use serde_json::{Value, json};
 
 use super::walk::Root;
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
+use crate::call::arguments;
 use crate::call::details::{MapDetails, to_value};
 use crate::call::spellings;
-use crate::files::target::{FileArgument, FileTarget, FileUse};
+use crate::files::target::{FileArgument, NamedFile};
 use crate::workspace::Workspace;
 
 /// The name of the tool.
@@ -35,9 +36,8 @@ const FILE: FileArgument = FileArgument::new("path", FileUse::Search);
 pub(crate) const ROW: BuiltIn = BuiltIn {
     read_only: true,
     file: Some(FILE),
-    ..BuiltIn::new(NAME, "Map", "path", |workspace| {
-        Arc::new(MapTool::new(workspace))
-    })
+    spellings: &spellings::MAP,
+    ..BuiltIn::new(NAME, "Map", "path", || &SPEC, prepare)
 };
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
@@ -54,60 +54,33 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     }),
 });
 
-#[derive(Debug)]
-pub(crate) struct MapTool {
-    workspace: Arc<Workspace>,
-}
-
 #[derive(Debug, Deserialize)]
 struct Arguments {
-    #[serde(default)]
     path: Option<String>,
-    #[serde(default)]
     query: Option<String>,
     #[serde(default, deserialize_with = "arguments::count")]
     tokens: Option<u64>,
 }
 
-impl MapTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
-    }
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |arguments: Arguments| {
+        let target = workspace.target(FILE, arguments.path.as_deref()).await?;
+        let root = target.clone();
+        let answer = move |_: ToolContext| {
+            let root = Root::find(&workspace, root)?;
+            let query = arguments.query.unwrap_or_default();
+            let tokens = arguments.tokens.unwrap_or(TOKENS);
+            Ok(answer(&workspace, &root, &query, tokens))
+        };
+        Ok(PreparedCall::blocking("mapping", answer).on(vec![target]))
+    })
 }
 
-impl Tool for MapTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::MAP
-    }
-
-    fn hints(&self) -> ToolHints {
-        ToolHints::READS
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let workspace = Arc::clone(&self.workspace);
-        let work = move |arguments: Arguments| answer(&workspace, &cx.call_id, &arguments);
-        Box::pin(arguments::carry_out(arguments, "mapping", work))
-    }
-}
-
-fn answer(
-    workspace: &Workspace,
-    call_id: &str,
-    arguments: &Arguments,
-) -> Result<ToolOutput, Refusal> {
-    let given = arguments.path.as_deref();
-    let root = Root::find(workspace, call_id, FILE, given)?;
-    let query = arguments.query.clone().unwrap_or_default();
-    let tokens = arguments.tokens.unwrap_or(TOKENS);
-    let outline = workspace.outline_at(&root.path, root.is_file, &query, tokens);
+fn answer(workspace: &Workspace, root: &Root, query: &str, tokens: u64) -> ToolOutput {
+    let outline = workspace.outline_at(&root.path, root.is_file, query, tokens);
     let mut text = outline.text();
     if outline.files.is_empty() {
-        let missing = match query.as_str() {
+        let missing = match query {
             "" => "no source files; hidden and ignored files were skipped\n".to_owned(),
             query => format!("nothing matches `{query}`; try grep\n"),
         };
@@ -120,14 +93,14 @@ fn answer(
         symbols: symbols.map(|file| file.symbols.len() as u64).sum(),
         truncated: outline.more > 0,
     };
-    Ok(ToolOutput::success(text, to_value(&details)))
+    ToolOutput::success(text, to_value(&details))
 }
 
 impl Workspace {
     /// The tool for maps, if the working directory has enough source files. Blocks.
     pub fn map_tool(self: &Arc<Self>) -> Option<Arc<dyn Tool>> {
         let is_large = osier_map::has_sources(&self.map_root().host, SOURCES);
-        is_large.then(|| (ROW.make)(Arc::clone(self)))
+        is_large.then(|| ROW.make(self))
     }
 
     /// Notes what a message of the user mentions: its files come first in maps.
@@ -165,7 +138,7 @@ impl Workspace {
 
     /// The working directory as searches find it.
     fn map_root(&self) -> FileTarget {
-        self.resolve(&FILE.named("."))
+        self.resolve(&NamedFile::new(".", FileUse::Search))
     }
 
     fn map_of(&self, folder: &Path, own: &Path) -> Arc<ProjectMap> {
@@ -235,16 +208,16 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Bench, text};
+    use crate::testing::{Bench, run_tool, text};
 
     async fn call(bench: &Bench, arguments: Value) -> ToolOutput {
-        let tool = MapTool::new(Arc::clone(&bench.workspace));
+        let tool = ROW.make(&bench.workspace);
         let cx = ToolContext {
             call_id: "call".to_owned(),
             cancel: tokio_util::sync::CancellationToken::new(),
             updates: osier_agent::UpdateSink::discard(),
         };
-        tool.run(arguments, cx).await
+        run_tool(&tool, arguments, cx).await
     }
 
     fn bench() -> Bench {

@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use osier_walk::{Entry, Override, Rules, walk};
 
-use crate::call::arguments::Refusal;
-use crate::files::target::{FileArgument, FileTarget, is_missing};
+use crate::files::target::is_missing;
 use crate::workspace::Workspace;
+use osier_agent::{FileTarget, Refusal};
 
 /// The start of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,14 +20,8 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// The start of a call: the path `given` in `argument`, or the working directory when it is not set.
-    pub(crate) fn find(
-        workspace: &Workspace,
-        call_id: &str,
-        argument: FileArgument,
-        given: Option<&str>,
-    ) -> Result<Self, Refusal> {
-        let target = workspace.approved_target(call_id, argument, given)?;
+    /// The start of a call on `target`, if it can be searched.
+    pub(crate) fn find(workspace: &Workspace, target: FileTarget) -> Result<Self, Refusal> {
         let name = workspace.display(&target.named);
         let metadata = fs::symlink_metadata(&target.host).map_err(|error| {
             Refusal::Failed(if is_missing(&error) {

@@ -3,7 +3,6 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
@@ -11,7 +10,6 @@ use tokio::time::sleep;
 use super::prompt_detection::asks_for_input;
 use super::terminal_tool;
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
 use crate::call::details::{BashDetails, JobListDetails, to_value};
 use crate::call::spellings;
 use crate::call::spellings::values;
@@ -20,7 +18,9 @@ use crate::commands::outcome::{ShellEnd, ShellOutcome, ShellRequest, describe};
 use crate::commands::run::{run_outside, run_shell};
 use crate::edit::patch;
 use crate::workspace::Workspace;
-use osier_agent::{Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_agent::{
+    PreparedCall, Preparing, Preview, Refusal, ToolContext, ToolOutput, ToolStatus, prepare_typed,
+};
 use osier_base::clock::human_duration;
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::{ContentBlock, ToolSpec};
@@ -30,9 +30,12 @@ const MAX_TIMEOUT: f64 = 7.0 * 24.0 * 3600.0;
 /// Bytes of a command that the job list shows.
 const LISTED_COMMAND: usize = 200;
 
-pub(crate) const ROW: BuiltIn = BuiltIn::new("bash", "Bash", "command", |workspace| {
-    Arc::new(BashTool::new(workspace))
-});
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    spellings: &spellings::BASH,
+    adapt: Some(|workspace, arguments| values::bash(arguments, workspace.cwd())),
+    redirect: as_patch,
+    ..BuiltIn::new("bash", "Bash", "command", || &SPEC, prepare)
+};
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
@@ -54,25 +57,14 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     }
 });
 
-#[derive(Debug)]
-pub(crate) struct BashTool {
-    workspace: Arc<Workspace>,
-}
-
 #[derive(Debug, Deserialize)]
 struct Arguments {
-    #[serde(default)]
     command: Option<String>,
     /// Seconds.
-    #[serde(default)]
     timeout: Option<f64>,
-    #[serde(default)]
     background: Option<bool>,
-    #[serde(default)]
     terminal: Option<bool>,
-    #[serde(default)]
     job: Option<String>,
-    #[serde(default)]
     action: Option<Action>,
 }
 
@@ -84,40 +76,111 @@ enum Action {
     Kill,
 }
 
-impl BashTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
-    }
+/// What a call asks for.
+enum Request {
+    /// Something about background jobs.
+    Job {
+        action: Action,
+        job: Option<String>,
+        timeout: Option<Duration>,
+    },
+    Command {
+        command: String,
+        timeout: Option<Duration>,
+        place: Place,
+    },
+}
 
-    async fn execute(&self, arguments: Arguments, cx: ToolContext) -> Result<ToolOutput, Refusal> {
+/// Where a command runs.
+enum Place {
+    Foreground,
+    Background,
+    Terminal,
+}
+
+impl Request {
+    fn of(arguments: Arguments) -> Result<Self, Refusal> {
         let timeout = timeout(arguments.timeout)?;
-        let action = match (arguments.action, &arguments.job, &arguments.command) {
+        let job = arguments.job;
+        let action = match (arguments.action, &job, &arguments.command) {
             // A job without an action can only be a request to read it.
             (None, Some(_), None) => Some(Action::Read),
             (action, _, _) => action,
         };
         if let Some(action) = action {
-            return self
-                .job_action(action, arguments.job.as_deref(), timeout, &cx)
-                .await;
+            return Ok(Self::Job {
+                action,
+                job,
+                timeout,
+            });
         }
         let command = arguments.command.unwrap_or_default();
         if command.trim().is_empty() {
             return Err(Refusal::invalid("set `command`, or `action` and `job`"));
         }
+        Ok(Self::Command {
+            command,
+            timeout,
+            place: match (arguments.terminal, arguments.background) {
+                (Some(true), _) => Place::Terminal,
+                (_, Some(true)) => Place::Background,
+                _ => Place::Foreground,
+            },
+        })
+    }
+}
+
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |arguments: Arguments| {
+        let request = Request::of(arguments)?;
+        let shown = match &request {
+            Request::Command { command, .. } => Some(Preview::Command(command.clone())),
+            Request::Job { .. } => None,
+        };
+        let bash = Bash { workspace };
+        let call = PreparedCall::new(async move |cx| {
+            let output = bash.run(request, cx).await;
+            output.unwrap_or_else(ToolOutput::from)
+        });
+        Ok(match shown {
+            Some(shown) => call.shown_by(move || Ok(shown.clone())),
+            None => call,
+        })
+    })
+}
+
+struct Bash {
+    workspace: Arc<Workspace>,
+}
+
+impl Bash {
+    async fn run(&self, request: Request, cx: ToolContext) -> Result<ToolOutput, Refusal> {
+        let (command, timeout, place) = match request {
+            Request::Job {
+                action,
+                job,
+                timeout,
+            } => return self.job_action(action, job.as_deref(), timeout, &cx).await,
+            Request::Command {
+                command,
+                timeout,
+                place,
+            } => (command, timeout, place),
+        };
+        // The rules deny it, too: this is for where nothing judges calls.
         if let Some(problem) = control_characters(&command) {
             return Err(Refusal::Invalid(problem));
         }
-        if arguments.terminal == Some(true) {
-            return terminal_tool::started(&self.workspace, &command, &cx.cancel).await;
-        }
-        if arguments.background == Some(true) {
-            self.workspace
-                .confinement()
-                .prepare()
-                .await
-                .map_err(|error| Refusal::Failed(error.to_string()))?;
-            return self.start(&command);
+        match place {
+            Place::Terminal => {
+                return terminal_tool::started(&self.workspace, &command, &cx.cancel).await;
+            }
+            Place::Background => {
+                let ready = self.workspace.confinement().prepare().await;
+                ready.map_err(|error| Refusal::Failed(error.to_string()))?;
+                return self.start(&command);
+            }
+            Place::Foreground => {}
         }
         let request = ShellRequest {
             command,
@@ -208,40 +271,12 @@ impl BashTool {
     }
 }
 
-impl Tool for BashTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::BASH
-    }
-
-    fn adapt(&self, arguments: &mut Map<String, Value>) -> Vec<String> {
-        values::bash(arguments, self.workspace.cwd())
-    }
-
-    fn redirect(
-        &self,
-        arguments: &Map<String, Value>,
-    ) -> Option<(&'static str, Map<String, Value>)> {
-        let command = arguments.get("command")?.as_str()?;
-        let patch = patch::patch_of_command(command)?;
-        let arguments = Map::from_iter([("input".to_owned(), patch.into())]);
-        Some((patch::NAME, arguments))
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(async move {
-            let arguments = match arguments::parse(arguments) {
-                Ok(arguments) => arguments,
-                Err(refusal) => return refusal.into(),
-            };
-            self.execute(arguments, cx)
-                .await
-                .unwrap_or_else(ToolOutput::from)
-        })
-    }
+/// A patch that is written as a command.
+fn as_patch(arguments: &Map<String, Value>) -> Option<(&'static str, Map<String, Value>)> {
+    let command = arguments.get("command")?.as_str()?;
+    let patch = patch::patch_of_command(command)?;
+    let arguments = Map::from_iter([("input".to_owned(), patch.into())]);
+    Some((patch::NAME, arguments))
 }
 
 /// What is wrong with a command that contains control characters other than newline and tab: a terminal could show

@@ -6,9 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use osier_agent::FileUse;
+
 use crate::commands::outcome::{ShellEnd, ShellOutcome};
 use crate::files::ledger::state_of;
-use crate::files::target::{FileUse, NamedFile};
+use crate::files::target::NamedFile;
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -42,11 +44,7 @@ impl Workspace {
     }
 
     fn record_known(&self, path: &Path) {
-        let target = self.resolve(&NamedFile {
-            path: path.display().to_string(),
-            purpose: FileUse::Read,
-            exists: true,
-        });
+        let target = self.resolve(&NamedFile::new(path.display().to_string(), FileUse::Read));
         if let Some((stamp, text)) = state_of(&target.host) {
             self.ledger.record(&target, stamp, text.as_deref());
         }

@@ -5,22 +5,21 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::terminal_tool::TERMINAL;
-use crate::terminal::{TerminalChange, Typed};
-use crate::testing::{Bench, text};
+use crate::terminal::TerminalChange;
+use crate::testing::{Bench, run_tool, text};
 
 fn bench() -> Bench {
     Bench::with(|workspace| workspace.with_terminals(Arc::new(|_| {})))
 }
 
 async fn call(bench: &Bench, arguments: Value) -> String {
-    let tools = bench.workspace.terminal_tools();
+    let tool = bench.workspace.terminal_tool().unwrap();
     let cx = osier_agent::ToolContext {
         call_id: "call".to_owned(),
         cancel: tokio_util::sync::CancellationToken::new(),
         updates: osier_agent::UpdateSink::discard(),
     };
-    text(&tools[0].run(arguments, cx).await)
+    text(&run_tool(&tool, arguments, cx).await)
 }
 
 async fn start(bench: &Bench, command: &str) -> String {
@@ -34,7 +33,7 @@ async fn python_repl_answers_and_ends() {
         return;
     }
     let bench = bench();
-    assert_eq!(bench.workspace.terminal_tools().len(), 0);
+    assert!(bench.workspace.terminal_tool().is_none());
     let first = start(&bench, "PYTHON_BASIC_REPL=1 python3 -q").await;
     assert!(
         first.starts_with(">>>\n[term1 80x24; type, read"),
@@ -180,17 +179,20 @@ async fn watchers_report_matches_and_ends() {
 async fn lines_for_a_shell_are_known_before_they_are_typed() {
     let bench = bench();
     start(&bench, "exec bash --norc --noprofile").await;
-    let typed = |arguments: Value| {
-        let call = bench.workspace.typed_call("call", TERMINAL, &arguments);
-        call.map(|call| call.typed)
+    let typed = async |arguments: Value| {
+        let tool = bench.workspace.terminal_tool().unwrap();
+        let call = tool.prepare(arguments).await.unwrap();
+        call.shell_input.map(|input| input.command)
     };
+    let command = |command: &str| Some(Some(command.to_owned()));
     let ls = json!({"id": "term1", "text": "ls -la\n"});
-    assert_eq!(typed(ls), Some(Typed::Command("ls -la".to_owned())));
+    assert_eq!(typed(ls).await, command("ls -la"));
     call(&bench, json!({"id": "term1", "text": "echo "})).await;
     let rest = json!({"id": "term1", "text": "hi", "keys": ["enter"]});
-    assert_eq!(typed(rest), Some(Typed::Command("echo hi".to_owned())));
-    assert_eq!(typed(json!({"id": "term1"})), None);
+    assert_eq!(typed(rest).await, command("echo hi"));
+    assert_eq!(typed(json!({"id": "term1"})).await, None);
 
     start(&bench, "cat").await;
-    assert_eq!(typed(json!({"id": "term2", "text": "rm -rf /\n"})), None);
+    let other = json!({"id": "term2", "text": "rm -rf /\n"});
+    assert_eq!(typed(other).await, None);
 }

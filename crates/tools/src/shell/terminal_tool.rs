@@ -1,11 +1,10 @@
 //! `terminal`: types into a terminal session, waits, reads it, and watches it or a background job.
 
 use std::io;
-use std::sync::{Arc, LazyLock, Weak};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput};
+use osier_agent::{Concurrency, PreparedCall, Preparing, Refusal, ToolOutput, prepare_typed};
 use osier_base::process::PtySize;
 use osier_llm::ToolSpec;
 use regex::{Regex, RegexBuilder};
@@ -15,7 +14,6 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
 use crate::call::details::{TerminalDetails, to_value};
 use crate::commands::outcome::describe;
 use crate::terminal::{TerminalSession, Typed, to_text};
@@ -24,9 +22,7 @@ use crate::workspace::Workspace;
 /// The tool for terminals that run.
 pub const TERMINAL: &str = "terminal";
 
-pub(crate) const ROW: BuiltIn = BuiltIn::new(TERMINAL, "Terminal", "text", |workspace| {
-    Arc::new(TerminalTool::new(&workspace))
-});
+pub(crate) const ROW: BuiltIn = BuiltIn::new(TERMINAL, "Terminal", "text", || &SPEC, prepare);
 
 /// How long the first screen of a new terminal may take.
 const FIRST_SCREEN: Duration = Duration::from_secs(3);
@@ -68,10 +64,6 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 }
 });
 
-/// The tool. The workspace owns it.
-#[derive(Debug)]
-pub(super) struct TerminalTool(Weak<Workspace>);
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Arguments {
@@ -87,29 +79,11 @@ struct Arguments {
 }
 
 /// What a call types.
-pub(super) struct Input {
-    pub id: String,
-    pub text: String,
-    pub keys: Vec<String>,
-}
-
-impl Input {
-    /// `None` if the call types nothing.
-    pub(super) fn of(arguments: &Value) -> Option<Self> {
-        let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
-        arguments.input()
-    }
-}
-
-impl Arguments {
-    fn input(&self) -> Option<Input> {
-        let input = Input {
-            id: self.id.clone(),
-            text: self.text.clone().unwrap_or_default(),
-            keys: self.keys.clone().unwrap_or_default(),
-        };
-        (!input.text.is_empty() || !input.keys.is_empty()).then_some(input)
-    }
+struct Input {
+    text: String,
+    keys: Vec<String>,
+    /// What it meant to a shell when the call was judged; `None` if another program read it.
+    judged: Option<Typed>,
 }
 
 /// What a call waits for.
@@ -141,94 +115,89 @@ fn compile(pattern: &str) -> Result<Regex, Refusal> {
     built.map_err(|error| Refusal::Invalid(format!("invalid regex `{pattern}`: {error}")))
 }
 
-impl TerminalTool {
-    pub(crate) fn new(workspace: &Arc<Workspace>) -> Self {
-        Self(Arc::downgrade(workspace))
-    }
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |arguments: Arguments| {
+        let text = arguments.text.unwrap_or_default();
+        let keys = arguments.keys.unwrap_or_default();
+        if text.len() > TEXT {
+            let problem = "text is longer than 64 KiB: write a file instead";
+            return Err(Refusal::invalid(problem));
+        }
+        let types = !text.is_empty() || !keys.is_empty();
+        let id = arguments.id;
+        let shell_input = types.then(|| workspace.shell_input(&id, &text, &keys));
+        let (judged, shell_input) = shell_input.flatten().unzip();
+        let seconds = arguments.timeout.filter(|seconds| *seconds > 0.0);
+        let request = Request {
+            watch: arguments.watch.as_deref().map(compile).transpose()?,
+            size: arguments.size.as_deref().map(parse_size).transpose()?,
+            wait: Wait::of(arguments.wait.as_deref(), types)?,
+            input: types.then_some(Input { text, keys, judged }),
+            limit: Duration::from_secs_f64(seconds.unwrap_or(TIMEOUT).min(MAX_TIMEOUT)),
+            closes: arguments.close == Some(true),
+            shows_screen: arguments.screen == Some(true),
+            id,
+        };
+        let concurrency = Concurrency::Serial(format!("terminal {}", request.id));
+        let call = PreparedCall::new(async move |cx| {
+            let output = request.run(&workspace, &cx.cancel).await;
+            output.unwrap_or_else(ToolOutput::from)
+        });
+        Ok(call.running(concurrency).typing(shell_input))
+    })
+}
 
-    async fn execute(&self, arguments: Arguments, cx: ToolContext) -> Result<ToolOutput, Refusal> {
-        let workspace = self.0.upgrade();
-        let workspace = workspace.ok_or_else(|| Refusal::invalid("the session has ended"))?;
-        if let Some(pattern) = &arguments.watch {
-            let regex = compile(pattern)?;
-            workspace
-                .watch(&arguments.id, regex)
-                .map_err(Refusal::Failed)?;
-            if arguments.id.starts_with("job") {
-                let text = format!("Watching {}", arguments.id);
+/// A call.
+struct Request {
+    id: String,
+    watch: Option<Regex>,
+    size: Option<PtySize>,
+    input: Option<Input>,
+    wait: Wait,
+    limit: Duration,
+    closes: bool,
+    shows_screen: bool,
+}
+
+impl Request {
+    async fn run(
+        self,
+        workspace: &Arc<Workspace>,
+        cancel: &CancellationToken,
+    ) -> Result<ToolOutput, Refusal> {
+        let id = &self.id;
+        if let Some(regex) = self.watch {
+            workspace.watch(id, regex).map_err(Refusal::Failed)?;
+            if id.starts_with("job") {
+                let text = format!("Watching {id}");
                 return Ok(ToolOutput::success(text, Value::Null));
             }
         }
-        let known = workspace.known_terminal(&arguments.id);
-        let terminal = known.map_err(Refusal::Failed)?;
-        if let Some(size) = &arguments.size {
-            let size = parse_size(size)?;
+        let terminal = workspace.known_terminal(id).map_err(Refusal::Failed)?;
+        if let Some(size) = self.size {
             let resized = terminal.resize(size);
             resized.map_err(|error| Refusal::Failed(format!("cannot resize: {error}")))?;
         }
-        let input = arguments.input();
-        let wait = Wait::of(arguments.wait.as_deref(), input.is_some())?;
         let mark = Mark::of(&terminal);
-        if let Some(input) = &input {
-            self.type_input(&workspace, &terminal, input, &cx.call_id)
-                .await?;
+        if let Some(input) = &self.input {
+            input.type_into(&terminal).await.map_err(Refusal::Failed)?;
         }
-        let seconds = arguments.timeout.filter(|seconds| *seconds > 0.0);
-        let limit = Duration::from_secs_f64(seconds.unwrap_or(TIMEOUT).min(MAX_TIMEOUT));
-        if arguments.close == Some(true) {
+        if self.closes {
             terminal.close().await;
         }
-        let note = wait_for(&terminal, &wait, &mark, limit, &cx.cancel).await;
-        let complete = arguments.screen == Some(true);
-        Ok(output(&terminal, complete, note.as_deref()))
-    }
-
-    async fn type_input(
-        &self,
-        workspace: &Workspace,
-        terminal: &TerminalSession,
-        input: &Input,
-        call: &str,
-    ) -> Result<(), Refusal> {
-        if input.text.len() > TEXT {
-            return Err(Refusal::invalid(
-                "text is longer than 64 KiB: write a file instead",
-            ));
-        }
-        if workspace.terminals.was_for_program(call)
-            && matches!(
-                terminal.meaning(&input.text, &input.keys),
-                Some(Typed::Command(_) | Typed::Unknown)
-            )
-        {
-            let message = "a shell reads the input now, so nothing was typed: call again";
-            return Err(Refusal::Failed(message.to_owned()));
-        }
-        let typed = terminal.type_input(&input.text, &input.keys).await;
-        typed.map_err(Refusal::Failed)
+        let note = wait_for(&terminal, &self.wait, &mark, self.limit, cancel).await;
+        Ok(output(&terminal, self.shows_screen, note.as_deref()))
     }
 }
 
-impl Tool for TerminalTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn concurrency(&self, arguments: &Value) -> Concurrency {
-        let id = arguments.get("id").and_then(Value::as_str);
-        Concurrency::Serial(format!("terminal {}", id.unwrap_or_default()))
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(async move {
-            let arguments = match arguments::parse(arguments) {
-                Ok(arguments) => arguments,
-                Err(refusal) => return refusal.into(),
-            };
-            self.execute(arguments, cx)
-                .await
-                .unwrap_or_else(ToolOutput::from)
-        })
+impl Input {
+    async fn type_into(&self, terminal: &TerminalSession) -> Result<(), String> {
+        let meaning = terminal.meaning(&self.text, &self.keys);
+        // Earlier input, or a program that ended meanwhile, can make another command of it.
+        if meaning != self.judged && matches!(meaning, Some(Typed::Command(_) | Typed::Unknown)) {
+            return Err("a shell reads the input now, or reads another line than when the call was checked, so nothing was typed: call again".to_owned());
+        }
+        terminal.type_input(&self.text, &self.keys).await
     }
 }
 

@@ -2,24 +2,14 @@
 
 use std::sync::Arc;
 
-use osier_agent::ToolSet;
+use osier_agent::{ShellInput, Tool};
 use osier_base::process::PtySize;
 use osier_protocol::{TerminalInfo, TerminalScreen};
 use serde_json::{Map, Value};
 
-use super::terminal_tool::{Input, TERMINAL, TerminalTool, not_started};
+use super::terminal_tool::{self, not_started};
 use crate::terminal::{TerminalObserver, TerminalSession, Typed};
 use crate::workspace::Workspace;
-
-/// What a call would type into a shell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TypedCall {
-    pub typed: Typed,
-    /// Describes input whose line is not known; no two descriptions are the same.
-    pub description: String,
-    /// Whether the terminal was started where the sandbox denies all writes.
-    pub is_read_only: bool,
-}
 
 impl Workspace {
     /// Lets commands start on a terminal, and reports to `observer` what happens to them.
@@ -34,13 +24,9 @@ impl Workspace {
     }
 
     /// The tool for terminals, once there was one or a background job.
-    pub fn terminal_tools(self: &Arc<Self>) -> ToolSet {
+    pub fn terminal_tool(self: &Arc<Self>) -> Option<Arc<dyn Tool>> {
         let is_used = || !self.terminals.is_empty() || self.commands.jobs.has_started();
-        if self.terminals.offered.get().is_none() && self.has_terminals() && is_used() {
-            let tool = TerminalTool::new(self);
-            let _ = self.terminals.offered.set(Arc::new(tool));
-        }
-        self.terminals.offered.get().cloned().into_iter().collect()
+        (self.has_terminals() && is_used()).then(|| terminal_tool::ROW.make(self))
     }
 
     /// The terminals of the session, oldest first.
@@ -94,21 +80,32 @@ impl Workspace {
         })
     }
 
-    /// What the call of `tool` would type into a shell; `None` if it types nothing into one.
-    pub fn typed_call(&self, call: &str, tool: &str, arguments: &Value) -> Option<TypedCall> {
-        let input = (tool == TERMINAL).then(|| Input::of(arguments))??;
-        let terminal = self.terminals.find(&input.id)?;
-        let Some(typed) = terminal.meaning(&input.text, &input.keys) else {
-            self.terminals.note_program(call);
-            return None;
+    /// What input means to the shell of the terminal `id`, and how it is judged; `None` if no shell reads it.
+    pub(super) fn shell_input(
+        &self,
+        id: &str,
+        text: &str,
+        keys: &[String],
+    ) -> Option<(Typed, ShellInput)> {
+        let terminal = self.terminals.find(id)?;
+        let typed = terminal.meaning(text, keys)?;
+        let command = match &typed {
+            Typed::Nothing => None,
+            Typed::Command(command) => Some(command.clone()),
+            // No grammar reads it, so that no rule for commands allows it, and no two are the same.
+            Typed::Unknown => {
+                let (number, keys) = (self.terminals.next_input(), keys.join(" "));
+                Some(format!(
+                    "(keys in a terminal: input {number} of {id}: {text}{keys}"
+                ))
+            }
         };
-        let number = self.terminals.next_input();
-        let keys = input.keys.join(" ");
-        Some(TypedCall {
-            typed,
-            description: format!("input {number} of {}: {}{keys}", input.id, input.text),
-            is_read_only: terminal.is_read_only,
-        })
+        let is_read_only = terminal.is_read_only;
+        let input = ShellInput {
+            command,
+            is_read_only,
+        };
+        Some((typed, input))
     }
 
     /// The call that types `command` instead of what `arguments` type.

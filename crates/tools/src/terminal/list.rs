@@ -1,10 +1,8 @@
 //! The terminals of a session.
 
-use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use osier_agent::Tool;
 use osier_base::process::{PtySize, spawn_terminal};
 use osier_protocol::SandboxMode;
 use tokio_util::task::AbortOnDropHandle;
@@ -27,11 +25,7 @@ const SIZE: PtySize = PtySize {
 pub(crate) struct Terminals {
     list: Mutex<List>,
     pub(crate) observer: Option<TerminalObserver>,
-    /// The tool, once it is offered.
-    pub(crate) offered: OnceLock<Arc<dyn Tool>>,
     pub(crate) watchers: Mutex<Vec<AbortOnDropHandle<()>>>,
-    /// Calls whose input was checked as input of a program that is no shell.
-    for_programs: Mutex<HashSet<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -61,20 +55,6 @@ impl Terminals {
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<TerminalSession>> {
         self.all().into_iter().find(|terminal| terminal.id == id)
-    }
-
-    fn for_programs(&self) -> MutexGuard<'_, HashSet<String>> {
-        let locked = self.for_programs.lock();
-        locked.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The input of `call` is for a program that is no shell.
-    pub(crate) fn note_program(&self, call: &str) {
-        self.for_programs().insert(call.to_owned());
-    }
-
-    pub(crate) fn was_for_program(&self, call: &str) -> bool {
-        self.for_programs().remove(call)
     }
 
     fn changed(&self, change: TerminalChange) {

@@ -19,4 +19,4 @@ pub(crate) use self::emulator::to_text;
 pub(crate) use self::list::Terminals;
 pub(crate) use self::output::Search;
 pub(crate) use self::session::TerminalSession;
-pub use self::typed::Typed;
+pub(crate) use self::typed::Typed;

@@ -49,7 +49,7 @@ const NEUTRAL: [&str; 2] = ["ctrl+q", "ctrl+s"];
 
 /// What input means to a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Typed {
+pub(crate) enum Typed {
     /// It completes no line.
     Nothing,
     /// It completes these lines.

@@ -2,12 +2,13 @@
 
 use std::fs::Metadata;
 
+use osier_agent::FileTarget;
 use osier_base::without_links;
 use tokio::runtime::Handle;
 
 use super::Workspace;
 use crate::files::ledger::MAX_HASHED;
-use crate::files::target::FileTarget;
+use crate::files::target::in_editor;
 
 impl Workspace {
     /// The text of the file at `path` in the editor; `None` where the disk is used. Blocks.
@@ -16,7 +17,7 @@ impl Workspace {
         target: &FileTarget,
         metadata: &Metadata,
     ) -> Option<String> {
-        let path = &target.in_editor(self.editor().map(|_| self.cwd())?);
+        let path = &in_editor(target, self.editor().map(|_| self.cwd())?);
         let editor = self.editor().filter(|editor| editor.has_file(path))?;
         if metadata.len() > MAX_HASHED {
             return None;
@@ -31,7 +32,7 @@ impl Workspace {
         target: &FileTarget,
         text: &str,
     ) -> Option<Result<(), String>> {
-        let path = &target.in_editor(self.editor().map(|_| self.cwd())?);
+        let path = &in_editor(target, self.editor().map(|_| self.cwd())?);
         let editor = self.editor().filter(|editor| editor.has_file(path))?;
         let runtime = Handle::try_current().ok()?;
         if let Some(folder) = target.host.parent()

@@ -1,19 +1,19 @@
 //! The state that the tools of one session share: working directory, known files and running processes.
 //! Dropping the workspace ends the background jobs and removes the stored outputs.
 
-mod approvals;
 mod code_servers;
+mod file_targets;
 mod in_editor;
 mod maps;
 mod plan_mode;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use std::{fmt, io};
 
-use osier_agent::UpdateSink;
+use osier_agent::{FileUse, UpdateSink};
 use osier_base::path;
 use osier_protocol::JobInfo;
 use osier_protocol::questions::{Answer, Question, Questions};
@@ -21,8 +21,8 @@ use osier_sandbox::Confinement;
 use osier_web::Web;
 use tokio_util::sync::CancellationToken;
 
-use self::approvals::Approvals;
 pub use self::code_servers::{CodeServers, Opened};
+pub use self::file_targets::{ReadFilter, ReadFilters};
 pub(crate) use self::maps::Maps;
 pub use self::plan_mode::{PlanAnswer, PlanDecision, PlanMode};
 use crate::commands::jobs::JobObserver;
@@ -32,14 +32,14 @@ use crate::commands::shell::Shell;
 use crate::commands::truncation::{self, Capped};
 use crate::files::editor::Editor;
 use crate::files::ledger::{ChangedFiles, Ledger};
-use crate::files::target::{FileUse, NamedFile};
+use crate::files::target::NamedFile;
 use crate::terminal::Terminals;
 
 /// The working environment of one session.
 pub struct Workspace {
     pub(crate) commands: Commands,
     pub(crate) ledger: Ledger,
-    pub(crate) approvals: Approvals,
+    read_filters: OnceLock<ReadFilters>,
     pub(crate) terminals: Terminals,
     /// When a command without a timeout becomes a background job.
     pub(crate) background_after: Option<Duration>,
@@ -58,7 +58,7 @@ impl Workspace {
         Self {
             commands: Commands::new(Shell::new(&cwd.into())),
             ledger: Ledger::default(),
-            approvals: Approvals::default(),
+            read_filters: OnceLock::new(),
             terminals: Terminals::default(),
             background_after: None,
             questions: None,
@@ -263,11 +263,8 @@ impl Workspace {
     pub fn files_restored(&self, paths: &[String], is_expected: bool) {
         for path in paths {
             let path = self.cwd().join(path);
-            let target = self.resolve(&NamedFile {
-                path: path.display().to_string(),
-                purpose: FileUse::Write,
-                exists: false,
-            });
+            let named = NamedFile::new(path.display().to_string(), FileUse::Write);
+            let target = self.resolve(&named);
             self.ledger.restored(&target, is_expected);
         }
     }

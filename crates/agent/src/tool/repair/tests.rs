@@ -1,8 +1,9 @@
-use futures_util::future::{BoxFuture, ready};
+use futures_util::future::ready;
 use osier_llm::ToolSpec;
 use serde_json::json;
 
-use super::super::interface::{ToolContext, ToolOutput};
+use super::super::output::ToolOutput;
+use super::super::prepared::{PreparedCall, Preparing};
 use super::super::spellings::Spellings;
 use super::*;
 
@@ -53,8 +54,9 @@ impl Tool for FakeTool {
         }
     }
 
-    fn run(&self, _: Value, _: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(ready(ToolOutput::success("", Value::Null)))
+    fn prepare(self: Arc<Self>, _: Value) -> Preparing {
+        let output = ToolOutput::success("", Value::Null);
+        Box::pin(ready(Ok(PreparedCall::new(|_| ready(output)))))
     }
 }
 

@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use crate::safety::tool_policy::ToolPolicy;
 use osier_extensions::hooks::Role;
@@ -21,14 +22,18 @@ use osier_protocol::{Review, Spending};
 
 use definition::Definition;
 use osier_agent::{
-    Agent, AgentConfig, AgentMessage, Concurrency, Interceptor, RetryPolicy, RunOutcome, Spellings,
-    Tool, ToolContext, ToolDecision, ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate,
-    Transport,
+    Agent, AgentConfig, AgentMessage, CheckedCall, Interceptor, PreparedCall, Preparing,
+    RetryPolicy, RunOutcome, Spellings, Tool, ToolContext, ToolDecision, ToolOutput, ToolSet,
+    ToolSource, ToolStatus, ToolUpdate, Transport, prepare_typed,
 };
-use osier_llm::{Model, ThinkingLevel, ToolCall, ToolSpec};
+use osier_llm::{Model, ThinkingLevel, ToolSpec};
 
 /// Subagents of one session that run in parallel; more wait.
 const PARALLEL: usize = 4;
+
+/// Claude Code's kind of an agent for any task, and all that it has without definitions.
+const GENERAL: &str = "general-purpose";
+const CLAUDE_KINDS: [&str; 3] = [GENERAL, "Explore", "Plan"];
 
 const PROMPT: &str = "You are a subagent of osier, a coding agent. You were given one task; do it with your tools, \
 then answer with the requested result and nothing else. Your caller sees only your answer: refer to files as path:line.";
@@ -180,7 +185,6 @@ struct TaskTool {
 #[derive(Debug, Deserialize)]
 struct Arguments {
     prompt: String,
-    #[serde(default)]
     agent: Option<String>,
 }
 
@@ -269,7 +273,6 @@ fn spec(definitions: &[(Definition, Option<Arc<Model>>)]) -> ToolSpec {
             "type": "object",
             "properties": properties,
             "required": ["prompt"],
-            "additionalProperties": false,
         }),
     }
 }
@@ -283,33 +286,54 @@ impl Tool for TaskTool {
         &osier_tools::spellings::SUBAGENT
     }
 
-    fn concurrency(&self, _arguments: &Value) -> Concurrency {
-        Concurrency::Parallel
+    /// Models that were trained with Claude Code name its kinds of agents.
+    fn adapt(&self, arguments: &mut Map<String, Value>) -> Vec<String> {
+        if arguments.get("run_in_background") == Some(&Value::Bool(false)) {
+            arguments.shift_remove("run_in_background");
+        }
+        let known = self.spec.parameters["properties"]["agent"]["enum"].as_array();
+        let Some(Value::String(kind)) = arguments.get("agent").cloned() else {
+            return Vec::new();
+        };
+        let is_known = known.is_some_and(|known| known.iter().any(|name| *name == kind));
+        if is_known || (known.is_some() && !CLAUDE_KINDS.contains(&kind.as_str())) {
+            return Vec::new();
+        }
+        arguments.shift_remove("agent");
+        if kind == GENERAL {
+            return Vec::new();
+        }
+        vec![format!(
+            "no agent `{kind}` is defined, so a general one did the task"
+        )]
     }
 
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        async move {
-            let arguments: Arguments = match serde_json::from_value(arguments) {
-                Ok(arguments) => arguments,
-                Err(error) => return ToolOutput::error(error.to_string()),
-            };
-            let Some(agents) = self.agents.upgrade() else {
-                return ToolOutput::error("the session is closing");
-            };
-            let place = tokio::select! {
-                place = agents.places.acquire() => place,
-                () = cx.cancel.cancelled() => {
-                    return ToolOutput::failed(ToolStatus::Aborted, "interrupted before it started");
-                }
-            };
-            let output = match agents.start(arguments.agent.as_deref()) {
-                Ok((agent, model)) => follow(&agent, &arguments, model, &cx).await,
-                Err(message) => ToolOutput::error(message),
-            };
-            drop(place);
-            output
-        }
-        .boxed()
+    fn prepare(self: Arc<Self>, arguments: Value) -> Preparing {
+        prepare_typed(arguments, async move |arguments: Arguments| {
+            Ok(PreparedCall::new(async move |cx| {
+                self.start(&arguments, &cx).await
+            }))
+        })
+    }
+}
+
+impl TaskTool {
+    async fn start(&self, arguments: &Arguments, cx: &ToolContext) -> ToolOutput {
+        let Some(agents) = self.agents.upgrade() else {
+            return ToolOutput::error("the session is closing");
+        };
+        let place = tokio::select! {
+            place = agents.places.acquire() => place,
+            () = cx.cancel.cancelled() => {
+                return ToolOutput::failed(ToolStatus::Aborted, "interrupted before it started");
+            }
+        };
+        let output = match agents.start(arguments.agent.as_deref()) {
+            Ok((agent, model)) => follow(&agent, arguments, model, cx).await,
+            Err(message) => ToolOutput::error(message),
+        };
+        drop(place);
+        output
     }
 }
 
@@ -407,32 +431,33 @@ struct Rules(Vec<Arc<dyn Interceptor>>);
 impl Interceptor for Rules {
     fn before_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
-        cancel: &'a tokio_util::sync::CancellationToken,
+        call: &'a CheckedCall,
+        cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
         async move {
-            let mut call = call.clone();
-            let mut rewritten = None;
+            let mut changed: Option<Box<CheckedCall>> = None;
             for rule in &self.0 {
-                match rule.before_tool(&call, cancel).await {
+                let call = changed.as_deref().unwrap_or(call);
+                match rule.before_tool(call, cancel).await {
                     ToolDecision::Allow => {}
+                    ToolDecision::Replace(call) => changed = Some(call),
                     ToolDecision::Rewrite { arguments } => {
-                        call.arguments.clone_from(&arguments);
-                        rewritten = Some(arguments);
+                        match call.with_arguments(arguments).await {
+                            Ok(call) => changed = Some(Box::new(call)),
+                            Err(output) => return ToolDecision::Fail(output),
+                        }
                     }
-                    denied @ ToolDecision::Deny { .. } => return denied,
+                    refused => return refused,
                 }
             }
-            rewritten.map_or(ToolDecision::Allow, |arguments| ToolDecision::Rewrite {
-                arguments,
-            })
+            changed.map_or(ToolDecision::Allow, ToolDecision::Replace)
         }
         .boxed()
     }
 
     fn after_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         output: &'a mut ToolOutput,
     ) -> BoxFuture<'a, ()> {
         async move {

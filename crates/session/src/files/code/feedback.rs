@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use osier_agent::{
-    AgentAccess, AgentMessage, Interceptor, StopRun, ToolDecision, ToolOutput, ToolResultMessage,
-    UserMessage,
+    AgentAccess, AgentMessage, CheckedCall, FileTarget, Interceptor, StopRun, ToolDecision,
+    ToolOutput, ToolResultMessage, UserMessage,
 };
-use osier_llm::{ContentBlock, ToolCall};
+use osier_llm::ContentBlock;
 use osier_settings::Settings;
+use osier_tools::Workspace;
 use osier_tools::code::report::{Findings, words};
-use osier_tools::code::{RENAME, with_changes};
-use osier_tools::{FileTarget, FileUse, Workspace};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -54,36 +53,16 @@ impl CodeFeedback {
         }
     }
 
-    /// The files that a call changes.
-    fn changed_files(&self, call: &ToolCall) -> Vec<FileTarget> {
-        let targets = self.workspace.file_targets(&call.name, &call.arguments);
-        let changed = targets.into_iter();
-        changed.filter(|target| target.purpose.writes()).collect()
-    }
-
-    async fn rename(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolDecision {
-        tokio::select! {
-            arguments = with_changes(&self.workspace, &call.arguments) => {
-                ToolDecision::Rewrite { arguments }
+    async fn check(&self, call: &CheckedCall, output: &mut ToolOutput) {
+        match call.call.name.as_str() {
+            "read" => {
+                let read = call.files().iter();
+                return read.for_each(|file| self.code.look_at(file.host.clone()));
             }
-            () = cancel.cancelled() => ToolDecision::Deny {
-                reason: "interrupted before it ran".to_owned(),
-            },
+            "bash" => return self.code.refresh_later(),
+            _ => {}
         }
-    }
-
-    async fn check(&self, call: &ToolCall, output: &mut ToolOutput) {
-        if call.name == "read" {
-            let read = self.workspace.file_target(&call.name, &call.arguments);
-            if let Some(target) = read.filter(|target| target.purpose == FileUse::Read) {
-                self.code.look_at(target.host);
-            }
-            return;
-        }
-        if call.name == "bash" {
-            return self.code.refresh_later();
-        }
-        let changed = self.changed_files(call);
+        let changed: Vec<&FileTarget> = changed_files(call).collect();
         if changed.is_empty() {
             return;
         }
@@ -92,7 +71,7 @@ impl CodeFeedback {
                 formatting.changed(target);
             }
         }
-        let paths: Vec<PathBuf> = changed.into_iter().map(|target| target.host).collect();
+        let paths: Vec<PathBuf> = changed.iter().map(|target| target.host.clone()).collect();
         let mut findings = self.code.check(&paths, self.wait).await;
         if findings.is_empty() {
             return;
@@ -112,6 +91,12 @@ impl CodeFeedback {
     }
 }
 
+/// The files that a call changes.
+fn changed_files(call: &CheckedCall) -> impl Iterator<Item = &FileTarget> {
+    let files = call.files().iter();
+    files.filter(|file| file.purpose.writes())
+}
+
 impl Interceptor for CodeFeedback {
     fn on_input<'a>(&'a self, _message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
         self.code.offer_tools(&self.workspace);
@@ -120,15 +105,12 @@ impl Interceptor for CodeFeedback {
 
     fn before_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
-        cancel: &'a CancellationToken,
+        call: &'a CheckedCall,
+        _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
         async move {
-            if call.name == RENAME {
-                return self.rename(call, cancel).await;
-            }
             if let Some(formatting) = &self.formatting {
-                for target in self.changed_files(call) {
+                for target in changed_files(call) {
                     formatting.before_change(&target.host).await;
                 }
             }
@@ -139,7 +121,7 @@ impl Interceptor for CodeFeedback {
 
     fn after_tool<'a>(
         &'a self,
-        call: &'a ToolCall,
+        call: &'a CheckedCall,
         output: &'a mut ToolOutput,
     ) -> BoxFuture<'a, ()> {
         async move {

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use osier_agent::FileTarget;
 use osier_base::process::{Invocation, run_bounded};
 use osier_base::regular_file;
-use osier_tools::{FileTarget, Reformatted, Workspace, reformat};
+use osier_tools::{Reformatted, Workspace, reformat};
 use tokio_util::sync::CancellationToken;
 
 use self::table::Found;

@@ -139,7 +139,10 @@ impl SessionReviewer {
         };
         let reference = choice.0.reference();
         let input = Input::new(request, &self.branch, &reference).await;
-        let (call_id, tool_name) = (request.call.id.clone(), request.call.name.clone());
+        let (call_id, tool_name) = {
+            let call = &request.call.call;
+            (call.id.clone(), call.name.clone())
+        };
         let known = self.shared.known(&input);
         let is_known = known.is_some();
         let (review, accounting) = match (known, input.problem()) {

@@ -1,6 +1,7 @@
 //! The request to the model that judges.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use osier_base::text;
@@ -64,21 +65,23 @@ impl Input {
         let reading =
             osier_base::task::spawn_blocking(move || index.typed(leaf.as_deref(), MESSAGES));
         let typed = bounded(reading.await.unwrap_or_default());
-        let ReviewRequest {
-            call,
-            files,
-            workspace,
-        } = request;
+        let ReviewRequest { call, workspace } = request;
         let session = json!({
             "typed": typed,
             "workingDirectory": workspace.cwd(),
             "sandbox": sandbox(workspace.confinement()),
         });
+        let files: Vec<&Path> = call
+            .files()
+            .iter()
+            .map(|file| file.real.as_path())
+            .collect();
+        let call = &call.call;
         let mut judged = json!({"tool": call.name, "arguments": call.arguments});
-        match files {
+        match files[..] {
             [] => {}
             [file] => judged["file"] = json!(file),
-            files => judged["files"] = json!(files),
+            _ => judged["files"] = json!(files),
         }
         Self {
             model: model.to_owned(),

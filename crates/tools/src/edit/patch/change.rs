@@ -1,20 +1,24 @@
 //! The changes of a patch: planned completely, then written. If a file cannot be written, those before it are restored.
 
 use std::fs::Permissions;
+use std::sync::Arc;
 
 use super::hunks::{Edits, NoPlace, complete};
 use super::parse::{Action, Hunk, Patch, Section};
 use super::undo::{Done, first_missing, remove, rename};
-use crate::call::details::{PatchDetails, PatchedFile, PatchedKind};
+use crate::call::details::{PatchDetails, PatchedFile, PatchedKind, to_value};
 use crate::edit::file::{
-    self, Current, EditError, Original, Source, changed_on_disk, explain, other_names, snippet,
+    self, Current, EditError, Original, Source, changed_on_disk, explain, other_changes, snippet,
 };
 use crate::edit::refusal::{Terms, explain_match};
 use crate::edit::stale::{Planned, merge};
 use crate::files::diff::{FileDiff, combined, deletion, unified};
 use crate::files::ledger::{Freshness, Stamp};
-use crate::files::target::{FileTarget, reason};
+use crate::files::target::reason;
 use crate::workspace::Workspace;
+use osier_agent::{
+    Concurrency, FileTarget, PreparedCall, Preview, Refusal, ToolContext, ToolOutput,
+};
 use osier_base::atomic_file::{Name, Replaced};
 use osier_base::text::counted;
 
@@ -55,10 +59,31 @@ pub(super) struct Update {
     pub(super) moved_to: Option<FileTarget>,
 }
 
-/// The result of a call.
-pub(crate) struct Report {
-    pub(crate) text: String,
-    pub(crate) details: PatchDetails,
+/// A call that changes `files`, as `plan` says when it is shown and when it runs: files can change in between.
+pub(crate) fn prepared(
+    workspace: Arc<Workspace>,
+    doing: &'static str,
+    files: Vec<FileTarget>,
+    plan: impl Fn(&Workspace) -> Result<Changes, String> + Send + Sync + 'static,
+) -> PreparedCall {
+    let plan = Arc::new(plan);
+    let shown = (Arc::clone(&workspace), Arc::clone(&plan));
+    let run = move |cx: ToolContext| {
+        if cx.cancel.is_cancelled() {
+            return Err(Refusal::Interrupted("interrupted; nothing was changed"));
+        }
+        let changes = plan(&workspace).map_err(Refusal::Failed)?;
+        changes.carry_out(&workspace).map_err(Refusal::Failed)
+    };
+    let show = move || {
+        let changes = (shown.1)(&shown.0).map_err(Refusal::Failed)?;
+        let (path, diff) = (changes.title(), changes.diff());
+        Ok(Preview::Diff { path, diff })
+    };
+    PreparedCall::blocking(doing, run)
+        .on(files)
+        .running(Concurrency::Exclusive)
+        .shown_by(show)
 }
 
 impl Changes {
@@ -81,7 +106,7 @@ impl Changes {
     }
 
     /// A name for all files.
-    pub(crate) fn title(&self) -> String {
+    fn title(&self) -> String {
         match &self.files[..] {
             [only] => only.name.clone(),
             [first, rest @ ..] => {
@@ -92,7 +117,7 @@ impl Changes {
         }
     }
 
-    pub(crate) fn diff(&self) -> String {
+    fn diff(&self) -> String {
         let named = |change: &Change| {
             let old = change.moved_from().unwrap_or_else(|| change.name.clone());
             (old, change.name.clone(), change.diff.clone())
@@ -101,7 +126,7 @@ impl Changes {
     }
 
     /// Writes all files. New and changed files come first, so that nothing is deleted before everything else succeeded.
-    pub(crate) fn carry_out(self, workspace: &Workspace) -> Result<Report, String> {
+    fn carry_out(self, workspace: &Workspace) -> Result<ToolOutput, String> {
         let mut done: Vec<Done> = Vec::new();
         let mut notes: Vec<String> = vec![String::new(); self.files.len()];
         let is_last = |change: &Change| matches!(change.kind, Kind::Delete { .. });
@@ -134,7 +159,7 @@ impl Changes {
         Ok(self.report(diff, &notes))
     }
 
-    fn report(&self, diff: String, notes: &[String]) -> Report {
+    fn report(&self, diff: String, notes: &[String]) -> ToolOutput {
         let mut text = format!("Changed {}:\n", counted(self.files.len(), "file", "files"));
         for (change, note) in self.files.iter().zip(notes) {
             text.push_str(&change.line());
@@ -152,7 +177,7 @@ impl Changes {
             lines_added: sum(|diff| diff.added),
             lines_removed: sum(|diff| diff.removed),
         };
-        Report { text, details }
+        ToolOutput::success(text, to_value(&details))
     }
 }
 

@@ -12,21 +12,19 @@ mod undo;
 
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use self::change::Changes;
 use self::parse::{Action, Patch};
 use crate::built_in::BuiltIn;
-use crate::call::arguments::{self, Refusal};
-use crate::call::details::to_value;
 use crate::call::spellings;
-use crate::files::target::{FileTarget, FileUse, NamedFile};
+use crate::files::target::NamedFile;
 use crate::workspace::Workspace;
-use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_agent::{FileUse, Preparing, Refusal, prepare_typed};
 use osier_llm::{Freeform, ToolSpec};
 
+pub(crate) use self::change::prepared;
 pub(crate) use self::command::patch_of_command;
 pub(crate) use self::placed::{PlacedEdit, PlacedFile, placed};
 
@@ -40,9 +38,10 @@ pub(crate) const REPLACES: &[&str] = &["write", "edit"];
 pub(crate) const ROW: BuiltIn = BuiltIn {
     files: Some(named_files),
     replaces: REPLACES,
-    ..BuiltIn::new(NAME, "Patch", INPUT, |workspace| {
-        Arc::new(PatchTool::new(workspace))
-    })
+    is_form: true,
+    spellings: &spellings::PATCH,
+    adapt: Some(adapt),
+    ..BuiltIn::new(NAME, "Patch", INPUT, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
@@ -62,80 +61,30 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 }
 });
 
-#[derive(Debug)]
-pub(crate) struct PatchTool {
-    workspace: Arc<Workspace>,
-}
-
 #[derive(Debug, Deserialize)]
 struct Arguments {
     input: String,
 }
 
-impl PatchTool {
-    fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace }
+/// A patch that is written as a command.
+fn adapt(_: &Workspace, arguments: &mut Map<String, Value>) -> Vec<String> {
+    if let Some(Value::String(input)) = arguments.get_mut(INPUT)
+        && let Some(patch) = patch_of_command(input)
+    {
+        *input = patch;
     }
+    Vec::new()
 }
 
-impl Tool for PatchTool {
-    fn spec(&self) -> &ToolSpec {
-        &SPEC
-    }
-
-    fn spellings(&self) -> &'static Spellings {
-        &spellings::PATCH
-    }
-
-    fn replaces(&self) -> &'static [&'static str] {
-        REPLACES
-    }
-
-    fn adapt(&self, arguments: &mut Map<String, Value>) -> Vec<String> {
-        if let Some(Value::String(input)) = arguments.get_mut(INPUT)
-            && let Some(patch) = patch_of_command(input)
-        {
-            *input = patch;
-        }
-        Vec::new()
-    }
-
-    fn check(&self, arguments: &Value) -> Result<(), String> {
-        let input = arguments.get(INPUT).and_then(Value::as_str);
-        let patch = Patch::parse(input.unwrap_or_default()).map_err(|error| error.to_string())?;
-        let targets = named_files(arguments)
-            .iter()
-            .map(|named| self.workspace.resolve(named))
-            .collect::<Vec<_>>();
-        paths::check(&self.workspace, &patch, &targets)
-    }
-
-    fn concurrency(&self, _: &Value) -> Concurrency {
-        Concurrency::Exclusive
-    }
-
-    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let workspace = Arc::clone(&self.workspace);
-        let work = move |arguments: Arguments| {
-            let patch = Patch::parse(&arguments.input)
-                .map_err(|error| Refusal::Invalid(error.to_string()))?;
-            if cx.cancel.is_cancelled() {
-                let text = "interrupted; nothing was changed";
-                return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
-            }
-            let named = named(&patch);
-            let targets: Result<Vec<FileTarget>, Refusal> = named
-                .iter()
-                .map(|named| workspace.approved(&cx.call_id, named))
-                .collect();
-            let targets = targets?;
-            paths::check(&workspace, &patch, &targets).map_err(Refusal::Failed)?;
-            let changes = Changes::plan(&workspace, &patch, targets).map_err(Refusal::Failed)?;
-            let report = changes.carry_out(&workspace).map_err(Refusal::Failed)?;
-            Ok(ToolOutput::success(report.text, to_value(&report.details)))
-        };
-        Box::pin(arguments::carry_out(arguments, "applying the patch", work))
-    }
+fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
+    prepare_typed(arguments, async move |Arguments { input }| {
+        let patch = Patch::parse(&input).map_err(|error| Refusal::invalid(error.to_string()))?;
+        let targets = workspace.targets(&named(&patch)).await;
+        paths::check(&workspace, &patch, &targets).map_err(Refusal::Failed)?;
+        let files = targets.clone();
+        let plan = move |workspace: &Workspace| Changes::plan(workspace, &patch, files.clone());
+        Ok(prepared(workspace, "applying the patch", targets, plan))
+    })
 }
 
 /// The definition.
@@ -202,17 +151,6 @@ fn named(patch: &Patch) -> Vec<NamedFile> {
         [file].into_iter().chain(moved)
     });
     files.collect()
-}
-
-/// The changes that a call would make, as a name for them and a diff; `None` when it would fail.
-pub(crate) fn preview(
-    workspace: &Workspace,
-    targets: &[FileTarget],
-    arguments: &Value,
-) -> Option<(String, String)> {
-    let patch = Patch::parse(arguments.get(INPUT)?.as_str()?).ok()?;
-    let changes = Changes::plan(workspace, &patch, targets.to_vec()).ok()?;
-    Some((changes.title(), changes.diff()))
 }
 
 #[cfg(test)]

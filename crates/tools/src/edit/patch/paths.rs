@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::parse::Patch;
-use crate::files::target::FileTarget;
 use crate::workspace::Workspace;
+use osier_agent::FileTarget;
 use osier_base::path::canonical_key;
 
 /// Why the patch cannot be applied to these files, which are in the order of [`Patch::paths`].

@@ -1,19 +1,17 @@
 //! Changes of files at known places, such as those of a language server. They are written like those of a patch.
 
-use serde::{Deserialize, Serialize};
-
 use super::change::{Change, Changes, Kind, Update};
 use crate::edit::file::{self, changed_on_disk};
 use crate::edit::matching::{Applied, Match};
 use crate::edit::stale::Planned;
 use crate::files::diff::unified;
 use crate::files::ledger::Freshness;
-use crate::files::target::FileTarget;
 use crate::workspace::Workspace;
+use osier_agent::FileTarget;
 use osier_lsp::Lines;
 
 /// The changes of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlacedFile {
     pub(crate) file_path: String,
     /// In the order of their places.
@@ -21,7 +19,7 @@ pub(crate) struct PlacedFile {
 }
 
 /// A replaced text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlacedEdit {
     /// From 1.
     pub(crate) line: usize,
@@ -38,9 +36,6 @@ pub(crate) fn placed(
     files: &[PlacedFile],
     targets: Vec<FileTarget>,
 ) -> Result<Changes, String> {
-    if files.len() != targets.len() {
-        return Err("the files of the call are not known; nothing was changed".to_owned());
-    }
     let changes = files.iter().zip(targets).map(|(file, target)| {
         let original = file::load(workspace, target).map_err(|error| error.to_string())?;
         let name = original.name.clone();

@@ -177,8 +177,8 @@ async fn written_files_are_restored_if_a_later_one_fails() {
     let body = format!("{section}*** Delete File: gone\n");
     bench.put("gone", "x");
     let arguments = patch(&body);
-    let targets = bench.workspace.file_targets(NAME, &arguments);
     let parsed = Patch::parse(arguments["input"].as_str().unwrap()).unwrap();
+    let targets = bench.workspace.targets(&named(&parsed)).await;
     let changes = Changes::plan(&bench.workspace, &parsed, targets).unwrap();
     // Another program changes a file between the checks and the writing.
     bench.put("gone", "y");

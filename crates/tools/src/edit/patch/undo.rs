@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::target::FileTarget;
 use crate::workspace::Workspace;
+use osier_agent::FileTarget;
 use osier_base::atomic_file::{self, Options};
 use osier_base::pending_file::rename_new;
 use osier_base::without_links;

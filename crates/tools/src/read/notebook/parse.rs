@@ -46,7 +46,6 @@ struct RawCell<'a> {
     cell_type: Cow<'a, str>,
     #[serde(borrow)]
     source: &'a RawValue,
-    #[serde(default)]
     id: Option<String>,
     #[serde(borrow, default)]
     outputs: Option<&'a RawValue>,

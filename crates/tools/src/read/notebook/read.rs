@@ -10,9 +10,8 @@ use super::parse::Notebook;
 use super::render::render;
 use crate::call::details::{ReadDetails, to_value};
 use crate::files::ledger::{ContentHash, Stamp};
-use crate::files::target::FileTarget;
 use crate::workspace::Workspace;
-use osier_agent::{ToolOutput, ToolStatus};
+use osier_agent::{FileTarget, ToolOutput, ToolStatus};
 use osier_llm::ContentBlock;
 
 /// How the model can change what it sees.

@@ -1,0 +1,64 @@
+//! The files of calls: what rules judge is what tools open.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::PathBuf;
+
+use osier_base::without_links;
+
+/// What a tool does with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileUse {
+    /// Shows its contents.
+    Read,
+    /// Replaces its contents.
+    Write,
+    /// Shows and replaces parts of it.
+    Edit,
+    /// Shows parts of it, or of the files below it.
+    Search,
+    /// Shows names.
+    List,
+}
+
+impl FileUse {
+    /// Whether the contents of the file itself can be shown.
+    pub fn shows(self) -> bool {
+        matches!(self, Self::Read | Self::Edit | Self::Search)
+    }
+
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Edit)
+    }
+}
+
+/// A file of a call. Its path was resolved once: rules judge the path that the tool opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileTarget {
+    /// The path for messages: absolute, with corrected spelling.
+    pub named: PathBuf,
+    /// The path without symbolic links, as a command finds it.
+    pub real: PathBuf,
+    /// Other names of it: as given, and with only some links resolved.
+    pub names: Vec<PathBuf>,
+    /// The real path outside of the sandbox: the one to open.
+    pub host: PathBuf,
+    pub purpose: FileUse,
+}
+
+impl FileTarget {
+    /// The file and its metadata; without the file if it is not a regular one, which is never opened. Follows no symbolic
+    /// links: one that is there now was created after the path was resolved.
+    ///
+    /// # Errors
+    /// The file does not exist, cannot be opened, or is a link now.
+    pub fn open(&self) -> io::Result<(Option<File>, Metadata)> {
+        let metadata = fs::symlink_metadata(&self.host)?;
+        if !metadata.is_file() && !metadata.is_symlink() {
+            return Ok((None, metadata));
+        }
+        let file = without_links::open(&self.host)?;
+        let metadata = file.metadata()?;
+        Ok((metadata.is_file().then_some(file), metadata))
+    }
+}

@@ -1,0 +1,51 @@
+//! A tool with its compiled argument schema.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use super::argument_schema::{ArgumentSchema, Mistakes};
+use super::interface::Tool;
+use super::output::ToolOutput;
+use crate::data::ToolStatus;
+
+/// A tool whose schema compiles on first use.
+pub(super) struct Slot {
+    pub(super) tool: Arc<dyn Tool>,
+    schema: OnceLock<Result<ArgumentSchema, String>>,
+}
+
+impl Slot {
+    pub(super) fn new(tool: Arc<dyn Tool>) -> Self {
+        Self {
+            tool,
+            schema: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.tool.spec().name
+    }
+
+    /// Checks arguments against the schema.
+    ///
+    /// # Errors
+    /// `ToolStatus::InvalidParameters` with the schema path of the first failure and every message.
+    pub(super) fn validate(&self, arguments: &Value) -> Result<(), ToolOutput> {
+        let name = self.name();
+        let compile = || ArgumentSchema::new(&self.tool.spec().parameters);
+        let checked = match self.schema.get_or_init(compile) {
+            Ok(schema) => schema.check(arguments),
+            Err(error) => Err(Mistakes {
+                path: String::new(),
+                message: format!("the argument schema of `{name}` is invalid: {error}"),
+            }),
+        };
+        checked.map_err(|Mistakes { path, message }| {
+            let text = format!(
+                "Invalid arguments for `{name}`: {message}. The tool was not run; call it again with valid arguments."
+            );
+            ToolOutput::failed(ToolStatus::InvalidParameters { path, message }, text)
+        })
+    }
+}
