@@ -8,7 +8,7 @@ use super::parse::{Action, Hunk, Patch, Section};
 use super::undo::{Done, first_missing, remove, rename};
 use crate::call::details::{PatchDetails, PatchedFile, PatchedKind, to_value};
 use crate::edit::file::{
-    self, Current, EditError, Original, Source, changed_on_disk, explain, other_changes, snippet,
+    self, Current, EditError, Original, Source, changed_on_disk, explain, other_names, snippet,
 };
 use crate::edit::refusal::{Terms, explain_match};
 use crate::edit::stale::{Planned, merge};
@@ -126,7 +126,7 @@ impl Changes {
     }
 
     /// Writes all files. New and changed files come first, so that nothing is deleted before everything else succeeded.
-    fn carry_out(self, workspace: &Workspace) -> Result<ToolOutput, String> {
+    pub(super) fn carry_out(self, workspace: &Workspace) -> Result<ToolOutput, String> {
         let mut done: Vec<Done> = Vec::new();
         let mut notes: Vec<String> = vec![String::new(); self.files.len()];
         let is_last = |change: &Change| matches!(change.kind, Kind::Delete { .. });
