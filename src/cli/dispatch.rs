@@ -244,7 +244,7 @@ fn run_prompts(
             schema,
             output: &mut terminal_output::stdout(),
         };
-        let log = config.log(mode, &mut accounting, session.subscribe());
+        let log = config.log(mode, &mut accounting, session.subscribe_like(&events));
         let (ended, logged) = tokio::join!(run.run(events, input), log);
         stop.abort();
         let ended = ended.or_else(|error| match error.kind() {
@@ -285,7 +285,11 @@ fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
         // Without a model each prompt fails, and the client can sign in.
         let _ = find_local(&mut setup).await;
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        let log = config.log(RunMode::Rpc, &mut accounting, session.subscribe());
+        let log = config.log(
+            RunMode::Rpc,
+            &mut accounting,
+            session.subscribe_like(&events),
+        );
         let (signal, logged) = tokio::join!(rpc::run(&session, events), log);
         logged.map(|()| signal).map_err(|error| error.to_string())
     })??;

@@ -67,9 +67,25 @@ impl<E: Coalesce + Clone> Publisher<E> {
 
     /// A queue that receives every event published from now on.
     pub fn subscribe(&self) -> Subscription<E> {
+        Self::add(&mut lock(&self.mailboxes), VecDeque::new())
+    }
+
+    /// A queue with the events that still wait in `other`, and every event published from now on.
+    pub fn subscribe_like(&self, other: &Subscription<E>) -> Subscription<E> {
+        // No event is published meanwhile.
+        let mut mailboxes = lock(&self.mailboxes);
+        let waiting = lock(&other.mailbox.queue).events.clone();
+        Self::add(&mut mailboxes, waiting)
+    }
+
+    fn add(mailboxes: &mut Vec<Arc<Mailbox<E>>>, waiting: VecDeque<E>) -> Subscription<E> {
+        let urgent = waiting
+            .iter()
+            .filter(|event| !event.is_deferrable())
+            .count();
         let queue = Queue {
-            events: VecDeque::new(),
-            urgent: 0,
+            events: waiting,
+            urgent,
             closed: false,
         };
         let mailbox = Arc::new(Mailbox {
@@ -77,7 +93,7 @@ impl<E: Coalesce + Clone> Publisher<E> {
             arrived: Notify::new(),
             urgent_arrived: Notify::new(),
         });
-        lock(&self.mailboxes).push(Arc::clone(&mailbox));
+        mailboxes.push(Arc::clone(&mailbox));
         Subscription { mailbox }
     }
 
@@ -294,6 +310,25 @@ mod tests {
         assert!(!is_ready(&subscription));
         drop(publisher);
         assert!(is_ready(&subscription));
+    }
+
+    #[tokio::test]
+    async fn a_second_queue_has_what_waits_in_the_first() {
+        let publisher = Publisher::new();
+        let mut first = publisher.subscribe();
+        publisher.publish(text("read"));
+        first.recv().await.unwrap();
+        publisher.publish(Note::Mark(1));
+        let mut second = publisher.subscribe_like(&first);
+        publisher.publish(text("later"));
+        drop(publisher);
+        for queue in [&mut first, &mut second] {
+            let mut events = Vec::new();
+            while let Some(event) = queue.recv().await {
+                events.push(event);
+            }
+            assert_eq!(events, [Note::Mark(1), text("later")]);
+        }
     }
 
     #[tokio::test]

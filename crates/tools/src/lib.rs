@@ -1,5 +1,6 @@
-//! The built-in tools of the agent: read, write, edit, apply_patch, bash, grep, find, ls, todo, ask_user, web_fetch,
-//! exit_plan_mode.
+//! The built-in tools of the agent: `read`, `write`, `edit`, `apply_patch`, `bash`, `grep`, `find`, `ls`, `todo`,
+//! `ask_user`, `web_fetch`, `exit_plan_mode`; with a language server also `definition`, `references`, `symbols`, `hover`,
+//! `diagnostics` and `rename`, with a terminal `terminal`, in a large project `map`.
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every

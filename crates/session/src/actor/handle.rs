@@ -77,8 +77,8 @@ impl SessionHandle {
         self.questions.clone()
     }
 
-    /// Every event from now on.
-    pub fn subscribe(&self) -> Subscription<Event> {
-        self.publisher.subscribe()
+    /// The events that still wait in `events`, and every event from now on.
+    pub fn subscribe_like(&self, events: &Subscription<Event>) -> Subscription<Event> {
+        self.publisher.subscribe_like(events)
     }
 }
