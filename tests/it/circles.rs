@@ -46,7 +46,7 @@ fn circles_are_found() {
             ("a", "use crate::b::{B, C};"),
             ("b", "fn f(a: super::a::A) {}")
         ]),
-        [circle.clone()]
+        std::slice::from_ref(&circle)
     );
     // Through the face of the crate.
     let face = ("", "pub use b::B;");

@@ -1,7 +1,5 @@
 //! `osier config schema --json`: the schemas accept real files and reject mistakes.
 
-#![expect(clippy::disallowed_methods, reason = "tests create their files")]
-
 use std::path::Path;
 
 use osier_testing::json_schema::JsonSchema;
@@ -17,8 +15,7 @@ fn schema(file: &str) -> Value {
     }
     let ended = cli.run();
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
-    let schema = serde_json::from_str(&ended.stdout).unwrap();
-    schema
+    serde_json::from_str(&ended.stdout).unwrap()
 }
 
 /// What is wrong with a TOML text.

@@ -148,12 +148,18 @@ async fn an_invalid_patch_is_refused_before_permission() {
             json!({"input": patch("*** Add File: ../out.txt\n+x\n")}),
         ),
     ];
-    for (_, status, text) in results(&place, PermissionMode::Ask, &[], &calls).await {
-        assert!(
-            matches!(status, ToolStatus::InvalidParameters { .. }),
-            "{text}"
-        );
-    }
+    let results = results(&place, PermissionMode::Ask, &[], &calls).await;
+    let statuses: Vec<&ToolStatus> = results.iter().map(|(_, status, _)| status).collect();
+    assert!(
+        matches!(
+            statuses[..],
+            [
+                ToolStatus::InvalidParameters { .. },
+                ToolStatus::ExecutionError { .. }
+            ]
+        ),
+        "{results:?}"
+    );
 }
 
 #[tokio::test]

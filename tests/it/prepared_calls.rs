@@ -212,6 +212,7 @@ async fn a_line_that_earlier_input_changes_is_not_typed() {
         .open_with(SessionChoice::Unstored, script, |setup| {
             setup.permissions = Some(PermissionMode::Yolo);
             setup.settings.deny = vec!["bash(rm *)".to_owned()];
+            setup.settings.allow = vec!["bash(exec bash --norc --noprofile)".to_owned()];
         })
         .await;
     let results = results(&open.run("go").await);

@@ -112,10 +112,9 @@ pub(super) fn table(summaries: &[Summary]) -> Vec<String> {
         .collect();
     let line = |row: Vec<String>| {
         let cells = row.iter().zip(&widths);
-        let cells: String = cells
-            .map(|(cell, width)| format!("{cell:>width$}  "))
-            .collect();
-        format!("{cells}{}", row[widths.len()])
+        let cells = cells.map(|(cell, width)| format!("{cell:>width$}  "));
+        let cells: Vec<String> = cells.collect();
+        format!("{}{}", cells.concat(), row[widths.len()])
     };
     rows.into_iter().map(line).collect()
 }

@@ -1,5 +1,12 @@
 //! Tasks, checks, scores and reports. The tests need the program osier, which `cargo test` of the workspace builds.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking"
+)]
+
 #[expect(dead_code, reason = "the helpers of the tests of the program")]
 #[path = "../../../tests/it/support/cli.rs"]
 mod cli;

@@ -165,8 +165,8 @@ fn row(bytes: &[u8]) -> Option<Row> {
     let mut long = || Some(u64::from_le_bytes(reader.take(8)?.try_into().ok()?));
     let version = FileStamp {
         size: long()?,
-        modified: long()? as i64,
-        changed: long()? as i64,
+        modified: long()?.cast_signed(),
+        changed: long()?.cast_signed(),
         inode: long()?,
     };
     let rank = f32::from_bits(reader.number()?);

@@ -159,7 +159,9 @@ impl<'s, 'b> Renderer<'s, 'b> {
             self.in_text && self.heading.is_none() && self.table.is_none() && self.code.is_none();
         is_in_paragraph.then(|| {
             let mut prefixes = self.prefixes.clone();
-            prefixes.iter_mut().for_each(|prefix| prefix.first = None);
+            for prefix in &mut prefixes {
+                prefix.first = None;
+            }
             let lists = self.lists.clone();
             Context { prefixes, lists }
         })

@@ -63,6 +63,7 @@ impl Expansion {
         }
     }
 
+    #[must_use]
     pub fn from(self, path: &Path, of_project: bool) -> Self {
         Self {
             path: path.to_owned(),

@@ -234,17 +234,16 @@ impl Gate {
             call: open.call,
             workspace: &self.workspace,
         };
-        let deny = |reason| Err(ToolDecision::Deny { reason });
         match self.reviews.judge(request, cancel).await {
             Reviewed::Asked(why) => return Ok(why),
-            Reviewed::Denied(reason) => return deny(reason),
+            Reviewed::Denied(reason) => return Err(ToolDecision::Deny { reason }),
             Reviewed::Allowed => {}
         }
         // The mode and the rules can have changed meanwhile.
         match self.verdict(open.call, None, open.confined) {
             Verdict::Allow | Verdict::Review { .. } => Err(ToolDecision::Allow),
             Verdict::Ask { why, .. } => Ok(why),
-            Verdict::Deny(reason) => deny(reason),
+            Verdict::Deny(reason) => Err(ToolDecision::Deny { reason }),
         }
     }
 

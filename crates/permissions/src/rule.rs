@@ -528,9 +528,10 @@ mod tests {
         for row in tools_of(ImportSource::Claude) {
             let rule = rule(row.name);
             let found = (rule.is_about(row.ours), rule.misspelt());
-            let expected = match row.is_part {
-                true => (false, Some(row.ours)),
-                false => (true, None),
+            let expected = if row.is_part {
+                (false, Some(row.ours))
+            } else {
+                (true, None)
             };
             assert_eq!(found, expected, "{row:?}");
         }

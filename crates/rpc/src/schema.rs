@@ -13,5 +13,6 @@ pub fn write(out: &mut impl io::Write) -> io::Result<()> {
     io::copy(&mut ZlibDecoder::new(COMPRESSED), out).map(drop)
 }
 
-#[cfg(all(test, feature = "schema"))]
+#[cfg(test)]
+#[cfg(feature = "schema")]
 mod tests;

@@ -152,6 +152,10 @@ pub(super) const fn cost_limit(accepts: &'static str) -> Row<Option<f64>> {
 }
 
 /// The lower of two limits.
+#[expect(
+    clippy::ref_option,
+    reason = "the rows of all types have functions of this form"
+)]
 fn lower<T: PartialOrd + Copy>(own: &mut Option<T>, other: &Option<T>) {
     if other.is_some() && (own.is_none() || other < own) {
         *own = *other;
@@ -193,6 +197,10 @@ pub(super) const RESTRICTING_RULES: Row<Vec<String>> =
     });
 
 /// Removes the entries that are not in both lists.
+#[expect(
+    clippy::ptr_arg,
+    reason = "the rows of all types have functions of this form"
+)]
 fn common(own: &mut Vec<String>, others: &Vec<String>) {
     own.retain(|entry| others.contains(entry));
 }

@@ -20,9 +20,15 @@ impl JsonSchema {
     pub fn new(schema: &Value) -> Self {
         let mut schemas = Schemas::new();
         let mut compiler = Compiler::new();
-        let root = compiler
-            .add_resource(URL, schema.clone())
-            .and_then(|()| compiler.compile(URL, &mut schemas))
+        let added = compiler.add_resource(URL, schema.clone());
+        let added = added.map_err(|error| error.to_string());
+        let compile = |()| {
+            compiler
+                .compile(URL, &mut schemas)
+                .map_err(|error| error.to_string())
+        };
+        let root = added
+            .and_then(compile)
             .unwrap_or_else(|error| panic!("not a JSON schema: {error}"));
         Self { schemas, root }
     }

@@ -31,6 +31,7 @@ impl Slot {
     ///
     /// # Errors
     /// `ToolStatus::InvalidParameters` with the schema path of the first failure and every message.
+    #[expect(clippy::result_large_err, reason = "a refused call is rare")]
     pub(super) fn validate(&self, arguments: &Value) -> Result<(), ToolOutput> {
         let name = self.name();
         let compile = || ArgumentSchema::new(&self.tool.spec().parameters);

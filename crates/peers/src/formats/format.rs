@@ -28,7 +28,9 @@ impl Effect {
     }
 
     pub(super) fn lines(&mut self, lines: &[Value]) {
-        lines.iter().for_each(|line| self.line(line));
+        for line in lines {
+            self.line(line);
+        }
     }
 }
 

@@ -45,7 +45,7 @@ impl SessionHandle {
         let publisher = Arc::new(Publisher::new());
         let events = publisher.subscribe();
         let (ops, received) = mpsc::unbounded_channel();
-        let questions = Actor::spawn(setup, models, received, Arc::clone(&publisher), problems);
+        let questions = Actor::spawn(setup, models, received, Arc::clone(&publisher), &problems);
         let handle = Self {
             ops,
             requests: Arc::default(),
@@ -75,6 +75,11 @@ impl SessionHandle {
     /// Sends questions to the user, for extensions of an embedder.
     pub fn questions(&self) -> Questions {
         self.questions.clone()
+    }
+
+    /// Every event from now on.
+    pub fn subscribe(&self) -> Subscription<Event> {
+        self.publisher.subscribe()
     }
 
     /// The events that still wait in `events`, and every event from now on.

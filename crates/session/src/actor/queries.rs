@@ -11,6 +11,7 @@ use osier_protocol::{About, Event, StateOp};
 
 impl Actor {
     /// Handles a request about the state of the session.
+    #[expect(clippy::needless_pass_by_value, reason = "as all groups of requests")]
     pub(super) fn apply_state(&self, op: StateOp) {
         let emitter = self.emitter.clone();
         let session = self.session.as_ref();

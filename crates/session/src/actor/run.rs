@@ -106,14 +106,14 @@ impl Actor {
         models: Models,
         ops: mpsc::UnboundedReceiver<Numbered>,
         publisher: Arc<Publisher<Event>>,
-        problems: Vec<Problem>,
+        problems: &[Problem],
     ) -> Questions {
         let (sender, results) = mpsc::unbounded_channel();
         let queue = Queue(sender);
         let (questions, pending) = Questions::new();
         let (extensions, plugins, hook_news) = Extensions::new(&questions, &setup.cwd);
         let emitter = Emitter::new(publisher, Arc::new(queue.clone()));
-        emitter.problems(&problems);
+        emitter.problems(problems);
         let safety = Safety::new(&setup, questions.clone());
         safety.permissions.warn(&emitter);
         let actor = Actor {

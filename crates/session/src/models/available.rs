@@ -232,6 +232,11 @@ impl Models {
         Arc::clone(&self.chosen)
     }
 
+    /// The provider and the id of the chosen model.
+    pub fn chosen_name(&self) -> (String, String) {
+        (self.chosen.provider.clone(), self.chosen.id.clone())
+    }
+
     /// The level that was named with the model.
     pub fn level(&self) -> Option<ThinkingLevel> {
         self.level

@@ -234,7 +234,7 @@ impl Select {
         let mut scored: Vec<(u32, usize)> = Vec::new();
         for index in self.listed() {
             let item = &self.items[index];
-            if item.queries.iter().any(|known| *known == query) {
+            if item.queries.contains(&query) {
                 scored.push((u32::MAX, index));
                 continue;
             }

@@ -27,11 +27,11 @@ struct Shown {
 }
 
 impl ToastLine {
-    pub(crate) fn show(&mut self, toast: Toast, now: Instant) {
+    pub(crate) fn show(&mut self, toast: &Toast, now: Instant) {
         self.shown = Some(Shown {
             toast: Toast {
                 text: as_slash_commands(&toast.text),
-                ..toast
+                ..*toast
             },
             until: now + TOAST_TIME,
             is_armed: false,
@@ -40,7 +40,7 @@ impl ToastLine {
 
     /// Shows what another press of the same key does.
     pub(crate) fn arm(&mut self, text: &str, now: Instant) {
-        self.show(Toast::info(text), now);
+        self.show(&Toast::info(text), now);
         if let Some(shown) = &mut self.shown {
             shown.is_armed = true;
         }
@@ -107,7 +107,7 @@ mod tests {
     fn a_key_removes_a_notice_that_could_be_read() {
         let mut toast = ToastLine::default();
         let now = Instant::now();
-        toast.show(Toast::info("done"), now);
+        toast.show(&Toast::info("done"), now);
         toast.dismiss(now + READ_TIME / 2);
         assert!(toast.is_shown(now + READ_TIME / 2));
         toast.dismiss(now + READ_TIME);
@@ -118,7 +118,10 @@ mod tests {
     fn a_notice_names_a_slash_command() {
         let mut toast = ToastLine::default();
         let now = Instant::now();
-        toast.show(Toast::error("list the sessions with `osier sessions`"), now);
+        toast.show(
+            &Toast::error("list the sessions with `osier sessions`"),
+            now,
+        );
         let row = toast.row(now, 80).unwrap();
         assert_eq!(row.text(), " list the sessions with /resume");
     }
@@ -131,7 +134,7 @@ mod tests {
         assert!(toast.is_shown(now));
         toast.disarm();
         assert!(!toast.is_shown(now));
-        toast.show(Toast::info("copied"), now);
+        toast.show(&Toast::info("copied"), now);
         toast.disarm();
         assert!(toast.is_shown(now));
     }

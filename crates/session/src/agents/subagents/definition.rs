@@ -121,17 +121,14 @@ fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> O
             });
         }
     };
-    let mut offered = match named {
-        Some(named) => {
-            let (own, unknown) = own_names(&named);
-            report("tools", unknown, "the agent works without it");
-            own
-        }
+    let mut offered = if let Some(named) = named {
+        let (own, unknown) = own_names(&named);
+        report("tools", unknown, "the agent works without it");
+        own
+    } else {
         // Other forms of tools come with them: without them, they would be tools of their own.
-        None => {
-            let tools = BUILT_IN.iter().filter(|tool| tool.replaces.is_empty());
-            tools.map(|tool| tool.name).collect()
-        }
+        let tools = BUILT_IN.iter().filter(|tool| tool.replaces.is_empty());
+        tools.map(|tool| tool.name).collect()
     };
     let (denied, mut unknown) = own_names(&denied);
     unknown.retain(|name| !name.contains("__") && name != "WebSearch");

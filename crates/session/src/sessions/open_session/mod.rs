@@ -96,8 +96,7 @@ impl OpenSession {
             None => (Vec::new(), true, State::default()),
         };
         let thinking = adopt(setup, models, &state);
-        let chosen = models.chosen();
-        let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
+        let first = (Some(models.chosen_name()), thinking);
         let last_stored = messages.last().map(|stored| stored.entry_id.clone());
         let budget = context.budget(setup, &store, last_stored.clone());
         let policy = context.session_policy(setup, &store, &budget);

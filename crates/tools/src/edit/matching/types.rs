@@ -51,9 +51,10 @@ impl Applied {
     pub(crate) fn notes(&self, named: impl Fn(usize) -> String) -> String {
         let with_notes = self.matches.iter().enumerate();
         let with_notes = with_notes.filter(|(_, found)| !found.notes.is_empty());
-        with_notes
-            .map(|(index, found)| format!("; {}{}", named(index), found.notes.join(", ")))
-            .collect()
+        let note = |(index, found): (usize, &Match)| {
+            format!("; {}{}", named(index), found.notes.join(", "))
+        };
+        with_notes.map(note).collect::<Vec<_>>().concat()
     }
 }
 

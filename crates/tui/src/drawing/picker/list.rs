@@ -42,7 +42,7 @@ pub(super) struct List {
     /// Shown when nothing matches.
     empty: &'static str,
     query: LineInput,
-    list: Select,
+    select: Select,
     take: IndexActions,
     /// Rows the list had in the last draw: a page.
     page: usize,
@@ -85,7 +85,7 @@ impl List {
             title,
             empty,
             query: LineInput::default(),
-            list: Select::new(items),
+            select: Select::new(items),
             take,
             page: 10,
             cursor: None,
@@ -102,7 +102,7 @@ impl List {
     }
 
     pub(super) fn set_columns(&mut self, columns: Columns) {
-        self.list.set_columns(columns);
+        self.select.set_columns(columns);
     }
 
     /// The verb in the hint of a key.
@@ -121,7 +121,7 @@ impl List {
 
     pub(super) fn show_few(&mut self, usual: &[bool], shows_all: Rc<Cell<bool>>) {
         self.hints.insert(1, (Command::ShowAll, "all"));
-        self.list.set_extra(|index| !usual[index]);
+        self.select.set_extra(|index| !usual[index]);
         self.shows_all = Some(shows_all);
         self.narrow();
     }
@@ -131,11 +131,11 @@ impl List {
     }
 
     pub(super) fn selected(&self) -> Option<usize> {
-        self.list.selected()
+        self.select.selected()
     }
 
     pub(super) fn select(&mut self, item: Option<usize>) {
-        self.list.select(item);
+        self.select.select(item);
     }
 
     /// Narrows the list by what was typed before; an empty text leaves the selection alone.
@@ -154,7 +154,7 @@ impl List {
 
     /// The list's share of the width next to a preview: more when it has several columns.
     fn share(&self) -> (u16, u16) {
-        if self.list.head_rows() > 0 {
+        if self.select.head_rows() > 0 {
             (2, 3)
         } else {
             (3, 5)
@@ -163,10 +163,10 @@ impl List {
 
     fn narrow(&mut self) {
         let all = self.shows_all.as_ref().map(|shows_all| shows_all.get());
-        self.list.list_all(all.unwrap_or_default());
-        self.list.set_query(self.query.text());
-        if all == Some(false) && self.list.is_empty() {
-            self.list.list_all(true);
+        self.select.list_all(all.unwrap_or_default());
+        self.select.set_query(self.query.text());
+        if all == Some(false) && self.select.is_empty() {
+            self.select.list_all(true);
         }
         if let Some(all) = all {
             self.set_hint(Command::ShowAll, if all { "usable" } else { "all" });
@@ -175,8 +175,8 @@ impl List {
 
     /// How many items are shown, and of how many.
     fn count(&self) -> String {
-        let (listed, every) = (self.list.total(), self.list.items().len());
-        let count = format!("{}/{listed}", self.list.len());
+        let (listed, every) = (self.select.total(), self.select.items().len());
+        let count = format!("{}/{listed}", self.select.len());
         if listed < every {
             format!("{count} usable, {every} in all")
         } else {
@@ -186,7 +186,7 @@ impl List {
 
     /// Runs the move actions when the selection has changed.
     fn follow_move(&self, before: Option<usize>, cx: &mut Cx<'_, Action>) {
-        let selected = self.list.selected().filter(|item| Some(*item) != before);
+        let selected = self.select.selected().filter(|item| Some(*item) != before);
         if let (Some(item), Some(moving)) = (selected, &self.moving) {
             cx.actions.extend(moving(item));
         }
@@ -247,17 +247,17 @@ impl List {
     /// What the list and the previews of its items want, in the widths that they have in `area`.
     fn heights(&self, area: Rect, most: u16) -> Heights {
         let count = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX);
-        let items = match self.list.total() {
+        let items = match self.select.total() {
             0 => self
                 .empty_rows(usize::from(area.width.saturating_sub(2)))
                 .len(),
-            total => total + self.list.head_rows(),
+            total => total + self.select.head_rows(),
         };
         let items = count(items.max(1));
         let list = items.saturating_add(FRAME);
         let pane = preview_pane::divide_for(area, PREVIEW_BELOW, self.share()).1;
         let inner = pane.map_or(0, |pane| usize::from(pane.width.saturating_sub(2)));
-        let measured = self.list.listed().into_iter().take(MEASURED);
+        let measured = self.select.listed().into_iter().take(MEASURED);
         let rows = measured.map(|item| self.previewed(item, inner).len());
         let rows = rows.max().filter(|rows| *rows > 0 && pane.is_some());
         let preview = rows.map_or(0, |rows| count(rows + 2).min(PREVIEWED.min(most)));
@@ -270,7 +270,7 @@ impl List {
             let line = format!("{left}{}{right}", "─".repeat(inner));
             Row::plain(line, Token::Border)
         };
-        let selected = self.list.selected();
+        let selected = self.select.selected();
         let shown = selected.map(|item| self.previewed(item, inner));
         let shown = shown.unwrap_or_default();
         let mut rows = vec![line("╭", "╮")];
@@ -300,12 +300,12 @@ impl List {
         let count = self.count();
         let mut rows = vec![frame::top(&self.title, &count, width), boxed(query, inner)];
         let room = height.saturating_sub(3).max(1);
-        self.page = room.saturating_sub(self.list.head_rows()).max(1);
-        if self.list.is_empty() {
+        self.page = room.saturating_sub(self.select.head_rows()).max(1);
+        if self.select.is_empty() {
             let empty = self.empty_rows(inner).into_iter().take(room);
             rows.extend(empty.map(|row| boxed(row, inner)));
         } else {
-            let listed = self.list.rows(inner, room);
+            let listed = self.select.rows(inner, room);
             rows.extend(listed.into_iter().map(|row| boxed(row, inner)));
         }
         while rows.len() + 1 < height {
@@ -343,21 +343,21 @@ impl List {
         if self.leaves_text {
             return self.pass_on(text, cx);
         }
-        let before = self.list.selected();
+        let before = self.select.selected();
         self.query.insert(text);
         self.narrow();
         self.follow_move(before, cx);
     }
 
     pub(super) fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
-        let before = self.list.selected();
+        let before = self.select.selected();
         match command {
-            Command::Up => self.list.step(false),
-            Command::Down => self.list.step(true),
-            Command::PageUp => self.list.page(false, self.page),
-            Command::PageDown => self.list.page(true, self.page),
-            Command::First => self.list.first(),
-            Command::Last => self.list.last(),
+            Command::Up => self.select.step(false),
+            Command::Down => self.select.step(true),
+            Command::PageUp => self.select.page(false, self.page),
+            Command::PageDown => self.select.page(true, self.page),
+            Command::First => self.select.first(),
+            Command::Last => self.select.last(),
             Command::Accept => {
                 if let Some(item) = before {
                     if !self.staying {
@@ -373,7 +373,7 @@ impl List {
                 shows_all.set(!shows_all.get());
                 self.opened = None;
                 self.narrow();
-                self.list.select(before);
+                self.select.select(before);
             }
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);

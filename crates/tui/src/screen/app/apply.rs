@@ -37,7 +37,7 @@ impl App {
             }
             Action::Op(op) => self.ops.push(op),
             Action::Effect(effect) => self.effects.push(effect),
-            Action::Toast(toast) => self.activity.toast.show(toast, now),
+            Action::Toast(toast) => self.activity.toast.show(&toast, now),
             Action::Submit { .. } if self.questions.is_answer(&editor.text()) => {
                 self.questions.take_prompt(editor, overlays, outbox);
             }
