@@ -359,8 +359,8 @@ async fn rules_and_sensitive_files_are_never_reviewed() {
     let place = project(&server);
     write(&place.work().join(".env"), "KEY=1");
     write(&place.work().join("a.txt"), "one\n");
-    std::fs::create_dir(place.work().join(".claude")).unwrap();
-    write(&place.work().join(".claude/settings.json"), "a");
+    std::fs::create_dir(place.work().join(".husky")).unwrap();
+    write(&place.work().join(".husky/pre-commit"), "a");
     let edit = |path: &str| {
         (
             "edit",
@@ -384,7 +384,7 @@ async fn rules_and_sensitive_files_are_never_reviewed() {
         (write(".git/hooks/pre-commit"), "asked"),
         (write(".osier/settings.toml"), "asked"),
         (write(".mcp.json"), "asked"),
-        (edit(".claude/settings.json"), "asked"),
+        (edit(".husky/pre-commit"), "asked"),
         (run("cat .env"), "asked"),
         (run("cat ~/.ssh/id_ed25519"), "asked"),
         (run("echo x > .git/hooks/pre-commit"), "asked"),

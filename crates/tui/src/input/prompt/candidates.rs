@@ -249,7 +249,7 @@ pub(super) fn common_prefix(candidates: &[Candidate]) -> &str {
     prefix
 }
 
-/// The best fuzzy matches, best first; without a query the first ones as they come, hidden ones last. At most `limit`.
+/// The best fuzzy matches, best first; without a query the first ones as they come. At most `limit`.
 fn ranked<'a>(
     query: &str,
     names: impl Iterator<Item = &'a str>,
@@ -257,18 +257,6 @@ fn ranked<'a>(
     candidate: impl Fn(&'a str) -> Candidate,
 ) -> Vec<Candidate> {
     if query.is_empty() {
-        let (mut first, mut hidden) = (Vec::new(), Vec::new());
-        for name in names {
-            let is_hidden = name.starts_with('.') || name.contains("/.");
-            let list = if is_hidden { &mut hidden } else { &mut first };
-            if list.len() < limit {
-                list.push(name);
-            }
-            if first.len() == limit {
-                break;
-            }
-        }
-        let names = first.into_iter().chain(hidden);
         return names.take(limit).map(candidate).collect();
     }
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());

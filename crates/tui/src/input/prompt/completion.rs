@@ -117,7 +117,13 @@ impl Completer {
         };
         if query.is_empty() {
             self.find = None;
-            let first: Vec<&str> = files.iter().map(String::as_str).take(FIRST).collect();
+            let is_hidden = |path: &&str| path.starts_with('.') || path.contains("/.");
+            let paths = || files.iter().map(String::as_str);
+            let visible = paths().filter(|path| !is_hidden(path));
+            let first: Vec<&str> = visible
+                .chain(paths().filter(is_hidden))
+                .take(FIRST)
+                .collect();
             let offered = candidates::files(word, &first, &self.resources, &[]);
             return self.offer(offered);
         }
