@@ -21,7 +21,7 @@
 //! - [`diff`] compares texts by line or by word.
 //! - [`process`] runs commands and kills them with all their descendants.
 //! - [`git`] runs git so that the repository cannot run programs.
-//! - [`request`] declares requests, [`event`] events, and [`words`] types whose values have names, one row each.
+//! - [`request`] declares requests, [`event`] events, and `words` types whose values have names, one row each.
 //! - [`server_tool`] names the tools of MCP servers.
 //! - [`problem::Problem`] is an error in a user's file with its position.
 //!

@@ -1,6 +1,6 @@
 //! Types whose values have one name: in files, on the command line, in requests and on screen.
 
-/// A type that [`words!`](crate::words) declares.
+/// A type that `words!` declares.
 pub trait Word: Copy + 'static {
     /// The names of all values, in order.
     const NAMES: &'static [&'static str];

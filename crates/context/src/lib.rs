@@ -1,7 +1,7 @@
 //! The project context for the model: instructions (`AGENTS.md`), skills and prompt templates.
 //!
 //! Start at [`ContextSources`], where to search; [`ProjectContext`], everything that was found, with the text
-//! for the system prompt; and [`AddedCommand`], a slash command of a skill or template.
+//! for the system prompt; and `osier_protocol::AddedCommand`, a slash command of a skill or template.
 //!
 //! The context is read after the first paint and with `/reload`. Between two reads the prompt does not change,
 //! so that the provider's prompt cache hits. An invalid file is one line for the user; all other files are used.

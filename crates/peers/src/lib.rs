@@ -2,7 +2,7 @@
 //!
 //! Start at [`PeerFolders`], where their files are, and [`tools`], which of their tools is which tool of osier.
 //!
-//! - [`folders`]: their folders and instruction files.
+//! - `folders`: their folders and instruction files.
 //! - [`tools`]: one table of their tools; permission rules, hooks, agents' definitions, settings and imports read it.
 //! - [`front_matter`] and [`commands`]: the form of skills, commands, agents and rules.
 //! - [`settings`]: settings files of Claude Code, whose permission rules become rules of osier.

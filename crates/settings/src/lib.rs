@@ -5,7 +5,7 @@
 //!
 //! - `table` has the rows: field, default, parser, checks, schema and documentation come from them. `row` says what a row
 //!   is, `kinds` what settings accept, `form` how values are described, `values` has types that only settings have.
-//! - `load`, `project` and [`claude`] read files with `parse`; `edit` changes one.
+//! - `load`, `project` and `claude` read files with `parse`; `edit` changes one.
 //! - `strict`, `misspelt` and `last_valid` decide what applies while a file cannot be read.
 //!
 //! An invalid line is reported and skipped; all other lines apply. A safety setting that cannot be read is a fault: the

@@ -4,8 +4,8 @@
 //! possible. It has themes, keymaps, text layout, inline images, syntax highlighting and widgets.
 //! It uses the cell buffers of ratatui and knows nothing about agents or sessions.
 //!
-//! A frame is laid out as [`Row`](row::Row)s, painted into a buffer with the styles of a
-//! [`Theme`](theme::Theme), and written as the difference to the previous frame:
+//! A frame is laid out as [`Row`]s, painted into a buffer with the styles of a
+//! [`Theme`], and written as the difference to the previous frame:
 //!
 //! ```
 //! use osier_term::face::Token;
@@ -35,21 +35,21 @@
 //!
 //! Lowest layer first; each imports only those before it (`tests/it/layers.rs` checks it):
 //!
-//! - [`text`]: what is shown, before it has colours: [`Token`](face::Token) and
-//!   [`Face`](face::Face), [`Row`](row::Row)s, [`Wrap`](wrap::Wrap), and the
-//!   [`Highlighter`](highlight::Highlighter).
+//! - [`text`]: what is shown, before it has colours: [`Token`] and
+//!   [`Face`], [`Row`]s, [`Wrap`], and the
+//!   [`Highlighter`].
 //! - [`input`]: [`InputEvent`](input::InputEvent) is a key, a paste, a mouse event or a reply of the
 //!   terminal.
 //! - [`frame`]: [`FrameWriter`](frame::FrameWriter) writes frames,
 //!   [`FrameClock`](frame::FrameClock) schedules them.
 //! - [`theme`]: [`ThemeStore`](theme::ThemeStore) loads the themes that map faces to styles.
 //! - [`images`]: [`ImageStore`](images::ImageStore) renders inline images.
-//! - [`keymap`]: [`Keymap`](keymap::Keymap) maps key sequences to the actions of the application.
+//! - [`keymap`]: [`Keymap`] maps key sequences to the actions of the application.
 //! - [`terminal`]: [`Terminal`](terminal::Terminal) controls the terminal and its
 //!   [`clipboard`].
 //! - [`widgets`]: the prompt editor, lists, diffs and text inputs.
-//! - [`screen`]: [`Component`](component::Component) is a part of the screen,
-//!   [`Layers`](layers::Layers) the stack of overlays.
+//! - [`screen`]: [`Component`] is a part of the screen,
+//!   [`Layers`] the stack of overlays.
 //!
 //! # What must never break
 //!
