@@ -343,7 +343,7 @@ mod tests {
                 "\"Reads PDF files\" # the short text",
                 text("Reads PDF files"),
             ),
-            ("\"caf\\u00e9\"", text("caf\u{e9}")),
+            ("\"\\u00e9t\\u00e9\"", text("\u{e9}t\u{e9}")),
             ("[\n  read,\n  bash,\n]", list(&["read", "bash"])),
             ("[a, [b, c]]", list(&["a", "b, c"])),
             (

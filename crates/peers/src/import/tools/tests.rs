@@ -79,7 +79,7 @@ fn calls_of_every_program_become_calls_that_osier_has() {
             Claude,
             "WebFetch",
             json!({"url": "x"}),
-            "WebFetch",
+            "web_fetch",
             json!({"url": "x"}),
         ),
         (
