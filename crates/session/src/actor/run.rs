@@ -259,10 +259,6 @@ impl Actor {
         }
     }
 
-    pub(super) fn cx(&self) -> Cx<'_> {
-        cx(&self.setup, &self.emitter, self.session.as_ref())
-    }
-
     pub(super) fn publish(&self, event: Event) {
         self.emitter.publish(event);
     }

@@ -2,7 +2,7 @@
 
 use futures_util::future::FutureExt as _;
 
-use super::run::Actor;
+use super::run::{Actor, cx};
 use crate::sessions::transfer;
 use osier_agent::Severity;
 use osier_protocol::{Event, Imported, Opening, TransferEvent, TransferOp};
@@ -11,7 +11,8 @@ impl Actor {
     pub(super) fn apply_transfer(&self, op: TransferOp) {
         let done =
             self.async_callback(|actor, (imported, open)| actor.imported(imported, open).boxed());
-        transfer::handle(op, self.cx(), done);
+        let cx = cx(&self.setup, &self.emitter, self.session.as_ref());
+        transfer::handle(op, cx, done);
     }
 
     /// A session was imported; `open` opens it.
