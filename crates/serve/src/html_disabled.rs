@@ -5,7 +5,7 @@ use axum::extract::Request;
 use super::error::{ApiError, ErrorCode};
 
 #[derive(Debug, Default)]
-pub(super) struct Renderer;
+pub(super) struct Renderer {}
 
 impl Renderer {
     #[expect(
