@@ -8,18 +8,17 @@ const DONE =
   '# Done\n\nA list:\n\n- [x] one\n- `two`\n\n```js\nconst three = "3"; // four\n```\n\n| a | b |\n|---|---|\n| 1 | [2](https://a.example) |\n\n> [!WARNING]\n> Mind.';
 const TURNS = [
   { when: { toolResult: "a.txt" }, repeat: true, steps: [{ text: DONE }] },
+  // The file was read: it can be written.
   {
+    when: { toolResult: "a line" },
     repeat: true,
-    steps: [
-      { thinking: "Hm." },
-      { text: "I do." },
-      { tool: "write", arguments: { file_path: "a.txt", content: "new\n" } },
-    ],
+    steps: [{ text: "I do." }, { tool: "write", arguments: { file_path: "a.txt", content: "a line, new\n" } }],
   },
+  { repeat: true, steps: [{ thinking: "Hm." }, { tool: "read", arguments: { path: "a.txt" } }] },
 ];
 
 await play(async (stage, serve) => {
-  file("a.txt", "old\n");
+  file("a.txt", "a line\n");
   const server = await serve(TURNS);
   for (const size of [PHONE, DESKTOP]) {
     for (const colorScheme of ["light", "dark"]) {
