@@ -1,4 +1,4 @@
-//! What the task of an agent and a run share.
+//! The state that the task of an agent and a run share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -66,9 +66,9 @@
 //! - The modules form layers without cycles, which a test checks.
 //! - `run` is one run: it delivers queued messages, calls a model, runs the tools, and repeats. It decides on
 //!   `TurnStatus` alone.
-//! - What concerns all messages and calls is an `Interceptor`; storing messages is one. A message enters memory only
+//! - An `Interceptor` handles all messages and calls; storing messages is one. A message enters memory only
 //!   after the `commit` of every interceptor has returned.
-//! - What a model learns during a conversation is added to its end (`Interceptor::reminders`): the system prompt, the
+//! - News for the model is added to the end of the conversation (`Interceptor::reminders`): the system prompt, the
 //!   tools and earlier messages are in the provider's cache.
 //! - Calls are repaired in one place, `tool/repair`, before an answer is stored: names and arguments of other
 //!   programs, types, JSON. Rules cannot be passed by another spelling, because nothing after the repair sees one.

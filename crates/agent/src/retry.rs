@@ -30,7 +30,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// What to do after a failed call. Models are indices of the agent's list.
+/// The next step after a failed call. Models are indices of the agent's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryStep {
     /// Call this model now.

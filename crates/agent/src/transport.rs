@@ -125,7 +125,7 @@ struct Call {
     subscription: bool,
 }
 
-/// What the second attempt needs.
+/// The input of a second attempt.
 struct SecondAttempt {
     request: Request,
     access: Access,

@@ -73,7 +73,7 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    /// What the user can do about it.
+    /// The advice for the user, shown after the error.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Permission { .. } => {
@@ -118,7 +118,7 @@ pub fn write_with(path: &Path, bytes: &[u8], options: Options) -> Result<(), Wri
     write_guarded(path, bytes, options, None).map(drop)
 }
 
-/// What the file must be that a write replaces.
+/// The file that a write may replace.
 pub struct Expected<'a> {
     /// Its content, if it is known.
     pub content: Option<&'a [u8]>,
@@ -158,7 +158,7 @@ pub enum Replaced {
 }
 
 impl Replaced {
-    /// What the user and a model are told about it.
+    /// A note for the user and the model, if the file was not replaced atomically.
     pub fn note(self) -> &'static str {
         match self {
             Self::Atomically => "",

@@ -1,4 +1,4 @@
-//! What the file system tells about the state of a file: another stamp means that the file has changed.
+//! A file's stamp: metadata that changes whenever the file changes.
 
 use std::fs::Metadata;
 use std::io;

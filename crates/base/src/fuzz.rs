@@ -1,4 +1,4 @@
-//! What holds for every text, for fuzzing.
+//! Invariants of text handling that hold for every input, for fuzzing.
 
 use std::io::Write as _;
 
@@ -45,7 +45,7 @@ fn shown(raw: &str) {
     let marked = marked(raw);
     assert_eq!(marked.text, *shown);
     assert!(marked.marks.iter().all(|mark| !mark.is_empty()));
-    // What is between the notations is in the text, in order.
+    // The parts of the shown text between notations occur in `raw`, in the same order.
     let starts = [0]
         .into_iter()
         .chain(marked.marks.iter().map(|mark| mark.end));
@@ -67,7 +67,7 @@ fn shown(raw: &str) {
     }
 }
 
-/// What a terminal gets of `data` in chunks of `size` bytes.
+/// The bytes that reach a terminal when `data` is written in chunks of `size` bytes.
 fn written(data: &[u8], size: usize) -> String {
     let mut bytes = Vec::new();
     let mut out = TerminalOutput::new(&mut bytes, true);

@@ -176,7 +176,7 @@ pub(crate) fn content_mark(content: &[u8]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// What a temporary name says about its file.
+/// The state of a temporary file, read from its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Temporary<'a> {
     /// An incomplete or complete new file.

@@ -15,7 +15,7 @@ pub struct Problem {
     pub column: Option<usize>,
     /// Lower case, names in backticks, no full stop.
     pub message: String,
-    /// What to do about it; may be empty.
+    /// Advice for the user; may be empty.
     pub hint: String,
 }
 

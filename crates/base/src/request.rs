@@ -42,7 +42,7 @@ pub enum Group {
     Drafts,
 }
 
-/// What a request does to the conversation that several clients may share.
+/// The effect of a request on the conversation, which several clients may share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing: any client may send it at any time.
@@ -354,7 +354,7 @@ macro_rules! requests {
                 }
             }
 
-            /// What this request does to the conversation.
+            /// The effect of this request on the conversation.
             pub fn effect(&self) -> $crate::request::Effect {
                 $($(
                     if let Self::$variant { $flag: false, .. } = self {

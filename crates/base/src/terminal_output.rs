@@ -222,7 +222,7 @@ impl Filter {
         }
     }
 
-    /// What is left at the end.
+    /// The visible form of an incomplete sequence at the end of the text.
     fn end(&mut self) -> String {
         let mut shown = String::new();
         if std::mem::take(&mut self.after_return) {

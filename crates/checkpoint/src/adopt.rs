@@ -56,7 +56,7 @@ impl CheckpointStore {
         Err(CheckpointError::Changing { root })
     }
 
-    /// What to change, compared with the recorded `state`; `None` if a file has changed since `state`.
+    /// The changes that adopt `paths`, compared with the recorded `state`; `None` if a file has changed since `state`.
     fn steps_to_adopt(
         &self,
         source: &Path,

@@ -23,7 +23,7 @@ use osier_base::{atomic_file, private};
 const TRIES: u32 = 10;
 const BETWEEN: Duration = Duration::from_millis(10);
 
-/// What is changed. The states `from` and `to` contain only the files that change.
+/// The record of a running restore. The states `from` and `to` contain only the files that change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     /// In the names of temporary files.

@@ -67,7 +67,7 @@ impl Applied {
         self.restored
     }
 
-    /// Takes all changes back.
+    /// Reverts all changes.
     pub fn undo(self) -> Restored {
         let Some(journal) = self.journal else {
             return self.restored;
@@ -307,7 +307,7 @@ impl CheckpointStore {
         }
         let done = |step: &&Step| target.progress(step) == Progress::Done;
         found.changed = steps.iter().filter(done).count();
-        // What is shown of a path is not always the path.
+        // The displayed form of a path can differ from the path.
         let shown: BTreeSet<&str> = found.left.iter().map(|left| left.path.as_str()).collect();
         let is_left = |path: &&PathBuf| shown.contains(&*path.to_string_lossy());
         let paths = steps.iter().map(|step| &step.path);
@@ -315,7 +315,7 @@ impl CheckpointStore {
         Ok(Some(found))
     }
 
-    /// What prevents that the steps are finished.
+    /// The reasons why steps cannot be finished.
     fn obstacles(&self, target: Target<'_>, steps: &[Step]) -> Vec<Unrestored> {
         let found = steps.iter().filter_map(|step| {
             let reason = match target.progress(step) {
@@ -390,7 +390,7 @@ impl CheckpointStore {
     }
 }
 
-/// Takes the steps of a journal back, under a journal of its own.
+/// Reverts the steps of a journal, and records that in a second journal.
 fn undo(
     store: &CheckpointStore,
     journal: Journal,

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use osier_checkpoint::{CheckpointStore, fault};
 
-/// What the other program does: in how many boundaries it writes which file.
+/// A pending write of the other program: after how many boundaries it happens, and the write itself.
 type Pending = Arc<Mutex<Option<(usize, Box<dyn FnOnce() + Send>)>>>;
 
 /// Replaces a file as other programs do.

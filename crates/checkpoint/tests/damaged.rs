@@ -15,11 +15,11 @@ use osier_checkpoint::{CheckpointStore, PruneOptions, Restored, StateId, fault, 
 use osier_protocol::Unrestored;
 
 thread_local! {
-    /// What happens at every boundary between two changes of this test.
+    /// Runs at every boundary between two changes of this test.
     static DURING: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
 }
 
-/// What happens to the file of an object; `other` has different content.
+/// Damages the file of an object; `other` has different content.
 type Damage = fn(object: &Path, other: &Path);
 
 const DAMAGES: [(&str, Damage); 5] = [

@@ -19,7 +19,7 @@ use osier_store::{header_from_name, load};
 pub struct Finding {
     pub path: PathBuf,
     pub what: String,
-    /// What to do, or why nothing needs to be done.
+    /// The advice for the user, or why nothing needs to be done.
     pub hint: String,
 }
 

@@ -1,4 +1,4 @@
-//! What osier tells a server about itself, and what a server says it can do.
+//! The capabilities that osier announces to a server, and the capabilities that a server announces.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ pub(crate) fn initialize(root: &Path, options: &Value) -> Value {
     })
 }
 
-/// What servers may be able to do.
+/// A feature that a language server may support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
     Definition,
@@ -80,7 +80,7 @@ impl Capability {
     }
 }
 
-/// What a server can do.
+/// The features that a server supports.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     pub(crate) encoding: Encoding,

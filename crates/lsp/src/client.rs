@@ -58,7 +58,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What receives the messages of a server.
+/// The receiver of a server's notifications and requests.
 pub(crate) trait Receiver: Send + Sync + 'static {
     fn notification(&self, method: &str, params: &str);
 

@@ -1,4 +1,4 @@
-//! What a server reports about files. Of each file the worst diagnostics are stored, and all are counted.
+//! The diagnostics that a server reports. For each file, the worst diagnostics are stored, and all are counted.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -123,12 +123,12 @@ impl FileDiagnostics {
     }
 }
 
-/// What one server knows of one file.
+/// The diagnostics of one file from one server.
 #[derive(Debug, Clone, Default)]
 struct Known {
-    /// What the server sent by itself.
+    /// Diagnostics that the server sent without a request.
     pushed: Arc<FileDiagnostics>,
-    /// What it answered.
+    /// Diagnostics that the server sent as an answer.
     pulled: Arc<FileDiagnostics>,
 }
 
@@ -249,7 +249,7 @@ pub(crate) fn read_as(
             found.push(diagnostic);
         }
     });
-    // What cannot be read is still counted.
+    // A diagnostic that cannot be parsed is still counted.
     found.counts.others += count - read;
     found.sort();
     found

@@ -22,7 +22,7 @@ pub(crate) struct Document {
     pub(crate) before: u64,
 }
 
-/// What a server must be told about a text.
+/// The notification that brings a server's copy of a text up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sync {
     Nothing,

@@ -37,10 +37,9 @@ pub struct TextEdit {
 }
 
 impl Server {
-    /// What must change so that a symbol has another name. Nothing is changed.
+    /// The edits that rename a symbol. No file is changed.
     ///
-    /// # Errors
-    /// Why the server cannot do it.
+    /// # Errors The reason why the server cannot rename the symbol.
     pub async fn rename(
         &self,
         (path, line, byte): (&Path, usize, usize),

@@ -51,7 +51,7 @@ pub struct Server {
     process: Arc<Mutex<Option<Piped>>>,
 }
 
-/// What the connection changes.
+/// The state that the connection changes.
 #[derive(Debug)]
 struct Shared {
     root: PathBuf,
@@ -316,7 +316,7 @@ impl Server {
             }
             let _ = reports.changed().await;
         }
-        // Those on other files follow.
+        // Reports on other files follow.
         while tokio::time::timeout(OTHERS_PAUSE, reports.changed())
             .await
             .is_ok()
@@ -343,7 +343,7 @@ impl Server {
             let found =
                 tsserver::diagnostics(&self.connection, path, text.as_deref(), limit).await?;
             let mut state = self.shared.state();
-            // What the server pushes later replaces it.
+            // A report that the server pushes later replaces these diagnostics.
             state.diagnostics.set(path, Origin::Pushed, found);
             self.shared.count(&mut state, path, None);
             return Ok(());

@@ -52,7 +52,7 @@ impl Servers {
         }
     }
 
-    /// Those that all sessions of the process share.
+    /// The servers that all sessions of the process share.
     pub fn of_process() -> &'static Self {
         static SERVERS: LazyLock<Servers> = LazyLock::new(Servers::default);
         &SERVERS

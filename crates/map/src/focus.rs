@@ -6,7 +6,7 @@ use crate::definition::{hash, stored};
 use crate::index::Index;
 use crate::rank::{COMMON, quality};
 
-/// What a file of the conversation, all that it uses, and each file that uses it get at most.
+/// Maximum boosts: of a file of the conversation, of all files that it uses, and of each file that uses it.
 const OWN: f32 = 20.0;
 const USED: f32 = 100.0;
 const USERS: f32 = 10.0;
@@ -36,7 +36,7 @@ impl Wanted {
     }
 }
 
-/// What the files `focus`, the most recent first, add to themselves and to others.
+/// The boosts of all files, from the files `focus` of the conversation, the most recent first.
 pub(crate) fn boosts(index: &Index, focus: &[usize]) -> HashMap<u32, f32> {
     let mut boosts = HashMap::new();
     if focus.is_empty() {

@@ -27,7 +27,7 @@ pub(crate) enum Grammar {
     Java,
 }
 
-/// What to do with a node of the tree.
+/// How the visitor handles a node of the syntax tree.
 enum Step {
     Define(Kind),
     /// Its children may be definitions.

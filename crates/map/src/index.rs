@@ -1,4 +1,4 @@
-//! What is known of the files of a project, in few large blocks, so that it is loaded and stored at once.
+//! The index of a project's files, in few large blocks, so that it is loaded and stored at once.
 
 use osier_base::file_stamp::FileStamp;
 use std::ops::Range;

@@ -1,6 +1,6 @@
-//! What a symbol is.
+//! The kinds of symbols.
 
-/// What a symbol is. The stored index has the numbers: add new ones at the end.
+/// The kind of a symbol. The stored index has the numbers: add new kinds at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {

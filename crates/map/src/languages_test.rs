@@ -1,4 +1,4 @@
-//! What the scan and the grammars find in each language.
+//! The definitions that the scan and the grammars find in each language.
 
 use crate::definition::{Definition, hash};
 use crate::language::{self, Language};
@@ -42,7 +42,7 @@ struct Case {
     path: &'static str,
     text: &'static str,
     expected: &'static [&'static str],
-    /// What the scan finds if that is something else.
+    /// The result of the scan, if it differs.
     scan: Option<&'static [&'static str]>,
 }
 
@@ -232,7 +232,7 @@ record Point(int x) {}
     },
 ];
 
-/// What the scan finds in languages without a grammar.
+/// Files in languages without a grammar, and the definitions that the scan finds.
 const SCANNED: &[(&str, &str, &[&str])] = &[
     (
         "a.cpp",

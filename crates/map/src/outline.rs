@@ -26,7 +26,7 @@ const LEAST_SYMBOLS: usize = 3;
 /// Files of the conversation whose neighbours count.
 const FOCUS: usize = 32;
 
-/// What an outline shows.
+/// A request for an outline.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Request {
     /// Tokens at most.
@@ -76,7 +76,7 @@ pub struct Outline {
     pub is_cut: bool,
 }
 
-/// What an outline has found out of a file that the index did not know.
+/// The definitions of a file that the index did not have, parsed for an outline.
 #[derive(Debug, Clone)]
 pub(crate) struct Parsed {
     pub(crate) path: String,
@@ -97,7 +97,7 @@ impl Outline {
         text
     }
 
-    /// What is missing, each as a sentence.
+    /// Notices about files that the outline omits, each as a sentence.
     pub fn notices(&self) -> Vec<String> {
         let mut notices = Vec::new();
         if self.more > 0 {
@@ -214,7 +214,7 @@ impl Outliner<'_> {
         order.into_iter().map(|(_, number)| number).collect()
     }
 
-    /// What the files of the conversation add to them and to their neighbours.
+    /// The boosts from the files of the conversation.
     fn boosts(&self) -> HashMap<u32, f32> {
         let focus = self.request.focus.iter().take(FOCUS);
         let focus: Vec<usize> = focus.filter_map(|path| self.index.find(path)).collect();

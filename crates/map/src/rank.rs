@@ -126,7 +126,7 @@ pub(crate) fn quality(name: &str) -> u8 {
     1 + u8::from(name.len() >= 8) + u8::from(is_compound)
 }
 
-/// What a part of the files uses.
+/// The uses of names in a part of the files.
 struct PartEdges {
     /// Edges of each file.
     counts: Vec<u32>,

@@ -65,7 +65,7 @@ fn is_text(text: &[u8]) -> bool {
     !head[..head.len().min(1024)].contains(&0) && (head.len() < FIRST_LINE || head.contains(&b'\n'))
 }
 
-/// What a thread has read.
+/// The files that one thread has read.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     pub(crate) files: Vec<ReadFile>,

@@ -13,7 +13,7 @@ use pulldown_cmark::{
 use super::code_line::language;
 use super::parse::options;
 
-/// What the parser finds in a text.
+/// An event of the block parser.
 #[derive(Debug)]
 pub(super) enum Found {
     /// A line begins a block.
@@ -338,7 +338,7 @@ impl<'a> Scan<'a> {
 
     fn end(&mut self, tag: TagEnd, end: usize) -> Option<Found> {
         match tag {
-            // What the end of the text closes stays open.
+            // A container that ends only because the text ends stays open.
             TagEnd::BlockQuote(_) | TagEnd::Item | TagEnd::List(_) | TagEnd::FootnoteDefinition
                 if end < self.text.len() =>
             {

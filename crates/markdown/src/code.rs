@@ -22,7 +22,7 @@ const MOST_LINES: usize = 500;
 pub(super) struct CodeBlock {
     /// The character of the fence.
     fence: u8,
-    /// What is in front of its rows.
+    /// The spans in front of each row of the code.
     prefix: Vec<Span>,
     pub(super) language: Box<str>,
     pub(super) lines: Vec<Range<u32>>,

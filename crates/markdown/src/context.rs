@@ -9,7 +9,7 @@ pub(super) struct Prefix {
     /// In front of the next row only: a bullet.
     pub(super) first: Option<Span>,
     pub(super) rest: Span,
-    /// What text inside is.
+    /// The face of the text inside.
     pub(super) base: Face,
     /// The block that ended last inside this one.
     pub(super) previous: Option<Previous>,
@@ -31,7 +31,7 @@ pub(super) struct List {
     pub(super) items: usize,
 }
 
-/// What is open at a place inside a block, from the outermost.
+/// The containers and lists that are open at a place inside a block, from the outermost.
 #[derive(Debug, Clone)]
 pub(super) struct Context {
     /// The first is the document's, then one for each container.
@@ -67,7 +67,7 @@ impl Context {
             .is_some_and(|prefix| prefix.previous.is_some())
     }
 
-    /// What is open behind a block that is neither text nor a list.
+    /// The context behind a block that is neither text nor a list.
     pub(super) fn behind_block(&self) -> Self {
         let mut context = self.clone();
         if let Some(prefix) = context.prefixes.last_mut() {

@@ -1,4 +1,4 @@
-//! What holds for every document, for fuzzing.
+//! Invariants that hold for every document, for fuzzing.
 
 use crate::{Markdown, plain};
 use osier_base::text;

@@ -1,4 +1,4 @@
-//! What is open where a part of a block begins or ends: the block is laid out up to there.
+//! The context in which a part of a block begins or ends, found by laying out the block up to there.
 
 use pulldown_cmark::Event;
 
@@ -7,8 +7,8 @@ use super::parse::{begins_block, is_inline, parse};
 use super::render::{Block, Renderer};
 use osier_term::row::Row;
 
-/// What is open in `source` where the block at `place` begins. `None` when the parser begins none there, or
-/// when a marker above has no row yet.
+/// The context in `source` where the block at `place` begins. `None` when the parser finds no block there, or when a
+/// marker above has no row yet.
 pub(super) fn context_at(source: &str, block: Block<'_>, place: usize) -> Option<Context> {
     let mut renderer = Renderer::new(source, block);
     for (event, range) in parse(source, &|_| None) {

@@ -45,9 +45,9 @@ pub(super) struct Block<'a> {
     pub(super) width: usize,
     /// The number of the first item, where it continues a list.
     pub(super) number: Option<u64>,
-    /// Bytes of the source that open what the block is inside of. They are not drawn.
+    /// Bytes of the source that open the containers of the block. They are not drawn.
     pub(super) opener: usize,
-    /// What it is inside of.
+    /// The containers of the block.
     pub(super) context: Option<&'a Context>,
     /// A blank line is above it.
     pub(super) after_blank: bool,
@@ -144,7 +144,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         }
     }
 
-    /// What is open, unless a marker still waits for its row.
+    /// The context at the end, unless a marker still waits for its row.
     pub(super) fn context(self) -> Option<Context> {
         let waits = self.prefixes.iter().any(|prefix| prefix.first.is_some());
         (!waits).then_some(Context {
@@ -153,7 +153,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         })
     }
 
-    /// What is open in the current paragraph. The first row of it can have a marker, the others have none.
+    /// The context inside the current paragraph, whose first row can have a marker.
     pub(super) fn paragraph_context(&self) -> Option<Context> {
         let is_in_paragraph =
             self.in_text && self.heading.is_none() && self.table.is_none() && self.code.is_none();

@@ -57,7 +57,7 @@ pub(super) fn lines(row: &[Cell]) -> usize {
     row.iter().map(Vec::len).max().unwrap_or(1).max(1)
 }
 
-/// What the cells of a table need, column by column.
+/// The widths that the cells of a table need, column by column.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Needs {
     /// Nothing wraps.
@@ -230,7 +230,7 @@ impl Grid<'_> {
     }
 }
 
-/// Takes columns from the widest until the sum fits.
+/// Narrows the widest columns until all fit into `room`.
 fn shrink(mut widths: Vec<usize>, least: &[usize], room: usize) -> Option<Vec<usize>> {
     let least_sum: usize = least.iter().sum();
     if least_sum > room {

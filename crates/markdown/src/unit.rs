@@ -47,9 +47,9 @@ pub(super) struct Unit {
 /// How a part of a block that is not the first is parsed and drawn.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
-    /// Opens what its lines are inside of; not drawn.
+    /// Source text that opens the containers of the part; not drawn.
     pub(super) opener: Box<str>,
-    /// What is in front of its rows.
+    /// The containers of the part, drawn in front of its rows.
     pub(super) context: Context,
     pub(super) after_blank: bool,
     /// It begins in the middle of a paragraph.
@@ -115,7 +115,7 @@ impl Unit {
             .map_or_else(Row::default, |part| part.context.gap())
     }
 
-    /// What opens the containers of its lines.
+    /// The source text that opens the containers of the unit's lines.
     pub(super) fn opener(&self) -> &str {
         self.part.as_ref().map_or("", |part| &part.opener)
     }

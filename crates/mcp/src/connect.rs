@@ -62,7 +62,7 @@ pub(super) enum Generation {
     From2026,
 }
 
-/// What is known of a server before a connection.
+/// The version of the protocol and the transport to try first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Approach {
     pub generation: Generation,
@@ -88,7 +88,7 @@ pub(super) async fn connect(
     connected.unwrap_or(Err(ConnectError::Late { limit }))
 }
 
-/// What starts a connection.
+/// The parameters of a connection attempt.
 struct Starter<'a> {
     config: &'a ServerConfig,
     client: &'a Client,

@@ -291,7 +291,7 @@ async fn answer(
     }
 }
 
-/// What a status other than success means. The body can contain an error of the server.
+/// The result for a status other than success. The body can contain an error of the server.
 async fn failure(
     response: Response,
     message: &ClientJsonRpcMessage,

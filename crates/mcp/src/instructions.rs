@@ -1,5 +1,6 @@
-//! What servers say about the use of their tools. It enters the conversation as a message, before the first request
-//! that offers the tools, so that what was sent before stays as it is. The text is untrusted.
+//! Instructions: what servers say about the use of their tools. They enter the conversation as a message, before the
+//! first request that offers the tools, so that the cached beginning of the conversation does not change. The text is
+//! untrusted.
 
 use std::sync::{Arc, PoisonError};
 
@@ -75,7 +76,7 @@ impl Interceptor for Instructions {
 }
 
 impl Instructions {
-    /// What the model does not know yet.
+    /// Messages with the instructions that the model has not received yet.
     fn news(&self, agent: &dyn AgentAccess) -> Vec<AgentMessage> {
         let messages = agent.messages();
         let of_servers = |message: &Arc<AgentMessage>| match &**message {

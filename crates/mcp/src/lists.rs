@@ -33,7 +33,7 @@ pub(super) struct Lists {
     pub prompts: Option<Listed<PromptInfo>>,
     /// The number of announced changes that `tools` has.
     pub tool_changes: u64,
-    /// What the server says about the use of its tools; empty if nothing.
+    /// The server's instructions for the use of its tools; empty if it has none.
     pub instructions: Option<String>,
     pub version: Option<String>,
     pub protocol: Option<String>,
@@ -83,7 +83,7 @@ impl<T> Listed<T> {
         }
     }
 
-    /// Takes the next entry if it fits. `entry` returns it and its size.
+    /// Adds the next entry if it fits. `entry` returns the entry and its size.
     pub(super) fn add(&mut self, entry: impl FnOnce() -> (T, usize)) {
         self.total += 1;
         let entry = (self.entries.len() < self.count_limit).then(entry);

@@ -56,7 +56,7 @@ impl Mentions {
             return Ok(());
         }
         let known = self.known();
-        // What a server's prompt says is text: only what the user typed refers to a resource.
+        // A server's prompt cannot refer to a resource: only text that the user typed does.
         let typed = message.text.clone();
         if message.text.starts_with(PROMPT_PREFIX) {
             self.expand(message, &known).await?;

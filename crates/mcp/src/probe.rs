@@ -19,7 +19,7 @@ use super::log::ServerLog;
 /// How long a server has to answer the probe.
 pub(super) const PROBE_TIME: Duration = Duration::from_millis(1500);
 
-/// What the probe of one connection has shown. Cheap to clone.
+/// The findings of the probe of one connection. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ProbeReport(Arc<Findings>);
 
@@ -76,7 +76,7 @@ fn is_same(asked: &RequestId, answered: &RequestId) -> bool {
     asked == answered || asked.to_string() == answered.to_string()
 }
 
-/// What an older server answers to the probe.
+/// The answer of an older server to the probe.
 pub(super) fn unknown_method(id: RequestId) -> ServerJsonRpcMessage {
     let error = ErrorData::new(
         rmcp::model::ErrorCode::METHOD_NOT_FOUND,
@@ -146,7 +146,7 @@ impl<T> Probing<T> {
         }
     }
 
-    /// What the client gets of `message`.
+    /// The message that the client receives for `message`, if any.
     fn judge(
         &mut self,
         message: RxJsonRpcMessage<RoleClient>,

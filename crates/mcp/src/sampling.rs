@@ -35,7 +35,7 @@ const REQUEST_LIMIT: u64 = 100;
 const TOKEN_LIMIT: u64 = 500_000;
 /// Bytes of the messages that the question shows.
 const SHOWN_LIMIT: usize = 16 * 1024;
-/// What the protocol answers when the user refuses.
+/// The protocol's error code for a refusal by the user.
 const REFUSED: ErrorCode = ErrorCode(-1);
 
 /// Calls the model of the session for servers.
@@ -80,7 +80,7 @@ pub(super) struct Sampling {
     pub spent: Arc<Spent>,
 }
 
-/// What a server has used in the session.
+/// The requests and tokens that a server has used in the session.
 #[derive(Debug, Default)]
 pub(super) struct Spent {
     requests: AtomicU64,
@@ -233,7 +233,7 @@ fn clean(text: &str) -> String {
     text::sanitize(text).into_owned()
 }
 
-/// What was read of a request.
+/// The size of a request, as far as it was read.
 struct Size {
     bytes: usize,
     images: usize,

@@ -282,7 +282,7 @@ impl ServerTask {
     }
 }
 
-/// What a server's lists are made from.
+/// The source of a server's lists.
 struct Source {
     config: Arc<ServerConfig>,
     wanted: Option<GlobSet>,

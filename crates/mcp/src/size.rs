@@ -21,7 +21,7 @@ pub(super) fn excess(message: &[u8]) -> Option<String> {
 pub(super) enum Refusal {
     /// The answer to a request of the server.
     Request(NumberOrString, ErrorData),
-    /// Takes the place of the server's answer.
+    /// An error that replaces the server's answer.
     Answer(NumberOrString, ErrorData),
 }
 
@@ -54,7 +54,7 @@ pub(super) fn values(json: &[u8]) -> usize {
     }
 }
 
-/// What follows the string that begins before `rest`; None if it does not end.
+/// The bytes after the string that begins before `rest`; `None` if the string does not end.
 fn after_string(mut rest: &[u8]) -> Option<&[u8]> {
     loop {
         let at = memchr::memchr2(b'"', b'\\', rest)?;

@@ -22,7 +22,7 @@ pub(super) struct RunningCalls {
     calls: Mutex<HashMap<i64, CallMeter>>,
 }
 
-/// What a call has used so far.
+/// The tokens that a call has used so far.
 #[derive(Debug)]
 pub(super) struct CallMeter {
     model: Arc<Model>,
@@ -100,7 +100,7 @@ impl CallMeter {
         self.priced(self.input, max_tokens.map_or(most, |asked| asked.min(most)))
     }
 
-    /// What the call has used; `None` if it failed before the model did anything.
+    /// The usage of the call; `None` if it failed before the model did anything.
     fn used(&self) -> Option<Amount> {
         let reported = self.reported;
         let (has_usage, has_output) = (reported.total_tokens() > 0, self.output > 0);

@@ -76,7 +76,7 @@ impl User {
     }
 }
 
-/// What a user may do.
+/// The models and the spending that a user is allowed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UserRules {
     /// Limit in US dollars per month.

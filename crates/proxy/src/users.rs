@@ -290,7 +290,7 @@ fn running(change: &Transaction<'_>, user: &User, month: &str) -> Result<Spent, 
     })?)
 }
 
-/// What a user has spent in `month`, in US dollars.
+/// The spending of a user in `month`, in US dollars.
 fn spent(change: &Transaction<'_>, user: &User, month: &str) -> Result<f64, UsersError> {
     let mut sum = change.prepare_cached(
         "SELECT COALESCE(SUM(cost), 0.0) FROM usage WHERE user = ?1 AND month = ?2",

@@ -15,7 +15,7 @@ use osier_agent::{AgentMessage, QueueMode, UserMessage};
 use osier_llm::ThinkingLevel;
 use osier_protocol::{AddedCommand, Op, PageAt, SessionInfo, StoredMessage, TreeOp};
 
-/// What happened to a message.
+/// How a message was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

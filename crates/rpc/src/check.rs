@@ -55,7 +55,7 @@ pub(super) fn parse_op(op: &Value) -> Result<Op, String> {
     parsed.ok_or_else(|| op_error(op))
 }
 
-/// What is wrong with a request. serde reports only that no variant of `Op` matches.
+/// The mistake in a request. serde reports only that no variant of `Op` matches.
 fn op_error(op: &Value) -> String {
     let Some(name) = op.get("type").and_then(Value::as_str) else {
         return "the request has no `type` with its name".to_owned();

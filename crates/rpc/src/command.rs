@@ -13,7 +13,7 @@ pub struct Command {
     /// Other names: those of pi, of the first version of the protocol, and of the requests.
     pub aliases: Vec<&'static str>,
     pub group: Group,
-    /// What it does, for the documentation.
+    /// The description of the command, for the documentation.
     pub doc: &'static str,
     pub parameters: Vec<Parameter>,
     pub data: Data,
@@ -32,7 +32,7 @@ pub enum Data {
     Shape(&'static str),
 }
 
-/// What a command sends to the session.
+/// The request that a command sends to the session.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Start {
     /// The request with this name; the parameters are its fields.
@@ -52,7 +52,7 @@ pub(super) enum FirstStep {
     Data(Value),
 }
 
-/// What answers a command.
+/// The source of a command's answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Answer {
     /// The end of its request.
@@ -74,7 +74,7 @@ pub(super) struct EventFields<'a> {
     pub fields: &'a Map<String, Value>,
 }
 
-/// What an event means for a command.
+/// The meaning of an event for a pending command.
 #[derive(Debug)]
 pub(super) enum Step {
     /// Nothing.

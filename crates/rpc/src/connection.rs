@@ -138,7 +138,7 @@ struct SendBuffer<W> {
 }
 
 impl<W: AsyncWrite + Unpin> SendBuffer<W> {
-    /// Takes the output of the dispatcher.
+    /// Moves the output of the dispatcher into the buffer.
     fn refill(&mut self, dispatcher: &mut Dispatcher) {
         let written = dispatcher.output();
         if self.sent == self.bytes.len() {

@@ -35,7 +35,7 @@ pub struct Response {
     /// The data of the answer, as documented for the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// What is wrong and what to do, for users.
+    /// The error and the advice, for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The kind of error, for programs.

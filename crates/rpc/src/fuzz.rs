@@ -1,4 +1,4 @@
-//! What holds for all lines that a client or an agent sends, for fuzzing.
+//! Invariants that hold for all lines that a client or an agent sends, for fuzzing.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -21,7 +21,7 @@ pub struct UiRequest {
     /// Who asks, for display.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub origin: String,
-    /// What the decision is about.
+    /// The subject of the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
     /// Milliseconds until the question is dismissed.

@@ -1,4 +1,4 @@
-//! What a command in bubblewrap can see and write.
+//! The file system that a command in bubblewrap can see and write.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, Permissions};

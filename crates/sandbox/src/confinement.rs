@@ -158,7 +158,7 @@ impl Confinement {
         self.lock().without_bubblewrap = !bubblewrap;
     }
 
-    /// What the user should know about a sandbox that allows writes to more than a project.
+    /// A warning for the user if the sandbox allows writes to more than a project.
     pub fn warning(&self) -> Option<String> {
         let requested = self.lock().clone();
         let folders = self.folders.as_ref();
@@ -326,7 +326,7 @@ impl Confinement {
         })
     }
 
-    /// What commands can write to when they find the files of the host.
+    /// The paths that commands can write to when they use the file system of the host.
     fn mounts_of_host(&self, requested: &Requested) -> Result<Mounts, SandboxError> {
         let mut mounts = Mounts::default();
         for path in self.writable(requested, &self.temporary()?) {
@@ -366,7 +366,7 @@ impl Confinement {
         made.ok_or_else(|| SandboxError::new("cannot create a temporary directory"))
     }
 
-    /// What bubblewrap mounts.
+    /// The mounts for bubblewrap.
     fn layout(&self, requested: &Requested, network: &Network) -> Result<Layout, SandboxError> {
         let temporary = self.temporary()?;
         let mut layout = Layout::new(&temporary, network);
@@ -388,7 +388,7 @@ impl Confinement {
         Ok(layout)
     }
 
-    /// What Landlock and `sandbox-exec` let commands write to.
+    /// The paths that commands can write to under Landlock and `sandbox-exec`.
     fn writable(&self, requested: &Requested, temporary: &Temporary) -> Vec<PathBuf> {
         let mut writable = vec![temporary.root().to_owned()];
         if requested.effective() == SandboxMode::Workspace {

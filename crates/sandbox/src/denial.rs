@@ -7,7 +7,7 @@ use osier_base::text::tail_bytes;
 /// Bytes of output that are searched.
 const SEARCHED: usize = 16 * 1024;
 
-/// What programs print when the kernel denies access.
+/// Phrases that programs print when the kernel denies access.
 const WORDS: &[&str] = &[
     "read-only file system",
     "permission denied",
@@ -21,7 +21,7 @@ const WORDS: &[&str] = &[
     "erofs",
 ];
 
-/// What programs print without a network, but also when no server listens.
+/// Phrases that programs print without a network, but also when no server listens.
 const OFFLINE_WORDS: &[&str] = &[
     "connection refused",
     "couldn't connect to server",

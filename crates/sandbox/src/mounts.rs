@@ -1,10 +1,10 @@
-//! What a command in bubblewrap finds at each path. The rest of the file system is read-only.
+//! The mounts of a command in bubblewrap. The rest of the file system is read-only.
 
 use osier_base::sort;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What is mounted at a path.
+/// The source of a mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     /// The path itself, read-only.
@@ -33,7 +33,7 @@ impl Mounts {
         self.0.push((path, source));
     }
 
-    /// What the command finds at `path`: the mount and its path.
+    /// The mount that the command finds at `path`, and the mount's own path.
     pub(super) fn at(&self, path: &Path) -> Option<(&Path, &Source)> {
         let above = self.0.iter().filter(|(mount, _)| path.starts_with(mount));
         let nearest = above.max_by_key(|(mount, _)| mount.components().count())?;

@@ -166,7 +166,7 @@ fn git_directories(git: &Path) -> Vec<PathBuf> {
 pub(super) struct Identities {
     root: PathBuf,
     protected: Protected,
-    /// What made directories repositories before.
+    /// The files that made directories repositories before the command.
     repositories: BTreeSet<PathBuf>,
     files: Vec<(PathBuf, Option<Identity>)>,
 }

@@ -1,10 +1,10 @@
-//! What the sandbox says about a command after it has ended.
+//! The sandbox's report on a command that has ended.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::protected::Identities;
 
-/// What happened in the sandbox of one command.
+/// The events in the sandbox of one command.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     pub(super) protected: Identities,

@@ -30,7 +30,7 @@ const SYSTEM: &[&str] = &[
     "/var/tmp",
 ];
 
-/// What a working directory contains besides a project.
+/// The kind of a working directory that contains more than a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Home,

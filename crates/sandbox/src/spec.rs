@@ -1,4 +1,4 @@
-//! What the helper enforces.
+//! The restrictions that the helper enforces.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub(super) struct Spec {
     pub network: Network,
 }
 
-/// What the helper has to do.
+/// The stage of the helper.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
     /// Supervise a second helper in the stage `Landlock`.

@@ -60,7 +60,7 @@ pub(super) enum Client {
     Forwarded(String),
 }
 
-/// What wrong tokens are counted by.
+/// The key by which wrong tokens are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum WrongToken {
     By(Client),

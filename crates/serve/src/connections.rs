@@ -58,7 +58,7 @@ struct Connection {
     trust: Trust,
     /// Requests whose responses are not complete.
     open: usize,
-    /// Those of them whose bodies are not complete.
+    /// Open requests whose bodies are not complete.
     arriving: usize,
     last_used: u64,
     /// Closes the connection.
@@ -172,7 +172,7 @@ impl OpenConnection {
         self.close.cancelled().await;
     }
 
-    /// What records the use of this connection.
+    /// A handle that records the use of this connection.
     pub(super) fn usage(&self) -> ConnectionUse {
         ConnectionUse {
             connections: self.connections.clone(),

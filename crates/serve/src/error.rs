@@ -146,7 +146,7 @@ pub(super) enum ErrorCode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ApiError {
     pub code: ErrorCode,
-    /// What is wrong and what to do, for users.
+    /// The error and the advice, for users.
     pub message: String,
     /// Seconds until a retry is allowed.
     pub retry_after: Option<u64>,

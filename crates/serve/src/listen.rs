@@ -292,7 +292,7 @@ mod tests {
         (client, end)
     }
 
-    /// What the server sends until it closes the connection, and after how many seconds.
+    /// The bytes that the server sends until it closes the connection, and the seconds until then.
     async fn until_closed(mut client: DuplexStream) -> (String, u64) {
         let (begin, mut bytes) = (Instant::now(), Vec::new());
         client.read_to_end(&mut bytes).await.unwrap();

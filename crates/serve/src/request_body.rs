@@ -57,7 +57,7 @@ pub(super) struct LargeBodies {
     by_user: Mutex<HashMap<String, Weak<Semaphore>>>,
 }
 
-/// What a large body of one caller waits for, in this order. An extension of each request with a caller.
+/// The permits that a large body of one caller waits for, in this order. An extension of each request with a caller.
 #[derive(Debug, Clone)]
 pub(super) struct BodyPermits(Vec<Arc<Semaphore>>);
 

@@ -160,7 +160,7 @@ fn is_same_origin(origin: &str, host: &str) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.eq_ignore_ascii_case(host))
 }
 
-/// What a request is authenticated by.
+/// The credentials of a request.
 #[derive(Debug, PartialEq)]
 enum Credentials<'a> {
     Token(&'a str),

@@ -20,11 +20,11 @@ use super::{browser_chat, request_check, server_routes, session_routes, websocke
 pub(super) struct Route {
     pub method: &'static str,
     pub path: &'static str,
-    /// What it does, for the documentation.
+    /// The description of the route, for the documentation.
     pub summary: &'static str,
     /// The schema of the body, if there is one.
     pub request: Option<&'static str>,
-    /// What it returns.
+    /// The kind of response.
     pub response: ResponseKind,
     handler: fn() -> MethodRouter<Arc<ServerState>>,
 }

@@ -1,4 +1,4 @@
-//! What a walk finds.
+//! Entries that a walk finds, and errors.
 
 use std::fmt;
 use std::fs::FileType;
@@ -15,7 +15,7 @@ pub struct Entry {
     pub kind: FileType,
 }
 
-/// What a walk could not read.
+/// A file or folder that a walk could not read.
 #[derive(Debug)]
 pub enum WalkError {
     /// The entries of a folder are missing.

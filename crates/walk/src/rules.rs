@@ -29,26 +29,27 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// What models search.
+    /// Rules for the search tools.
     pub const SEARCH: Self = Self {
         skips_hidden: true,
         for_search: true,
         of_user: true,
         from_above: true,
     };
-    /// What models search with hidden files, and what `@` completes.
+    /// Rules for searches that include hidden files, and for the completion of `@`.
     pub const SEARCH_HIDDEN: Self = Self {
         skips_hidden: false,
         ..Self::SEARCH
     };
-    /// What checkpoints record.
+    /// Rules for checkpoints.
     pub const RECORD: Self = Self {
         skips_hidden: false,
         for_search: false,
         of_user: false,
         from_above: true,
     };
-    /// What is copied to another folder. The copy has the same files as the original, so only rules below the root count.
+    /// Rules for copies of a folder. The copy has the same files as the original, so only ignore files inside the
+    /// folder count.
     pub const COPY: Self = Self {
         from_above: false,
         of_user: true,

@@ -1,4 +1,4 @@
-//! What walks list, and that no ignore file hangs them or fills the memory.
+//! The entries that walks list, and ignore files that try to hang a walk or fill the memory.
 
 use std::fs;
 use std::ops::ControlFlow;

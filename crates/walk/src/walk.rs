@@ -40,7 +40,7 @@ struct Open {
     entries: vec::IntoIter<Entry>,
 }
 
-/// What a walk does, shared by its threads.
+/// The plan of a walk, shared by its threads.
 #[derive(Debug)]
 pub(crate) struct Plan {
     start: Start,

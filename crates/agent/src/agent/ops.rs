@@ -7,7 +7,7 @@ use crate::data::{Event, Op, Severity, UserMessage};
 use crate::interceptor::AgentAccess;
 use crate::state::{Queue, Queues};
 
-/// What the task must do after an op.
+/// The next step of the agent's task after an op.
 #[derive(Debug, PartialEq)]
 pub(super) enum NextStep {
     Nothing,

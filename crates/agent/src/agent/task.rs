@@ -12,7 +12,7 @@ use crate::data::{Event, Op, RunOutcome, Severity, UserMessage};
 use crate::interceptor::AgentAccess;
 use crate::run;
 
-/// What the task of an agent receives.
+/// A message to the task of an agent.
 pub(super) enum Command {
     Op(Op),
     Change(Box<dyn Change>),

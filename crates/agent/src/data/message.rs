@@ -32,8 +32,8 @@ pub struct UserMessage {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// What the user typed, if `text` differs: a template was expanded, text was piped in, or a plugin changed it.
-    /// Empty if a hook or a plugin sent the message.
+    /// The text that the user typed, if `text` differs: a template was expanded, text was piped in, or a plugin changed
+    /// it. Empty if a hook or a plugin sent the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed: Option<String>,
     /// Milliseconds since the Unix epoch.
@@ -170,7 +170,7 @@ impl UserMessage {
         }
     }
 
-    /// What the user typed; empty if the user did not send the message.
+    /// The text that the user typed; empty if the user did not send the message.
     pub fn typed(&self) -> &str {
         self.typed.as_deref().unwrap_or(&self.text)
     }

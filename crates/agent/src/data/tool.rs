@@ -1,4 +1,4 @@
-//! What messages, events and lists say about tools.
+//! Information about tools in messages, events and lists.
 
 use serde::{Deserialize, Serialize};
 

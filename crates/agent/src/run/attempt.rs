@@ -14,7 +14,7 @@ pub(super) struct Attempt {
     pub is_open: bool,
     pub message: AssistantMessage,
     pub status: TurnStatus,
-    /// What the model is told about each tool call.
+    /// Notes for the model about each tool call.
     pub notes: Vec<Vec<String>>,
 }
 

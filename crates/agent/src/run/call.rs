@@ -29,7 +29,7 @@ pub(super) struct CallResult {
     /// The stored answer. The partial answer of an interrupted or failed call is stored if it has content.
     pub answer: Option<AssistantMessage>,
     pub status: TurnStatus,
-    /// What the model is told about each tool call of the answer.
+    /// Notes for the model about each tool call of the answer.
     pub notes: Vec<Vec<String>>,
 }
 

@@ -24,7 +24,7 @@ struct ReadyCall<'a> {
     call: &'a ToolCall,
     /// The call that runs: interceptors can have changed it.
     checked: CheckedCall,
-    /// What the model is told about the repair of the call.
+    /// Notes for the model about the repair of the call.
     notes: &'a [String],
 }
 

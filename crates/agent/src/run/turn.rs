@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::log::RunLog;
 use crate::core::Core;
 
-/// What the model call and the tool calls of a turn know of their run.
+/// The parts of a run that its model calls and tool calls use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn<'a> {
     pub core: &'a Core,

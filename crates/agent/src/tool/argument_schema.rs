@@ -66,7 +66,7 @@ impl Nesting {
     }
 }
 
-/// What is wrong with arguments.
+/// The mistakes in a call's arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mistakes {
     /// The path in the schema that the first one violates: `/properties/text/type`.
@@ -78,7 +78,7 @@ pub(super) struct Mistakes {
 /// Whether `schema` is a JSON schema.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The mistake in the schema.
 pub fn check_schema(schema: &Value) -> Result<(), String> {
     ArgumentSchema::new(schema).map(drop)
 }
@@ -86,7 +86,7 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
 /// Whether `value` matches `schema`.
 ///
 /// # Errors
-/// What does not match, or what is wrong with the schema.
+/// The mistake in the value or in the schema.
 pub fn check_value(schema: &Value, value: &Value) -> Result<(), String> {
     let schema = ArgumentSchema::new(schema)?;
     schema.check(value).map_err(|mistakes| mistakes.message)

@@ -61,7 +61,7 @@ impl CheckedCall {
         &self.prepared.files
     }
 
-    /// What the call would do, and why it would fail now, if it would. Without a preview it is shown by its arguments.
+    /// The effect of the call, and the reason if it would fail now. A call without a preview is shown by its arguments.
     pub async fn preview(&self) -> (Preview, Option<Refusal>) {
         let (shown, refusal) = match self.prepared.preview().await {
             Ok(shown) => (shown, None),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use osier_base::without_links;
 
-/// What a tool does with a file.
+/// How a tool uses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileUse {
     /// Shows its contents.

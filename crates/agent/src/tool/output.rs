@@ -1,4 +1,4 @@
-//! What a running call gets and returns.
+//! The input and output of a running call.
 
 use std::fmt;
 use std::sync::Arc;

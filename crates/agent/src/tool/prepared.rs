@@ -1,4 +1,5 @@
-//! What a tool makes of the arguments of a call: everything that rules, questions, the scheduler and the execution need.
+//! A prepared call: a tool reads the arguments once and returns everything that rules, questions, the scheduler and the
+//! execution need.
 
 use std::fmt;
 use std::future::ready;
@@ -40,7 +41,7 @@ pub enum Concurrency {
     Exclusive,
 }
 
-/// What a call would do, for a question.
+/// The effect of a call, for a question to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Preview {
     /// A command of the shell.
@@ -66,7 +67,7 @@ pub struct PreparedCall {
     pub files: Vec<FileTarget>,
     /// How it runs with the other calls of its message.
     pub concurrency: Concurrency,
-    /// What it types into a shell.
+    /// The input that the call types into a shell.
     pub shell_input: Option<ShellInput>,
     show: Option<Show>,
     /// `None` once it has started.
@@ -145,10 +146,9 @@ impl PreparedCall {
         Self { show, ..self }
     }
 
-    /// What the call would do now; `None` if its arguments say it.
+    /// The effect of the call if it ran now; `None` if its arguments show the effect.
     ///
-    /// # Errors
-    /// Why it would fail.
+    /// # Errors The reason why the call would fail.
     pub async fn preview(&self) -> Result<Option<Preview>, Refusal> {
         let Some(show) = self.show.clone() else {
             return Ok(None);

@@ -52,7 +52,7 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // What cannot be deleted now is deleted by a sweep.
+        // If a file cannot be deleted now, a later sweep deletes it.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -1,7 +1,7 @@
-//! What killed processes leave behind, and who removes it. All temporary folders of osier are a [`TemporaryFolder`], all
-//! temporary files a [`PendingFile`](crate::pending_file::PendingFile). Their process has them locked, so that
-//! [`sweep`] removes only what no process uses. Nothing is removed where a file system has no locks, except files that
-//! nobody can still be writing.
+//! Files and folders that killed processes leave behind, and their removal. All temporary folders of osier are a
+//! [`TemporaryFolder`], all temporary files a [`PendingFile`](crate::pending_file::PendingFile). The process that uses
+//! one has it locked, so that [`sweep`] removes only files and folders that no process uses. On a file system without
+//! locks, [`sweep`] removes only files that no process can still be writing.
 
 mod folder;
 mod sweep;

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use super::table::{FILES, FOLDERS, FolderKind, FolderRow, Parent, Places, Unneeded, Unused};
 use crate::{pending_file, regular_file, without_links};
 
-/// What changed within this time may have been created, and not locked yet.
+/// A file or folder that changed within this time may be new and not locked yet.
 const NEW: Duration = Duration::from_secs(3);
 /// A file that is not locked, because its file system has no locks, is not written for so long.
 const WITHOUT_LOCKS: Duration = Duration::from_hours(24);

@@ -36,7 +36,7 @@ pub enum FolderKind {
 }
 
 impl FolderKind {
-    /// What its names begin with.
+    /// The prefix of the folders' names.
     pub(super) fn prefix(self) -> &'static str {
         match self {
             Self::Outputs => "osier-outputs-",

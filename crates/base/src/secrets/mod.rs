@@ -28,7 +28,7 @@ const LONGEST_PEM: usize = 16 * 1024;
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// What it is: `AWS access key`.
+    /// The kind of secret: `AWS access key`.
     pub name: &'static str,
     pub range: Range<usize>,
 }
@@ -47,7 +47,7 @@ static PREFIXES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 /// The secrets in `text`, in order. Linear in its length.
 pub fn scan(text: &str) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    // What was read already: no byte is read twice.
+    // The end of the text that was scanned: no byte is read twice.
     let mut done = 0;
     for hit in PREFIXES
         .iter()

@@ -10,7 +10,7 @@ pub(super) enum Characters {
     Hexadecimal,
     /// Letters, digits, `-` and `_`.
     Url,
-    /// Those and dots.
+    /// Letters, digits, `-`, `_` and `.`.
     Dotted,
     /// Letters, digits, `+`, `/` and `=`.
     Base64,
@@ -151,7 +151,7 @@ pub(super) const NAMES: &[&str] = &[
     "passphrase", "_auth",
 ];
 
-/// What such a word can be followed by in the same name.
+/// Endings that can follow one of these words in the same name.
 pub(super) const ENDINGS: &[&str] = &["_key", "-key", "key", "_value", "_base64"];
 
 /// The scheme of a header.

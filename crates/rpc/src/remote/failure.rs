@@ -12,7 +12,7 @@ const MAX_CAUSE: usize = 300;
 pub struct ConnectError {
     pub(super) kind: FailureKind,
     target: String,
-    /// What ssh, the system or the server reports; may be empty.
+    /// The error message of ssh, the system or the server; may be empty.
     cause: String,
 }
 
@@ -163,7 +163,7 @@ const KINDS: &[(FailureKind, &str, &str, Retry)] = &[
     ),
 ];
 
-/// What ssh, shells and osier on the other machine write, and what it means. The first match counts.
+/// Messages of ssh, shells and osier on the other machine, and their meaning. The first match counts.
 const SSH_MESSAGES: &[(&str, FailureKind)] = &[
     ("could not resolve hostname", F::UnknownHost),
     ("host key verification failed", F::HostKey),

@@ -29,7 +29,7 @@ pub(super) type Socket = WebSocketStream<Box<dyn Stream>>;
 pub(super) struct Response {
     pub status: u16,
     head: String,
-    /// What was received after the head.
+    /// Bytes that were received after the head.
     rest: Vec<u8>,
 }
 

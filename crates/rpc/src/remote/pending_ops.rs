@@ -43,7 +43,7 @@ struct PendingOp {
     is_typed: bool,
 }
 
-/// What to do with an op.
+/// How the client handles an op.
 pub(super) enum OpAction {
     /// Send this frame to the server.
     Send(Value),

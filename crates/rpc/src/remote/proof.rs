@@ -26,7 +26,7 @@ const MAX_NONCE: usize = 100;
 pub struct Prover(hmac::Key);
 
 impl Prover {
-    /// Takes some milliseconds.
+    /// Derives the key from the token. This needs some milliseconds.
     pub(super) fn new(token: &str) -> Self {
         Self::of_digest(digest::digest(&digest::SHA256, token.as_bytes()).as_ref())
     }

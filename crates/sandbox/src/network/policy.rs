@@ -43,7 +43,7 @@ impl Asker {
     }
 }
 
-/// What the user answered in this session.
+/// The user's answers in this session.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     allowed: Mutex<Vec<HostRule>>,

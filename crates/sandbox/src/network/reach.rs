@@ -7,7 +7,7 @@ use super::destination::{Destination, Target};
 use super::hosts::HostRule;
 use super::policy::Resolver;
 
-/// What may be reached.
+/// The hosts that osier may connect to.
 #[derive(Debug, Clone, Default)]
 pub struct Reach {
     /// Hosts that may have addresses of a private network.

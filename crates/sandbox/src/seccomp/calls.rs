@@ -2,7 +2,7 @@
 
 use super::{Denied, Test};
 
-/// What the rest of the sandbox does not cover.
+/// Gaps of the rest of the sandbox, which the filter closes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in super::super) struct Coverage {
     /// No sockets at all, because there is no network namespace.

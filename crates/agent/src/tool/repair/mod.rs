@@ -88,7 +88,7 @@ fn repair_call(call: &mut ToolCall, tools: &ToolSelection, is_complete: bool) ->
     notes
 }
 
-/// Takes the arguments out of the one in which some models wrap them.
+/// Unwraps the arguments if the model put all of them into one outer argument.
 fn unwrap(arguments: &mut Map<String, Value>, schema: &Value) {
     let Some((name, inner)) = arguments.iter().next().filter(|_| arguments.len() == 1) else {
         return;

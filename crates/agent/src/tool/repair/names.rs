@@ -6,7 +6,7 @@ use super::super::selection::ToolSelection;
 use super::super::spellings::{OtherName, Spellings};
 use super::Found;
 
-/// What some models put before the name of a tool.
+/// Prefixes that some models add to the name of a tool.
 const PREFIXES: [&str; 7] = [
     "functions.",
     "functions:",

@@ -215,7 +215,7 @@ fn arguments_get_the_names_and_types_of_the_definition() {
             json!({"file_path": "a"}),
         ),
         (json!({"input": {"path": "a"}}), json!({"file_path": "a"})),
-        // What has no one meaning stays, and fails the check.
+        // An ambiguous value stays as it is, and fails the check.
         (
             json!({"file_path": "a", "all": "yes", "limit": "many"}),
             json!({"file_path": "a", "all": "yes", "limit": "many"}),
