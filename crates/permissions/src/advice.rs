@@ -1,4 +1,4 @@
-//! What hooks say about calls: hints for the gate, and answers instead of the user's.
+//! Advice of hooks on calls: hints for the gate, and answers instead of the user's.
 
 use std::collections::HashMap;
 use std::fmt;

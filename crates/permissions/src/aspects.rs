@@ -1,4 +1,4 @@
-//! What a call does, in the terms of the rules: the commands it runs and the files it touches.
+//! The aspects of a call, in the terms of the rules: the commands that it runs and the files that it touches.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use osier_tools::WebAddress;
 /// Files that accept any output and store nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
-/// What a call does, for the rules.
+/// The aspects of a call that rules decide about.
 #[derive(Debug, Default)]
 pub(super) struct Aspects {
     /// The tool of the call.
@@ -142,7 +142,7 @@ impl Aspect {
 }
 
 impl Aspects {
-    /// What showing the file at the real path `path` means, which a search has found.
+    /// The aspects of showing the file at the real path `path`, which a search has found.
     pub(super) fn of_found(path: &Path) -> [Aspect; 2] {
         ["read", "grep"].map(|tool| Aspect::of(tool, What::File(Vec::new(), path.to_owned())))
     }
@@ -199,7 +199,7 @@ impl Aspects {
         }
     }
 
-    /// What a call does that changes several files. Without any, it does nothing.
+    /// The aspects of a call that changes several files. A call without files does nothing.
     fn of_files(names: ToolNames, targets: &[FileTarget]) -> Self {
         let file = |target: &FileTarget| What::File(target.names.clone(), target.real.clone());
         let changed = targets.iter().map(|target| Aspect {

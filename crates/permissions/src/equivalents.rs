@@ -59,7 +59,7 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) -> Opt
     if is_shell(name) {
         add_scripts(name, arguments, depth, others)?;
     }
-    // What a program that runs another one adds to its arguments.
+    // A program that runs another program can add words to its arguments.
     let completed = completed::complete(name, words);
     let completed = completed.as_deref().unwrap_or(words);
     if runs_arguments(name) {

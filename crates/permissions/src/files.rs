@@ -1,5 +1,5 @@
-//! What the file tools may touch, beyond the rules: files that run code need an explicit rule, files with secrets a
-//! question in the modes that ask.
+//! Decisions on the files of file tools, beyond the rules: files that run code need an explicit rule, and files with
+//! secrets a question in the modes that ask.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -191,8 +191,8 @@ impl Permissions {
         osier_base::path::display(real, &self.cwd)
     }
 
-    /// What a search may show: decides on the real paths of files that it has found. `from` is the real working
-    /// directory of the agent.
+    /// A filter that decides which files a search may show, by the real path of each file that the search has found.
+    /// `from` is the real working directory of the agent.
     pub(super) fn read_filter(self: &Arc<Self>, from: &Path) -> ReadFilter {
         let (mode, rules) = self.snapshot(|rule| rule.is_about("read") || rule.is_about("grep"));
         let (allow, stopping): (Vec<_>, Vec<_>) = rules

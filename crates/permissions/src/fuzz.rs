@@ -1,4 +1,4 @@
-//! What holds for every command line and for all rules, for fuzzing.
+//! Invariants that hold for every command line and for all rules, for fuzzing.
 
 use std::path::Path;
 

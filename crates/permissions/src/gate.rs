@@ -247,7 +247,7 @@ impl Gate {
         }
     }
 
-    /// What the rules say. They see the files of a copy of the project as those of the project.
+    /// The verdict of the rules. Rules treat the files of a copy of the project as files of the project.
     fn verdict(&self, call: &CheckedCall, hint: Option<&Hint>, confined: bool) -> Verdict {
         let (tool, arguments) = (&call.call.name, &call.call.arguments);
         let files = self.permissions.for_rules(call.files(), &self.root);
@@ -391,7 +391,7 @@ impl Gate {
             && self.workspace.confinement().ready().await.is_ok()
     }
 
-    /// What a call with edited arguments needs beyond what the answer was about.
+    /// The next question about a call with edited arguments, if the last answer does not cover the edit.
     fn needs_more(
         &self,
         edited: &CheckedCall,
@@ -474,7 +474,7 @@ impl Gate {
     }
 }
 
-/// What the answer to a question is about.
+/// The question that an answer belongs to.
 #[derive(Debug)]
 struct AskedFor {
     /// The call writes where the sandbox denies it to commands.

@@ -25,9 +25,9 @@ pub const FILES: [&str; 9] = [
     ".claude/settings.local.json",
     ".claude/agents",
 ];
-/// Those that are directories.
+/// The entries of `FILES` that are directories.
 const FOLDERS: [&str; 3] = [".osier/plugins", ".osier/agents", ".claude/agents"];
-/// The directories that contain them; the root for the others.
+/// The directories that contain entries of `FILES`; the root for the others.
 const PLACES: [&str; 3] = [".osier", ".claude", ""];
 
 /// Maximum size of a file.

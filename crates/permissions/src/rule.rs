@@ -284,7 +284,7 @@ enum Symbol {
     Opaque,
     /// A `..` inside of a path. `*` does not match it in a word that it completes, as in `src/*`.
     Up,
-    /// What is unknown and can contain a `..`.
+    /// An unknown text that can contain a `..`.
     Climb,
     /// Between two words.
     Blank,
@@ -415,7 +415,7 @@ fn wildcard(pattern: &str, text: &[Symbol]) -> bool {
                 _ => {}
             }
         }
-        // What is unknown can be empty, or match any number of the following elements.
+        // An unknown text can be empty, or match any number of the following elements.
         let mut open = false;
         for at in 0..=elements.len() {
             let element = elements.get(at);

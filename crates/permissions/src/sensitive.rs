@@ -24,7 +24,7 @@ const LINKED: [&str; 4] = [".git", ".osier", ".claude", ".vscode"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sensitive {
     pub reason: &'static str,
-    /// What the pattern of an explicit rule contains.
+    /// The name of the file, which the pattern of an explicit rule contains.
     name: Name,
 }
 

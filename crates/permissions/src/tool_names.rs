@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// What an allow rule and a deny rule do for the tool of a server, next to the servers `others`.
+    /// Whether an allow rule and whether a deny rule matches the tool of a server, next to the servers `others`.
     fn named(written: &str, server: &str, tool: &str, others: &[&str]) -> (bool, bool) {
         let others = others
             .iter()

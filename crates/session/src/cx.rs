@@ -1,4 +1,4 @@
-//! What a feature gets to handle a request: the setup, the way to report, and the open session.
+//! The context in which a feature handles a request: the setup, the emitter, and the open session.
 
 use std::sync::Arc;
 

@@ -48,7 +48,7 @@ pub(super) fn complete(name: &str, words: &[Word]) -> Option<Vec<Word>> {
     }
 }
 
-/// What the options of `xargs` say.
+/// The options of `xargs`.
 #[derive(Debug, Default)]
 pub(super) struct Xargs {
     /// The number of the argument that is the command.

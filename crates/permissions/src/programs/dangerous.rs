@@ -48,7 +48,7 @@ pub(crate) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
         has_message = has(MESSAGE_OPTIONS, text)
             && (subcommands.candidates.iter()).any(|name| has(program.messages, name));
         let is_candidate = subcommands.add(text);
-        // What is unknown could be a subcommand that runs something.
+        // An unknown word could be a subcommand that runs something.
         if is_candidate && !word.is_fixed() && !program.subcommands.is_empty() {
             return None;
         }

@@ -9,7 +9,7 @@ pub(super) fn awk_is_plain(arguments: &[Word]) -> bool {
     while let Some(word) = rest.next() {
         let text = word.text.as_str();
         if text == "-F" {
-            // What is not quoted can become a separator and a program.
+            // Without quotes, the separator can expand to a separator and a program.
             if rest.next().is_some_and(|separator| separator.splits) {
                 return false;
             }

@@ -11,14 +11,14 @@ pub(super) const FILE_TESTS: &[&str] = &[
 const COMPARISONS: &[&str] = &[
     "=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef",
 ];
-/// What bash runs, evaluates or replaces by these cannot be determined.
+/// Builtins that run, evaluate or replace text in ways that cannot be determined.
 const UNKNOWN: &[&str] = &[
     "alias", "bind", "compgen", "complete", "compopt", "coproc", "enable", "fc", "getopts", "hash",
     "history", "let", "shopt", "unalias",
 ];
-/// They change how later commands run.
+/// Builtins that change how later commands run.
 const CHANGING: &[&str] = &[".", "eval", "exec", "source", "trap"];
-/// They set variables or their attributes.
+/// Builtins that set variables or their attributes.
 const DECLARING: &[&str] = &["declare", "export", "local", "readonly", "typeset", "unset"];
 
 /// Variables whose values bash evaluates as arithmetic, which can contain commands.
@@ -37,7 +37,7 @@ pub(super) const EVALUATED: &[&str] = &[
     "PPID",
 ];
 
-/// What a command means for the rest of its line.
+/// The effect of a command on the rest of its line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     None,

@@ -19,7 +19,7 @@ pub(super) fn read(text: &[char]) -> Option<CommandLine> {
     Some(reader.found.finish())
 }
 
-/// What was found so far.
+/// The commands and variables found so far.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     line: CommandLine,

@@ -16,8 +16,8 @@
 //! word      = literal, quotes, "\" character, $NAME, ${NAME}, $(list), `list`, <(list), >(list), ~, globs, braces
 //! ```
 //!
-//! What follows from a word (its program's options, a builtin that evaluates its arguments) is in `builtins`
-//! and `programs`. A test compares the result with what bash runs.
+//! The effect of a word (an option of its program, an argument that a builtin evaluates) is in `builtins` and
+//! `programs`. A test compares the result with the commands that bash runs.
 
 mod builtins;
 #[cfg(test)]
@@ -80,7 +80,7 @@ pub struct Word {
     sources: Vec<Source>,
 }
 
-/// What gives a word its unknown start, or an unknown part that can be split.
+/// The source of a word's unknown start, or of an unknown part that can be split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Source {
     Variable(String),

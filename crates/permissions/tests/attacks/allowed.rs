@@ -1,4 +1,4 @@
-//! What people run every day: it must stay allowed by the rules for its programs.
+//! Commands that people run every day: the rules for their programs must allow them.
 
 use osier_protocol::PermissionMode::{Ask, Yolo};
 

@@ -59,7 +59,7 @@ const HOME: &[&str] = &[
     "Library/Application Support/Code/User/tasks.json",
 ];
 
-/// What projects contain, and what no program runs.
+/// Files of a project that no program runs.
 const OTHERS: &[&str] = &[
     "/work/.agents/skills/x/SKILL.md",
     "/work/.github/workflows/ci.yml",

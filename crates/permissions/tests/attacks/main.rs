@@ -1,5 +1,5 @@
-//! What an attacker tries to get past the permission rules, and what must keep running without a question. Each
-//! table has the rules and, for every command, the decision.
+//! Commands that try to get past the permission rules, and commands that must run without a question. Each table has
+//! the rules and, for every command, the decision.
 
 use osier_permissions::{Permissions, RuleLists, Verdict};
 use osier_protocol::PermissionMode;

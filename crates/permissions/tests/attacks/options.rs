@@ -302,7 +302,7 @@ const LATER: &[&str] = &[
     "ss -D out",
 ];
 
-/// What must not be taken for such an option.
+/// Commands without such an option, although they look similar.
 const HARMLESS: &[&str] = &[
     "cargo build --target wasm32-wasip2 --release",
     "cargo test -p one -- --nocapture",
@@ -479,7 +479,7 @@ const LATEST: &[&str] = &[
     "sort $1",
 ];
 
-/// What must not be taken for such an argument.
+/// Commands without such an argument, although they look similar.
 const PLAIN: &[&str] = &[
     "awk -F : '{print $1}' a",
     "awk -F \"$x\" '{print $1}' a",

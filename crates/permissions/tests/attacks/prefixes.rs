@@ -265,7 +265,7 @@ fn input_is_a_part_of_the_command() {
     check(&[
         table(&["bash(git push *)"], &[], "ask|deny", COMPLETED),
         table(&[], &["bash(git push *)"], "ask", COMPLETED),
-        // What is in the way does not remove the word that follows.
+        // Inserted text does not remove the word that follows.
         table(&["bash(rm -rf *)"], &[], "ask", &REMOVALS[..2]),
         table(&["bash(rm -rf *)"], &[], "ask", &REMOVALS[4..]),
         table(

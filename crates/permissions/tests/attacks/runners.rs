@@ -355,7 +355,7 @@ fn a_subcommand_has_no_other_name() {
     }]);
 }
 
-/// What only mentions a denied command, or runs something else in the same way.
+/// Commands that only mention a denied command, or run another command in the same way.
 #[test]
 fn other_commands_run() {
     check(&[Table {

@@ -178,7 +178,7 @@ impl Actor {
         }
     }
 
-    /// What placeholders in slash commands stand for.
+    /// The values of the placeholders in slash commands.
     pub(super) fn placeholders(&self) -> Placeholders {
         Placeholders {
             project: project_root(&self.setup.cwd),
@@ -266,7 +266,7 @@ impl Actor {
             .read(scope, &self.setup, plugins, done);
     }
 
-    /// Takes what was read and handles the ops that waited for it.
+    /// Applies the context that was read, and handles the ops that waited for it.
     pub(super) async fn context_read(&mut self) {
         let Some((loaded, is_new)) = self.extensions.context.finish(&self.emitter).await else {
             return;

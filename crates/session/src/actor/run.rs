@@ -29,10 +29,10 @@ use osier_protocol::{EntryKind, Event, Op, OpGroup};
 /// An op, with a number if the client waits for the outcome.
 pub(super) type Numbered = (Option<u64>, Op);
 
-/// What the actor does with a result of background work.
+/// The actor's work on a result of a background task.
 type Task = Box<dyn for<'a> FnOnce(&'a mut Actor) -> BoxFuture<'a, ()> + Send>;
 
-/// What it does with a value, at once or in a future.
+/// A function that handles a value, at once or in a future.
 type Finish<T> = fn(&mut Actor, T);
 type FinishLater<T> = for<'a> fn(&'a mut Actor, T) -> BoxFuture<'a, ()>;
 

@@ -9,7 +9,7 @@ use super::shell::UserShell;
 use crate::cx::Cx;
 use crate::emitter::Callback;
 
-/// What runs beside the main agent.
+/// Work that runs in addition to the main agent.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     pub shell: UserShell,

@@ -1,5 +1,5 @@
-//! What the model is told besides the conversation: the system prompt, project instructions and reminders; and the slash
-//! commands that the project defines.
+//! The context of the model besides the conversation: the system prompt, project instructions and reminders. Also the
+//! slash commands that the project defines.
 
 pub(crate) mod commands;
 pub(crate) mod nearby;

@@ -18,7 +18,7 @@ use crate::emitter::Emitter;
 /// Bytes of instructions that one result gets.
 const LIMIT: usize = 32 * 1024;
 
-/// What was read of the project, for all sessions. Cheap to clone.
+/// The instructions of the project, shared by all sessions. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Nearby(Arc<Mutex<Known>>);
 
@@ -60,7 +60,7 @@ struct AgentState {
     nearby: Nearby,
     workspace: Arc<Workspace>,
     emitter: Emitter,
-    /// What this agent has not got yet.
+    /// The instructions that this agent has not received yet.
     own: Mutex<Known>,
 }
 

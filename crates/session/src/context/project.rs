@@ -17,7 +17,7 @@ use crate::context::nearby::Nearby;
 use crate::emitter::{Callback, Emitter};
 use crate::setup::SessionSetup;
 
-/// What is read again.
+/// The part of the context that is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     Everything,
@@ -28,7 +28,7 @@ pub(crate) enum Scope {
 /// The result of reading; no context for `Scope::Plugins`.
 type Read = (Option<(ProjectContext, PathInstructions)>, Loaded);
 
-/// What became of a prompt.
+/// The result of expanding a prompt.
 #[derive(Debug)]
 pub(crate) enum Expanded {
     /// It is ready.
@@ -101,7 +101,7 @@ impl ContextState {
         }));
     }
 
-    /// Takes what was read: the loaded plugins, and whether the context is new.
+    /// Stores the context that was read. Returns the loaded plugins, and whether the context is new.
     pub(crate) async fn finish(&mut self, emitter: &Emitter) -> Option<(Loaded, bool)> {
         let (context, loaded) = self.reading.take()?.await.unwrap_or_default();
         let is_new = context.is_some();

@@ -286,7 +286,7 @@ struct BudgetGuard {
 }
 
 impl BudgetGuard {
-    /// What the model is told, once for each budget.
+    /// A reminder for the model, once for each budget.
     fn reminder(&self) -> Option<String> {
         let budget = self.budget.current();
         if !budget.is_nearly_used_up() {
@@ -332,7 +332,7 @@ impl Interceptor for BudgetGuard {
     }
 }
 
-/// What a stored part of a session used.
+/// The usage of a stored part of a session.
 fn spent(spending: &Spending) -> BudgetUse {
     BudgetUse {
         cost: spending.total.cost.total,

@@ -1,4 +1,4 @@
-//! What belongs to one conversation: its tree and its compaction, its drafts and its to-do list, what it costs.
+//! The state of one conversation: its tree and compaction, its drafts and to-do list, and its costs.
 
 pub(crate) mod budget;
 pub(crate) mod compaction;

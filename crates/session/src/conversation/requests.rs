@@ -14,7 +14,7 @@ use super::usage::Usage;
 use crate::cx::Cx;
 use crate::emitter::Emitter;
 
-/// What the user types: the draft, stashed prompts, and the history.
+/// The user's input: the draft, stashed prompts, and the history.
 #[derive(Debug)]
 pub(crate) struct Prompts {
     pub drafts: Drafts,
@@ -22,7 +22,7 @@ pub(crate) struct Prompts {
     history: PromptHistory,
 }
 
-/// What clients see of the open session besides its messages.
+/// The state of the open session that clients see, besides its messages.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub usage: Usage,

@@ -50,7 +50,7 @@ pub(crate) struct Titled {
     pub accounting: AccountingEntry,
 }
 
-/// What writes a title.
+/// The model, the store and the callback for a title.
 #[derive(Debug)]
 pub(crate) struct TitleWriter {
     pub model: Arc<Model>,

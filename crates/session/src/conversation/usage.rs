@@ -26,7 +26,7 @@ pub(crate) struct EarlierUsage {
     spending: Spending,
 }
 
-/// What fills the context window, and the earlier usage where it was not counted.
+/// The usage of the context window, and the earlier usage if it was not counted before.
 #[derive(Debug)]
 pub(crate) struct ContextUsage {
     session: String,
@@ -81,7 +81,7 @@ impl Usage {
         });
     }
 
-    /// Takes the earlier part and publishes the sum. `open` is the open session.
+    /// Adds the counted usage of the earlier part and publishes the sum. `open` is the open session.
     pub(crate) fn counted(
         &mut self,
         earlier: EarlierUsage,

@@ -354,7 +354,7 @@ fn matches(tools: &ToolSet, query: &str) -> ToolSet {
         let names = (&first.spec().name, &second.spec().name);
         other.cmp(one).then_with(|| names.0.cmp(names.1))
     });
-    // What fits much worse than the best is not loaded.
+    // A tool that matches much worse than the best is not loaded.
     let best = scored.first().map_or(0, |(score, _)| *score);
     let near = scored.into_iter().filter(|(score, _)| score * 2 > best);
     near.take(FOUND).map(|(_, tool)| Arc::clone(tool)).collect()

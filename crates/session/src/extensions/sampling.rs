@@ -21,7 +21,7 @@ use crate::models::side_call::{self, Answered};
 /// Time for the answer.
 const TIMEOUT: Duration = Duration::from_mins(5);
 
-/// What the sampler wants of the session.
+/// A message of the sampler to the session.
 #[derive(Debug)]
 pub(crate) enum SamplingNews {
     /// The model of the session.

@@ -12,7 +12,7 @@ use super::plugins::PluginHost;
 use crate::context::commands::CommandState;
 use crate::context::project::ContextState;
 
-/// What extends a session.
+/// The extensions of a session.
 #[derive(Debug)]
 pub(crate) struct Extensions {
     pub hooks: HookRunner,

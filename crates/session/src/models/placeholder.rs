@@ -1,4 +1,4 @@
-//! What stands for the model while there is none.
+//! The placeholder for the model while no model is configured.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use osier_protocol::KeyState;
 
 /// Provider of the placeholder while there is no model.
 pub(super) const NONE: &str = "none";
-/// What a run without a model reports.
+/// The error of a run without a model.
 pub const NO_MODEL: &str = "no model is configured: no API key and no local model server found; sign in with \
                             `osier auth login`, set a key such as ANTHROPIC_API_KEY, or start Ollama; \
                             `--model demo/tour` runs a scripted demo";

@@ -9,7 +9,7 @@ impl Models {
     /// The model that judges calls in the permission mode `auto`.
     ///
     /// # Errors
-    /// What is missing, and what to do.
+    /// The missing model or key, and the advice for the user.
     pub(crate) fn reviewer(&self, setup: &SessionSetup) -> Result<Choice, String> {
         let choice = match &setup.settings.review_model {
             Some(reference) => self

@@ -330,7 +330,7 @@ impl ModelSelection {
         }
     }
 
-    /// Takes the result of a refresh.
+    /// Applies the result of a refresh.
     pub(crate) fn refreshed(
         &mut self,
         outcome: Result<Refreshed, String>,
@@ -350,7 +350,7 @@ impl ModelSelection {
     }
 }
 
-/// Takes over what newly read settings say of models.
+/// Replaces the models for roles by those in newly read settings.
 pub(crate) fn take_roles(settings: Settings, current: &mut Settings) {
     current.favourites = settings.favourites;
     current.plan_model = settings.plan_model;

@@ -12,7 +12,7 @@ use osier_llm::{
 };
 use osier_protocol::EntryKind;
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) struct Answered {
     /// The answer, or what arrived of it.

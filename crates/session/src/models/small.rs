@@ -126,7 +126,7 @@ fn cheap_of<'a>(chosen: &Model, models: &'a [Arc<Model>]) -> Option<&'a Arc<Mode
     })
 }
 
-/// What the ids of cheap models start with and contain. Providers of several vendors have ids such as
+/// The prefix of the ids of cheap models, and words that the ids contain. Providers of several vendors have ids such as
 /// `anthropic/claude-…` and `us.anthropic.claude-…`.
 fn family(model: &Model) -> Option<(&str, &'static [&'static str])> {
     FAMILIES.iter().find_map(|(vendor, words)| {

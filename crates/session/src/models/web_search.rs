@@ -187,7 +187,7 @@ struct Arguments {
     query: String,
 }
 
-/// What a provider found.
+/// The result of a provider's own search.
 #[derive(Debug, Default)]
 struct Hosted {
     answer: String,

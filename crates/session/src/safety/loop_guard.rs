@@ -28,7 +28,7 @@ pub(crate) struct LoopGuard {
     watch: Mutex<Watch>,
 }
 
-/// What the guard knows of the run.
+/// The guard's record of the run.
 #[derive(Debug, Default)]
 struct Watch {
     /// A hash of the calls and results of each turn since the last message of the user, oldest first.
@@ -37,7 +37,7 @@ struct Watch {
     open_calls: usize,
     /// Hashes of the calls of the current turn that have a result.
     results: Vec<u64>,
-    /// What the user decides about at the end of the turn.
+    /// The repetition that the user decides about at the end of the turn.
     repetition: Option<Repetition>,
     /// How often the user allowed a loop to continue.
     allowed: u32,

@@ -1,4 +1,4 @@
-//! What may run: trust in the project, permissions and plan mode, and warnings about secrets.
+//! Safety: trust in the project, permissions and plan mode, and warnings about secrets.
 
 #[cfg(feature = "transfer")]
 pub mod known_secrets;

@@ -8,7 +8,7 @@ use crate::cx::ActiveSession;
 use crate::emitter::Callback;
 use crate::setup::SessionSetup;
 
-/// What the file of a session contributes.
+/// The part of a session's status that is read from its file.
 #[derive(Debug, Default)]
 pub(crate) struct StoredStatus {
     session: String,

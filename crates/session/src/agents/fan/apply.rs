@@ -37,7 +37,7 @@ pub(crate) enum ApplyError {
     Files(#[from] CheckpointError),
 }
 
-/// What is planned.
+/// The input of a plan to apply a lane.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Applying<'a> {
     pub cwd: &'a Path,

@@ -109,7 +109,7 @@ impl FanState {
         emitter.publish(Event::Tree(TreeEvent::FanEnded { lanes }));
     }
 
-    /// Takes the files of a lane over into the working directory: all of them or none. Publishes why if that fails.
+    /// Applies the files of a lane to the working directory: all of them or none. Publishes the reason of a failure.
     pub(crate) async fn apply(
         &mut self,
         number: usize,

@@ -23,7 +23,7 @@ const NAMES: usize = 60;
 const GIT_TIME: Duration = Duration::from_millis(700);
 const GIT_BYTES: usize = 256 * 1024;
 
-/// What the model is told about.
+/// The environment that a reminder describes to the model.
 #[derive(Debug)]
 pub(crate) struct Environment {
     pub(crate) cwd: PathBuf,
@@ -87,7 +87,7 @@ fn system() -> String {
         .unwrap_or_else(|| std::env::consts::OS.to_owned())
 }
 
-/// What git reports as changed.
+/// The changes that git reports.
 async fn changes(cwd: &Path) -> String {
     let status = async {
         let git = Git::open(cwd).await.ok()?;
@@ -156,7 +156,7 @@ fn listed(cwd: &Path) -> String {
     list
 }
 
-/// What commands may do.
+/// The limits of commands.
 fn limits(sandbox: &Confinement) -> String {
     let network = match (sandbox.has_network(), sandbox.denies_network()) {
         (true, _) => "",

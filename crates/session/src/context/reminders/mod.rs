@@ -1,5 +1,5 @@
-//! What the model is reminded of at the end of the conversation: where it works, files that others changed, and a
-//! to-do list that it forgot. Reminders are messages, so that the cached beginning of a request stays as it is.
+//! Reminders for the model at the end of the conversation: where it works, files that others changed, and a to-do list
+//! that it forgot. Reminders are messages, so that the cached beginning of a request does not change.
 
 mod changed_files;
 mod environment;
@@ -59,7 +59,7 @@ impl Interceptor for Reminders {
     }
 }
 
-/// What the user learns of a message that was added to the conversation.
+/// The event for clients when a reminder was added to the conversation.
 pub(crate) fn event(event: &osier_agent::Event) -> Option<Event> {
     match event {
         osier_agent::Event::MessageEnd { message, .. } => changed_files::event(message),

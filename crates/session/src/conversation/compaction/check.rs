@@ -33,10 +33,10 @@ const QUESTION: &str = "Which requests, rules and constraints of the user, open 
      the summary, although the work still needs them? Write one line that starts with `- ` for each, in the words of the \
      user. Write `none` if nothing is missing.";
 
-/// What a summary must not lose.
+/// Facts that a summary must not lose.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// What the user wrote, oldest first.
+    /// The prompts of the user, oldest first.
     pub prompts: Vec<String>,
     pub todo: TodoList,
     pub changed_files: BTreeSet<String>,
@@ -108,8 +108,8 @@ impl Facts {
     }
 }
 
-/// What `model` finds missing in `summary`, and what the call used. `None` if there is nothing to compare with or no room
-/// for it. A failed call finds nothing: the summary is usable without it.
+/// Facts that `model` finds missing in `summary`, and the usage of the call. `None` if there is nothing to compare with
+/// or no room for it. A failed call finds nothing: the summary is usable without the check.
 pub(super) async fn missing(
     desk: &dyn AgentAccess,
     model: &Arc<Model>,

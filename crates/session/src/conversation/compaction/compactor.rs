@@ -472,7 +472,7 @@ pub(crate) async fn end(
     Event::CompactionEnd { reason, outcome }
 }
 
-/// What the other interceptors contribute to a plan: a summary, or instructions for the model.
+/// The contribution of the other interceptors to a plan: a summary, or instructions for the model.
 async fn decide(
     desk: &dyn AgentAccess,
     plan: &CompactionPlan,

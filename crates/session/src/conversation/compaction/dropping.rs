@@ -37,7 +37,7 @@ pub(super) struct Superseded {
     pub tokens: u64,
 }
 
-/// What decides whether results are left out now.
+/// The facts that decide whether results are omitted now.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Situation {
     /// Tokens of the conversation, and the number at which it is compacted.

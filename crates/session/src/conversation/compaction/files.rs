@@ -15,7 +15,7 @@ pub(super) struct FileLists {
     /// Read and not changed.
     pub read_files: BTreeSet<String>,
     pub modified_files: BTreeSet<String>,
-    /// What the model worked with last, the newest at the end.
+    /// The files that the model used last, the newest at the end.
     #[serde(rename = "recentFiles")]
     pub recent: Vec<String>,
 }

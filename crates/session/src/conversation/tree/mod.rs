@@ -35,7 +35,7 @@ pub(crate) struct TreeState {
     stop: Arc<AtomicBool>,
 }
 
-/// What requests about the tree need.
+/// The parts of the session that requests about the tree use.
 #[derive(Debug)]
 pub(crate) struct TreeContext<'a> {
     pub emitter: &'a Emitter,

@@ -27,7 +27,7 @@ pub(crate) enum TreeOutcome {
     Refused,
 }
 
-/// What happens with the branch that is left.
+/// The fate of the branch that a move leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LeftBranch {
     Kept,
@@ -35,7 +35,7 @@ pub(crate) enum LeftBranch {
     Summarized(Option<String>),
 }
 
-/// What follows a move.
+/// The action that follows a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Then {
     Nothing,

@@ -261,8 +261,8 @@ impl SessionFiles {
         Ok((applied, before))
     }
 
-    /// Takes over the files of a lane, all of them or none. The files before are recorded below its prompt and those
-    /// after below its last entry `tip`, so that `/undo files` finds them.
+    /// Adopts the files of a lane, all of them or none. The old files are recorded below the prompt of the lane and the
+    /// new files below its last entry `tip`, so that `/undo files` finds both.
     pub(crate) async fn adopt(&self, plan: Plan, tip: Option<String>) -> Result<(), String> {
         let turn = tip.as_ref().and_then(|tip| self.session.index().turn(tip));
         let parents = Parents {
@@ -329,7 +329,7 @@ impl SessionFiles {
         self.session.sync().await.map_err(|error| error.to_string())
     }
 
-    /// What restoring an earlier state would change; `None` when none is recorded.
+    /// The plan for restoring an earlier state; `None` when no state is recorded.
     fn plan(&self, at: &FilesAt) -> Result<Option<Plan>, CheckpointError> {
         let index = self.session.index();
         let entry = match at {
@@ -349,7 +349,7 @@ impl SessionFiles {
         }
     }
 
-    /// What restoring a recorded state would change.
+    /// The plan for restoring a recorded state.
     fn plan_to(&self, (found, checkpoint): &(Entry, Checkpoint)) -> Result<Plan, CheckpointError> {
         let index = self.session.index();
         let since = index.checkpoints_after(&found.id);
@@ -361,8 +361,8 @@ impl SessionFiles {
         self.files.plan(checkpoint.state, known, &by_hand)
     }
 
-    /// What undoing turns with these checkpoints would change: only the files that the turns changed. `None` if they
-    /// changed none.
+    /// The plan for undoing turns with these checkpoints: it covers only the files that the turns changed. `None` if
+    /// they changed none.
     fn plan_undo(&self, turns: Vec<Entry>) -> Result<Option<Plan>, CheckpointError> {
         let turns: Vec<_> = turns.into_iter().filter_map(parse).collect();
         let mut changed = BTreeSet::new();
@@ -379,7 +379,7 @@ impl SessionFiles {
         }
     }
 
-    /// What undoing the last restore would change.
+    /// The plan for undoing the last restore.
     fn plan_back(&self) -> Result<Option<Plan>, CheckpointError> {
         let index = self.session.index();
         let Some((_, checkpoint)) = index.last_checkpoint().and_then(parse) else {
@@ -525,7 +525,7 @@ fn last(index: &EntryIndex) -> Option<StateId> {
     Some(checkpoint.state)
 }
 
-/// Takes the change back if a file was left out.
+/// Reverts the change if a file was left out.
 async fn all_or_nothing(applied: Applied) -> Result<Applied, String> {
     let Some(left) = applied.restored.left.first() else {
         return Ok(applied);
@@ -543,7 +543,7 @@ async fn all_or_nothing(applied: Applied) -> Result<Applied, String> {
     })
 }
 
-/// Takes over the files of a lane, all of them or none, in a session that records none.
+/// Adopts the files of a lane, all of them or none, in a session that records no files.
 pub(crate) async fn adopt_unrecorded(store: &CheckpointStore, plan: Plan) -> Result<(), String> {
     let store = store.clone();
     let applied = background(move || store.apply(&plan, true, None)).await?;

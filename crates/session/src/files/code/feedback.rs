@@ -1,5 +1,5 @@
-//! What the calls of the model mean for language servers and formatters: they see what it reads, check what it changes, and
-//! tell it what is new.
+//! Feedback of language servers and formatters on the model's calls: they open files that the model reads, check files
+//! that it changes, and report news to it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl Interceptor for CodeFeedback {
 }
 
 impl CodeFeedback {
-    /// What the model does not know yet.
+    /// A message with the diagnostics and formatting that the model does not know yet.
     fn news(&self) -> Option<AgentMessage> {
         let mut texts = Vec::new();
         if let Some(formatting) = &self.formatting {

@@ -1,4 +1,4 @@
-//! What the model knows of the diagnostics of a server: only what is new is reported.
+//! The diagnostics of a server that the model knows: only new diagnostics are reported.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use osier_lsp::{Diagnostic, FileDiagnostics, Severity};
 use osier_tools::code::report::Findings;
 
-/// What the model knows of one server.
+/// The diagnostics of one server that the model knows.
 #[derive(Debug, Default)]
 pub(super) struct KnownDiagnostics {
     files: HashMap<PathBuf, HashSet<u64>>,
@@ -121,7 +121,7 @@ mod tests {
         ]);
         let other = found(&[(Severity::Error, 9, "old")]);
         let all = [("/touched", touched.clone()), ("/other", other)];
-        // What was in other files before is not known to be new.
+        // Diagnostics that other files had before are not reported as new.
         assert_eq!(new(&mut known, &all), ["/touched:1 a", "/touched:2 w"]);
         assert_eq!(new(&mut known, &all), [""; 0]);
         let moved = found(&[(Severity::Error, 5, "a"), (Severity::Error, 6, "b")]);

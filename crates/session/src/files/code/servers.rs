@@ -86,7 +86,7 @@ struct State {
 #[derive(Debug)]
 struct Used {
     slot: Arc<Slot>,
-    /// What it was started with.
+    /// A key for the configuration that started the server.
     key: String,
     known: known::KnownDiagnostics,
     /// The user was told that it failed.
@@ -329,7 +329,7 @@ impl CodeIntelligence {
         }
     }
 
-    /// What is new in these files, and which errors are new elsewhere, within the time limit.
+    /// The new diagnostics of these files, and new errors in other files, within the time limit.
     pub(super) async fn check(&self, paths: &[PathBuf], limit: Duration) -> Findings {
         {
             let mut state = self.0.state.lock();
@@ -388,7 +388,7 @@ impl CodeIntelligence {
         findings
     }
 
-    /// What servers reported since the last call, for the next request of the model.
+    /// The diagnostics since the last call, for the next request of the model.
     pub(super) fn late_news(&self) -> Findings {
         let is_active = self.0.state.lock().is_active;
         if is_active {

@@ -35,14 +35,14 @@ pub(crate) struct Formatting {
     turn: Mutex<Turn>,
 }
 
-/// What changed in the current turn.
+/// The changes of the current turn.
 #[derive(Debug, Default)]
 struct Turn {
     /// The text of each file before the turn; not set for one that did not exist.
     before: BTreeMap<PathBuf, Option<String>>,
     /// The files that were changed.
     changed: BTreeMap<PathBuf, FileTarget>,
-    /// What the model does not know yet.
+    /// Reports that the model has not received yet.
     news: Vec<String>,
 }
 
@@ -157,7 +157,7 @@ impl Formatting {
         (!wanted.trim().is_empty()).then_some(wanted)
     }
 
-    /// What the model does not know yet.
+    /// Returns the reports that the model has not received yet, and clears them.
     pub(crate) fn take_news(&self) -> Vec<String> {
         std::mem::take(&mut self.turn.lock().news)
     }

@@ -29,7 +29,7 @@ impl Interceptor for PlanReminder {
 }
 
 impl PlanReminder {
-    /// What the model does not know yet.
+    /// A reminder of the plan mode, if the model does not know the current one.
     fn news(&self, agent: &dyn AgentAccess) -> Option<AgentMessage> {
         let mode = self.rules.mode();
         let is_on = mode == PermissionMode::Plan;
@@ -54,7 +54,7 @@ impl PlanReminder {
 fn is_known(messages: &[Arc<AgentMessage>]) -> bool {
     let told = |message: &Arc<AgentMessage>| match &**message {
         AgentMessage::Custom(custom) if custom.kind == KIND => custom.details["on"].as_bool(),
-        // What the model was told before is not in the conversation any more.
+        // Earlier reminders are not in the conversation any more.
         AgentMessage::CompactionSummary(_) => Some(false),
         message => PresentedPlan::in_message(message)
             .filter(|presented| presented.outcome == PlanOutcome::Approved)

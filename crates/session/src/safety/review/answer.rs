@@ -37,7 +37,7 @@ pub(super) fn tool() -> ToolSpec {
 /// Reads the judgement.
 ///
 /// # Errors
-/// What is wrong with the answer: everything but exactly one complete judgement.
+/// The mistake in the answer: everything but exactly one complete judgement is a mistake.
 pub(super) fn read(message: &AssistantMessage) -> Result<Judgement, String> {
     match message.stop_reason {
         StopReason::Length => return Err("the answer was cut off".to_owned()),

@@ -38,7 +38,7 @@ const REMEMBERED: usize = 32;
 /// Characters of a reason.
 const REASON_LIMIT: usize = 300;
 
-/// What a reviewer wants of the session.
+/// A message of a reviewer to the session.
 #[derive(Debug)]
 pub(crate) enum ReviewNews {
     /// The model that judges.
@@ -73,7 +73,7 @@ pub(crate) struct SessionReviewer {
     branch: Writer,
 }
 
-/// What the reviewers of a session share.
+/// The state that the reviewers of a session share.
 #[derive(Debug)]
 struct Shared {
     permissions: Arc<Permissions>,
@@ -87,7 +87,7 @@ struct Shared {
 struct State {
     denials_in_a_row: u32,
     denials: u32,
-    /// What was allowed, with its complete input.
+    /// Calls that were allowed, with their complete input.
     allowed: VecDeque<(Input, Review)>,
     /// The last reason that no model could judge.
     complaint: Option<String>,

@@ -48,10 +48,10 @@ doubt, ask.
 
 Call the tool `verdict` once. The reason is one short sentence for the user.";
 
-/// What the model gets.
+/// The input of the model that judges a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Input {
-    /// The model that gets it.
+    /// The id of the model.
     model: String,
     /// JSON.
     session: String,

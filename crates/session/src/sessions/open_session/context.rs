@@ -1,4 +1,4 @@
-//! What a session needs from its actor.
+//! The connections of a session to its actor.
 
 use std::sync::Arc;
 

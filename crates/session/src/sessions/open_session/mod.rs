@@ -202,8 +202,8 @@ impl OpenSession {
             .chain(derived)
     }
 
-    /// Takes the result of indexing a long session. Returns the events for what differs from the end of the file, and
-    /// the level of the next request.
+    /// Applies the result of indexing a long session. Returns the events for all that differs from the end of the file,
+    /// and the level of the next request.
     pub(crate) async fn now_indexed(
         &mut self,
         setup: &SessionSetup,

@@ -306,7 +306,7 @@ fn update(
     publish(last, true, read);
 }
 
-/// What a query of the sessions needs.
+/// The context of a query of the sessions.
 struct Query<'a> {
     library: &'a SessionIndex,
     fallback: &'a Fallback,
