@@ -24,7 +24,7 @@ pub(crate) enum Action {
     /// Sends a prompt; what is in the editor stays.
     SendPrompt {
         text: String,
-        /// What the user typed for it, if that differs.
+        /// The text that the user typed, if it differs from `text`.
         typed: Option<String>,
     },
     /// Replaces the text in the editor.
@@ -134,7 +134,7 @@ impl Toast {
     }
 }
 
-/// What an action is made of: the ops of the session in all their groups, effects, commands and toasts.
+/// Converts into an action: the ops of the session in all their groups, effects, commands and toasts.
 macro_rules! made_of {
     ($($from:ty: $value:ident => $action:expr;)*) => {
         $(impl From<$from> for Action {

@@ -1,5 +1,5 @@
-//! What can be done: commands of keys and slash commands, actions of features, effects of the program, and the
-//! outbox that collects them.
+//! Everything that the user and features can do: commands of keys and slash commands, actions of features, effects of
+//! the program, and the outbox that collects them.
 
 pub(crate) mod action;
 pub(crate) mod command;

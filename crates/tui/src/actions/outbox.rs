@@ -1,5 +1,5 @@
-//! What features want done outside of their own state. A feature gets it as an argument; the app applies the actions
-//! afterwards.
+//! The outbox: a feature adds actions for everything outside of its own state. The feature gets the outbox as an
+//! argument; the app applies the actions afterwards.
 
 use std::time::Instant;
 

@@ -17,7 +17,7 @@ const KEYS: &[(&str, &str)] = &[
     ("ctrl+d", "exit"),
 ];
 
-/// What to begin with.
+/// Suggested first prompts.
 const TO_TRY: &[(&str, &str)] = &[
     (
         "explain how this project is built",
@@ -38,7 +38,7 @@ const TRY: usize = 35;
 /// Osier is the willow that baskets are woven of.
 const WEAVE: [&str; 3] = ["  ╲╱╲╱╲╱  ", "  ╱╲╱╲╱╲  ", "  ╲╱╲╱╲╱  "];
 
-/// What the page is about.
+/// The contents of the start page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start<'a> {
     /// The chosen model.

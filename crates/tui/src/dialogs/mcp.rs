@@ -102,7 +102,7 @@ fn detail(server: &ServerInfo) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// What can be done with `server`, then what is known of it, which is copied.
+/// The menu of `server`: its actions, then facts, which can be copied.
 fn menu(server: &ServerInfo) -> Picker<MenuItem> {
     let instructions = server.instructions.as_deref().map(text::single_line);
     let how = if server.remote { "URL" } else { "command" };
@@ -132,7 +132,7 @@ fn menu(server: &ServerInfo) -> Picker<MenuItem> {
     Picker::menu(title, "nothing matches", actions.chain(facts)).taking("run or copy")
 }
 
-/// What makes sense for `server` as it is, with its word and its meaning.
+/// The actions that are possible in the state of `server`, each with its name and its description.
 fn actions(server: &ServerInfo) -> Vec<(ServerAction, &'static str, &'static str)> {
     use ServerAction::{Disable, Enable, Login, Logout, Restart};
     let mut actions = Vec::new();

@@ -7,7 +7,7 @@ use osier_term::{Columns, Item};
 
 const ID: &str = "permissions";
 
-/// What the list has.
+/// A row of the list.
 enum Entry {
     Mode { mode: PermissionMode, is_set: bool },
     Rule(RuleInfo),
@@ -87,7 +87,7 @@ impl Permissions {
         outbox.push(Op::ListPermissions);
     }
 
-    /// Takes the rules and updates the open list.
+    /// Shows the rules in the open list.
     pub(crate) fn set(
         &mut self,
         mode: PermissionMode,

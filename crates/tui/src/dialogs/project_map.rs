@@ -45,7 +45,7 @@ pub(crate) fn refresh(map: &ProjectMap, overlays: &mut Overlays) {
 /// A file, or a symbol in it.
 struct Entry {
     row: Item,
-    /// What is inserted for it.
+    /// The reference that is inserted for the entry.
     reference: String,
 }
 

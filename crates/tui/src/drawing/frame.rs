@@ -1,5 +1,4 @@
-//! What every box over the conversation contains: its name and a remark in the line above, its keys in the
-//! line below.
+//! The frame of every box over the conversation: its name and a remark in the line above, its keys in the line below.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

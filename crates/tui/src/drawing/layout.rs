@@ -73,13 +73,13 @@ pub(crate) fn footer_text(footer: Rect, linear: bool) -> Rect {
     }
 }
 
-/// Takes `rows` from the bottom of `area`, at most a third of it.
+/// Cuts `rows` off the bottom of `area`, at most a third of it.
 pub(crate) fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height / 3);
     take_bottom(area, rows)
 }
 
-/// Takes the last `rows` of an area.
+/// Cuts the last `rows` off an area.
 pub(crate) fn take_bottom(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);
     area.height -= rows;

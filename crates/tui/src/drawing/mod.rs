@@ -1,5 +1,5 @@
-//! What every screen draws with: the areas of the screen, the surface, overlays with their frame, the picker and the
-//! preview pane.
+//! Drawing for all screens: the areas of the screen, the surface, overlays with their frame, the picker and the preview
+//! pane.
 
 pub(crate) mod frame;
 pub(crate) mod late;

@@ -70,7 +70,7 @@ pub(crate) fn fit(mut row: Row, width: usize) -> Row {
     row
 }
 
-/// What a model wrote, laid out in at most `height` rows of this width behind `indent`.
+/// Markdown of a model, laid out in at most `height` rows of this width behind `indent`.
 pub(crate) fn written(source: &str, indent: &[Span], width: usize, height: usize) -> Vec<Row> {
     let columns: usize = indent.iter().map(|span| text::width(&span.text)).sum();
     let width = width.saturating_sub(columns).max(1);

@@ -59,7 +59,7 @@ fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker<MenuItem> {
     }
     if by_hand > 0 {
         if own == 0 {
-            // What was changed by hand is never restored by default.
+            // Changes that were made by hand are never reverted by default.
             let label = format!("Keep {}", files(by_hand));
             items.push(MenuItem::new(label, "", Action::CloseLayer));
         }

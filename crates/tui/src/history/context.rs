@@ -1,5 +1,5 @@
-//! What fills the context window, as a chart: its parts, the reserve, and what a compaction would
-//! take away, and how much of it the provider's cache gives.
+//! The context window as a chart: its parts, the reserve, the messages that a compaction would remove, and the share
+//! that the provider's cache has.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -145,7 +145,7 @@ impl ContextView {
         let mut sum = 0;
         for part in &report.parts {
             sum += part.tokens;
-            // What was counted is spread over what was guessed.
+            // The counted total is distributed in proportion to the estimates.
             let end = sum as usize * report.used as usize / guessed.max(1) as usize;
             let end = (end * width / window).min(width);
             row.push("█".repeat(end.saturating_sub(used)), token(part.kind));
@@ -157,7 +157,7 @@ impl ContextView {
         row
     }
 
-    /// What a compaction would do.
+    /// The effect of a compaction.
     fn outlook(&self, width: usize) -> Vec<Row> {
         let report = &self.report;
         let line =
@@ -186,7 +186,7 @@ impl ContextView {
     }
 }
 
-/// What requests leave out, and what they could.
+/// The tool results that requests leave out, and results that they could leave out.
 fn left_out(report: &ContextReport) -> Vec<String> {
     let named = |(count, size): (usize, u64)| {
         let results = text::counted(count, "result", "results");
@@ -294,7 +294,7 @@ fn count_row(line: &Line<'_>, width: usize) -> Row {
     row
 }
 
-/// What a row shows.
+/// The contents of a row.
 #[derive(Debug, Default)]
 struct Line<'a> {
     sign: &'a str,

@@ -1,5 +1,5 @@
-//! What has happened and can be restored: sessions and tabs, the tree, checkpoints, changes of files, the context and
-//! its compaction.
+//! History that can be restored: sessions and tabs, the tree, checkpoints, changes of files, the context and its
+//! compaction.
 
 pub(crate) mod checkpoints;
 pub(crate) mod compaction;

@@ -1,4 +1,4 @@
-//! What the user does: the prompt with its editor, keys, the mouse, stashed prompts and keys of plugins.
+//! The user's input: the prompt with its editor, keys, the mouse, stashed prompts and keys of plugins.
 
 pub(crate) mod keymap;
 pub(crate) mod mouse;

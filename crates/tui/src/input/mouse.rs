@@ -27,7 +27,7 @@ struct CellAt {
     y: u16,
 }
 
-/// What the button that is down has done so far.
+/// The movement of the mouse while a button is pressed.
 #[derive(Debug, Default)]
 pub(crate) struct Pointer {
     /// The cell where the button went down.
@@ -55,7 +55,7 @@ struct EdgeScroll {
     last: Instant,
 }
 
-/// What the mouse acts on while no overlay is open.
+/// The targets of the mouse while no overlay is open.
 #[derive(Debug)]
 pub(crate) struct MouseTarget<'a> {
     pub(crate) transcript: &'a mut Transcript,

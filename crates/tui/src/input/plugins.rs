@@ -1,4 +1,4 @@
-//! What plugins show: words in the footer, lines above the editor, keys of their own.
+//! The interface of plugins: words in the footer, lines above the editor, keys.
 
 use crate::actions::{Command, Outbox};
 use crate::conversation::Transcript;
@@ -10,7 +10,7 @@ use osier_term::{Keymap, Row, Span, Token};
 /// Rows of widgets shown at most.
 pub(crate) const WIDGET_ROWS: usize = 8;
 
-/// What they show now. Owned by the app, changed by events.
+/// The current output of the plugins. Owned by the app, changed by events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PluginView {
     /// By plugin, in the order of their first message.

@@ -49,12 +49,12 @@ pub(crate) struct Activity {
     linear: bool,
     pub(crate) toast: ToastLine,
     hint: Option<String>,
-    /// What the run waits for, and since when.
+    /// The step that the run waits for, and its start.
     step: Option<(String, Instant)>,
     streamed: Streamed,
 }
 
-/// What the run has received of answers.
+/// The bytes of answers that the run has received.
 #[derive(Debug, Clone, Copy, Default)]
 struct Streamed {
     bytes: usize,

@@ -19,7 +19,7 @@ pub struct CacheCountdown {
     next: Option<u64>,
 }
 
-/// What is left.
+/// The remaining time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Left {
     /// Begun minutes.

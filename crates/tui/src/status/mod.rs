@@ -1,4 +1,4 @@
-//! What is around the conversation: the status line, the footer and the side panel.
+//! The surroundings of the conversation: the status line, the footer and the side panel.
 
 pub(crate) mod activity;
 pub(crate) mod cache_countdown;

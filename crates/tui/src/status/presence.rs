@@ -72,7 +72,7 @@ impl Presence {
         true
     }
 
-    /// Takes control of the session.
+    /// Requests the write lock of the session.
     pub(crate) fn take_over(&self, outbox: &mut Outbox) {
         if self.writer().is_none() {
             return outbox.push(Toast::info("no other client has control"));

@@ -1,5 +1,5 @@
-//! What the agent has set out to do, above the status line: one row, or the part of the list around what is
-//! being done. Nothing when there is no list or all of it is done.
+//! The agent's to-do list above the status line: one row, or the part of the list around the current item. Nothing when
+//! there is no list or all items are done.
 
 use osier_base::text;
 use osier_protocol::{TodoList, TodoState};

@@ -23,7 +23,7 @@ pub struct Slash {
     pub aliases: &'static [&'static str],
     /// A skill or template with this name replaces it.
     pub yields: bool,
-    /// What follows the name; empty when nothing does.
+    /// The argument that follows the name; empty when there is none.
     pub argument: &'static str,
     /// Values of the argument that completion offers.
     pub values: fn() -> Vec<&'static str>,
@@ -66,7 +66,7 @@ categories! {
     Account Application Conversation Editor Files List Model Prompt Run Session Settings Tabs Tools Tree
 }
 
-/// What a command does once no component in front has used it.
+/// The effect of a command when no component in front has used it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Run {
     /// Nothing: only components use it.
@@ -87,7 +87,7 @@ pub struct CommandInfo {
     /// An earlier name, which keymaps may still use.
     pub alias: Option<&'static str>,
     pub category: Category,
-    /// What it does, in the imperative.
+    /// The description of the command, in the imperative.
     pub description: &'static str,
     /// The command as it is typed into the prompt.
     pub slash: Option<Slash>,

@@ -66,7 +66,7 @@ pub(crate) fn find_slash(name: &str) -> Option<(&'static CommandInfo, Slash)> {
 /// The actions of `/NAME ARGUMENT`; `None` when the text is not a slash command.
 ///
 /// # Errors
-/// What is wrong with the argument, or that the command does not exist.
+/// The mistake in the argument, or that the command does not exist.
 pub(crate) fn parse_slash(text: &str) -> Option<Parsed> {
     let body = text.strip_prefix('/')?;
     // A path is a prompt, not a command: `/etc/hosts looks odd`.

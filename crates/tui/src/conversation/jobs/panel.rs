@@ -63,7 +63,7 @@ impl Jobs {
         }
     }
 
-    /// Takes a newer list; gives the job to follow when that is another one now.
+    /// Stores a newer list. Returns the op that follows the selected job, if another job is selected now.
     pub(super) fn set_jobs(&mut self, jobs: &[JobInfo], now: Instant) -> Option<Op> {
         let before = self.selected().map(|job| job.id.clone());
         self.listed = jobs.iter().rev().cloned().collect();

@@ -1,4 +1,4 @@
-//! What a key of the user sends to a program on a terminal.
+//! The bytes that a key of the user sends to a program on a terminal.
 
 use osier_term::KeyPress;
 use osier_term::input::{KeyCode, KeyModifiers};

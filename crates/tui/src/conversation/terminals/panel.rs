@@ -39,7 +39,7 @@ pub(super) struct Terminals {
 }
 
 impl Terminals {
-    /// Takes a newer list; gives the requests that follow from it.
+    /// Stores a newer list. Returns the requests that it makes necessary.
     pub(super) fn set(&mut self, terminals: &[TerminalInfo]) -> Vec<Op> {
         let is_new = terminals.len() > self.listed.len() && !self.entered;
         self.listed = terminals.to_vec();

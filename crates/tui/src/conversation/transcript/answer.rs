@@ -1,4 +1,4 @@
-//! What the agent does: the answer that streams, its retries, and its calls.
+//! The agent's work: the answer that streams, its retries, and its calls.
 
 use std::sync::Arc;
 
@@ -217,7 +217,7 @@ impl Transcript {
         true
     }
 
-    /// Takes the blocks of a failed attempt away.
+    /// Removes the blocks of a failed attempt.
     fn retract(&mut self, id: &str) {
         let Some(open) = self.open.take_if(|open| open.id == id) else {
             return;

@@ -55,7 +55,7 @@ impl Transcript {
         }
     }
 
-    /// What the status line says of the position: the keys while browsing, else the rows below the viewport.
+    /// The position for the status line: the keys while browsing, else the rows below the viewport.
     pub(crate) fn status(&self, keymap: &Keymap<Command>) -> Option<String> {
         if self.browsing {
             return Some(browsing_keys(keymap));

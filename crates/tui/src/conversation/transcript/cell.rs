@@ -30,7 +30,7 @@ pub(crate) enum Body {
     Tool(Box<ToolCell>),
     Shell(Box<ShellCell>),
     Notice(Notice),
-    /// What the turn above took.
+    /// Time, calls and cost of the turn above.
     Turn(String),
     /// The lines of a plugin.
     Lines(Vec<Row>),
@@ -289,7 +289,7 @@ impl Cell {
         }
     }
 
-    /// Takes colours that came back; whether they were for this cell.
+    /// Applies highlighted colours; returns whether they were for this cell.
     pub(crate) fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
         match &mut self.body {
             Body::Text(markdown) => markdown.apply(highlighted),

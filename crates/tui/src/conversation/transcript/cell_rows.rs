@@ -24,7 +24,7 @@ pub(super) fn shown_prompt(text: &str, expanded: bool) -> (&str, usize) {
     (&text[..end], lines - PROMPT_LINES)
 }
 
-/// What was typed, literally, behind a bar. Of a long paste only the start is shown until it is expanded.
+/// The user's message, literally, behind a bar. A long paste shows only its start until the message is expanded.
 pub(super) fn user_rows(
     message: &UserMessage,
     width: u16,

@@ -27,7 +27,7 @@ pub(super) struct PageResult<'a> {
 }
 
 impl Transcript {
-    /// What the transcript wants from the host.
+    /// The requests of the transcript to the session.
     pub fn take_ops(&mut self) -> Vec<Op> {
         std::mem::take(&mut self.ops)
     }
@@ -67,7 +67,7 @@ impl Transcript {
         }
     }
 
-    /// Takes a page; whether anything visible may have changed.
+    /// Adds a page; returns whether anything visible may have changed.
     pub(super) fn take_page(&mut self, came: PageResult<'_>) -> bool {
         let Some(asked) = self.asked.take_if(|asked| asked.request == came.request) else {
             return false;
@@ -161,9 +161,9 @@ impl Transcript {
         }
     }
 
-    /// Lets cells go that are far from the screen when there are too many. Those of what runs stay.
+    /// Releases cells that are far from the screen when there are too many. Cells of running calls stay.
     pub(super) fn trim(&mut self) {
-        // What is let go has to be counted before.
+        // Cells must be counted before they are released.
         self.count_below();
         let ends = (self.strip().first.clone(), self.strip().last.clone());
         self.cut();

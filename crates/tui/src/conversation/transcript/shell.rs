@@ -54,7 +54,7 @@ impl ShellCell {
         self.run = Some(run);
     }
 
-    /// What it printed so far.
+    /// The output of the command so far.
     pub(crate) fn output(&self) -> &str {
         let run = self.run.as_ref();
         run.map_or(&self.live.text, |run| &run.output)

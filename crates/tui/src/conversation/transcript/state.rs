@@ -40,7 +40,7 @@ pub struct Transcript {
     pub(super) needle: Option<Needle>,
     /// The match that the search is at: its entry, and its number from the end of it.
     pub(super) found: Option<(Arc<str>, usize)>,
-    /// What is selected, by mouse or by lines.
+    /// The selection, made with the mouse or by lines.
     pub(super) selection: Option<Selection>,
     /// The block that is picked.
     pub(super) pick: Option<Pick>,
@@ -60,7 +60,7 @@ pub struct Transcript {
     pub(super) terminals: HashMap<String, String>,
     /// Terminals of calls that were read from the session file.
     pub(super) restored_terminals: Vec<String>,
-    /// What arrived below the visible part.
+    /// The rows that arrived below the viewport.
     pub(super) below: Option<Below>,
     /// Image files that became visible.
     pub(super) wanted: Vec<String>,
@@ -91,7 +91,7 @@ pub(super) struct Started {
     pub(super) is_result: bool,
 }
 
-/// What to do with a page when it arrives.
+/// The use of a page when it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// It extends the loaded part upward.
@@ -130,7 +130,7 @@ pub(super) struct Place {
     pub(super) column: u16,
 }
 
-/// What a selection grows by.
+/// The unit by which a selection grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Cell,
@@ -158,7 +158,7 @@ impl Selection {
     }
 }
 
-/// What has come since the reader left the end.
+/// The rows that arrived since the reader left the end.
 #[derive(Debug, Default)]
 pub(super) struct Below {
     /// The first cell with rows that are not counted for good, and those of it that are or were seen.
@@ -278,7 +278,8 @@ impl Transcript {
         std::mem::take(&mut self.wanted)
     }
 
-    /// Takes the file of such a picture in base64, or why there is none; whether a cell shows it.
+    /// Shows the picture file `path`, as base64, or the reason why there is none. Returns whether a cell contains the
+    /// picture.
     pub fn set_illustration(&mut self, path: &str, read: &Result<String, String>) -> bool {
         let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
         let cells = self.near.cells.iter_mut().chain(away);

@@ -194,7 +194,7 @@ impl Strip {
         }
     }
 
-    /// What a stored answer that did not end well says about it.
+    /// Adds a notice if a stored answer did not end well.
     pub(super) fn add_ending(&mut self, message: &AssistantMessage) {
         match (message.stop_reason, &message.error_message) {
             (StopReason::Aborted, _) => self.notice(Severity::Warning, "interrupted"),
@@ -267,7 +267,7 @@ impl Strip {
         count
     }
 
-    /// Takes away the cells before `cell`, with which a message begins. They can be read again.
+    /// Removes the cells before `cell`, the first of a message. They can be read again.
     pub(super) fn cut_before(&mut self, cell: usize) {
         if cell == 0 {
             return;
@@ -278,7 +278,7 @@ impl Strip {
         self.earlier = true;
     }
 
-    /// Takes away `cell`, with which a message begins, and those behind it.
+    /// Removes `cell`, the first of a message, and the cells behind it.
     pub(super) fn cut_from(&mut self, cell: usize) {
         self.cells.truncate(cell);
         self.last = self.cells.iter().rev().find_map(|cell| cell.entry.clone());

@@ -1,9 +1,9 @@
-//! What a turn took: the line below its last answer.
+//! The line below the last answer of a turn: its model, time, calls and cost.
 
 use osier_base::{clock, text};
 use osier_llm::{AssistantMessage, StopReason};
 
-/// What happened since a prompt.
+/// The calls and cost since a prompt.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     /// When the prompt was sent, in milliseconds since the Unix epoch; `None` if it is not loaded.

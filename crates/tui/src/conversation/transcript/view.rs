@@ -36,13 +36,13 @@ impl Transcript {
         self.count_below();
     }
 
-    /// Takes the strips that the terminal has to paint over the last frame.
+    /// Returns the strips that the terminal must paint over the last frame, and clears them.
     pub fn take_placed(&mut self) -> Vec<PlacedStrip> {
         std::mem::take(&mut self.placed)
     }
 
-    /// Takes the size of the screen. A cell at the top keeps the place in it that was read: its rows are
-    /// others at another width.
+    /// Applies the size of the screen. The cell at the top stays at the row that was read, although its rows change
+    /// with the width.
     fn resize(&mut self, viewport: (u16, u16)) {
         if self.viewport == viewport {
             return;
@@ -69,7 +69,7 @@ impl Transcript {
         }
     }
 
-    /// Takes colours that came back; whether anything changed. The newest cells are the likeliest.
+    /// Applies highlighted colours; returns whether anything changed. The newest cells are the likeliest.
     pub fn on_highlight(&mut self, highlighted: &Highlighted) -> bool {
         let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
         let mut cells = away.rev().chain(self.near.cells.iter_mut().rev());

@@ -82,7 +82,7 @@ impl Login {
         rows
     }
 
-    /// What is typed as it is drawn.
+    /// The typed text as it is drawn.
     fn shown(&self) -> String {
         match self.input {
             LoginInput::Key => "•".repeat(self.line.text().chars().count()),
@@ -201,7 +201,7 @@ impl Component<Command, Action> for Login {
     }
 }
 
-/// What is typed may be a key.
+/// The typed text may be a key, so it is not printed.
 impl std::fmt::Debug for Login {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter

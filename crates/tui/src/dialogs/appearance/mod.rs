@@ -196,7 +196,7 @@ pub(crate) fn list_themes(choices: &[ThemeChoice], current: &str, overlays: &mut
     overlays.push(themes::ID, themes::picker(choices, current));
 }
 
-/// What is wrong with the theme and the keymap that the settings name.
+/// The problems of the theme and the keymap that the settings name.
 pub fn check_files(folders: &Folders, settings: &Settings) -> Vec<Problem> {
     let kind = TerminalKind::detect(|_| None);
     let appearance = Appearance::new(folders, &kind);

@@ -124,7 +124,7 @@ pub(super) fn page(
     }
 }
 
-/// What the editor's modes and regions bind, where the keymap has them.
+/// The bindings of the editor's modes and regions, if the keymap has any.
 fn steps(keymap: &Keymap<Command>) -> Vec<Line> {
     let mut lines = Vec::new();
     for info in EDITS {

@@ -45,7 +45,7 @@ impl Models {
         outbox.push(Op::ListModels);
     }
 
-    /// Takes the models and updates the open lists and the completion.
+    /// Stores the models and updates the open lists and the completion.
     pub(crate) fn set(
         &mut self,
         models: &[ModelInfo],

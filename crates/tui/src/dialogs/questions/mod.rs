@@ -50,7 +50,7 @@ pub(crate) struct Questions {
 #[derive(Debug)]
 struct Waiting {
     question: Question,
-    /// What was written into its dialog before it was left.
+    /// The text in the dialog when the user left it.
     draft: Vec<String>,
     /// Its dialog was not open yet.
     is_new: bool,
@@ -347,7 +347,7 @@ pub(crate) fn explain_unused(is_used: bool, commands: &[Command], outbox: &mut O
 }
 
 /// A question on a line of at most `columns`: its origin, except for a permission question, its title and its subject.
-/// What does not fit is counted.
+/// Characters that do not fit are counted.
 fn describe(question: &Question, columns: usize) -> String {
     let mut line = text::unticked(&one_line(&question.title, columns));
     if !matches!(

@@ -1,4 +1,4 @@
-//! What the list of questions does with events, keys and answers.
+//! The list of questions: events, keys and answers.
 
 use super::*;
 use crate::actions::Action;

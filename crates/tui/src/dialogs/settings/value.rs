@@ -19,7 +19,7 @@ pub(super) struct ValueLine {
     name: &'static str,
     accepts: String,
     line: LineInput,
-    /// What is wrong with it.
+    /// The mistake in the value.
     fault: Option<String>,
     cursor: Option<Position>,
 }

@@ -49,12 +49,12 @@ pub(super) struct List {
     pub(super) cursor: Option<Position>,
     /// It stays open when an item is chosen.
     pub(super) staying: bool,
-    /// What selecting another item does.
+    /// The actions when another item is selected.
     pub(super) moving: Option<IndexActions>,
-    /// What closing without taking does.
+    /// The action when the list closes without a choice.
     pub(super) leaving: Option<Action>,
     pub(super) preview: Option<PreviewRows>,
-    /// What further keys do with the selected item.
+    /// The actions of further keys on the selected item.
     keys: Vec<(Command, IndexActions)>,
     /// Whether a list that shows few items first shows all of them now.
     shows_all: Option<Rc<Cell<bool>>>,
@@ -206,7 +206,7 @@ impl List {
         shown
     }
 
-    /// What an empty list says.
+    /// The rows of an empty list.
     fn empty_rows(&self, inner: usize) -> Vec<Row> {
         let indent = [Span::new("  ", Token::Muted)];
         let mut rows = Vec::new();
@@ -244,7 +244,7 @@ impl List {
         (area, Some(below))
     }
 
-    /// What the list and the previews of its items want, in the widths that they have in `area`.
+    /// The heights that the list and the previews of its items need, with their widths in `area`.
     fn heights(&self, area: Rect, most: u16) -> Heights {
         let count = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX);
         let items = match self.select.total() {

@@ -8,7 +8,7 @@ use osier_term::{Columns, Item};
 pub(crate) struct MenuItem {
     label: String,
     meaning: String,
-    /// What choosing it does; without an action, the menu only closes.
+    /// The action of the item; without an action, the menu only closes.
     action: Option<Action>,
     dimmed: bool,
 }

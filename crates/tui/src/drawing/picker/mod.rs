@@ -16,7 +16,7 @@ use list::{IndexActions, List};
 pub(crate) use menu::MenuItem;
 use osier_term::{Columns, Component, Cx, Handled, Item, KeyPress, Row, View};
 
-/// What a picker lists.
+/// An item that a picker lists.
 pub(crate) trait Choice: 'static {
     /// Its row in the list.
     fn row(&self) -> Item;
@@ -141,7 +141,7 @@ impl<T: Choice> Picker<T> {
         self
     }
 
-    /// Takes over the query and the selection of a picker that it replaces.
+    /// Adopts the query and the selection of a picker that this picker replaces.
     pub(super) fn resume(&mut self, before: &Self) {
         self.list.type_query(before.list.query());
         if let Some(selected) = before.list.selected() {

@@ -34,7 +34,7 @@ pub(super) struct SummaryView {
     cursor: Option<Position>,
 }
 
-/// What the summary replaces.
+/// The size of the conversation that the summary replaces.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SummaryNumbers {
     /// Tokens of the context before.

@@ -56,7 +56,7 @@ impl FanView {
         }
     }
 
-    /// Takes how far a lane is.
+    /// Stores the state of a lane.
     pub(super) fn set_lane(&mut self, state: &LaneState) {
         if let Some(column) = self.columns.get_mut(state.lane) {
             column.state = Some(state.clone());

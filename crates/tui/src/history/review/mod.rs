@@ -130,7 +130,7 @@ impl Changes {
         outbox.push(op);
     }
 
-    /// Takes the review of the open view.
+    /// Stores the review of the open view.
     fn store_review(&mut self, overlays: &mut Overlays) {
         if let Some(view) = diff_view(overlays) {
             let (range, review) = view.take_review();

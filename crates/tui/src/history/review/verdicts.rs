@@ -24,7 +24,7 @@ impl HunkReview {
         self.verdict == Some(Verdict::Rejected) || !self.comment.is_empty()
     }
 
-    /// What the review is, where its change is gone.
+    /// The title of the review when its change does not exist any more.
     pub(super) fn outdated_title(&self) -> &'static str {
         match (self.verdict, self.comment.is_empty()) {
             (Some(Verdict::Rejected), true) => "outdated rejection: these lines have changed since",
@@ -54,7 +54,7 @@ pub(super) struct FileReview {
 }
 
 impl FileReview {
-    /// What the list of files shows; words where it is read aloud.
+    /// The mark in the list of files; words for a screen reader.
     pub(super) fn sign(self, linear: bool) -> (String, Token) {
         if self.outdated > 0 {
             return ("outdated".to_owned(), Token::Warning);
@@ -271,7 +271,7 @@ impl Review {
         Some((row, u16::try_from(column).unwrap_or(u16::MAX)))
     }
 
-    /// Takes text for the comment; false when none is written.
+    /// Adds text to the comment; returns false when no comment is being written.
     pub(super) fn write(&mut self, text: &str) -> bool {
         let Some((input, ..)) = &mut self.writing else {
             return false;

@@ -59,7 +59,7 @@ impl Sessions {
         }
     }
 
-    /// Takes the stored sessions of this directory, newest first, without the open one.
+    /// Stores the sessions of this directory, newest first, without the open one.
     pub(crate) fn set_recent(&mut self, sessions: &[SessionSummary], open: &SessionInfo) {
         let others = sessions.iter().filter(|session| session.id != open.id);
         self.recent = others.take(RECENT).cloned().collect();

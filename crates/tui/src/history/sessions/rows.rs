@@ -322,7 +322,7 @@ impl SessionsView {
     }
 }
 
-/// What a session is called, on one line.
+/// The title of a session, on one line.
 fn title(found: &FoundSession) -> String {
     let title = text::single_line(&text::sanitize(found.session.title()));
     if found.pinned {
@@ -403,7 +403,7 @@ fn text_rows(said: &PreviewLine, side: &str, width: usize, height: usize) -> Vec
     rows
 }
 
-/// What was found, its matches marked.
+/// A search result with its matches marked.
 fn hit_row(hit: &FoundText, selected: bool, width: usize) -> Row {
     let ground = |token: Token| {
         if selected {

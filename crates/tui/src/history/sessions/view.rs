@@ -53,7 +53,7 @@ pub(crate) struct SessionsView {
     pub(super) naming: Option<LineInput>,
     /// Pressed again, the key deletes this session.
     pub(super) armed: Option<PathBuf>,
-    /// What happens to the selected session when the results are there.
+    /// The change of the selected session that waits for the results.
     waiting: Option<Mark>,
     /// Where deleted sessions are now, the last one last.
     deleted: Vec<PathBuf>,
@@ -74,7 +74,7 @@ impl SessionsView {
         view
     }
 
-    /// What the view wants from the host.
+    /// The requests of the view to the session.
     pub(crate) fn take_ops(&mut self) -> Vec<Op> {
         let wanted = self.selected().map(|found| found.session.path.clone());
         if wanted.is_some() && wanted != self.asked {
@@ -115,7 +115,7 @@ impl SessionsView {
         self.ask(true);
     }
 
-    /// Takes a reply; returns the actions that waited for it.
+    /// Stores a reply; returns the actions that waited for it.
     pub(super) fn set_found(&mut self, request: u64, found: Found) -> Vec<Action> {
         if request != self.request {
             return Vec::new();
@@ -138,7 +138,7 @@ impl SessionsView {
         }
     }
 
-    /// Takes how far reading all sessions is; whether a question has newer answers.
+    /// Stores the progress of reading all sessions; returns whether the results are outdated.
     pub(super) fn set_indexing(&mut self, done: usize, total: usize, finished: bool, read: usize) {
         self.indexing = (!finished).then_some((done, total));
         // A pending request is not repeated: that would restart it.
@@ -212,8 +212,8 @@ impl SessionsView {
         vec![Action::CloseLayer, action]
     }
 
-    /// Takes the sessions that are open here, with their numbers; `joins` is whether others that run can be
-    /// joined.
+    /// Stores the sessions that are open here, with their tab numbers; `joins` is whether sessions that run elsewhere
+    /// can be joined.
     pub(super) fn set_open(&mut self, open: Vec<(PathBuf, usize)>, joins: bool) {
         self.open = open;
         self.joins = joins;

@@ -40,7 +40,7 @@ pub(crate) fn alert(entry: &TabSummary, keymap: &Keymap<Command>) -> Toast {
 }
 
 impl TabControl {
-    /// Takes the new summaries; false when they are the same.
+    /// Stores the new summaries; returns false when they are the same.
     pub(crate) fn set_summaries(
         &mut self,
         summaries: TabSummaries,
@@ -58,7 +58,7 @@ impl TabControl {
         self.summaries.is_several()
     }
 
-    /// What the footer shows of the tabs.
+    /// The marks of the tabs in the footer.
     pub(crate) fn marks(&self) -> Vec<Span> {
         self.summaries.marks()
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use osier_base::text;
 use osier_term::{Span, Token};
 
-/// What a session does, or wants.
+/// The state of the session in a tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TabState {
     /// A question waits for the user.
@@ -81,7 +81,7 @@ impl TabState {
 /// One open session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TabSummary {
-    /// What it is called by; it stays while the session is open.
+    /// The number of the tab; it stays while the session is open.
     pub number: usize,
     pub state: TabState,
     /// Its name, or how its first prompt begins.
@@ -190,7 +190,8 @@ impl TabSummaries {
         }
     }
 
-    /// What the footer shows: the number that is shown, how many there are, and how many others do or want something.
+    /// The marks for the footer: the number of the tab in front, the number of tabs, and how many others are active or
+    /// wait for the user.
     pub fn marks(&self) -> Vec<Span> {
         if !self.is_several() {
             return Vec::new();

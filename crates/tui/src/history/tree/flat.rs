@@ -94,7 +94,7 @@ pub(crate) struct Flat {
     hidden: Vec<bool>,
 }
 
-/// What decides which rows there are.
+/// The options that select the rows.
 #[derive(Debug)]
 pub(crate) struct Choice<'a> {
     pub filter: Filter,
@@ -162,7 +162,7 @@ impl Flat {
 struct Building<'a> {
     outline: &'a Outline,
     shown: Vec<bool>,
-    /// What the entry hangs on among those that are shown.
+    /// The nearest shown ancestor of each entry.
     parents: Vec<u32>,
     first_child: Vec<u32>,
     next_sibling: Vec<u32>,

@@ -117,7 +117,7 @@ impl TreeView {
                 return Handled::Yes;
             }
             command => {
-                // What the line does not know does nothing while it is typed.
+                // A command that the input line does not know does nothing while the user types.
                 let _ = edit(line, command);
             }
         }

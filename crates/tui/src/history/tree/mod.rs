@@ -38,7 +38,7 @@ pub(crate) struct Tree {
     files: Option<MoveFiles>,
 }
 
-/// What happens to the files after a move.
+/// The fate of the files after a move.
 #[derive(Debug, Clone, Copy)]
 enum MoveFiles {
     /// A note says that they differ.
@@ -49,7 +49,7 @@ enum MoveFiles {
     Undo,
 }
 
-/// What the events of the tree change on the main screen.
+/// The parts of the main screen that events of the tree change.
 #[derive(Debug)]
 pub(crate) struct TreeContext<'a> {
     pub(crate) session: &'a SessionInfo,

@@ -37,7 +37,7 @@ const HINTS: &[(Command, &str)] = &[
 /// How the line of a call begins.
 const CALL: &str = "⚙ ";
 
-/// What a row begins with, by its kind.
+/// The sign at the start of a row, by its kind.
 fn sign(tag: Tag) -> (&'static str, Token) {
     match tag {
         Tag::User => ("❯", Token::UserMarker),
@@ -49,8 +49,8 @@ fn sign(tag: Tag) -> (&'static str, Token) {
     }
 }
 
-/// What a model wrote of an entry's text, which is Markdown, and what is literal: the calls below an answer,
-/// or all of it.
+/// Splits the text of an entry into Markdown of a model and literal text: the calls below an answer, or the complete
+/// text.
 fn parts(tag: Option<Tag>, text: &str) -> (&str, &str) {
     let is_written = matches!(
         tag,

@@ -30,7 +30,7 @@ pub(super) struct TreeMemory {
     pub(super) filter: Filter,
 }
 
-/// What is being typed.
+/// The text that the user is typing.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Typing {
     #[default]
@@ -95,7 +95,7 @@ impl TreeView {
         self.ops.push(Op::Tree(op));
     }
 
-    /// What the view wants from the host.
+    /// The requests of the view to the session.
     pub(crate) fn take_ops(&mut self) -> Vec<Op> {
         if !self.wanted.is_empty() {
             let wanted = std::mem::take(&mut self.wanted);
@@ -117,7 +117,7 @@ impl TreeView {
     pub(crate) fn set_outline(&mut self, outline: &Arc<Outline>) {
         self.stale = true;
         if outline.first() > 0 {
-            // What is folded is known by number already.
+            // Folded entries are known by number already.
             Arc::make_mut(&mut self.outline).extend((**outline).clone());
             return;
         }
@@ -159,7 +159,7 @@ impl TreeView {
         }
     }
 
-    /// Takes what a search has found.
+    /// Stores the results of a search.
     pub(crate) fn set_hits(&mut self, request: u64, entries: &[u32], done: bool) {
         if request != self.request {
             return;

@@ -13,7 +13,7 @@ use osier_term::{Row, Token};
 /// Least columns of one key and what it does.
 const COLUMN: usize = 38;
 
-/// What can follow a prefix, in columns above the status line.
+/// Draws the keys that can follow a prefix, in columns above the status line.
 pub(crate) fn draw(
     hints: &[KeyHint<Command>],
     plugin_keys: &[PluginKey],

@@ -91,7 +91,7 @@ fn accepts_images(model: Option<&ModelInfo>) -> bool {
     model.is_none_or(|model| model.input.contains(&Modality::Image))
 }
 
-/// What happens to images that the model does not accept.
+/// The warning that the model does not accept images.
 fn rejection(model: Option<&ModelInfo>) -> String {
     let name = model.map_or("the model", |model| &model.name);
     format!("{name} does not accept images; it gets a placeholder")

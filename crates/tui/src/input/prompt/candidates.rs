@@ -1,5 +1,5 @@
-//! What the word at the cursor may become: a slash command and its argument, a file after `@`, or a
-//! path. Pure: the file list comes from the host, directory listings from the caller.
+//! Candidates for the word at the cursor: a slash command and its argument, a file after `@`, or a path. Pure: the host
+//! provides the file list, and the caller the directory listings.
 
 use osier_base::sort;
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub(super) struct Completion {
     pub candidates: Vec<Candidate>,
 }
 
-/// What is being written at the cursor.
+/// The kind of word at the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Word<'a> {
     /// `/na`, at the start of the text.

@@ -1,4 +1,4 @@
-//! What the editor offers to complete.
+//! The completion that the editor offers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Editor {
         self.completer.elsewhere = true;
     }
 
-    /// Takes the files, or with `complete` unset those that are found so far.
+    /// Stores the files; without `complete`, the files that were found so far.
     pub fn set_files(&mut self, files: &Arc<Vec<String>>, complete: bool) {
         let known = self.completer.files.as_ref().map_or(0, |known| known.len());
         if !complete && known > files.len() {
@@ -47,7 +47,7 @@ impl Editor {
         }
     }
 
-    /// Takes the symbols of a search.
+    /// Stores the symbols of a search.
     pub fn set_symbols(&mut self, request: u64, symbols: Arc<Vec<ProjectSymbol>>) {
         if self.completer.symbols.take(request, symbols) && !self.is_choosing() {
             self.offer_completion();
@@ -62,7 +62,7 @@ impl Editor {
         }
     }
 
-    /// What the MCP servers of the session have for the editor.
+    /// Stores the prompts and resources of the session's MCP servers.
     pub fn set_servers(&mut self, mut prompts: Vec<AddedCommand>, mut resources: Vec<String>) {
         prompts.retain(|prompt| prompt.name.len() <= MAX_NAME);
         resources.retain(|name| name.len() <= MAX_NAME);

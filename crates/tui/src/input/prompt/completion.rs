@@ -1,4 +1,4 @@
-//! What the editor completes to: commands, arguments, files of the session and paths.
+//! Completion in the editor: commands, arguments, files of the session and paths.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub(super) struct Completer {
     /// Slash commands of skills, templates and plugins.
     pub(super) commands: Vec<AddedCommand>,
     pub(super) offer: Option<Offer>,
-    /// What relative paths are completed from.
+    /// The directory that relative paths are completed from.
     pub(super) folder: PathBuf,
 }
 
@@ -236,7 +236,7 @@ impl Completer {
             }
             Command::Complete => self.accept(area),
             Command::Submit => {
-                // What is written out already is sent, not completed to itself.
+                // A word that is complete is sent, not completed to itself.
                 let before = area.before_cursor().to_owned();
                 let typed = before.get(offer.completion.range.clone());
                 let whole = offer.selected().map(|candidate| candidate.text.trim_end());

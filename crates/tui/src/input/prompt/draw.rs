@@ -183,7 +183,7 @@ impl Prompt {
             };
             match pictures.row(part) {
                 RowState::Missing => pictures.request(part.image, &file.content),
-                // What is painted over cells would have to be taken away again at every key.
+                // A picture painted over cells would have to be removed again at every key.
                 RowState::Blank | RowState::Ready(_, Some(_)) => {}
                 RowState::Ready(spans, None) => {
                     let mut row = Row::new(vec![Span::new(" ", Token::Text)]);

@@ -1,4 +1,4 @@
-//! What the editing commands do to a text, wherever it is edited.
+//! The editing commands, for every text that the user edits.
 
 use crate::actions::Command;
 use osier_term::LineInput;

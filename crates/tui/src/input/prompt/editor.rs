@@ -123,7 +123,7 @@ impl Editor {
         self.completer.close();
     }
 
-    /// What is typed, with its chips.
+    /// The typed text with its chips.
     pub fn pieces(&self) -> Vec<DraftPart> {
         self.area.snapshot().parts
     }

@@ -26,7 +26,7 @@ pub(super) struct Find {
     among: Option<Vec<u32>>,
     /// How many of them are done.
     next: usize,
-    /// Those that match, in their order.
+    /// The paths that match, in their order.
     matching: Vec<u32>,
     /// The best of them, the worst on top.
     best: BinaryHeap<Reverse<Rank>>,

@@ -12,7 +12,7 @@ pub struct History {
 }
 
 impl History {
-    /// Takes the prompts of earlier sessions; those of this one come after them.
+    /// Adds the prompts of earlier sessions, before the prompts of this session.
     pub fn load(&mut self, earlier: Vec<String>) {
         let own = std::mem::replace(&mut self.prompts, earlier);
         self.prompts.extend(own);

@@ -57,7 +57,7 @@ impl Prompt {
         self.pending.clear();
     }
 
-    /// Takes the messages that wait in the queues of the agent.
+    /// Shows the messages that wait in the queues of the agent.
     pub(crate) fn set_queue(&mut self, steering: &[UserMessage], follow_up: &[UserMessage]) {
         self.queue = Queue::new(steering, follow_up);
     }
@@ -101,7 +101,7 @@ impl Prompt {
         outbox.push(Toast::info("the earlier draft is in the prompt history"));
     }
 
-    /// Takes the commands of skills, templates and plugins. Built-in names have priority.
+    /// Stores the commands of skills, templates and plugins. Built-in names have priority.
     pub(crate) fn set_commands(&mut self, commands: &[AddedCommand], transcript: &mut Transcript) {
         let (taken, free): (Vec<_>, Vec<_>) = commands
             .iter()
@@ -132,7 +132,7 @@ impl Prompt {
         used
     }
 
-    /// Takes a typed character: text, or an argument outside of insert mode.
+    /// Inserts a typed character: text, or an argument outside of insert mode.
     pub(crate) fn on_char(&mut self, character: char, outbox: &mut Outbox) {
         if self.editor.modal().inserts() {
             self.editor.insert_char(character);
@@ -142,7 +142,7 @@ impl Prompt {
         }
     }
 
-    /// Takes a paste: text, or the pictures that a terminal makes of files that are dropped on it.
+    /// Inserts a paste: text, or pictures whose files were dropped on the terminal.
     pub(crate) fn on_paste(&mut self, text: &str, outbox: &mut Outbox) {
         match dropped_pictures(text) {
             Some(paths) => outbox.push(Effect::ReadPictures(paths)),

@@ -12,7 +12,7 @@ const LONGEST: usize = 100;
 /// The symbols that are known, and the search that runs.
 #[derive(Debug, Default)]
 pub(super) struct Symbols {
-    /// What was searched for last.
+    /// The last query.
     query: String,
     request: u64,
     is_running: bool,
@@ -35,7 +35,7 @@ impl Symbols {
         Some((self.request, query.to_owned()))
     }
 
-    /// Takes the result of a search; whether it is the one that runs.
+    /// Stores the result of a search; returns whether it belongs to the running search.
     pub(super) fn take(&mut self, request: u64, found: Arc<Vec<ProjectSymbol>>) -> bool {
         if request != self.request || !self.is_running {
             return false;

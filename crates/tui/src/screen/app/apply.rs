@@ -1,4 +1,4 @@
-//! What actions do. The only place that changes the app on the user's behalf.
+//! Applies actions. No other place changes the app on the user's behalf.
 
 use std::time::Instant;
 

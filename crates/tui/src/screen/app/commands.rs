@@ -1,4 +1,4 @@
-//! What commands do: each is passed on to the feature that it belongs to.
+//! Passes each command on to the feature that it belongs to.
 
 use std::time::Instant;
 

@@ -129,7 +129,7 @@ impl App {
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
         } else {
-            // What a search finds is in the conversation.
+            // The results of a search are in the conversation, which stays readable.
             if !self.linear && self.overlays.top() != Some(search::ID) {
                 step_back(screen, areas, &mut surface);
             }
@@ -155,7 +155,7 @@ impl App {
         let is_search = self.overlays.top() == Some(search::ID);
         let cursor = if self.linear && is_search {
             self.overlays.render(screen, buffer, &view);
-            // What was found is read, not the query.
+            // The screen reader reads the results, not the query.
             let found = osier_term::linear::strip(buffer, screen);
             let query = self.overlays.cursor().map(|cursor| cursor.position);
             found.or(query)

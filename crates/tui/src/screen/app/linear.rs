@@ -28,7 +28,7 @@ impl App {
     }
 }
 
-/// What is selected on the main screen above the prompt.
+/// The selection on the main screen above the prompt.
 pub(super) fn selected(buffer: &mut Buffer, areas: Areas) -> Option<Position> {
     let above = Rect {
         height: areas.rule.y.saturating_sub(areas.transcript.y),

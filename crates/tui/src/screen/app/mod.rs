@@ -79,7 +79,7 @@ pub struct App {
     linear: bool,
 }
 
-/// What the app starts with.
+/// The options of a new app.
 #[derive(Debug)]
 pub struct AppOptions {
     pub theme: Theme,
@@ -88,7 +88,7 @@ pub struct AppOptions {
     pub show_thinking: bool,
     pub reduced_motion: bool,
     pub cwd: String,
-    /// What the footer shows until the session reports the model.
+    /// The model that the footer shows until the session reports one.
     pub model_hint: String,
 }
 
@@ -323,7 +323,7 @@ impl App {
         }
     }
 
-    /// Takes the file of a picture that an answer names, or why it is not shown.
+    /// Shows the file of a picture that an answer names, or the reason why it cannot be shown.
     pub fn set_illustration(&mut self, path: &str, read: &Result<String, String>) {
         let changed = self.transcript.set_illustration(path, read);
         self.outbox.redraw(changed);
@@ -356,7 +356,7 @@ impl App {
         self.outbox.redraw(found || scrolled || counted);
     }
 
-    /// Takes over the state that belongs to the terminal from the tab that was shown.
+    /// Moves the state that belongs to the terminal here from the tab that was in front.
     pub(crate) fn take_terminal_from(&mut self, from: &mut Self) {
         std::mem::swap(&mut self.highlighter, &mut from.highlighter);
         std::mem::swap(&mut self.pictures, &mut from.pictures);
@@ -373,7 +373,7 @@ impl App {
         self.outbox.redraw(true);
     }
 
-    /// Takes the new summaries of the tabs.
+    /// Shows the new summaries of the tabs.
     pub(crate) fn set_summaries(&mut self, summaries: TabSummaries) {
         if !self.tabs.set_summaries(summaries, &mut self.overlays) {
             return;

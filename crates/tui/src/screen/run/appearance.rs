@@ -27,7 +27,7 @@ impl Screen {
         self.tabs.front.app.set_theme(theme);
     }
 
-    /// Takes a theme and writes it into the settings.
+    /// Applies a theme and writes it into the settings.
     pub(super) fn keep_theme(&mut self, name: &str) {
         if !self.appearance.has_theme(name) {
             let text = format!("unknown theme `{name}`; `/theme` lists them");
@@ -164,7 +164,7 @@ impl Screen {
             settings.screen.show_thinking,
             settings.screen.reduced_motion,
         );
-        // What was folded by hand stays when another setting changes.
+        // Cells that the user folded stay folded when another setting changes.
         let is_other = preferred != (before.screen.show_thinking, before.screen.reduced_motion);
         let are_other_favourites = settings.favourites != before.favourites;
         self.options.settings = settings;
@@ -184,7 +184,7 @@ impl Screen {
         self.tabs.front.app.report(&problems);
     }
 
-    /// Takes over what the project of the session in front has set, when it is another than before.
+    /// Applies the settings of the project of the session in front, if the project has changed.
     pub(super) fn watch_project(&mut self) {
         let place = &self.tabs.front.app.session.cwd;
         if !place.is_empty() && self.place != *place {
@@ -192,7 +192,7 @@ impl Screen {
         }
     }
 
-    /// Takes over a change of the settings since shortly before the start, which is older than the watcher.
+    /// Applies a change of the settings since shortly before the start, which is older than the watcher.
     pub(super) fn catch_up(&mut self) {
         let file = self.options.folders.settings();
         let since = self.started.saturating_sub(BEFORE_START);

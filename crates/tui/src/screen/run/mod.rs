@@ -97,7 +97,7 @@ async fn run_with(
         ..TerminalOptions::default()
     };
     let shows_guide = shows_guide(setup, &options);
-    // What the setup names must exist before the screen is taken: the error belongs on a plain line.
+    // Check the setup before the screen is taken: the error belongs on a plain line.
     let (host, events) = start()?;
     let mut tab = Tab::new(1, app, host, events);
     tab.prompts = std::mem::take(&mut options.prompts);

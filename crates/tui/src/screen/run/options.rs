@@ -1,4 +1,4 @@
-//! What the interface starts with.
+//! The options of the interface.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,7 +8,7 @@ use osier_base::problem::Problem;
 use osier_protocol::Prompt;
 use osier_settings::Settings;
 
-/// What the interface starts with, in addition to the session setup.
+/// The options of the interface, in addition to the session setup.
 #[derive(Debug)]
 pub struct Options {
     pub prompts: Vec<Prompt>,

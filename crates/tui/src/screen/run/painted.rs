@@ -11,7 +11,7 @@ use osier_term::terminal::TerminalHost;
 #[derive(Debug, Default)]
 pub(super) struct Painted {
     pub(super) protocol: Option<Protocol>,
-    /// What tmux reports of the outer terminal.
+    /// The outer terminal that tmux reports.
     pub(super) around: OuterTerminal,
     pub(super) cell: Option<(u16, u16)>,
     /// Pixels of a cell by the size of the window, for a terminal that does not answer.

@@ -48,7 +48,7 @@ impl Screen {
             .send(self.tabs.front.app.pictures.take_bytes());
     }
 
-    /// What pictures are drawn for now.
+    /// The canvas that pictures are drawn for now.
     pub(super) fn canvas(&self) -> Option<Canvas> {
         let kind = self.terminal.kind();
         let protocol = match self.options.settings.screen.images {

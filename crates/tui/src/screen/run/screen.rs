@@ -33,7 +33,7 @@ pub(super) struct Screen {
     /// The terminal has reported colours that are not applied yet.
     pub(super) colours_changed: bool,
     pub(super) painted: Painted,
-    /// What the terminal shows outside of the cells: title, progress, notifications.
+    /// The title, progress and notifications of the terminal.
     pub(super) attention: AttentionState,
     /// Opens another session.
     pub(super) open: Open,
@@ -83,7 +83,7 @@ pub(super) enum Finished {
     Opened(bool),
     /// A picture is ready to be shown.
     Picture(RenderedImage),
-    /// What tmux reports about the outer terminal.
+    /// The report of tmux about the outer terminal.
     OuterTerminal(OuterTerminal),
     /// A file for the prompt was read, or why not.
     Attached(Result<Box<Attachment>, String>),

@@ -37,7 +37,7 @@ impl Screen {
             let is_active = self.terminal.is_active();
             let deadline = self.clock.deadline(Instant::now()).filter(|_| is_active);
             let idle = self.terminal.output().is_idle();
-            // What only decorates is due later than a piece of an answer would be.
+            // Decoration is due later than a part of an answer would be.
             let next = self.clock.next_background(Instant::now());
             let is_far = self.clock.is_due_after(next);
             let events = &self.tabs.front.events;
@@ -192,7 +192,7 @@ impl Screen {
         let app = &mut self.tabs.front.app;
         app.tick(now);
         app.set_canvas(canvas);
-        // What changed until now is in this frame.
+        // All changes until now are in this frame.
         app.take_dirty();
         let (canvas, links) = self.writer.canvas();
         let position = app.draw(canvas, links, now);

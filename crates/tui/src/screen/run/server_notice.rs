@@ -1,9 +1,9 @@
-//! What is true of a session on a server when the user leaves.
+//! The notice about a session on a server when the user leaves.
 
 use osier_base::text::{sanitize, single_line};
 use osier_protocol::ConnectionState;
 
-/// What is known of the server at the end.
+/// The last known state of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerState {
     /// The last state of the connection, and its reason or address.

@@ -62,7 +62,7 @@ impl Default for StoredDraft {
     }
 }
 
-/// What a list shows of it, as far as the interface does not know it.
+/// The parts of a tab's summary that the interface does not have elsewhere.
 #[derive(Debug, Default)]
 struct Seen {
     first_prompt: String,

@@ -178,12 +178,12 @@ impl Tabs {
             .any(|tab| tab.app.footer.jobs + tab.app.footer.terminals > 0)
     }
 
-    /// What every session is, the one in front first.
+    /// All sessions, the one in front first.
     pub(crate) fn sessions(&self) -> Vec<SessionInfo> {
         self.all().map(|tab| tab.app.session.clone()).collect()
     }
 
-    /// What is known of the server of the sessions.
+    /// The state of the server of the sessions.
     pub(crate) fn server_state(&self) -> ServerState {
         let app = &self.front.app;
         ServerState {

@@ -17,7 +17,7 @@ use osier_term::{Face, Span, Token};
 /// Most columns of plugin texts.
 const PLUGIN_COLUMNS: usize = 30;
 
-/// What the footer knows. Owned by the app, changed by events.
+/// The data of the footer. Owned by the app, changed by events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Footer {
     /// Working directory with `~` for the home.
@@ -27,7 +27,7 @@ pub struct Footer {
     /// The session is read-only.
     pub read_only: bool,
     pub model: Option<ModelInfo>,
-    /// What is shown until the session reports the model.
+    /// The model that is shown until the session reports one.
     pub model_hint: String,
     pub level: ThinkingLevel,
     /// The role that is on while the level is this one.
@@ -54,7 +54,7 @@ pub struct Footer {
     pub connection: Option<(ConnectionState, String)>,
     /// Others who are in the session.
     pub presence: Presence,
-    /// What confines commands.
+    /// The sandbox of commands.
     pub sandbox: SandboxMode,
     /// The parts that are wanted, from each end.
     pub left: Vec<FooterPart>,

@@ -142,7 +142,7 @@ impl SidePanel {
         }
     }
 
-    /// Takes over what an event changes. Nothing is requested here.
+    /// Applies an event. Sends no requests.
     pub(crate) fn on_event(&mut self, event: &Event) {
         match event {
             Event::SessionOpened { .. } => {
@@ -205,7 +205,7 @@ impl SidePanel {
 }
 
 impl Files {
-    /// Takes over an event; true if the list changed.
+    /// Applies an event; returns true if the list changed.
     fn on_event(&mut self, event: &Event) -> bool {
         match event {
             Event::Checkpoint(CheckpointEvent::ChangedLines {

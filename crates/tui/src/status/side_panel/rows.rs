@@ -10,7 +10,7 @@ use osier_protocol::{
 };
 use osier_term::{Face, Row, Span, Token};
 
-/// What a click on a row opens.
+/// The target of a click on a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     /// The changes of a file.
@@ -19,7 +19,7 @@ pub(super) enum Target {
     Terminals,
 }
 
-/// What the panel shows of other features.
+/// The data of other features that the panel shows.
 #[derive(Debug)]
 pub(crate) struct Shared<'a> {
     pub(crate) todo: &'a TodoView,
@@ -31,7 +31,7 @@ pub(crate) struct Shared<'a> {
 /// A row and what a click on it opens.
 pub(super) type PanelRow = (Row, Option<Target>);
 
-/// What the panel shows.
+/// The contents of the panel.
 #[derive(Debug)]
 pub(super) struct Contents<'a> {
     pub(super) files: &'a [ChangedLines],
@@ -115,7 +115,7 @@ impl Contents<'_> {
         }
     }
 
-    /// What the language servers report, by absolute path.
+    /// The diagnostics of the language servers, by absolute path.
     fn diagnostics(&self) -> HashMap<&str, DiagnosticCounts> {
         let mut found: HashMap<&str, DiagnosticCounts> = HashMap::new();
         for file in self.shared.servers.iter().flat_map(|server| &server.files) {

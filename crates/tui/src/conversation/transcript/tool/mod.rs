@@ -56,15 +56,15 @@ pub(crate) struct ToolCell {
     pub raw: String,
     pub phase: Phase,
     live: Output,
-    /// What the terminal of the call shows now.
+    /// The current screen of the call's terminal.
     pub screen: Option<Output>,
-    /// Where the result is coloured: what is stored is not.
+    /// The colours of the result, which are not stored in its text.
     colours: Box<[Run]>,
     /// The syntax of its diff.
     syntax: diff::Syntax,
-    /// How far the running call is.
+    /// The progress of the running call.
     status: String,
-    /// What happened in the agent inside of it.
+    /// The events of the agent that the call runs.
     nested: TaskDetails,
     /// The judgement of auto review.
     pub review: Option<Box<Review>>,
@@ -142,7 +142,7 @@ impl ToolCell {
         }
     }
 
-    /// What the call gave so far.
+    /// The output of the call so far.
     pub(crate) fn output(&self) -> Cow<'_, str> {
         match &self.phase {
             Phase::Done(result) => match result.details.get("diff").and_then(Value::as_str) {
@@ -155,7 +155,7 @@ impl ToolCell {
         }
     }
 
-    /// What the call is about: the command, the file, the pattern.
+    /// The subject of the call: the command, the file, the pattern.
     pub(crate) fn command(&self) -> Option<String> {
         let view = ToolView::of(&self.name)?;
         Some(self.arguments.get(view.subject)?.as_str()?.to_owned())
@@ -173,7 +173,7 @@ impl ToolCell {
         }
     }
 
-    /// Takes colours that came back; whether they were for its diff.
+    /// Applies highlighted colours; returns whether they were for the call's diff.
     pub(crate) fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
         self.syntax.apply(highlighted)
     }

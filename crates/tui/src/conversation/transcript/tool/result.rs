@@ -23,7 +23,7 @@ const EXPANDED_DIFF_ROWS: usize = 1000;
 /// Bytes of a result that are laid out when unfolded.
 const EXPANDED_LIMIT: usize = 256 * 1024;
 
-/// What language servers report after a change.
+/// The diagnostics of language servers after a change.
 fn diagnostic_rows(details: &Value, width: u16, expanded: bool) -> Vec<Row> {
     let found = details.get("diagnostics").cloned();
     let found = found.and_then(|found| serde_json::from_value(found).ok());

@@ -23,7 +23,7 @@ impl ToolView {
     }
 }
 
-/// What a result shows while it is collapsed.
+/// The visible part of a collapsed result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Collapsed {
     /// Only its header, unless it failed.
@@ -173,7 +173,7 @@ fn in_file(arguments: &Value) -> String {
         .unwrap_or_default()
 }
 
-/// What a map is narrowed to: ` for cart`.
+/// The query of a map: ` for cart`.
 fn mapped(arguments: &Value) -> String {
     let query = arguments.get("query").and_then(Value::as_str);
     let query = query.filter(|query| !query.is_empty());

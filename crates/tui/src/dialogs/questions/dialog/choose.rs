@@ -27,7 +27,7 @@ struct Line {
     action: ChoiceAction,
 }
 
-/// What choosing a line does.
+/// The effect of choosing a line.
 #[derive(Debug, Clone)]
 enum ChoiceAction {
     Answer(Answer),
@@ -136,7 +136,7 @@ impl Choose {
         row
     }
 
-    /// What a line says, in `room` columns if possible.
+    /// The label of a line, in `room` columns if possible.
     fn label(&self, line: &Line, face: Face, room: usize) -> Vec<Span> {
         // First where two rows differ, so that the difference is not cut.
         let scope = match line.action {

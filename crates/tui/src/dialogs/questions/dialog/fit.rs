@@ -1,4 +1,4 @@
-//! What of a dialog fits: rows that are cut, with a count of the others.
+//! Fits a dialog into its space: rows are cut, and the hidden rows are counted.
 
 use super::step::Painted;
 use osier_base::text;

@@ -1,4 +1,4 @@
-//! What a dialog that has opened by itself does with the first keys.
+//! The guard of a dialog that has opened by itself: it decides about the first keys.
 
 use std::time::Duration;
 

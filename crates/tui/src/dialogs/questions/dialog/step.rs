@@ -1,4 +1,4 @@
-//! What the inputs of a dialog give it: rows to draw, and the effects of keys.
+//! The interface of a dialog's inputs: rows to draw, and the effects of keys.
 
 use crate::actions::Action;
 use osier_protocol::questions::Answer;
@@ -27,10 +27,10 @@ pub(super) struct Painted {
     pub(super) cursor: Option<(usize, usize)>,
 }
 
-/// What a text is written for.
+/// The purpose of a text that the user writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// What an input asks for.
+    /// The answer to an input.
     Text,
     /// Another answer than the choices.
     Other,

@@ -13,7 +13,7 @@ use osier_term::{Row, Span, Token, Wrap};
 /// Rows of a subject that are laid out at most.
 const SUBJECT_ROWS: usize = 5000;
 
-/// What the question is about, row by row. Hidden characters are shown.
+/// The subject of the question, row by row. Hidden characters are shown.
 pub(crate) fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -> Vec<Row> {
     let mut rows = Vec::new();
     match &question.subject {

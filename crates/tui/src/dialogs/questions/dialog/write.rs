@@ -35,7 +35,7 @@ fn area(placeholder: &str, text: &str) -> TextArea {
 }
 
 impl Write {
-    /// What an `Input` asks for.
+    /// The field of an `Input`.
     pub(super) fn text(kind: &QuestionKind, draft: &[String]) -> Self {
         let field = match kind {
             QuestionKind::Input { secret: true, .. } => Field::Secret(LineInput::default()),

@@ -1,4 +1,4 @@
-//! What language servers report about the changed files: below the changes of each, and to jump to.
+//! The diagnostics of language servers for the changed files: below the changes of each file, and to jump to.
 
 use std::path::Path;
 

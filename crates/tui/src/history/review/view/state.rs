@@ -103,7 +103,7 @@ impl DiffView {
         }
     }
 
-    /// Takes new colours and reviews into the rows.
+    /// Lays out the rows again with new colours and reviews.
     fn refresh_rows(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -120,7 +120,7 @@ impl DiffView {
         self.has_git
     }
 
-    /// Takes over the position of `before`.
+    /// Adopts the position of `before`.
     #[must_use]
     pub(crate) fn continuing(mut self, before: &Self) -> Self {
         let path = before.files.get(before.selected);
@@ -147,7 +147,7 @@ impl DiffView {
         &self.review
     }
 
-    /// Takes the review, with what is compared.
+    /// Removes the review and returns it with its range.
     pub(crate) fn take_review(&mut self) -> (DiffRange, Review) {
         (self.range.clone(), std::mem::take(&mut self.review))
     }

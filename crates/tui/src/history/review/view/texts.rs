@@ -1,9 +1,9 @@
-//! What the diff view says about ranges and files.
+//! Texts of the diff view for ranges and files.
 
 use osier_base::text;
 use osier_protocol::{ChangeKind, DiffRange, FileChange, FileDiff};
 
-/// What is compared, as the end of a sentence.
+/// The range of the comparison, as the end of a sentence.
 pub(crate) fn title(range: &DiffRange) -> &'static str {
     match range {
         DiffRange::Session => "since the session start",
