@@ -1,6 +1,6 @@
 //! The arguments after `cargo bench --bench terminal --`.
 
-/// What is measured, and how it is printed.
+/// The scenarios to measure, and the format of the results.
 #[derive(Debug)]
 pub(crate) struct Options {
     scenarios: Vec<String>,

@@ -22,7 +22,7 @@ pub(super) fn report(error: &clap::Error) -> Exit {
     }
 }
 
-/// What is wrong, then a suggestion or where to find the help.
+/// The error, then a suggestion or where to find the help.
 fn message(error: &clap::Error) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),

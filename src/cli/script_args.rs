@@ -1,4 +1,4 @@
-//! What the options of scripts and SDKs set.
+//! The settings from the options for scripts and SDKs.
 
 use std::path::Path;
 

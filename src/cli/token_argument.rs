@@ -12,7 +12,7 @@ use std::process::Command;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 
-/// What separates the token from the address.
+/// The separator between the address and the token.
 const MARK: &str = "#token=";
 
 /// Starts the program again if an argument contains the token of a server. Returns if it does not, or if that fails.

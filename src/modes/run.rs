@@ -35,7 +35,7 @@ pub struct Run<'a> {
     pub session: &'a SessionHandle,
     pub prompts: VecDeque<Prompt>,
     pub format: &'a mut (dyn Format + Send),
-    /// What the answer must match.
+    /// The schema that the answer must match.
     pub schema: Option<AnswerSchema>,
     pub output: &'a mut (dyn Write + Send),
 }

@@ -352,7 +352,7 @@ async fn hostile_calls_stay_data() {
     }
 }
 
-/// What a rule decides, and what always needs the user, reaches no model.
+/// A call that a rule decides, or that always needs the user, reaches no model.
 #[tokio::test]
 async fn rules_and_sensitive_files_are_never_reviewed() {
     let server = Server::start([judges("allow", "fine")]);

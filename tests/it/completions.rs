@@ -116,7 +116,7 @@ fn complete_in(home: &Home, shell: &str, script: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&text).replace('\r', ""))
 }
 
-/// What bash completes for a command line; it splits words at colons.
+/// The completions of bash for a command line; bash splits words at colons.
 fn in_bash(home: &Home, words: &[&str]) -> Option<Vec<String>> {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let script = format!(

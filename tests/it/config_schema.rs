@@ -18,7 +18,7 @@ fn schema(file: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// What is wrong with a TOML text.
+/// The mistakes in a TOML text.
 fn faults(schema: &Value, text: &str) -> Vec<String> {
     let table: toml::Table = text.parse().unwrap();
     JsonSchema::new(schema).errors(&json!(table))

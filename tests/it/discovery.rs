@@ -1,5 +1,4 @@
-//! What the program checks before it runs: flags, files, directories, models, sessions; and the errors for unusable
-//! ones.
+//! Checks of the program before it runs: flags, files, directories, models, sessions; and the errors for unusable ones.
 
 use serde_json::{Value, json};
 

@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::prompt_cache::answers;
 
-/// What the server does after writing.
+/// The server's action after writing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Then {
     Close,

@@ -1,5 +1,5 @@
-//! What keeps a conversation useful for long: titles and checks by a small model, files that are shown again after a
-//! compaction, and results that requests leave out.
+//! Features that keep a conversation useful for long: titles and checks by a small model, files that are shown again
+//! after a compaction, and results that requests leave out.
 
 use std::path::Path;
 

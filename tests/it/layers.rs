@@ -1,4 +1,4 @@
-//! What the compiler cannot check about the sources: which crates may use heavy dependencies, what the program and
+//! Rules for the sources that the compiler cannot check: which crates may use heavy dependencies, what the program and
 //! its modes may import, where code is unsafe, how long a file may be, and that fuzz targets are tested.
 
 use std::fs;

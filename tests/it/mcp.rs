@@ -412,7 +412,7 @@ fn redirecting(other: String) -> WebServer {
     })
 }
 
-/// What a server without tools answers.
+/// The answer of a server without tools.
 fn open_server_answer(message: &Value) -> Vec<u8> {
     let result = match message["method"].as_str() {
         Some("initialize") => json!({

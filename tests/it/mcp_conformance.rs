@@ -126,7 +126,7 @@ fn command() -> String {
     clippy::disallowed_methods,
     reason = "the suite is a program of its own"
 )]
-/// What the suite says of one scenario: whether all its checks passed, and its report.
+/// The suite's result for one scenario: whether all its checks passed, and its report.
 async fn play(tools: &(PathBuf, PathBuf), scenario: &str, version: &str) -> (bool, String) {
     let results = tempfile::tempdir().unwrap();
     let output = Command::new(&tools.0)

@@ -302,7 +302,7 @@ fn migrate_shows_everything_and_writes_nothing_by_itself() {
     assert_eq!(settings, SETTINGS);
 }
 
-/// What a project brings stays in the project, where it needs trust: nothing of it becomes your own configuration.
+/// The configuration of a project stays in the project, where it needs trust: nothing of it becomes your own.
 #[test]
 fn migrate_writes_files_of_a_project_into_the_project() {
     let home = place(

@@ -12,7 +12,7 @@ use crate::support::session::{OpenSession, TestProject};
 
 const PLAN: &str = "# Add a file\n\n1. Write `a.txt`";
 
-/// What the model is told when plan mode begins.
+/// The reminder for the model when plan mode begins.
 const BEGIN: &str = "user: <system-reminder>\nPlan mode is on: the user wants a plan before anything changes. Only read \
     and search. Tools that write are denied, and commands run read-only and without network. Ask what only the user can \
     decide. Then call `exit_plan_mode` with the complete plan: what changes, in which files, in which order, and how it \

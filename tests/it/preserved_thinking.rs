@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::cli::{Home, ProgramOutput};
 use crate::support::web_server::{self, ReceivedRequest, WebServer};
 
-/// What the server saw in one request: how many thinking blocks were valid and how many were not.
+/// The thinking blocks of one request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct ThinkingBlocks {
     valid: usize,
@@ -45,7 +45,7 @@ impl Enforcing {
         Self { server, seen }
     }
 
-    /// What the requests since the last time had.
+    /// The thinking blocks of the requests since the last call.
     fn take(&self) -> Vec<ThinkingBlocks> {
         std::mem::take(&mut self.seen.lock().unwrap())
     }

@@ -26,7 +26,7 @@ struct Wire {
     answer: fn(usize) -> Vec<u8>,
     /// The JSON pointers of the tools, the system prompt and the conversation in a body.
     places: [&'static str; 3],
-    /// What the last body must contain: everything that the vendor requires.
+    /// Texts that the last body must contain: everything that the vendor requires.
     holds: &'static [&'static str],
     /// The expected cache markers of a body.
     marks: fn(&Value) -> Vec<String>,

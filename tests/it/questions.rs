@@ -117,7 +117,7 @@ async fn questions_of_the_model_come_one_after_the_other() {
     }
     open.settled().await;
     let mut request = open.last_request();
-    // What the model is told about plan mode.
+    // The reminder about plan mode.
     assert!(request.remove(1).contains("Plan mode is on"));
     let expected = [
         "user: go",

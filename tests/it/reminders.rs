@@ -1,4 +1,4 @@
-//! What the model is reminded of at the end of the conversation.
+//! Reminders for the model at the end of the conversation.
 
 #![expect(clippy::disallowed_methods, reason = "tests change files by hand")]
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::cli::{Home, ProgramOutput};
 
-/// What is wrong with the file.
+/// A defect of the settings file.
 enum Broken {
     Text(&'static str),
     Bytes(&'static [u8]),
@@ -337,7 +337,7 @@ fn settings_whose_folder_is_out_of_reach_still_apply() {
     }
 }
 
-/// What a name that is not UTF-8 leads to is not ignored.
+/// Settings below a directory whose name is not UTF-8 are not ignored.
 #[test]
 fn a_home_whose_name_is_not_text_is_used() {
     let home = valid_once();

@@ -1,4 +1,4 @@
-//! What a sandboxed command can do, with real processes: each escape with each backend of this machine.
+//! Escapes from the sandbox, with real processes: each escape with each backend of this machine.
 
 #![expect(
     clippy::disallowed_methods,

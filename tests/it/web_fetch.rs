@@ -200,7 +200,7 @@ fn setting_allows_a_private_host() {
     assert_eq!(ended, ProgramOutput::new(0, "read\n", ""));
 }
 
-/// What the model is told about a fetch in `mode`, and the patterns that the user is offered.
+/// The patterns that the user is offered for a fetch in `mode`; `None` if the user is not asked.
 async fn asked_in(mode: PermissionMode, allow: &[&str]) -> Option<Vec<String>> {
     let url = "https://Docs.Example.ORG/x";
     let script = Script::new()

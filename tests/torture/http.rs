@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::support::model::read_request;
 use crate::support::wires::{Turn, Wire, aws_frame};
 
-/// What must come out.
+/// The expected result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
     /// The complete text.

@@ -54,7 +54,7 @@ impl Victim {
     }
 }
 
-/// What the workers share.
+/// The state that the workers share.
 struct Shared {
     folder: PathBuf,
     program: PathBuf,

@@ -37,12 +37,12 @@ use std::time::Instant;
 
 use options::Options;
 
-/// What a part has done.
+/// The results of a part.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     /// How many cases were tried.
     pub(crate) tried: usize,
-    /// What was wrong, one text for each failure.
+    /// The failures, one text each.
     pub(crate) failures: Vec<String>,
     /// Further results, one line each.
     pub(crate) notes: Vec<String>,

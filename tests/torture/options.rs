@@ -20,7 +20,7 @@ const WITH_VALUE: &[&str] = &[
     "--shuffle-seed",
 ];
 
-/// What to run.
+/// The options of a run.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// `None` is the short version.

@@ -21,7 +21,7 @@ const WANTED: u64 = 20_000;
 const PATIENCE: Duration = Duration::from_mins(2);
 const SETTINGS: &str = "model = \"openai-chat-completions/m\"\ncheckpoints = false\n";
 
-/// What the other program has seen.
+/// The versions that the other program wrote, and the edits that it saw.
 #[derive(Debug, Default)]
 struct Seen {
     versions: u64,

@@ -17,7 +17,7 @@ use states::{STATES, State};
 /// How long osier may take to end; CI only checks that it ends.
 const LIMIT: Duration = Duration::from_secs(1);
 const SHORT_LIMIT: Duration = Duration::from_secs(30);
-/// What the measurement may add.
+/// The time that the measurement may add.
 const MEASURED: Duration = Duration::from_millis(50);
 /// How long a state may take to be reached.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -118,7 +118,7 @@ fn one(
     if !is_reached {
         return Err(format!("the state was not reached: {}", running.describe()));
     }
-    // What follows the mark, such as the wait for the lock, takes some milliseconds.
+    // Steps after the mark, such as the wait for the lock, need some milliseconds.
     std::thread::sleep(Duration::from_millis(state.settle));
     if running.exit(Duration::ZERO) {
         return Err("it ended before the signal".to_owned());

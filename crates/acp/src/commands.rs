@@ -10,7 +10,7 @@ use osier_protocol::{
     TreeOp,
 };
 
-/// What the argument of a command becomes.
+/// Parses the argument of a command.
 type Parse = fn(&str) -> Result<Op, String>;
 
 /// A slash command.
@@ -179,7 +179,7 @@ pub(super) fn parse(prompt: &str, added: &[AddedCommand]) -> Option<Result<Op, S
     Some((known.parse)(argument))
 }
 
-/// What an event says that answers a command; `None` for other events.
+/// The text for an event that answers a command; `None` for other events.
 pub(super) fn describe(event: &Event) -> Option<String> {
     Some(match event {
         Event::Permissions {

@@ -17,7 +17,7 @@
 //! 3. The interceptors judge the [`CheckedCall`]. One that changes the arguments gets another one, which is prepared again.
 //! 4. Every call of the answer was judged: they run, in parallel as far as they allow.
 //!
-//! What must never break: the value that was judged is the one that runs, every call has a result, and a call whose
+//! Invariants: the value that was judged is the one that runs, every call has a result, and a call whose
 //! arguments are incomplete does not run.
 //!
 //! # Example

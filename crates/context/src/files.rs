@@ -29,7 +29,7 @@ const IMPORTS: usize = 100;
 /// Maximum depth of a folder with rules.
 const RULES_DEPTH: usize = 4;
 
-/// What the files are and what they say about others.
+/// The instruction files, and the rules for paths in them.
 #[derive(Debug, Default)]
 pub(super) struct Instructions {
     /// The nearest last.

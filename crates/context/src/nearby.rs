@@ -26,7 +26,7 @@ pub struct PathInstructions {
 }
 
 impl PathInstructions {
-    /// What `context`, which was read from `sources`, does not contain.
+    /// The instructions that `context`, which was read from `sources`, does not contain.
     pub fn new(sources: &ContextSources, context: &ProjectContext) -> Self {
         let cwd = path::canonical_key(&sources.cwd);
         Self {

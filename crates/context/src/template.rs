@@ -33,7 +33,7 @@ pub struct Template {
     pub body: String,
     /// The file belongs to the project.
     pub of_project: bool,
-    /// What a command of Claude Code has besides.
+    /// Further fields of a command of Claude Code.
     pub claude: Option<Fields>,
 }
 

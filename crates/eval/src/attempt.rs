@@ -33,7 +33,7 @@ pub(super) struct Settings {
     pub stores_sessions: bool,
 }
 
-/// What works on the task.
+/// The worker on a task.
 #[derive(Debug, Clone)]
 pub(super) enum Worker {
     Model(String),

@@ -86,10 +86,10 @@ struct EvalArgs {
     pub arguments: Vec<String>,
 }
 
-/// What to run, and where.
+/// The tasks to run, with the workers and the settings.
 struct Plan {
     tasks: Vec<Task>,
-    /// What works on each task, as often as `runs`.
+    /// The workers for each task, each as often as `runs`.
     workers: Vec<Worker>,
     settings: Settings,
     /// The folder of all runs.

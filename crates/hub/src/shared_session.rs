@@ -55,7 +55,7 @@ struct State {
     last_active: Instant,
 }
 
-/// What session lists show.
+/// The details of a session for session lists.
 #[derive(Debug, Clone, Default)]
 struct Details {
     cwd: String,
@@ -70,7 +70,7 @@ struct Details {
     modified: i64,
 }
 
-/// What a session does at the moment.
+/// The present activity of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -1,4 +1,4 @@
-//! What holds for every stream of a provider, for fuzzing.
+//! Invariants that hold for every stream of a provider, for fuzzing.
 
 mod events;
 

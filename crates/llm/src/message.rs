@@ -71,7 +71,7 @@ pub enum ContentBlock {
         /// `audio/wav`, `audio/mpeg`, … or `application/pdf`.
         mime_type: String,
         name: String,
-        /// What a model gets that does not accept the file; empty for nothing.
+        /// The replacement for a model that does not accept the file; empty for none.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
     },
@@ -117,7 +117,7 @@ impl ContentBlock {
         }
     }
 
-    /// What a model must accept to get this block.
+    /// The modality that a model must accept to receive this block.
     pub(crate) fn modality(&self) -> Modality {
         match self {
             Self::Text { .. } => Modality::Text,

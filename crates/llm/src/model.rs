@@ -52,7 +52,7 @@ impl Api {
         }
     }
 
-    /// What its requests can contain.
+    /// The modalities that a request can contain.
     fn carries(self) -> &'static [Modality] {
         use Modality::{Audio, Image, Pdf, Text};
         match self {
@@ -132,7 +132,7 @@ pub struct Model {
     pub headers: BTreeMap<String, String>,
     #[serde(default)]
     pub compat: Compat,
-    /// What it is trained with, and options of its requests.
+    /// The forms that the model is trained with, and options of its requests.
     #[serde(default, skip_serializing_if = "Tuning::is_default")]
     pub tuning: Tuning,
 }
@@ -168,7 +168,7 @@ impl fmt::Debug for Names<'_> {
     }
 }
 
-/// What writing a cache for an hour costs at Anthropic, compared with five minutes: twice the price of input instead of
+/// The price of a cache entry for an hour at Anthropic, compared with five minutes: twice the price of input instead of
 /// 1.25 times.
 const HOUR_PRICE: f64 = 1.6;
 

@@ -33,7 +33,7 @@ pub struct Request {
     pub signing: Option<Arc<Signing>>,
 }
 
-/// What the model reads. Unchanged between turns except for new messages, so that prompt caches remain valid.
+/// The input of the model. Unchanged between turns except for new messages, so that prompt caches remain valid.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -64,7 +64,7 @@ pub struct ToolSpec {
 pub struct Freeform {
     /// The argument.
     pub argument: String,
-    /// What the text can be, as a grammar of Lark.
+    /// The grammar of the text, in Lark.
     pub grammar: String,
 }
 

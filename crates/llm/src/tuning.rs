@@ -1,5 +1,5 @@
-//! What models are trained with, and options of their requests. A row of the catalogue has them; `models.json` and the
-//! settings can change them.
+//! Tuning: the forms that models are trained with, and options of their requests. A row of the catalogue has the tuning
+//! of a model; `models.json` and the settings can change it.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ osier_base::words! {
     }
 }
 
-/// What the system prompt says in addition, where public evidence shows that models of a kind work better with it. See
+/// An addition to the system prompt, for models that work better with it according to public evidence. See
 /// `docs/models.md`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -72,7 +72,7 @@ impl ToolForm {
     }
 }
 
-/// What the first row says whose text `id` begins with, without the part before a slash.
+/// The value of the first row whose text `id` begins with. A part of `id` before a slash does not count.
 fn of_id<T: Copy + Default>(rows: &[(&str, T)], id: &str) -> T {
     let id = id.rsplit('/').next().unwrap_or_default().to_lowercase();
     let row = rows.iter().find(|(start, _)| id.starts_with(start));
@@ -91,7 +91,7 @@ osier_base::words! {
     }
 }
 
-/// What a model is trained with, and options of its requests. APIs without an option ignore it.
+/// The forms that a model is trained with, and options of its requests. APIs without an option ignore it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
@@ -124,7 +124,7 @@ impl Tuning {
     }
 }
 
-/// What the user changes of a [`Tuning`].
+/// The user's changes of a [`Tuning`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TuningChange {

@@ -13,7 +13,7 @@ use crate::front_matter::Document;
 pub const COMMANDS: &str = ".claude/commands";
 pub const SKILLS: &str = ".claude/skills";
 
-/// What placeholders stand for besides the arguments.
+/// The values of placeholders other than arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placeholders {
     /// The root of the project.

@@ -18,7 +18,7 @@ pub const PROJECT_FILES: [&str; 2] = [".claude/settings.json", ".claude/settings
 /// Variables with these starts configure Claude Code itself.
 const OWN_VARIABLES: [&str; 4] = ["ANTHROPIC_", "CLAUDE_", "DISABLE_", "VERTEX_"];
 
-/// What a rule of Claude Code is in osier.
+/// A rule of Claude Code in osier's terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MappedRule {
     Rules(Vec<String>),
@@ -36,7 +36,7 @@ pub struct ClaudeRule {
     pub mapped: MappedRule,
 }
 
-/// What a settings file of Claude Code contains.
+/// The contents of a settings file of Claude Code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaudeSettings {
     pub rules: Vec<ClaudeRule>,

@@ -147,7 +147,7 @@ impl Aspects {
         ["read", "grep"].map(|tool| Aspect::of(tool, What::File(Vec::new(), path.to_owned())))
     }
 
-    /// What a call on these files does in `cwd`.
+    /// The aspects of a call on these files in `cwd`.
     pub(super) fn of_targets(
         names: ToolNames,
         arguments: &Value,

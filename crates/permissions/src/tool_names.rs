@@ -31,12 +31,12 @@ pub(super) struct ToolNames {
     server: Option<ServerTool>,
 }
 
-/// Other tools whose rules are about a call: of a patch, the tools that it is another form of.
+/// Other tools whose rules apply to a call: the rules of `write` and `edit` apply to a patch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Also {
-    /// Of allow rules: what it does with a file.
+    /// The tools whose allow rules apply, by the change of the file.
     allow: &'static [&'static str],
-    /// Of deny and ask rules: every one of them.
+    /// The tools whose deny and ask rules apply.
     against: &'static [&'static str],
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a bug report needs to know about the program that runs the session.
+/// Facts for a bug report about the program that runs the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

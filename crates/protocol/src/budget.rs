@@ -21,7 +21,7 @@ pub struct Budget {
     pub turns: Option<u64>,
 }
 
-/// What the model calls of a session have used: answers, subagents, lanes, summaries and reviews.
+/// The usage of all model calls of a session: answers, subagents, lanes, summaries and reviews.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -14,9 +14,9 @@ pub struct CodeServerInfo {
     /// Why it does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What it reports of all files that it has checked.
+    /// The counts of diagnostics in all files that the server has checked.
     pub diagnostics: DiagnosticCounts,
-    /// The worst of it: errors and warnings.
+    /// The worst diagnostics: errors and warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<CodeProblem>,
     /// The files with errors or warnings, at most 1,000.

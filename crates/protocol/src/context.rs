@@ -33,7 +33,7 @@ pub enum PartKind {
 pub struct AddedCommand {
     /// The name without the slash.
     pub name: String,
-    /// What follows the name; may be empty.
+    /// A hint about the argument; may be empty.
     pub argument: String,
     pub description: String,
     /// The source: `skill`, `prompt`, or the name of a plugin.

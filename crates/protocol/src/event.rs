@@ -114,7 +114,7 @@ osier_base::events! {
         /// The terminal sessions, oldest first. Sent when one starts, changes or ends.
         #[event(RetainedForSession)]
         Terminals { terminals: Vec<TerminalInfo> },
-        /// What the terminal `id` shows now.
+        /// The current screen of the terminal `id`.
         #[event(Connected)]
         TerminalScreen {
             id: String,

@@ -31,7 +31,7 @@ pub struct EventInfo {
     /// The name in snake case.
     pub snake: &'static str,
     pub when: &'static str,
-    /// What the matcher is compared with; empty when the event has no matcher.
+    /// The text that the matcher is compared with; empty when the event has no matcher.
     pub matched: &'static str,
     /// JSON fields in addition to those of every event.
     pub fields: &'static str,

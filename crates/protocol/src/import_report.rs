@@ -40,7 +40,7 @@ pub struct ImportReport {
     pub damaged: usize,
     /// The line numbers of the first of them.
     pub damaged_lines: Vec<u64>,
-    /// What could not be imported, by kind.
+    /// Parts of the session that could not be imported, by kind.
     pub dropped: Vec<Dropped>,
 }
 

@@ -23,7 +23,7 @@ pub struct ServerInfo {
     pub version: Option<String>,
     /// Version of the protocol.
     pub protocol: Option<String>,
-    /// What the server says to the model about the use of its tools.
+    /// The server's instructions for the model on the use of its tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     /// Full names of the offered tools.

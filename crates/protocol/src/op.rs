@@ -16,7 +16,7 @@ osier_base::requests! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
     pub enum Op by OpGroup {
-        /// What concerns a client, and the end.
+        /// Requests of one client, and the end.
         group Connection(ConnectionOp) {
             /// Make this client the active writer while another client is. All clients are notified. Has no effect if
             /// no other client writes.
@@ -226,7 +226,7 @@ osier_base::requests! {
                 query: String,
             },
         }
-        /// What the user types: history, draft and stash.
+        /// The user's prompts: history, draft and stash.
         group Draft(DraftOp) {
             /// List prompts of earlier sessions, oldest first.
             #[request(Drafts, None => History)]
@@ -273,7 +273,7 @@ osier_base::requests! {
                 stashed: String,
             },
         }
-        /// What the session is and what it costs.
+        /// The state of the session and its costs.
         group State(StateOp) {
             /// Return tokens, cost and time of the session by model.
             #[request(State, None => Usage)]

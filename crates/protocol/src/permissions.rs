@@ -21,7 +21,7 @@ osier_base::words! {
 }
 
 impl PermissionMode {
-    /// What the mode does, for lists.
+    /// The description of the mode, for lists.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Yolo => "run everything unless denied",
@@ -80,7 +80,7 @@ pub enum Effect {
 }
 
 osier_base::words! {
-    /// What child processes can do.
+    /// The limits of child processes.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
@@ -111,7 +111,7 @@ impl From<bool> for NetworkAccess {
 }
 
 impl NetworkAccess {
-    /// What both allow. Of two lists, the hosts that are in both.
+    /// The access that both allow: of two lists, the hosts in both.
     #[must_use]
     pub fn and(self, other: &Self) -> Self {
         match (self, other) {

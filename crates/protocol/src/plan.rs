@@ -9,7 +9,7 @@ use crate::permissions::PermissionMode;
 /// The tool that presents a plan.
 pub const PLAN_TOOL: &str = "exit_plan_mode";
 
-/// What became of a plan: the details of the tool's result.
+/// The outcome of a plan: the details of the tool's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

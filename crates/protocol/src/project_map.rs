@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct ProjectMap {
     pub files: Vec<MappedFile>,
-    /// What is missing, each as a sentence.
+    /// Notices about files that the map omits, each as a sentence.
     pub notices: Vec<String>,
 }
 

@@ -8,7 +8,7 @@ use osier_agent::Attachment;
 pub struct Prompt {
     pub text: String,
     pub attachments: Vec<Attachment>,
-    /// What the user typed, if `text` contains more.
+    /// The text that the user typed, if `text` contains more.
     pub typed: Option<String>,
 }
 

@@ -88,7 +88,7 @@ fn show_schema(schema: &mut Value) {
                         *text = visible(text).into_owned();
                     }
                     ("enumNames", Value::Array(names)) => names.iter_mut().for_each(show_name),
-                    // What is sent back.
+                    // Values that are sent back must not change.
                     ("enum" | "const" | "default", _) => {}
                     (_, value) => show_schema(value),
                 }

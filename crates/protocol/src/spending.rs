@@ -325,7 +325,7 @@ mod tests {
         (dollars * 1e6).round() as u64
     }
 
-    /// What one model missed, and its cost in millionths of a dollar.
+    /// The tokens that one model read again after cache misses, and their cost in millionths of a dollar.
     fn missed(calls: &[(u64, u64, u64)]) -> (u64, u64) {
         let mut spending = Spending::default();
         for (read, write, input) in calls {
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn a_conversation_that_was_cut_is_no_miss() {
         assert_eq!(missed(&[(0, 90_000, 0), (3_000, 9_000, 0)]), (0, 0));
-        // What follows it is compared again.
+        // The next call is compared again.
         let (tokens, _) = missed(&[(0, 90_000, 0), (3_000, 9_000, 0), (0, 13_000, 0)]);
         assert_eq!(tokens, 12_000);
     }
@@ -395,7 +395,7 @@ mod tests {
         for place in 0..=calls.len() {
             let (before, after) = calls.split_at(place);
             let mut both = of(before).followed_by(&of(after));
-            // What was the first of all is of no use any more.
+            // The first call of all is not needed any more.
             if let (Some(both), Some(whole)) = (both.models.first_mut(), whole.models.first()) {
                 both.first = whole.first;
             }

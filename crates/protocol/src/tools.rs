@@ -47,7 +47,7 @@ pub struct TerminalInfo {
     pub columns: u16,
 }
 
-/// What a terminal shows.
+/// The screen of a terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TerminalScreen {

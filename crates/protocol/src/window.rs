@@ -1,4 +1,4 @@
-//! What fills the context window.
+//! The usage of the context window, by part.
 
 use serde::{Deserialize, Serialize};
 

@@ -59,7 +59,7 @@
 //! as arguments, such as a `Cx`, an `Emitter`, a store, or a `Callback` for results of background work. The requests of a
 //! group, such as `DraftOp`, are handled where the state is: in `requests` of a room, in the feature, or in `actor`.
 //!
-//! What must never break: a request that a client numbers ends with exactly one `Event::OpEnded`, after all of its
+//! Invariants: a request that a client numbers ends with exactly one `Event::OpEnded`, after all of its
 //! other events; and a session file is only ever appended to.
 
 mod actor;

@@ -1,4 +1,4 @@
-//! What holds for every settings file, for fuzzing.
+//! Invariants that hold for every settings file, for fuzzing.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ fn check_problems(text: &str, found: &Settings, problems: &[Problem]) {
     }
 }
 
-/// What is stored as the last valid settings is read as the same safety settings.
+/// Settings that are stored as the last valid ones have the same safety settings when they are read.
 fn check_written(found: &Settings) {
     if !found.faults.is_empty() {
         return;
@@ -212,7 +212,7 @@ fn check_edit(text: &str, name: &str, value: &str) {
     }
 }
 
-/// What is typed as a value sets nothing else.
+/// A typed value changes no other setting.
 fn check_typed(name: &str, typed: &str) {
     let Ok(value) = literal(name, typed) else {
         return;

@@ -53,7 +53,8 @@ impl LastValid {
         }
         let error =
             atomic_file::write_with(&self.path, content.as_bytes(), Options::PRIVATE).err()?;
-        // What is stored is older: better nothing than a looser setting. Without a file, there is nothing to lose.
+        // The stored settings are older: better nothing than a looser setting. Without a file, there is nothing to
+        // lose.
         let is_stale = fs::remove_file(&self.path).is_err() && self.path.symlink_metadata().is_ok();
         let hint = "it has older settings: remove it";
         is_stale.then(|| Problem::of_file(&self.path, error.to_string(), hint))

@@ -42,7 +42,7 @@ const STEMS: [&str; 30] = [
     "yolo",
 ];
 
-/// What an unknown setting is likely to be.
+/// The likely meaning of an unknown setting.
 pub(super) enum Meant {
     /// No safety setting.
     Plain,

@@ -267,7 +267,7 @@ fn key_of(line: &str) -> &str {
     &line[..line.find(is_outside).unwrap_or(line.len())]
 }
 
-/// What may be the name of a setting in a line that is not TOML: the first word, each word before `=` or `:`, and, in a
+/// The words that may name a setting in a line that is not TOML: the first word, each word before `=` or `:`, and, in a
 /// line that begins with no setting, each name of a safety setting, as in `set permissions ask`.
 fn names_in(line: &str) -> impl Iterator<Item = &str> {
     let line = line.trim_start_matches(|char: char| char.is_whitespace() || char == '\u{feff}');

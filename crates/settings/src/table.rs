@@ -232,7 +232,7 @@ settings! {
             keymap: String = "default", any_text("the name of a keymap");
             /// Enable the mouse: the wheel scrolls, a click expands or collapses.
             mouse: bool = true, FLAG;
-            /// What stays in the terminal after exit.
+            /// The text that stays in the terminal after exit.
             exit_output: ExitOutput = "answer", word();
             /// Whether thinking is expanded at first.
             show_thinking: bool = true, FLAG;

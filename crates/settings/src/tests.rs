@@ -272,7 +272,7 @@ fn in_a_session_a_broken_or_missing_file_changes_nothing() {
     let (current, _) = Settings::load_for(&folders, home.path());
     let reload = || Settings::reload_for(&folders, home.path(), &current).0;
     let expected = summary(&current);
-    // What is stored does not matter.
+    // The stored settings do not matter.
     std::fs::remove_file(folders.data.join("last-safety-settings.toml")).unwrap();
     for broken in ["theme = \n", "", "\0", "permissions"] {
         write(broken);

@@ -38,7 +38,7 @@ pub enum SessionError {
     )]
     Changed {
         path: PathBuf,
-        /// What happened to the file: `was shortened`.
+        /// The change of the file: `was shortened`.
         change: &'static str,
     },
     #[error("the session is closed")]
@@ -48,7 +48,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// What the user can do about it, if anything.
+    /// The advice for the user, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::DiskFull { .. } => {

@@ -1,4 +1,4 @@
-//! What holds for every session file, for fuzzing.
+//! Invariants that hold for every session file, for fuzzing.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub fn jsonl(data: &[u8]) {
     };
     check_lines(data, &loaded);
     let missing = check_tree(data, &loaded);
-    // What was read is written and read again without a loss.
+    // Entries that were read can be written and read again without a loss.
     let written = written(&loaded.header, &loaded.entries);
     let Some(again) = self::loaded(&written) else {
         unreachable!("a written session is a session");

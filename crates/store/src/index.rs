@@ -140,7 +140,7 @@ impl EntryIndex {
         left.filter_map(into_message).collect()
     }
 
-    /// What the user typed in the last messages on the branch of `leaf`, at most `limit`, newest first.
+    /// The texts that the user typed in the last messages on the branch of `leaf`, at most `limit`, newest first.
     pub fn typed(&self, leaf: Option<&str>, limit: usize) -> Vec<String> {
         let prompts = self.entries(|tree| {
             let branch = tree.walk(leaf.and_then(|id| tree.number(id)));

@@ -51,7 +51,7 @@ pub struct Loaded {
     pub recovered_draft: Option<String>,
 }
 
-/// What building the index found besides the entries.
+/// The damage and the gaps found while the index was built.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Lines that contain no entry, or only part of one. Damage inside an entry's text is not included: it is found

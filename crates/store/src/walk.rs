@@ -42,7 +42,7 @@ pub(super) struct ContextPlan {
     dropped: Vec<Record>,
 }
 
-/// What the model reads in the place of a result that is left out.
+/// The text for the model in place of a result that is left out.
 pub const LEFT_OUT: &str =
     "[This result was left out to save context. Call the tool again if you need it.]";
 

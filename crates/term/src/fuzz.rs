@@ -1,4 +1,4 @@
-//! What holds for all input of a terminal, for fuzzing.
+//! Invariants that hold for all input of a terminal, for fuzzing.
 
 use crate::input::KeyCode;
 

@@ -31,7 +31,7 @@
 //!
 //! # Rooms
 //!
-//! What every screen needs is at the root: `use osier_term::{Component, Row, Span, Token}`.
+//! Types that every screen needs are at the root: `use osier_term::{Component, Row, Span, Token}`.
 //!
 //! Lowest layer first; each imports only those before it (`tests/it/layers.rs` checks it):
 //!

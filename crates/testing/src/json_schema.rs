@@ -37,7 +37,7 @@ impl JsonSchema {
         self.errors(value).is_empty()
     }
 
-    /// What does not match, as `PATH: REASON`.
+    /// The mismatches, as `PATH: REASON`.
     pub fn errors(&self, value: &Value) -> Vec<String> {
         let mut errors = Vec::new();
         if let Err(error) = self.schemas.validate(value, self.root) {

@@ -32,7 +32,7 @@ pub struct BuiltIn {
     pub files: Option<fn(&Value) -> Vec<NamedFile>>,
     /// The tools whose rules are also about this one.
     pub replaces: &'static [&'static str],
-    /// The tool is another form of the tools that it replaces. Models get it instead of them, or not at all.
+    /// Whether the tool is another form of the tools in `replaces`: a model gets either this tool or the others.
     pub(crate) is_form: bool,
     pub(crate) spec: fn() -> &'static ToolSpec,
     /// How models write its calls.

@@ -6,7 +6,7 @@
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
 //! tool has its own file with its row (`ROW`).
 //!
-//! What tools share, lowest room first; a room imports only lower ones:
+//! Code that tools share, lowest room first; a room imports only lower ones:
 //!
 //! - `call`: arguments and their spellings, and the [`details`] of results
 //! - `files`: which file a call means, what the model knows of it (`ledger`), its lines and [`diff`]s
@@ -18,8 +18,8 @@
 //! [`trained_forms`], the forms of tools that models are trained with, `calls`, the files of a call by its row, and
 //! `preview`.
 //!
-//! What must never break: a tool opens exactly the file that was checked, without symbolic links; nothing overwrites what
-//! another program wrote; an edit that is not certain changes nothing.
+//! Invariants: a tool opens exactly the file that was checked, without symbolic links; nothing overwrites
+//! the changes of another program; an edit that is not certain changes nothing.
 //!
 //! The crate does not know permissions, sessions or the screen.
 //!

@@ -14,7 +14,7 @@ use crate::error::FetchError;
 
 const CONNECT: Duration = Duration::from_secs(15);
 
-/// What pages can be fetched from, and how.
+/// Options for fetching pages.
 #[derive(Debug, Clone, Default)]
 pub struct WebOptions {
     /// Hosts that may have addresses of a private network.

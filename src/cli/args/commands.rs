@@ -207,7 +207,7 @@ pub(in crate::cli) struct ResumeArgs {
 /// A command that osier does not have.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(in crate::cli) struct OtherArgs {
-    /// What follows the command
+    /// The words after the command
     #[arg(
         value_name = "WORD",
         trailing_var_arg = true,

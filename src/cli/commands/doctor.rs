@@ -46,7 +46,7 @@ struct Check {
     name: &'static str,
     status: Status,
     text: String,
-    /// What to do; empty when nothing is wrong.
+    /// The advice for the user; empty when nothing is wrong.
     suggestion: &'static str,
 }
 

@@ -1,5 +1,5 @@
-//! What the file tools must not read or write, in runs of the program in which nobody can answer a question. Each
-//! attack is a call of a scripted model: it gets through if a write succeeds or a result contains the secret.
+//! Files that the file tools must not read or write, in runs of the program in which no user can answer a question.
+//! Each attack is a call of a scripted model: it gets through if a write succeeds or a result contains the secret.
 
 #![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
 

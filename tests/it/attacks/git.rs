@@ -29,7 +29,7 @@ for object in $(git rev-parse HEAD:a.txt HEAD:sub/b.txt); do
     rm -f .git/objects/$(echo $object | cut -c1-2)/$(echo $object | cut -c3-); done
 ";
 
-/// What is done to the repository.
+/// Changes of the repository by the attacker.
 const ATTACKS: &[(&str, &str)] = &[
     ("filter.clean", "git config filter.evil.clean $M"),
     ("filter.smudge", "git config filter.evil.smudge $M"),

@@ -13,7 +13,7 @@ const EVIL: &str =
 /// A file below the home directory, and its content with a text in it.
 type Input = (&'static str, fn(&str) -> String);
 
-/// What each row writes before the program runs, and the arguments.
+/// The files that an attack writes before the program runs, and the arguments.
 struct Attack {
     files: &'static [Input],
     arguments: &'static [&'static str],
@@ -106,7 +106,7 @@ const AFTER: &[&[&str]] = &[
     &["export", "--format", "markdown", "", "-"],
 ];
 
-/// What the program writes to a terminal.
+/// The output of the program on a terminal.
 fn shown(home: &TempDir, arguments: &[&str]) -> String {
     let size = PtySize {
         rows: 50,

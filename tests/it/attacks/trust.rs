@@ -38,7 +38,7 @@ const TEXT: [&str; 5] = [
     ".osier/prompts/one.md",
     ".claude/commands/two.md",
 ];
-/// What is put in the place of a file.
+/// Replacements for a file.
 const KINDS: [&str; 6] = [
     "named pipe",
     "endless device",
@@ -59,7 +59,7 @@ fn pipe(path: &Path) {
     rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
 }
 
-/// What a file of this name would do if it were loaded: leave `mark`, or tell the model `SECRET`.
+/// The payload of a file of this name: if it were loaded, it would create `mark`, or tell the model `SECRET`.
 #[expect(
     clippy::case_sensitive_file_extension_comparisons,
     reason = "the names are those of the tables above"

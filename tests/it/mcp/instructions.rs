@@ -1,4 +1,4 @@
-//! What servers say about the use of their tools, and tools that they add during a turn.
+//! Instructions of servers for the use of their tools, and tools that servers add during a turn.
 
 use osier_llm::{Message, Script};
 use osier_protocol::{Op, ServerAction, ServerState};

@@ -64,7 +64,7 @@ async fn conformance_client() {
     assert_eq!(states, [ServerState::Ready], "{:?}", known[0].error);
 }
 
-/// What the scenario says to the client.
+/// The scenario's context for the client.
 fn context() -> Value {
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
     serde_json::from_str(&context).unwrap_or_default()
@@ -165,7 +165,7 @@ async fn refused(news: &mut mpsc::UnboundedReceiver<ServerEvent>) {
     }
 }
 
-/// What came of the calls.
+/// The result of the calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Calls {
     Answered,

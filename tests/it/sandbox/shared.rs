@@ -1,4 +1,4 @@
-//! What commands in the sandbox share with the file tools, and with each other after their end.
+//! Files that commands in the sandbox share with the file tools, and with each other after their end.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};

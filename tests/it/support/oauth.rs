@@ -20,7 +20,7 @@ pub(crate) const CLIENT: &str = "test-client";
 pub(crate) struct Behaviour {
     /// Lifetime of access tokens in seconds; one hour if not set.
     pub(crate) expires_in: Option<u64>,
-    /// What the user does on the authorization page.
+    /// The user's action on the authorization page.
     pub(crate) page: Page,
     /// Error codes that the token endpoint returns first.
     pub(crate) token_errors: VecDeque<&'static str>,

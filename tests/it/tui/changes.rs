@@ -130,7 +130,7 @@ async fn review_that_is_not_sent_stays_with_its_range() {
     assert!(screen.screen().contains(review), "{}", screen.screen());
     screen.press("S").shows("Understood.").await;
     screen.settled().await;
-    // What was sent is not shown again.
+    // Comments that were sent are not shown again.
     screen.advance(std::time::Duration::from_secs(5));
     screen.send("/diff").shows("since the session start").await;
     assert!(!screen.screen().contains("1 comment"));

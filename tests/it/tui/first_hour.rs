@@ -1,4 +1,4 @@
-//! What users of other programs try in the first hour.
+//! The first hour of users of other programs.
 
 use osier_llm::Script;
 use osier_protocol::{Event, TreeEvent};

@@ -525,9 +525,8 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// The event with durations and directories replaced by fixed ones.
-/// What a model says it has read and written. Without it that is counted, and what a command gives back tells how
-/// long it took: it is not as long twice.
+/// The usage that a model reports. Without a report, tokens are estimated from the text, and the output of a command
+/// contains its duration, which differs from run to run.
 pub(super) fn usage_of(input: u64, output: u64) -> Usage {
     Usage {
         input,
@@ -536,6 +535,7 @@ pub(super) fn usage_of(input: u64, output: u64) -> Usage {
     }
 }
 
+/// The event with durations and directories replaced by fixed ones.
 fn normal(mut event: Event) -> Event {
     match &mut event {
         Event::Workspace { cwd, .. } => "~/work".clone_into(cwd),

@@ -1,4 +1,4 @@
-//! What is true after the next start.
+//! Conditions that hold after the next start.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -132,7 +132,7 @@ fn objects(victim: &Victim) -> Vec<String> {
     problems
 }
 
-/// What osier acknowledged before the kill is stored.
+/// Checks that everything that osier acknowledged before the kill is stored.
 fn broken_promises(victim: &Victim, promises: &[Promise]) -> Vec<String> {
     let is_kept =
         |promise: &&Promise| victim.home.contains(promise.file, &promise.text) == promise.is_there;

@@ -1,4 +1,4 @@
-//! What is killed.
+//! The operations that are killed.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::Victim;
 use crate::support::rpc::Rpc;
 
-/// What must be true after the next start.
+/// Conditions that must hold after the next start.
 #[derive(Debug)]
 pub(crate) struct After {
     pub(crate) files: Files,
-    /// What osier has acknowledged before the kill.
+    /// Writes that osier has acknowledged before the kill.
     pub(crate) promises: Vec<Promise>,
 }
 
@@ -45,7 +45,7 @@ impl From<Files> for After {
     }
 }
 
-/// What to expect of the files of the project.
+/// The expected files of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
     /// A command may have been killed between two files.
@@ -261,7 +261,7 @@ fn compact(victim: &mut Victim) -> Result<After, String> {
 /// Two prompts that change many files.
 fn two_states(victim: &mut Victim) -> Result<Rpc, String> {
     let mut rpc = open(victim)?;
-    // What an earlier kill left is not a state of these prompts.
+    // Files of an earlier kill are not a state of these prompts.
     let _ = fs::remove_dir_all(victim.home.work().join("many"));
     for _ in 0..2 {
         let number = victim.next_number();

@@ -1,4 +1,4 @@
-//! What the processes use while they run.
+//! Samples the resources of the processes while they run.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};

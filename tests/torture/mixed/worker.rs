@@ -46,7 +46,7 @@ pub(crate) struct Worker {
 
 type Act = fn(&mut Worker) -> Result<(), String>;
 
-/// What a user does, and how often.
+/// The actions of a user, with their frequency.
 const ACTIONS: &[(&str, u64, Act)] = &[
     ("text", 30, |worker| worker.prompt("text")),
     ("tools", 25, |worker| worker.prompt("tools")),

@@ -1,4 +1,4 @@
-//! What hangs.
+//! States in which something hangs.
 
 use std::any::Any;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use crate::support::model::ModelServer;
 
 pub(super) const SETTINGS: &str = "model = \"openai-chat-completions/m\"\n";
 
-/// What is released when it is dropped.
+/// A resource that is released when it is dropped.
 type Held = Box<dyn Any>;
 
 pub(super) struct State {
@@ -26,7 +26,7 @@ pub(super) struct State {
     pub(super) marks: bool,
     /// Milliseconds from the sign of the state to the state.
     pub(super) settle: u64,
-    /// What the user types after the prompt has arrived, and the same over RPC.
+    /// Text that the user types after the prompt has arrived, and the same over RPC.
     pub(super) then: Option<(&'static str, &'static str)>,
     pub(super) modes: &'static [Mode],
 }

@@ -1,4 +1,4 @@
-//! What every torture needs: directories, a model server, a terminal, processes and random numbers.
+//! Support for all parts: directories, a model server, a terminal, processes and random numbers.
 
 pub(crate) mod commands;
 pub(crate) mod home;

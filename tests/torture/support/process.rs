@@ -10,7 +10,7 @@ pub(crate) struct Process {
     pub(crate) command: String,
 }
 
-/// What a process uses.
+/// The resources that a process uses.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     pub(crate) memory_kb: u64,

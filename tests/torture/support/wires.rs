@@ -13,7 +13,7 @@ pub(crate) enum Wire {
     Responses,
 }
 
-/// What a model answers.
+/// The answer of a model.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Turn {
     /// The deltas of the text.

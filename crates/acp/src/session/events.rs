@@ -260,7 +260,7 @@ impl Session {
     /// Responds to the request that started the op. A prompt that started a run ends with the run.
     async fn on_op_ended(&mut self, op: u64, with_agent: bool) {
         let is_prompt = |pending: &mut PendingRequest| {
-            // What such a command started continues, unless it was refused.
+            // The work that such a command started continues, unless it was refused.
             let continues =
                 pending.command == Some(CommandEnd::Event) && pending.notices.is_empty();
             pending.op == op && !with_agent && !continues

@@ -38,7 +38,7 @@ pub trait Tool: Send + Sync + fmt::Debug {
         (self.spellings().adapt)(arguments)
     }
 
-    /// The tools that this one is another form of. If the agent has them, models get it instead of them or not at all.
+    /// The tools that this tool is another form of. If the agent has these tools, a model gets either them or this tool.
     fn replaces(&self) -> &'static [&'static str] {
         &[]
     }

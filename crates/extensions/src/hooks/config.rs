@@ -51,7 +51,7 @@ pub(super) struct Handler {
 pub(super) struct Config {
     pub handlers: Vec<Arc<Handler>>,
     pub problems: Vec<Problem>,
-    /// Those problems because of which hooks are missing that could deny a call.
+    /// The problems because of which hooks that could deny a call are missing.
     pub faults: Vec<Problem>,
 }
 

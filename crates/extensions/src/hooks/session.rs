@@ -43,7 +43,7 @@ pub struct SessionHooks {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What hooks add to the next prompt.
+    /// Text that hooks add to the next prompt.
     waiting: Brought,
     /// The id of the current prompt.
     prompt_id: Option<String>,
@@ -53,7 +53,7 @@ struct State {
     background: JoinSet<()>,
 }
 
-/// What the hooks of `SessionStart` add to the first prompt.
+/// Text that the hooks of `SessionStart` add to the first prompt.
 #[derive(Debug, Default)]
 pub(super) struct Brought {
     pub context: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a plugin can occupy outside of the memory of its Lua state.
+//! Limits of the resources that a plugin uses outside of the memory of its Lua state.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,7 +62,7 @@ impl Allowance {
         }
     }
 
-    /// Takes one thing of `bytes` until the result is dropped.
+    /// Uses one item of `bytes` until the result is dropped.
     ///
     /// # Errors
     /// The limits, if one would be exceeded.
@@ -72,7 +72,7 @@ impl Allowance {
         Ok(Share { of, bytes })
     }
 
-    /// Takes one thing of `bytes` for ever.
+    /// Uses one item of `bytes` permanently.
     ///
     /// # Errors
     /// The limits, if one would be exceeded.

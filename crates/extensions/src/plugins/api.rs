@@ -21,7 +21,7 @@ pub struct PluginEvent {
     pub when: &'static str,
     /// The fields of the argument.
     pub fields: &'static str,
-    /// What the function can return; empty when the result is ignored.
+    /// The result of the function; empty when it is ignored.
     pub returns: &'static str,
 }
 

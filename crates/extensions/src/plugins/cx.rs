@@ -1,4 +1,4 @@
-//! What the functions of a plugin work with, and what it registered.
+//! The context of a plugin's functions, and the functions that the plugin registered.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

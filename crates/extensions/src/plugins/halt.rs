@@ -22,7 +22,7 @@ pub(super) struct Halt {
     path: PathBuf,
     chunk: String,
     link: Link,
-    /// What the first callers get.
+    /// The error for the first callers.
     message: OnceLock<String>,
     pub token: CancellationToken,
 }

@@ -35,7 +35,7 @@ pub(super) struct ExpiringAccess {
     pub expires: Option<i64>,
 }
 
-/// What a sign-in changes in a request.
+/// Changes of a request after a sign-in.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SignedIn {
     pub headers: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! What holds for the events of a provider in every wire format.
+//! Invariants that hold for the events of a provider in every wire format.
 
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ fn framed(wire: &Wire, line: &str) -> Vec<u8> {
     }
 }
 
-/// What says in a wire format that the model has ended.
+/// The events that end the model's answer in a wire format.
 fn ends(api: Api) -> &'static [&'static str] {
     match api {
         Api::AnthropicMessages => &["message_delta", "message_stop"],

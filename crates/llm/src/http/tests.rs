@@ -19,7 +19,7 @@ use crate::wire::testing::{model, request, user};
 const KEY: &str = "sk-test-1234567890";
 const STREAM: &str = include_str!("../../../../tests/fixtures/llm/llamacpp-anthropic-text.sse");
 
-/// What the server does after its response was written.
+/// The server's action after its response was written.
 #[derive(Clone, Copy)]
 enum Then {
     Close,

@@ -1,5 +1,5 @@
-//! What the wire formats share: the description of a format, the interface of its decoder, and helpers for
-//! request bodies.
+//! Shared code of the wire formats: the description of a format, the interface of its decoder, and helpers for request
+//! bodies.
 
 use std::borrow::Cow;
 

@@ -28,7 +28,7 @@ pub enum Lines {
     Partial,
 }
 
-/// What the lines say about a session, and the totals of a run.
+/// The state of the format: facts about the session, and the totals of a run.
 #[derive(Debug)]
 pub struct ClaudeFormat {
     lines: Lines,
@@ -364,7 +364,7 @@ fn result_block(block: &ContentBlock) -> Value {
     }
 }
 
-/// What the model streams, as Anthropic's API sends it.
+/// A delta of the model, as Anthropic's API sends it.
 fn stream_event(delta: &Delta) -> Value {
     let start = |index: usize, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
     let add = |index: usize, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});

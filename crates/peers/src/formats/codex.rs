@@ -12,7 +12,7 @@ use osier_agent::{
 use osier_llm::{AssistantBlock, ContentBlock, Usage};
 use osier_protocol::{Event, Prompt, final_text};
 
-/// What the lines need of earlier events.
+/// The state of the format between events.
 #[derive(Debug, Default)]
 pub struct CodexFormat {
     /// The number of the next item.

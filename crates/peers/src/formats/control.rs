@@ -240,7 +240,7 @@ fn respond(request: &Value) -> Result<(Value, Option<Op>), String> {
     };
     match request["subtype"].as_str().unwrap_or_default() {
         "initialize" => {
-            // What would be ignored silently is an error: a hook may guard something.
+            // A field that osier cannot honour is an error: a hook may guard something.
             for field in ["hooks", "agents", "sdkMcpServers"] {
                 if is_given(field) {
                     return Err(format!(

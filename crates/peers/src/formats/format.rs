@@ -6,10 +6,10 @@ use osier_protocol::{Event, Op, Prompt};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What follows from an event or from a line of the program.
+/// The effect of an event or of a line of the program.
 #[derive(Debug, Default)]
 pub struct Effect {
-    /// What the program asked for.
+    /// A prompt of the program.
     pub prompt: Option<Prompt>,
     /// Operations for the session.
     pub ops: Vec<Op>,

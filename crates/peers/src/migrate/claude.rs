@@ -43,7 +43,7 @@ pub(super) fn find(sources: &Sources<'_>, plan: &mut Plan) {
     servers(sources, &project["mcpServers"], plan);
 }
 
-/// What osier uses of a settings file, rule by rule.
+/// Plans the parts of a settings file that osier uses, rule by rule.
 fn settings(
     sources: &Sources<'_>,
     file: &std::path::Path,

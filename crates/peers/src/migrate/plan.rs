@@ -1,4 +1,4 @@
-//! What a migration found, and the changes that it makes.
+//! The plan of a migration: the items that it found, and the changes that it makes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,11 +22,11 @@ const DEPTH: usize = 6;
 /// Columns of the command or URL of a server.
 const RUNS_SHOWN: usize = 120;
 
-/// What was found, in the order of the report.
+/// The items of a migration, in the order of the report.
 #[derive(Debug, Default)]
 pub struct Plan {
     pub items: Vec<Item>,
-    /// What is planned by now, in this order: the target and the name.
+    /// Items that are planned already: the target and the name.
     planned: BTreeSet<(PathBuf, String)>,
 }
 

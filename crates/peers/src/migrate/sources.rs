@@ -7,7 +7,7 @@ use osier_base::folders::Folders;
 
 use crate::PeerFolders;
 
-/// What a migration reads and where it writes.
+/// The folders that a migration reads and writes.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     pub folders: &'a Folders,

@@ -132,7 +132,7 @@ impl PromptDraftFile {
     /// Replaces the contents, from the first different byte. Returns the number of bytes written. If the disk is full,
     /// the contents stay.
     pub fn write(&mut self, draft: &PromptDraft) -> io::Result<usize> {
-        // Those of a draft that is being restored stay until it is recorded.
+        // The files of a draft that is being restored stay until the draft is recorded.
         let have_none = self.files.is_empty() && draft.files.is_empty();
         if !have_none && !Arc::ptr_eq(&self.files, &draft.files) {
             write_files(&self.path, &draft.files)?;

@@ -37,7 +37,7 @@ struct Latest {
 }
 
 impl Latest {
-    /// What the file has: queued prompts return to the editor with the draft.
+    /// The draft for the file, with queued prompts: they return to the editor with the draft.
     fn with_queued(&self, draft: &PromptDraft) -> PromptDraft {
         let mut whole = PromptDraft {
             text: Parts::default(),

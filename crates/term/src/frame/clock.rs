@@ -55,7 +55,7 @@ pub struct FrameClock {
     lost: bool,
 }
 
-/// What is known of a frame once it is sent.
+/// The measurements of a frame that was sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SentFrame {
     /// How long drawing it took.

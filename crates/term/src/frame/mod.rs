@@ -29,7 +29,7 @@ pub use writer::FrameWriter;
 
 use ratatui::layout::Position;
 
-/// What the terminal supports. The default is safe everywhere.
+/// The features that the terminal supports. The default is safe everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Features {
     /// Scroll regions with insert and delete line.

@@ -171,7 +171,7 @@ impl ImageStore {
         true
     }
 
-    /// Takes the bytes for the terminal since the last call.
+    /// Returns the bytes for the terminal since the last call.
     pub fn take_bytes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.send)
     }

@@ -21,7 +21,7 @@ const LIMIT: usize = 4096;
 /// Whether tmux forwards passthrough sequences, and the reported name of its terminal.
 const FORMAT: &str = "#{allow-passthrough} #{client_termtype}";
 
-/// What tmux knows about its terminal.
+/// The outer terminal, as tmux reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OuterTerminal {
     /// The image protocol of that terminal.

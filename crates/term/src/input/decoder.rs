@@ -1,8 +1,7 @@
 //! Decodes bytes into events with one state machine over a stream that may be split anywhere.
 //!
-//! Takes time linear in the bytes, even for a paste of megabytes. Only the caller knows the time:
-//! it asks `waiting` what an incomplete end of the stream could be, and calls `expire` after the
-//! matching timeout.
+//! The time is linear in the bytes, even for a paste of megabytes. Only the caller has a clock: it asks `pending` what
+//! an incomplete end of the stream could be, and calls `expire` after the matching timeout.
 
 use super::key::{KeyCode, KeyModifiers, KeyPress};
 use super::reply::string_reply;
@@ -15,7 +14,7 @@ const MAX_SEQUENCE: usize = 256;
 const MAX_STRING: usize = 64 * 1024;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// What the decoder expects next, which determines the caller's timeout.
+/// The input that the decoder expects next. The caller's timeout depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PendingInput {
     /// The stream ends between two events.
@@ -73,7 +72,7 @@ impl Decoder {
         }
     }
 
-    /// What the incomplete end of the stream expects.
+    /// The input that the incomplete end of the stream expects.
     pub(crate) fn pending(&self) -> PendingInput {
         match self.state {
             State::Ground | State::Character => PendingInput::Nothing,

@@ -1,4 +1,4 @@
-//! What holds for every keymap file.
+//! Invariants that hold for every keymap file.
 
 use toml::Table;
 

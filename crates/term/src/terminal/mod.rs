@@ -77,8 +77,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes control of the terminal of this process and sends the queries. The channel returns the
-    /// input events and closes when the terminal is gone.
+    /// Enters full-screen mode on the terminal of this process and sends the queries. The channel returns the input
+    /// events and closes when the terminal is gone.
     pub fn enter(
         kind: TerminalKind,
         options: TerminalOptions,
@@ -260,7 +260,7 @@ impl Terminal {
         self.fenced = false;
     }
 
-    /// Takes control of the terminal after `release` or an external stop. Repaint afterwards.
+    /// Enters full-screen mode again after `release` or an external stop. Repaint afterwards.
     pub fn resume(&mut self) -> Result<(), TerminalError> {
         // After a stop without a notice (SIGSTOP) the modes are still set, and some would be set twice.
         if self.restore.is_active() && !death::was_stopped() {

@@ -1,4 +1,4 @@
-//! What is shown, before it has colours: faces, spans and rows of text, wrapping and highlighting.
+//! Text before it has colours: faces, spans and rows, wrapping and highlighting.
 
 pub mod face;
 pub mod highlight;

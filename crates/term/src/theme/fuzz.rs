@@ -1,4 +1,4 @@
-//! What holds for every theme file.
+//! Invariants that hold for every theme file.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -51,7 +51,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     freeform: None,
 });
 
-/// What the other calls of an answer found out precedes the decision.
+/// The call runs after the other calls of an answer, so that the user decides with their results.
 fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
     prepare_typed(arguments, async move |Arguments { plan }| {
         let plan = check(&plan)?;

@@ -137,7 +137,7 @@ pub struct BashDetails {
     /// The command most likely failed because of the sandbox.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sandbox_denied: bool,
-    /// What the sandbox reports: denied network hosts, new files that make programs run code.
+    /// The sandbox's report: denied network hosts, and new files that make programs run code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sandbox_notes: Vec<String>,
     /// Set for a background job.

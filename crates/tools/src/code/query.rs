@@ -27,7 +27,7 @@ const SYMBOLS: usize = 200;
 const DIAGNOSTICS: usize = 50;
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
-/// What a tool asks.
+/// The query of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Query {
     Definition,

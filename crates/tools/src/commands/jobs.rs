@@ -63,7 +63,7 @@ pub(crate) struct Job {
     /// Bytes of output that the model has already received.
     given: Mutex<u64>,
     report: Report,
-    /// What the sandbox reports and the model knows.
+    /// Reports of the sandbox that the model knows.
     noted: Mutex<Vec<String>>,
     _task: AbortOnDropHandle<()>,
 }
@@ -312,7 +312,7 @@ impl Job {
         }
     }
 
-    /// What the sandbox reports since the last call.
+    /// The reports of the sandbox since the last call.
     pub(crate) fn new_notes(&self) -> Vec<String> {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         let mut notes = self.report.notes();

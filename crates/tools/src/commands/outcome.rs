@@ -1,4 +1,4 @@
-//! What a command is asked to do, and what became of it.
+//! The request to run a command, and its outcome.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use osier_base::process::{Exit, signal_name};
 
 use crate::call::details::BashDetails;
 
-/// What to run.
+/// A request to run a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellRequest {
     pub command: String,

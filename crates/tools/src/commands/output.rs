@@ -23,7 +23,7 @@ const MODEL_LINE_HEAD: usize = 1536;
 const ERROR_LINES: usize = 30;
 const ERROR_LINE: usize = 300;
 const ERROR_BYTES: usize = 4 * 1024;
-/// What lines about errors contain, in lower case.
+/// Words in lines about errors, in lower case.
 const ERROR_WORDS: [&str; 9] = [
     "error",
     "failed",

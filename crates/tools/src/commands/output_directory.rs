@@ -159,7 +159,7 @@ mod tests {
             path
         };
         let (first, second, third) = (new(&directory), new(&directory), new(&directory));
-        // What other processes store is not part of this test.
+        // Output of other processes is not part of this test.
         let room = |path: &Path, wanted| {
             let mut stored = directory.lock();
             stored.others = 0;

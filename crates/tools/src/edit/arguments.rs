@@ -33,7 +33,7 @@ struct EditArguments {
     replace_all: Option<bool>,
 }
 
-/// What a call asks for.
+/// The change that a call requests.
 pub(crate) enum Change {
     Edits {
         edits: Vec<Edit>,

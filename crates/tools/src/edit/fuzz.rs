@@ -1,4 +1,4 @@
-//! What holds for every edit, for fuzzing.
+//! Invariants that hold for every edit, for fuzzing.
 
 use super::closest::closest;
 use super::matching::{Applied, Edit, MatchError, apply};

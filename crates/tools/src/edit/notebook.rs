@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::matching::{Applied, Edit, Match, MatchError, apply};
 use crate::read::notebook::{Cell, Notebook};
 
-/// What happens to a cell.
+/// The kind of an edit of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CellEdit {
     #[default]

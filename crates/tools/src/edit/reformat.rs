@@ -7,7 +7,7 @@ use crate::files::ledger::Freshness;
 use crate::workspace::Workspace;
 use osier_agent::FileTarget;
 
-/// What a formatter changed.
+/// The changes of a formatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reformatted {
     pub name: String,

@@ -33,7 +33,7 @@ impl Terms {
     };
 }
 
-/// What went wrong and what to do next, with the prefix `edit 2: ` when there are several edits.
+/// The error and the advice for the model, with the prefix `edit 2: ` when there are several edits.
 pub(crate) fn explain_match(
     error: &MatchError,
     edits: &[Edit],

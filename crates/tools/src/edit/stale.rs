@@ -57,7 +57,7 @@ pub(crate) fn merge(known: &str, now: &str, edits: &[Edit]) -> Result<Merged, St
         .ok_or_else(|| changed_lines(&operations))
 }
 
-/// What a call makes of a file.
+/// The planned new text of a file.
 pub(crate) struct Planned {
     pub(crate) applied: Applied,
     /// The text that the model knew, after the edits, and what another program changed in it.
@@ -110,14 +110,14 @@ impl Planned {
     pub(crate) fn record(&self, workspace: &Workspace, original: &Original) -> String {
         let text = &self.applied.text;
         let Some((known, changes)) = &self.stale else {
-            // What the model does not know, it still does not know: it saw only the changes.
+            // The model saw only the changes, so it still does not know the text.
             if !matches!(original.freshness, Freshness::Unread | Freshness::Changed) {
                 record(workspace, original, text, false);
             }
             return String::new();
         };
         let (shown, is_complete) = shown_hunks(changes);
-        // What was left out stays unknown.
+        // Changes that were left out stay unknown.
         let known = if is_complete { text } else { known };
         record(workspace, original, known, !is_complete);
         let (added, removed) = (changes.added, changes.removed);

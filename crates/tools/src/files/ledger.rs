@@ -171,7 +171,7 @@ struct Known {
     record: u64,
 }
 
-/// What another program did to a file.
+/// The change of a file by another program.
 #[derive(Debug, Clone, Copy)]
 enum OtherChange {
     Changed(Stamp),

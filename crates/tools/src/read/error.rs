@@ -56,7 +56,7 @@ pub(crate) enum ReadError {
     Io { path: String, source: io::Error },
 }
 
-/// What `offset` counts in a file.
+/// The unit of `offset` in a file.
 fn unit_of(path: &str) -> &'static str {
     if notebook::is_notebook(Path::new(path)) {
         "cell"

@@ -1,4 +1,4 @@
-//! What models read: text with line numbers, images, recordings, PDF files, notebooks, and pages of the web.
+//! Reading for models: text with line numbers, images, recordings, PDF files, notebooks, and pages of the web.
 
 mod again;
 pub mod attachment;

@@ -76,7 +76,7 @@ enum Action {
     Kill,
 }
 
-/// What a call asks for.
+/// The request of a call.
 enum Request {
     /// Something about background jobs.
     Job {
@@ -279,8 +279,8 @@ fn as_patch(arguments: &Map<String, Value>) -> Option<(&'static str, Map<String,
     Some((patch::NAME, arguments))
 }
 
-/// What is wrong with a command that contains control characters other than newline and tab: a terminal could show
-/// another command than the one that runs.
+/// The error for a command that contains control characters other than newline and tab: a terminal could show another
+/// command than the one that runs.
 pub fn control_characters(command: &str) -> Option<String> {
     let is_refused = |char: &char| char.is_control() && !matches!(char, '\n' | '\t');
     let found = command.chars().find(is_refused)?;

@@ -117,7 +117,7 @@ struct Stage {
 #[derive(Debug, Default, Clone)]
 struct Word {
     text: String,
-    /// What it stands for is not known from the command alone.
+    /// The command alone does not determine the value of the word.
     is_open: bool,
 }
 

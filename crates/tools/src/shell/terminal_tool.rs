@@ -78,15 +78,15 @@ struct Arguments {
     close: Option<bool>,
 }
 
-/// What a call types.
+/// The input that a call types.
 struct Input {
     text: String,
     keys: Vec<String>,
-    /// What it meant to a shell when the call was judged; `None` if another program read it.
+    /// The input's meaning for a shell when the call was judged; `None` if another program read it.
     judged: Option<Typed>,
 }
 
-/// What a call waits for.
+/// The condition that a call waits for.
 enum Wait {
     Nothing,
     Quiet,

@@ -35,7 +35,7 @@ impl Workspace {
         terminals.iter().map(|terminal| terminal.info()).collect()
     }
 
-    /// What the terminal `id` shows.
+    /// The screen of the terminal `id`.
     pub fn terminal_screen(&self, id: &str) -> Option<TerminalScreen> {
         self.terminals.find(id).map(|terminal| terminal.screen())
     }
@@ -80,7 +80,7 @@ impl Workspace {
         })
     }
 
-    /// What input means to the shell of the terminal `id`, and how it is judged; `None` if no shell reads it.
+    /// The meaning of input for the shell of the terminal `id`, for the judgement; `None` if no shell reads the input.
     pub(super) fn shell_input(
         &self,
         id: &str,

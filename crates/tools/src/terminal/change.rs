@@ -1,10 +1,10 @@
-//! What a terminal tells the session.
+//! Notifications of a terminal to the session.
 
 use std::sync::Arc;
 
 use osier_protocol::TerminalScreen;
 
-/// What happened to a terminal.
+/// A change of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalChange {
     /// The terminals changed.

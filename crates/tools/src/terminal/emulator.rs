@@ -35,7 +35,7 @@ pub(super) fn limited(size: PtySize) -> PtySize {
 /// The emulated terminal.
 pub(super) struct Emulator(vt100::Parser<Side>);
 
-/// What the emulator reports besides the screen.
+/// The output of the emulator besides the screen.
 #[derive(Debug, Default)]
 struct Side {
     /// Rows that left the scrollback.

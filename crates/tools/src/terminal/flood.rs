@@ -139,7 +139,7 @@ pub(super) struct Skip {
     pub bytes: Range<usize>,
     /// How many rows the cursor moves down.
     pub rows: u64,
-    /// What sets the style and the last character that it leaves. Printed in one row.
+    /// Bytes that set the style and the last character as the skipped output does. Printed in one row.
     pub restore: Vec<u8>,
 }
 

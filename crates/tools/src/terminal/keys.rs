@@ -59,7 +59,7 @@ pub(super) fn normalized(name: &str) -> String {
     replaced.unwrap_or(lower)
 }
 
-/// What the key `name` sends.
+/// The bytes that the key `name` sends.
 pub(super) fn bytes(name: &str, application: bool) -> Option<Vec<u8>> {
     let name = normalized(name);
     let mut characters = name.chars();

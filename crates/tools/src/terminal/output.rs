@@ -111,7 +111,7 @@ impl TerminalOutput {
         self.emulator.size()
     }
 
-    /// What to answer the queries of the program.
+    /// The answers to the queries of the program.
     pub(super) fn take_answers(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.answers)
     }

@@ -1,12 +1,12 @@
-//! What the user typed while the terminal did not show it.
+//! Secrets: text that the user typed while the terminal did not show it.
 
-/// Lines that are removed from what the model reads.
+/// Number of secrets that are removed from the text for the model.
 const SECRETS: usize = 16;
-/// The shortest one in characters: shorter text occurs everywhere.
+/// Minimum characters of a secret: shorter text occurs everywhere.
 const SECRET_LENGTH: usize = 4;
-/// Bytes of the longest one, which is the longest line of a terminal.
+/// Maximum bytes of a secret, which is the longest line of a terminal.
 const LONGEST: usize = 4096;
-/// Replaces one.
+/// The replacement of a secret.
 const HIDDEN: &str = "[hidden input]";
 
 const END_OF_INPUT: u8 = 0x04;

@@ -59,7 +59,7 @@ pub(crate) struct TerminalSession {
     /// One writer at a time.
     writing: Arc<AsyncMutex<()>>,
     observer: Option<TerminalObserver>,
-    /// What the user types, in order.
+    /// The user's input, in order.
     typed: mpsc::Sender<Vec<u8>>,
     /// Whether the user typed since the last output.
     has_typed: Arc<AtomicBool>,
@@ -238,7 +238,7 @@ impl TerminalSession {
         Ok(())
     }
 
-    /// What the input of the model would mean, if a shell reads it; `None` if another program does.
+    /// The meaning of the model's input if a shell reads it; `None` if another program reads it.
     pub(crate) fn meaning(&self, text: &str, keys: &[String]) -> Option<Typed> {
         let later = text.trim_end_matches(['\n', '\r']).contains(['\n', '\r']);
         let is_shell = self.pty.is_shell(false) || (later && self.pty.is_shell(true));

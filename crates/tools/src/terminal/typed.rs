@@ -1,4 +1,4 @@
-//! What was typed into a terminal since the last line: a line for a shell is checked like a command before it is sent.
+//! The input of a terminal since the last line: a line for a shell is checked like a command before it is sent.
 
 use super::keys::normalized;
 
@@ -33,7 +33,7 @@ const EDITING: [&str; 27] = [
     "ctrl+w",
     "ctrl+r",
 ];
-/// Those of them that leave an empty line empty.
+/// The editing keys that change nothing in an empty line.
 const HARMLESS_WHEN_EMPTY: [&str; 8] = [
     "backspace",
     "ctrl+?",
@@ -47,14 +47,14 @@ const HARMLESS_WHEN_EMPTY: [&str; 8] = [
 /// Keys that leave the line as it is.
 const NEUTRAL: [&str; 2] = ["ctrl+q", "ctrl+s"];
 
-/// What input means to a shell.
+/// The meaning of input for a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Typed {
-    /// It completes no line.
+    /// The input completes no line.
     Nothing,
-    /// It completes these lines.
+    /// The input completes these lines.
     Command(String),
-    /// It runs a line that is not known.
+    /// The input runs a line that is not known.
     Unknown,
 }
 

@@ -153,7 +153,7 @@ fn earlier_edits_become_patches_and_back() {
     assert_eq!(translated(ToolForm::Edit, "apply_patch", patch), same);
 }
 
-/// What a model sends in the form of Gemini is what osier stores, so that it never sees other names than its own.
+/// Earlier calls are sent to Gemini with Gemini's names, so that the model never sees other names.
 #[test]
 fn calls_of_gemini_have_its_names() {
     for (name, arguments, theirs, renamed) in [

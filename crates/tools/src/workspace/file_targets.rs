@@ -59,8 +59,8 @@ impl Workspace {
         }
     }
 
-    /// What a file really is when its path leads through symbolic links below the working directory, whose real path is
-    /// `root`: `` `a` → `/etc/b` ``.
+    /// The real file behind a path that contains symbolic links below the working directory, whose real path is `root`:
+    /// `` `a` → `/etc/b` ``.
     pub fn link_target(&self, root: &Path, target: &FileTarget) -> Option<String> {
         // Links above the working directory are the user's own.
         let plain = match target.named.strip_prefix(self.cwd()) {

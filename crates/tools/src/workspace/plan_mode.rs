@@ -19,7 +19,7 @@ pub trait PlanMode: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, PlanDecision>;
 }
 
-/// What became of a plan.
+/// The decision on a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanDecision {
     pub answer: PlanAnswer,

@@ -25,7 +25,7 @@ pub enum Ambient {
     Google,
 }
 
-/// What is needed to find credentials.
+/// The context of a search for credentials.
 pub(super) struct AmbientContext<'a> {
     pub environment: &'a Environment,
     pub runner: Option<&'a CommandRunner>,

@@ -107,7 +107,7 @@ impl Undo {
         self.done.push_back(vec![done]);
     }
 
-    /// Takes the step to undo.
+    /// Moves the last step to the redo stack and returns it.
     pub(super) fn undo(&mut self) -> Option<Step> {
         let step = self.done.pop_back()?;
         self.undone.push(step.clone());
@@ -115,7 +115,7 @@ impl Undo {
         Some(step)
     }
 
-    /// Takes the step to redo.
+    /// Moves the last undone step back to the undo stack and returns it.
     pub(super) fn redo(&mut self) -> Option<Step> {
         let step = self.undone.pop()?;
         self.done.push_back(step.clone());

@@ -3,7 +3,7 @@
 /// Which indentation of the file stands for one that the model wrote.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Indentation<'a> {
-    /// What the model wrote, and what the file has.
+    /// Indentations that the model wrote, each with the indentation in the file.
     known: Vec<(&'a str, &'a str)>,
     rule: Rule<'a>,
 }

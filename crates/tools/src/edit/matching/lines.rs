@@ -16,7 +16,7 @@ const MIN_CONTENT: usize = 3;
 /// How lines are compared.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// What is told to the model.
+    /// The note for the model.
     pub(super) note: &'static str,
     /// Lines with the same key are the same.
     key: fn(&str) -> String,
@@ -158,7 +158,7 @@ impl<'a> Lines<'a> {
         (same || !self.rule.blank_lines).then_some(aligned)
     }
 
-    /// What `edit` changes at the lines that `aligned` names; `None` when a new line has no known indentation.
+    /// The changes of `edit` at the lines that `aligned` names; `None` when a new line has no known indentation.
     fn splices(&self, edit: &Edit, old: &[&str], aligned: &[Option<usize>]) -> Option<Vec<Splice>> {
         let new: Vec<&str> = edit.new.lines().collect();
         // A line that is moved or indented has the spaces of the file too.
@@ -174,7 +174,7 @@ impl<'a> Lines<'a> {
             }
         };
         if self.is_as_in_file(old, &new, aligned) {
-            // What the file has in place of the old lines.
+            // The lines of the file in place of the old lines.
             let in_file = old.iter().zip(aligned);
             let in_file: Vec<&str> = in_file
                 .map(|(line, aligned)| aligned.map_or(*line, |line| self.all[line].text))

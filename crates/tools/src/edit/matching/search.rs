@@ -58,7 +58,7 @@ pub(super) struct Found {
 pub(super) struct Whole {
     pub(super) places: Vec<Place>,
     way: Way,
-    /// What was corrected at an edge.
+    /// The correction at an edge.
     edge: Option<&'static str>,
 }
 

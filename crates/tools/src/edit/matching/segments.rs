@@ -4,7 +4,7 @@ use super::search::{Found, Search};
 use super::splice::Place;
 use super::types::Edit;
 
-/// What is told to the model.
+/// The note for the model.
 const NOTE: &str = "the parts around the omitted code were matched one by one";
 
 /// Words of a line that stands for code that is left out.

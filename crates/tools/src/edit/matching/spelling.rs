@@ -4,7 +4,7 @@ use super::types::Edit;
 
 /// A way to write an edit that is not how the file has it.
 struct Spelling {
-    /// What is told to the model.
+    /// The note for the model.
     note: &'static str,
     /// The edit as it was meant; `None` when it is not written this way.
     undo: fn(&Edit) -> Option<Edit>,
@@ -44,7 +44,7 @@ pub(super) struct Meant {
     pub(super) notes: Vec<&'static str>,
 }
 
-/// What `edit` may mean, the edit itself first.
+/// The possible meanings of `edit`, the edit itself first.
 pub(super) fn meanings(edit: &Edit) -> Vec<Meant> {
     let mut found = vec![Meant {
         edit: edit.clone(),
@@ -97,7 +97,7 @@ fn without_fence(text: &str) -> Option<String> {
     Some(inner.to_owned())
 }
 
-/// What stands between a line and its number, longest first.
+/// Separators between a line's number and its text, longest first.
 const SEPARATORS: [&str; 7] = ["\t", "\u{2192}", ": ", " | ", "| ", "|", ":"];
 
 /// Without the numbers of `read` and `grep` at the start of the lines. Those of the old text ascend one by one.

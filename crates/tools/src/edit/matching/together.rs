@@ -9,7 +9,7 @@ use super::segments;
 use super::splice::Splice;
 use super::types::{Applied, Edit, Match, MatchError};
 
-/// What an edit changes at one of its matches.
+/// The change of an edit at one of its matches.
 #[derive(Debug)]
 struct Change {
     matched: Range<usize>,

@@ -16,13 +16,13 @@ pub(crate) struct Applied {
     pub(crate) matches: Vec<Match>,
 }
 
-/// What one edit matched.
+/// The matches of one edit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Match {
     pub(crate) count: usize,
     /// The text of the first match, when it differs from the searched text.
     pub(crate) actual: Option<String>,
-    /// What was changed in the edit, or ignored, to make it fit.
+    /// Notes about corrections that made the edit match.
     pub(crate) notes: Vec<&'static str>,
 }
 
@@ -47,7 +47,7 @@ impl Applied {
         self.matches.iter().any(|found| found.actual.is_some())
     }
 
-    /// What was changed in each edit, for the model; `named` is how the edit with an index is called.
+    /// The notes of all edits, for the model; `named` returns the name of the edit with an index.
     pub(crate) fn notes(&self, named: impl Fn(usize) -> String) -> String {
         let with_notes = self.matches.iter().enumerate();
         let with_notes = with_notes.filter(|(_, found)| !found.notes.is_empty());

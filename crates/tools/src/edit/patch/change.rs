@@ -25,7 +25,7 @@ use osier_base::text::counted;
 /// Nothing was written yet.
 const UNCHANGED: &str = "; nothing was changed";
 
-/// What a patch changes.
+/// The changes of a patch.
 pub(crate) struct Changes {
     pub(super) files: Vec<Change>,
 }
@@ -307,7 +307,7 @@ impl Change {
         }
     }
 
-    /// What was done, for the model.
+    /// The summary of the change, for the model.
     fn line(&self) -> String {
         let (added, removed) = (self.diff.added, self.diff.removed);
         match &self.kind {

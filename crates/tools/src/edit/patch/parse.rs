@@ -22,7 +22,7 @@ pub(super) struct Patch {
     pub(super) sections: Vec<Section>,
 }
 
-/// What a patch does with a file.
+/// The part of a patch that changes one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
     /// As the patch names it.

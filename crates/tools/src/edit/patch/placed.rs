@@ -25,7 +25,7 @@ pub(crate) struct PlacedEdit {
     pub(crate) line: usize,
     /// In characters, from 1.
     pub(crate) column: usize,
-    /// What is there.
+    /// The old text at this position.
     pub(crate) old: String,
     pub(crate) new: String,
 }

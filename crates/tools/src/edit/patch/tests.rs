@@ -70,7 +70,7 @@ diff --git a/old.txt b/old.txt\n--- a/old.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\
     let parts = crate::files::diff::by_file(diff).into_iter();
     let names: Vec<&str> = parts.map(|(name, _)| name).collect();
     assert_eq!(names, ["new/c.txt", "a.txt", "sub/d.sh", "old.txt"]);
-    // What the patch wrote is known.
+    // The model knows the text that the patch wrote.
     let again = "*** Update File: sub/d.sh\n-1\n+uno\n*** Update File: new/c.txt\n-made\n";
     assert_eq!(
         applied(&bench, again).await,

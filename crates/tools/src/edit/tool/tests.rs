@@ -229,7 +229,7 @@ async fn commands_read_write_and_change_files_too() {
     assert!(!bench.run("write", write).await.status.is_success());
 }
 
-/// What changed while a command ran, but before it, is not its change.
+/// A change that another program made before a command is not the change of the command.
 #[tokio::test]
 async fn a_change_before_a_command_is_still_external() {
     let bench = known("a\nb\n").await;

@@ -247,7 +247,7 @@ impl Modal {
         };
         let (text, at, selected) = (area.marked_text(), area.at(), self.selected(area));
         let line = line(&text, at);
-        // What is replaced, and whether a line break comes before and after the new text.
+        // The replaced range, and whether a line break comes before and after the new text.
         let (range, first, last) = match selected {
             Some(range) => {
                 let breaks = content.lines && !range.lines;

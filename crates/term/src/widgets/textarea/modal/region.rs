@@ -59,7 +59,7 @@ impl Modal {
         self.command.count = None;
     }
 
-    /// Takes the numeric argument for the next action.
+    /// Returns the numeric argument for the next action, and clears it.
     pub fn take_times(&mut self) -> Option<usize> {
         let times = self.argument_times()?;
         (self.universal, self.fours, self.command.count) = (false, 0, None);

@@ -18,7 +18,7 @@ use self::Action::{
 use self::Case::{Capital, Lower, Toggle, Upper};
 use self::Operator::{Copy, Delete, Indent, Outdent};
 
-/// What an action does with a command.
+/// The effect of an action on a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Action {
     /// Goes to the target, or applies the operator up to it.

@@ -110,7 +110,7 @@ pub(super) const CLEAN: [Clean; 25] = [
     ),
 ];
 
-/// What a model does to an edit; `None` when it makes no difference.
+/// A typical change that a model makes to an edit; `None` when it makes no difference.
 type Noise = fn(&str) -> Option<String>;
 
 /// Noise in both texts.

@@ -118,7 +118,7 @@ const CLEAN: [Clean; 29] = [
 
 type Texts = (String, String);
 
-/// What a model does to the texts of an edit; `None` when that is not possible.
+/// A typical change that a model makes to the texts of an edit; `None` when the texts do not allow it.
 type Noise = fn(&str, &str) -> Option<Texts>;
 
 #[expect(clippy::unnecessary_wraps, reason = "the result of every `Noise`")]
