@@ -1,12 +1,12 @@
-// Signs in to a provider: a list of providers, then what the chosen one asks for.
+// Signs in to a provider: a list of providers, then the inputs of the chosen provider.
 
 import { el } from "./dom.js";
 import { openPanel } from "./menu.js";
 import { showError, toast } from "./toast.js";
 
-/** What each way to sign in is called. */
+/** The labels of the ways to sign in. */
 const METHODS = { browser: "Sign in with a browser", device: "Sign in with a code", key: "Enter an API key" };
-/** What the server waits for. */
+/** The labels of the inputs that the server waits for. */
 const INPUTS = { code: "The address that the browser ended at, or its code", key: "API key" };
 
 /** A dialog to sign in; `provider`, if given, is listed first. Resolves to whether a provider can be used now. */
@@ -58,7 +58,7 @@ function row({ provider, label, methods, source, ending }, login) {
   );
 }
 
-/** What the user has to do now. */
+/** The next step of the user. */
 function waiting(conversation, { label, url, userCode, input }) {
   const fault = el("p", { class: "wrong", role: "alert" });
   const parts = [el("p", {}, `Sign in to ${label}.`)];

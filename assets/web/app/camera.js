@@ -1,4 +1,4 @@
-// Takes a picture with the camera of a desktop. On a phone, the file input opens the camera.
+// The camera of a desktop. On a phone, the file input opens the camera.
 
 import { el } from "./dom.js";
 

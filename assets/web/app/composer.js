@@ -25,7 +25,7 @@ export class Composer {
   /** The sent message that is edited, and meanwhile the images of the draft. */
   #editing = null;
   #aside = [];
-  /** What the sessions that are not shown have besides their drafts: `{images, editing, aside, text}`. */
+  /** The state of the sessions that are not shown, besides their drafts: `{images, editing, aside, text}`. */
   #kept = new Map();
   #drafts = new Drafts();
   #unsent = new Unsent(this.#drafts);
@@ -301,7 +301,7 @@ export class Composer {
     this.#changed();
   }
 
-  /** Takes a draft before the session is loaded. */
+  /** Accepts a draft before the session is loaded. */
   prepare(session) {
     if (!session) return;
     this.show(session);

@@ -3,7 +3,7 @@
 import { el } from "./dom.js";
 import { relative, tokens } from "./format.js";
 
-/** What a tool does to its file. */
+/** How a tool uses its file. */
 const USES = { read: "read", write: "changed", edit: "changed" };
 const LABELS = { read: "read", changed: "changed", rules: "instructions", given: "attached" };
 /** A later use hides an earlier one. */

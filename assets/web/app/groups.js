@@ -40,7 +40,7 @@ export function groupTools(messages, conversation) {
   end();
 }
 
-/** What continues or ends a row of calls, without earlier groups. */
+/** The elements that continue or end a row of calls, without earlier groups. */
 function partsOf(message) {
   message.querySelectorAll(".tool-group").forEach((node) => node.remove());
   const blocks = message.querySelectorAll(".blocks > *");

@@ -78,7 +78,7 @@ class Page {
     const isLate = () => {
       if (this.connection.connected) return;
       banner("Connecting to the server…");
-      // What is typed meanwhile is the draft of the session in the URL.
+      // Text that is typed meanwhile is the draft of the session in the URL.
       if (!this.conversation) this.composer.prepare(new URLSearchParams(location.search).get("session"));
     };
     setTimeout(isLate, 1500);

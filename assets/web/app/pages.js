@@ -35,7 +35,7 @@ export class Pages {
 
   constructor(scroller, root) {
     Object.assign(this, { scroller, root });
-    // What is put away would be missing in the copied text, on paper, and for the search of the browser.
+    // Pages that are not in the document would be missing in copied text, on paper, and in the search of the browser.
     document.addEventListener("copy", () => this.#show(this.#pages.filter(isSelected)));
     addEventListener("beforeprint", () => this.#show(this.#pages));
     addEventListener("afterprint", () => this.queue());

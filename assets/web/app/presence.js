@@ -52,7 +52,7 @@ export class PresenceBar {
     if (hadFocus && !writer) byId("prompt").focus();
   }
 
-  /** Takes control. */
+  /** Requests control of the session. */
   takeOver() {
     this.conversation.ask("take_over").catch(showError);
   }

@@ -164,7 +164,7 @@ const button = (label, kind, press, attributes = {}) => {
   return node;
 };
 
-/** What "for this session" and "for this project" allow; one of several, the narrowest first. */
+/** The choice of the pattern that "for this session" and "for this project" allow, the narrowest first. */
 function choicesOf(patterns, subject) {
   if (patterns.length === 0) return null;
   // A pattern escapes the signs that mean something in it.

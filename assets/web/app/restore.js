@@ -5,7 +5,7 @@ import { el } from "./dom.js";
 import { plural } from "./format.js";
 import { showError, toast } from "./toast.js";
 
-/** What happens to a file. */
+/** The change of a file. */
 const KINDS = { create: "will be restored", modify: "will be reverted", mode: "mode will be reverted", remove: "will be deleted" };
 
 /** Asks, then restores the files to the state before a prompt or after another message. */

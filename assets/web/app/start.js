@@ -12,7 +12,7 @@ const IDEAS = [
   "Explain the last change",
 ];
 
-/** What the start page says while no model answers, by provider. */
+/** The text of the start page while no model answers, by provider. */
 const WITHOUT_MODEL = {
   demo: "This is a scripted demo: no model answers. Sign in to a provider to use osier.",
   none: "No model is set up yet. Sign in to a provider, or start a local model, to use osier.",

@@ -25,7 +25,7 @@ const TOOLS = {
   task: { now: "Working on", done: "Worked on", base: "work on", what: (given) => line(given.description ?? given.prompt) },
 };
 
-/** What a call has done, in each state: a call that did not run does not read as one that did. */
+/** The verb of a call in each state: a call that did not run must not read as if it had run. */
 const VERBS = {
   writing: ({ now }) => now,
   running: ({ now }) => now,

@@ -51,7 +51,7 @@
 //! - [`screen`]: [`Component`] is a part of the screen,
 //!   [`Layers`] the stack of overlays.
 //!
-//! # What must never break
+//! # Invariants
 //!
 //! - An unchanged frame writes nothing. The encoder's model always equals what the terminal shows.
 //! - The terminal is restored on every exit: return, panic, signal, suspend.

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DESKTOP, PHONE, faults, models, picture, play, ready, say, settled, work } from "./support.mjs";
 
 const LONG = `printf '%s' ${Array.from({ length: 60 }, (_, number) => `word${number}`).join(" ")}; echo last > tail.txt`;
-/** What the model does after each number of results. `place` keeps the rule of one page from the next one. */
+/** The steps of the model, by the number of results. A page has its own `place`, so that its saved rule allows no other page. */
 const steps = (place) => [
   { tool: "bash", arguments: { command: LONG } },
   { tool: "write", arguments: { file_path: "src/deep/folder/notes.txt", content: "one\ntwo\n" } },

@@ -1,4 +1,4 @@
-// What was typed and not sent comes back complete, in its order, and to its own session.
+// Drafts that were not sent are restored complete, in their order, and in their own session.
 
 import assert from "node:assert/strict";
 import { EventEmitter, on } from "node:events";
