@@ -23,7 +23,7 @@
     return item instanceof HTMLElement && item.matches("article") ? item : null;
   };
 
-  // Shows the branch that goes through an article, to where it was gone on last.
+  // Shows the branch that contains an article, up to its newest entry.
   const show = (item) => {
     let leaf = item.dataset.n;
     for (let next = leaf; next !== null && next !== undefined; next = nodes.get(next).newest) leaf = next;

@@ -19,7 +19,7 @@ pub(super) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
     Ok(outcome)
 }
 
-/// Like [`block_on`], for a mode that reads standard input: a thread may wait for more of it for ever.
+/// Like [`block_on`], for a mode that reads standard input: a thread may wait endlessly for more input.
 pub(super) fn block_on_with_input<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let runtime = start()?;
     let outcome = runtime.block_on(work);

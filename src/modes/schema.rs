@@ -1,4 +1,4 @@
-//! A JSON Schema for the final answer: the model is told, the answer is checked, and repaired once.
+//! A JSON Schema for the final answer: the model receives the schema, and the answer is checked and repaired once.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Language servers and formatters in complete sessions: what the model is told, and what runs where.
+//! Language servers and formatters in complete sessions: reports to the model, and which programs run where.
 
 #![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
 

@@ -1,4 +1,4 @@
-//! The loop guard: a model that repeats its calls is told, then the user is asked.
+//! The loop guard: a model that repeats its calls gets a warning, then the user is asked.
 
 use osier_agent::RunOutcome;
 use osier_llm::Script;

@@ -1,4 +1,4 @@
-//! Patches in a session: rules, commands that are patches, and what the model is told.
+//! Patches in a session: rules, commands that are patches, and results for the model.
 
 #![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
 

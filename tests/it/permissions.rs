@@ -367,7 +367,7 @@ async fn plan_mode_denies_writes_of_every_tool() {
     }
     let statuses = statuses(&events);
     assert_eq!(statuses.len(), 7, "{statuses:?}");
-    // Commands may run where the sandbox keeps them from writing, a sub-agent where its calls are decided.
+    // Commands may run where the sandbox keeps them from writing, and a subagent where its calls are decided.
     for status in &statuses[..4] {
         assert!(matches!(status, ToolStatus::Denied { .. }), "{status:?}");
     }

@@ -1,4 +1,4 @@
-//! Plan mode in a complete session: what the model is told, and what becomes of its plan.
+//! Plan mode in a complete session: reminders for the model, and the decision on its plan.
 
 #![expect(clippy::disallowed_methods, reason = "tests create their files")]
 
@@ -260,7 +260,7 @@ async fn the_model_is_told_when_plan_mode_begins_and_ends() {
         );
     }
     open.close().await;
-    // A resumed session knows what the model was told.
+    // A resumed session knows the last reminder.
     let script = Script::new().turn(|turn| turn.text("five"));
     let choice = SessionChoice::Continue;
     let mut open = place

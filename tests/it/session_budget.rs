@@ -98,7 +98,7 @@ async fn run_stops_before_the_call_beyond_the_budget_and_continues_after_a_raise
     };
     let limits = tokens(500);
     assert_eq!(last_budget(&seen), BudgetState { limits, used });
-    // The model was told once, in the result of the call.
+    // The model got one warning, in the result of the call.
     let request = open.last_request().join("\n");
     let reminder = format!("[{warning}. Finish the most important part, and say what is left.]");
     assert_eq!(request.matches(&reminder).count(), 1, "{request}");

@@ -1,5 +1,5 @@
-// Sent messages without a response. Those of a page that is closed too early become drafts; the next page takes back the ones
-// that the server has nevertheless.
+// Sent messages without a response. When a page is closed too early, its messages become drafts; the next page removes the
+// drafts of messages that the server has received.
 
 const PREFIX = "osier.unsent.";
 

@@ -16,7 +16,7 @@ const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 pub enum ReadError {
     #[error("does not exist")]
     Missing,
-    /// The file, or a folder above it, is a link to nothing: whoever made it expects a file.
+    /// The file, or a folder above it, is a link to nothing: the user who made the link expects a file.
     #[error("cannot be read: the symbolic link `{}` leads to nothing", link.display())]
     BrokenLink { link: PathBuf },
     #[error("is not a regular file")]

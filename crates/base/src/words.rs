@@ -16,7 +16,7 @@ pub trait Word: Copy + 'static {
 ///     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 ///     pub enum Place {
 ///         Ceiling = "ceiling",
-///         /// Beside the bed.
+///         /// Next to the bed.
 ///         Bed = "bed",
 ///     }
 /// }

@@ -30,7 +30,7 @@ pub(crate) enum Sync {
     Change,
 }
 
-/// A text that a server was told.
+/// A text that a server has received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     pub path: PathBuf,

@@ -2,7 +2,7 @@
 //!
 //! Start at [`Servers`], which starts one server per root for all sessions of the process; [`Server`], a running one;
 //! and [`table`], the servers that are known without configuration. The crate knows neither sessions nor tools, and
-//! runs nothing by itself: whoever uses it decides whether a project is trusted and how the program is confined.
+//! runs nothing by itself: its caller decides whether a project is trusted and how the program is confined.
 //!
 //! Everything that a server sends is untrusted and bounded: the length of a message, the elements of a list, the text of
 //! a message. The types of the protocol that are read are few and lenient, so that one unknown value does not lose the

@@ -9,7 +9,7 @@ use crate::read::{self, Part};
 use crate::walk::{self, FoundFile};
 use osier_base::file_stamp::FileStamp;
 
-/// Files that are read between two looks at the clock.
+/// Files that are read between two checks of the clock.
 const ROUND: usize = 8192;
 
 /// The index of the files as they are now; `None` if `old` is that. After `early`, `publish` gets what is known by

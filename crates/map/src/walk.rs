@@ -55,7 +55,7 @@ pub(crate) fn files(root: &Path) -> (Vec<FoundFile>, bool) {
     (found, is_cut)
 }
 
-/// Whether there are at least `count` source files below `root`. Looks at a limited number of files.
+/// Whether there are at least `count` source files below `root`. Checks a limited number of files.
 pub fn has_sources(root: &Path, count: usize) -> bool {
     const ENTRIES: usize = 5000;
     let entries = walk(root, Rules::SEARCH)

@@ -9,7 +9,7 @@ pub(super) const TAG: &str = "mcp_instructions";
 
 /// The instructions as they are sent: without hidden characters, and not too long. Empty if there are none.
 pub(super) fn cleaned(instructions: &str) -> String {
-    // More than the limit is never looked at.
+    // Text beyond the limit is never read.
     let start = text::head_bytes(instructions, 4 * LIMIT);
     let clean = visible::visible(&text::sanitize(start)).replace(TAG, "instructions");
     let clean = clean.trim();

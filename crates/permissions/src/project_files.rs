@@ -182,7 +182,7 @@ impl ProjectFiles {
         let mut left = TOTAL;
         for path in &paths {
             match self.add(path) {
-                // Editors lock a file with a link to nothing beside it.
+                // Editors lock a file with a link to nothing next to it.
                 None | Some(ReadError::Missing | ReadError::BrokenLink { .. }) => {}
                 Some(error) => self.reject(path, error.to_string()),
             }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The share at which the user is warned and the model is told.
+/// The share at which the user and the model are warned.
 pub const WARNING_SHARE: f64 = 0.8;
 
 /// The limits of a session. A limit that is not set does not apply.

@@ -15,9 +15,9 @@ use osier_agent::Subscription;
 use osier_protocol::{Event, Op};
 use osier_session::SessionHandle;
 
-/// Unsent bytes at which no more events are written.
+/// Buffered bytes at which no more events are written.
 const PAUSE_EVENTS_AT: usize = 256 * 1024;
-/// Unsent bytes at which no more commands are read.
+/// Buffered bytes at which no more commands are read.
 const PAUSE_COMMANDS_AT: usize = 64 * 1024 * 1024;
 
 /// Unanswered commands at which no more commands are read.

@@ -43,11 +43,11 @@
 //!
 //! Its rooms, lowest layer first; a room imports only those below it (`tests/it/layers.rs` checks that):
 //!
-//! - `setup` is what a client starts a session with. `emitter` is how features publish events, and how background work
-//!   returns its result to the actor. `cx` is what a feature gets to handle a request.
-//! - `context`: what the model is told besides the conversation, such as the system prompt and reminders.
+//! - `setup` has the options with which a client starts a session. Features publish events with `emitter`, and background
+//!   work returns its result to the actor with it. `cx` is the context in which a feature handles a request.
+//! - `context`: the input of the model besides the conversation, such as the system prompt and reminders.
 //! - `files`: checkpoints, language servers and formatters, the map of the project.
-//! - `models`: the catalogue, the selection, accounts, and calls beside the conversation.
+//! - `models`: the catalogue, the selection, accounts, and calls outside of the conversation.
 //! - `conversation`: the tree, compaction, drafts, the to-do list, usage and budget.
 //! - `safety`: trust, permissions and the gate before each tool call, plan mode, auto review.
 //! - `agents`: subagents, lanes of `/fan`, background jobs, terminals.

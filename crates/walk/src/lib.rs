@@ -1,8 +1,8 @@
 //! Walks the files of a project: the one walker of searches, `@`, maps, checkpoints and lanes. [`Rules`] say which entries a
 //! walk leaves out; [`walk`] lists the others in order, [`visit`] on several threads and in no order.
 //!
-//! Ignore files belong to the project, so nobody can trust them: only regular files of a limited size are read, and no
-//! `.gitignore` that is a symbolic link, as in git. What is not read is an error of the walk, which goes on.
+//! Ignore files belong to the project, so they are not trusted: only regular files of a limited size are read, and no
+//! `.gitignore` that is a symbolic link, as in git. A file that is not read is an error of the walk, which continues.
 //!
 //! A walk never follows symbolic links, and never lists what is in `.git`.
 //!

@@ -51,7 +51,7 @@ async fn conformance_client() {
             // The server wants another sign-in before it lists its tools.
             Calls::Answered if state(&servers) == ServerState::NeedsLogin => {}
             Calls::Answered | Calls::Failed => break,
-            // The server is told to want a sign-in a moment after the call has failed.
+            // The server begins to require a sign-in a moment after the call has failed.
             Calls::Refused => {
                 let refused = refused(&mut news);
                 let _ = tokio::time::timeout(PATIENCE, refused).await;

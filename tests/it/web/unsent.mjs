@@ -129,7 +129,7 @@ await play(async (stage, serve) => {
   assert.equal(await page.locator(".user", { hasText: "executed once" }).count(), 1);
   await settled(page);
 
-  // Queued messages are taken back with their images.
+  // Queued messages are withdrawn with their images.
   await say(page, "slow");
   await page.locator(".answer", { hasText: "Slowly" }).waitFor();
   await attach();

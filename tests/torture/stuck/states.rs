@@ -238,7 +238,7 @@ fn plugin(home: &Home, _: &ModelServer) -> io::Result<Held> {
     Ok(Box::new(()))
 }
 
-/// A FUSE file system whose daemon stops reading: a request waits for ever.
+/// A FUSE file system whose daemon stops reading: a request waits endlessly.
 const DEAD: &str = r#"
 import ctypes, os, struct, sys, time
 device = os.open("/dev/fuse", os.O_RDWR)

@@ -14,8 +14,8 @@ pub struct Spellings {
     pub values: &'static [(&'static str, &'static str, &'static str)],
     /// Arguments that other programs have and that change nothing here.
     pub without_effect: &'static [&'static str],
-    /// Converts arguments that have another form in other programs. They have the names of the definition already. Returns
-    /// what the model is told about it.
+    /// Converts arguments that have another form in other programs. Their names are the names of the definition already.
+    /// Returns notes for the model.
     pub adapt: Adapt,
 }
 

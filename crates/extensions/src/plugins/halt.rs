@@ -1,6 +1,6 @@
-//! The end of a plugin that exceeds a limit. It cannot be an error in Lua: mlua closes the variables of the function while
-//! the limits do not apply, and the handlers of those could run for ever. So its thread waits for the end of the program,
-//! and nothing of the plugin runs again.
+//! The end of a plugin that exceeds a limit. An error in Lua would not be enough: mlua closes the variables of the function
+//! while the limits do not apply, and the handlers of these variables could run endlessly. So the thread of the plugin
+//! waits for the end of the program, and nothing of the plugin runs again.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

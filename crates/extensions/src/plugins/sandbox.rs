@@ -350,7 +350,7 @@ mod tests {
         }
     }
 
-    /// One instruction can take a third of a second, so a thousand of them are too many between two looks at the clock.
+    /// One instruction can take a third of a second, so a thousand instructions are too many between two checks of the clock.
     #[test]
     fn the_clock_is_read_every_few_instructions() {
         let counted = Arc::new(AtomicU64::new(0));
@@ -374,7 +374,7 @@ mod tests {
         assert!(count <= u64::from(STEP), "{count}");
     }
 
-    /// Each ran for hours, or for ever, before these limits.
+    /// Each of these calls ran for hours, or endlessly, before these limits.
     #[test]
     fn library_functions_obey_the_limits() {
         for code in [

@@ -1,4 +1,4 @@
-//! Work beside the main agent: subagents and lanes, background jobs, terminals and the user's shell.
+//! Work in addition to the main agent: subagents and lanes, background jobs, terminals and the user's shell.
 
 pub(crate) mod fan;
 pub(crate) mod jobs;

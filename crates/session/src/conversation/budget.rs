@@ -281,7 +281,7 @@ impl Drop for CountedCall {
 #[derive(Debug)]
 struct BudgetGuard {
     budget: SessionBudget,
-    /// The limits that the model was told about.
+    /// The limits that a reminder has warned the model about.
     is_told: Mutex<Option<Budget>>,
 }
 

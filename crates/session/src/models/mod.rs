@@ -1,5 +1,4 @@
-//! The models of a session: which there are, which one is selected, the keys and accounts for them, and calls beside the
-//! conversation.
+//! The models of a session: the catalogue, the selection, keys and accounts, and calls outside of the conversation.
 
 pub mod accounts;
 mod available;

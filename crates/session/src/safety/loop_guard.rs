@@ -1,5 +1,5 @@
-//! The loop guard: a model that repeats the same tool calls with the same results is told so, then the user is asked
-//! whether it may continue. Where nobody can answer, the run ends.
+//! The loop guard: a model that repeats the same tool calls with the same results gets a warning, then the user is asked
+//! whether the run may continue. Where no user can answer, the run ends.
 //!
 //! The calls of a turn are compared together, so the order in which parallel calls end does not matter.
 
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The longest cycle that is recognised, in turns.
 const LONGEST_CYCLE: usize = 4;
-/// Repetitions after which the model is told.
+/// Repetitions after which the model gets a warning.
 const TELL: usize = 3;
 /// Repetitions after which the user is asked.
 const ASK: usize = 5;
@@ -134,7 +134,7 @@ impl Watch {
         }
     }
 
-    /// Adds the result of a call. Returns the repetition that the model is told of.
+    /// Adds the result of a call. Returns the repetition for a warning of the model.
     fn add(&mut self, call: &ToolCall, output: &ToolOutput) -> Option<Repetition> {
         self.results.push(hash(call, output));
         self.open_calls = self.open_calls.saturating_sub(1);

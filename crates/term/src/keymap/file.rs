@@ -245,8 +245,8 @@ impl<C: Copy + Display> Reader<'_, C> {
     }
 }
 
-/// The last entry for each sequence of keys: one that the file itself takes back must not remove
-/// bindings of the keymap it extends.
+/// The last entry for each sequence of keys: a binding that the file itself removes again must not remove
+/// bindings of the keymap that the file extends.
 fn last_of_each<C>(entries: Vec<KeymapEntry<C>>) -> Vec<KeymapEntry<C>> {
     let mut last: Vec<KeymapEntry<C>> = Vec::new();
     for entry in entries {

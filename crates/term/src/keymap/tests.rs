@@ -269,7 +269,7 @@ fn later_files_override_and_unbind() {
     );
 }
 
-/// A binding that the file takes back further down leaves the inherited ones in place.
+/// A binding that the file removes further down leaves the inherited ones in place.
 #[test]
 fn binding_taken_back_in_the_same_file_removes_nothing() {
     let base = "[editor]\n\"ctrl+x ctrl+s\" = \"submit\"\n";

@@ -1,5 +1,5 @@
-//! Tools that change files: `edit`, `write` and `apply_patch`. They share how the place of a text is found (`matching`), how a
-//! file is loaded and stored (`file`), and what the model is told when nothing fits (`refusal`).
+//! Tools that change files: `edit`, `write` and `apply_patch`. They share the search for the place of a text (`matching`),
+//! loading and storing a file (`file`), and the advice for the model when nothing matches (`refusal`).
 
 pub(crate) mod arguments;
 pub(crate) mod closest;

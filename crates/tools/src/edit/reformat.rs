@@ -1,4 +1,4 @@
-//! Writes a file as its formatter wants it, after the model changed it. The model is told what changed, so that it still
+//! Writes a file as its formatter wants it, after the model changed it. The model receives the changes, so that it still
 //! knows the file.
 
 use super::file::{load, record, shown_hunks, store};

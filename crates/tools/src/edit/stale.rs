@@ -105,7 +105,7 @@ impl Planned {
         }
     }
 
-    /// Records what the model knows after the change was written. Returns what it is told of the changes of the other
+    /// Records the text that the model knows after the change was written. Returns a note about the changes of the other
     /// program.
     pub(crate) fn record(&self, workspace: &Workspace, original: &Original) -> String {
         let text = &self.applied.text;

@@ -1,4 +1,4 @@
-//! Where a search starts, and the files that it looks at.
+//! The start of a search, and the files that it reads.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Finds output that nobody can see: a program that prints faster than a screen can show moves most lines out of the
-//! rows that are retained before anybody reads them. They are counted and not emulated.
+//! Finds output that no user can see: a program that prints faster than a screen can show moves most lines out of the
+//! retained rows before a user reads them. Such lines are counted and not emulated.
 
 use std::borrow::Cow;
 use std::num::NonZeroU16;

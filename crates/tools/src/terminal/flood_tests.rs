@@ -1,4 +1,4 @@
-//! Skipping output changes nothing that anybody can see.
+//! Skipping output changes nothing that a user can see.
 
 use osier_base::process::PtySize;
 use proptest::prelude::*;

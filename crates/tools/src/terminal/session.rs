@@ -36,7 +36,7 @@ const FLOOD_FRAME: Duration = Duration::from_millis(250);
 const FLOOD: usize = 16 * 1024;
 /// Pause between two reads of a flood, so that they are large.
 const FLOOD_PAUSE: Duration = Duration::from_millis(1);
-/// Time after output until the terminal is looked at again.
+/// Time after output until the terminal is checked again.
 const CHECK: Duration = Duration::from_millis(100);
 /// How long a program may leave its input unread.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -275,7 +275,7 @@ fn part_row(part: WindowPart, largest: u64, width: usize) -> Row {
     count_row(&line, width)
 }
 
-/// A sign, a name, the number beside it, a bar of `cells`, and a note.
+/// A sign, a name, its number, a bar of `cells`, and a note.
 fn count_row(line: &Line<'_>, width: usize) -> Row {
     let name = text::truncate(line.name, NAME);
     let gap = NAME - text::width(&name);

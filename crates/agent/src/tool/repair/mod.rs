@@ -23,7 +23,7 @@ use crate::data::ToolOrigin;
 /// Names of the only argument in which some models wrap all others.
 const WRAPPERS: [&str; 4] = ["arguments", "parameters", "input", "args"];
 
-/// Repairs the calls of `answer`. Returns what the model is told about each of them, in order.
+/// Repairs the calls of `answer`. Returns the notes for the model about each call, in order.
 pub(crate) fn repair_calls(
     answer: &mut AssistantMessage,
     tools: &ToolSelection,

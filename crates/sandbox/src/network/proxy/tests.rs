@@ -5,7 +5,7 @@ use crate::network::hosts::HostRule;
 use crate::network::policy::Asker;
 use crate::report::DeniedHosts;
 
-/// Sends `request` to a proxy that allows `host`, where a server reads and echoes. Returns what comes back.
+/// Sends `request` to a proxy that allows `host`, where a server echoes its input. Returns the response.
 async fn exchange(request: &[u8], rule: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

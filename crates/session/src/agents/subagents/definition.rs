@@ -137,8 +137,8 @@ fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> O
     Some(offered.into_iter().map(str::to_owned).collect())
 }
 
-/// osier's names of `tools`, and the names that no tool of a subagent has. Tools of Claude Code that are only a part of one
-/// of osier, or that wait for somebody, are in neither.
+/// osier's names of `tools`, and the names that no tool of a subagent has. Neither list has tools of Claude Code that are
+/// only a part of a tool of osier, or that wait for the user.
 fn own_names(tools: &[String]) -> (Vec<&'static str>, Vec<String>) {
     let (mut own, mut unknown) = (Vec::new(), Vec::new());
     for tool in tools {

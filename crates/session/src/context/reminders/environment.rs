@@ -1,5 +1,5 @@
-//! Where the model works: date, system, shell, git, the files at the top, and the limits of the sandbox. The model is told
-//! once in a conversation, and again after a compaction.
+//! The reminder of the environment: date, system, shell, git, the files at the top, and the limits of the sandbox. The
+//! model receives the reminder once in a conversation, and again after a compaction.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

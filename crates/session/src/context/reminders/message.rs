@@ -4,7 +4,7 @@ use osier_agent::{AgentMessage, CustomMessage};
 use osier_base::{clock, text, visible};
 use serde_json::Value;
 
-/// Bytes of a name that the model is told.
+/// Maximum bytes of a name in a reminder.
 const NAME_BYTES: usize = 200;
 
 /// The name of a file or branch, which can be chosen to look like the end of a reminder.

@@ -329,8 +329,8 @@ impl Compactor {
         }
     }
 
-    /// Compacts because the context window is nearly full, unless that failed too often with `model`. A failure is not
-    /// repeated for ever: each attempt is a call that costs money.
+    /// Compacts because the context window is nearly full, unless that failed too often with `model`. Failures must
+    /// not repeat endlessly: each attempt is a call that costs money.
     async fn compact_before_limit(
         &self,
         desk: &dyn AgentAccess,

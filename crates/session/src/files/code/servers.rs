@@ -89,7 +89,7 @@ struct Used {
     /// A key for the configuration that started the server.
     key: String,
     known: known::KnownDiagnostics,
-    /// The user was told that it failed.
+    /// A notice has told the user that the server failed.
     told: bool,
 }
 
@@ -307,7 +307,7 @@ impl CodeIntelligence {
         let session = Arc::downgrade(&self.0);
         osier_base::task::spawn(async move {
             if let Some(session) = session.upgrade() {
-                // The user is told about servers that fail.
+                // A server that fails is reported to the user elsewhere.
                 let _ = Self(session).open_file(&path).await;
             }
         });

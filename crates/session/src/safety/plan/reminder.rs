@@ -1,7 +1,7 @@
 //! Tells the model that plan mode begins or ends, by a message at the end of the conversation: the system prompt and the
 //! tools stay as they are, so that providers find them in their cache.
 //!
-//! The conversation itself says what the model was told last, so that this is right after a restart, on another branch and
+//! The conversation itself shows the last reminder, so that the next one is right after a restart, on another branch and
 //! after a compaction.
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::indentation::indentation;
 use super::types::Edit;
 
-/// The new text that fits where `matched` is replaced, and what the model is told; `None` when it fits as it is.
+/// The new text that fits where `matched` is replaced, and the note for the model; `None` when the text fits as it is.
 pub(super) fn corrected(
     original: &str,
     matched: &Range<usize>,

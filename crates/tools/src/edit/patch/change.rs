@@ -347,7 +347,7 @@ impl Change {
         }
     }
 
-    /// Writes the change, and says how to undo it. Returns what the model is told about it.
+    /// Writes the change, and adds to `done` how to undo it. Returns a note for the model.
     fn write(&self, workspace: &Workspace, done: &mut Vec<Done>) -> Result<String, String> {
         match &self.kind {
             Kind::Add { target, old, text } => {
@@ -390,7 +390,7 @@ impl Change {
         }
     }
 
-    /// Records the state of the file for the checks of later calls. Returns what the model is told.
+    /// Records the state of the file for the checks of later calls. Returns a note for the model.
     fn record(&self, workspace: &Workspace) -> String {
         match &self.kind {
             Kind::Add { target, text, .. } => {

@@ -24,7 +24,7 @@ const LEAVING: &str = "select a step, or type your first prompt";
 /// Rows that a picker may take on any screen that has them.
 const ALWAYS: u16 = 20;
 
-/// Rows of a picker beside its items.
+/// Rows of a picker in addition to its items.
 const FRAME: u16 = 3;
 
 /// Rows that a preview takes at most.

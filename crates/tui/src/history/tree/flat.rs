@@ -373,7 +373,7 @@ mod tests {
         Flat::new(outline, &choice)
     }
 
-    /// Rows as `number`, indented by their levels, with the lines beside them.
+    /// Rows as `number`, indented by their levels, behind the lines of the tree.
     fn drawn(flat: &Flat) -> Vec<String> {
         let mut rails = Vec::new();
         let rows = flat.rows.iter().enumerate().map(|(place, row)| {

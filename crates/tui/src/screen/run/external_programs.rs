@@ -34,7 +34,7 @@ impl Screen {
         }
     }
 
-    /// Shows a text; what is changed in it is not taken back.
+    /// Shows a text; changes in the other program are ignored.
     pub(super) fn view_externally(&mut self, text: &str, with: Viewer) {
         let program = self.program(with);
         self.run_on(&program, text);
