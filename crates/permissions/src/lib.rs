@@ -37,7 +37,7 @@
 //! - A command line is allowed only if it is understood: the grammar of `shell` is strict, and what it does not read
 //!   completely needs permission. A model may judge instead of the user, but only where nothing else decides, and
 //!   without the conversation.
-//! - What a project brings that runs code is read only where `trust` allows it.
+//! - Files of a project that run code are read only where `trust` allows it.
 
 mod advice;
 mod aspects;
