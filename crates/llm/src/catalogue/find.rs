@@ -1,8 +1,11 @@
-//! Finds models by what the user types: `PROVIDER/ID[:LEVEL]`, a part of a name, or a glob.
+//! Finds models by what the user types: `PROVIDER/ID[:LEVEL]`, an id, a part of a name, or a glob.
 //!
-//! An exact name has precedence, so that ids can contain colons and slashes. A part of a name selects a model
-//! that can be called, and among those the first of the table, which is the newest. An unknown id of a known
-//! provider is accepted, unless it looks like a typing error.
+//! - `PROVIDER/ID` with a known provider is exact: it never becomes another model. An id that the catalogue does not
+//!   have is sent as it is.
+//! - An id alone is the model with this id; of several providers, the first that can be called. Ids that differ only in
+//!   case and punctuation count as the same.
+//! - A part of a name is the only model that can be called and whose name contains it. If several fit, the error
+//!   lists them.
 
 use osier_base::sort;
 use std::cmp::Reverse;
@@ -16,9 +19,11 @@ use crate::model::{Api, Model, ThinkingLevel};
 
 /// Minimum similarity of a name that is suggested instead, in percent.
 const SUGGESTED_SIMILARITY: usize = 35;
-/// Minimum similarity of a name that counts as a typing error, in percent.
-const TYPING_ERROR_SIMILARITY: usize = 80;
+/// Minimum similarity of a text with the name of a level that counts as a typing error, in percent.
+const LEVEL_SIMILARITY: usize = 60;
 const NEAR_COUNT: usize = 3;
+/// Maximum number of models that an error lists.
+const SHOWN_FITS: usize = 12;
 
 /// The model for a name.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,11 +35,19 @@ pub struct Found {
     pub listed: bool,
 }
 
-/// No model has this name.
+/// No model has this name, or several have it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FindError {
     #[error("unknown model `{wanted}`{}", near_text(near))]
     Unknown { wanted: String, near: Vec<String> },
+    #[error("`{wanted}` fits {} models: {}", fits.len(), fits_text(fits))]
+    Several {
+        wanted: String,
+        /// The `PROVIDER/ID`s, preferred and newest first.
+        fits: Vec<String>,
+        /// The level in the name.
+        level: Option<ThinkingLevel>,
+    },
     #[error("`{level}` is not a thinking level (off, minimal, low, medium, high, xhigh, max)")]
     Level { level: String },
     #[error("the model name is empty")]
@@ -47,6 +60,15 @@ fn near_text(near: &[String]) -> String {
         Some((only, [])) => format!("; did you mean `{only}`?"),
         Some((last, others)) => format!("; did you mean `{}` or `{last}`?", others.join("`, `")),
     }
+}
+
+fn fits_text(fits: &[String]) -> String {
+    let shown = &fits[..fits.len().min(SHOWN_FITS)];
+    let more = match fits.len() - shown.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    format!("`{}`{more}; use one of these names", shown.join("`, `"))
 }
 
 impl Catalogue {
@@ -68,46 +90,67 @@ impl Catalogue {
         if let Some(model) = self.get(name) {
             return Ok(found(model, level));
         }
-        // A script name has precedence over similar names.
-        if let Some(model) = self.script(name) {
+        if let Some(model) = self.of_provider(name)? {
             return Ok(Found {
-                model: Arc::new(model),
+                listed: self.get(&model.reference()).is_some(),
+                model,
                 level,
-                listed: false,
             });
         }
-        if let Some(model) = self.exact(wanted, preferred) {
-            return Ok(found(model, None));
-        }
-        if level.is_some()
-            && let Some(model) = self.exact(name, preferred)
-        {
-            return Ok(found(model, level));
+        for (name, level) in [(wanted, None), (name, level)] {
+            if let Some(model) = self.with_id(name, preferred) {
+                return Ok(found(model, level));
+            }
         }
         if let Some((base, tail)) = wanted.rsplit_once(':')
-            && level.is_none()
-            && self.exact(base, preferred).is_some()
+            && is_like_level(tail)
+            && self.with_id(base, preferred).is_some()
         {
             return Err(FindError::Level {
                 level: tail.to_owned(),
             });
         }
-        if let Some(model) = self.ranked(name, preferred).into_iter().next() {
-            return Ok(found(model, level));
-        }
-        let near = self.near(name);
-        if let Some(model) = self.unlisted(name, &near) {
-            let model = Arc::new(model);
-            return Ok(Found {
-                model,
+        let fits = self.fits(name, preferred);
+        match fits.as_slice() {
+            [] => Err(FindError::Unknown {
+                wanted: wanted.to_owned(),
+                near: self.near(name),
+            }),
+            [only] => Ok(found(only, level)),
+            several => Err(FindError::Several {
+                wanted: wanted.to_owned(),
+                fits: several.iter().map(|model| model.reference()).collect(),
                 level,
-                listed: false,
-            });
+            }),
         }
-        Err(FindError::Unknown {
-            wanted: wanted.to_owned(),
-            near: near.into_iter().map(|(_, reference)| reference).collect(),
-        })
+    }
+
+    /// What osier assumes of a model that the catalogue does not have.
+    pub fn assumptions(&self, model: &Model) -> Option<String> {
+        let reference = model.reference();
+        if model.api == Api::Scripted || self.get(&reference).is_some() {
+            return None;
+        }
+        let thinking = if model.can_think() {
+            "thinking"
+        } else {
+            "no thinking"
+        };
+        let images = if model.accepts(crate::Modality::Image) {
+            "images"
+        } else {
+            "no images"
+        };
+        let near = match self.near(&reference) {
+            near if near.is_empty() => String::new(),
+            near => format!("; known models with similar names: `{}`", near.join("`, `")),
+        };
+        Some(format!(
+            "`{reference}` is not in the catalogue: the id is sent as it is. Assumed: a context window of {} tokens, answers of \
+             at most {} tokens, {thinking}, {images}, no known price{near}. `/refresh` looks for new models, `models.json` \
+             describes one",
+            model.context_window, model.max_tokens,
+        ))
     }
 
     /// The models of a list such as `a,b,glob*`, without duplicates, in the order of the list.
@@ -125,7 +168,14 @@ impl Catalogue {
             let matched = if pattern.contains(['*', '?']) {
                 self.matching(pattern)?
             } else {
-                vec![self.find(pattern, preferred)?]
+                match self.find(pattern, preferred) {
+                    // A list contains all models that fit.
+                    Err(FindError::Several { fits, level, .. }) => {
+                        let fits = fits.iter().filter_map(|fit| self.get(fit));
+                        fits.map(|model| found(model, level)).collect()
+                    }
+                    one => vec![one?],
+                }
             };
             for new in matched {
                 if !selected.iter().any(|have| have.model == new.model) {
@@ -174,15 +224,79 @@ impl Catalogue {
         Ok(matched)
     }
 
-    /// Finds `PROVIDER/ID` or an id. Of several models, the first that can be called is used.
-    fn exact(&self, name: &str, preferred: &dyn Fn(&Model) -> bool) -> Option<&Arc<Model>> {
-        if let Some(model) = self.get(name) {
-            return Some(model);
+    /// The model of a name `PROVIDER/ID` with a known provider: the listed one, or one for which only the id is known.
+    fn of_provider(&self, name: &str) -> Result<Option<Arc<Model>>, FindError> {
+        let Some((provider, id)) = name.split_once('/') else {
+            return Ok(None);
+        };
+        let mut entries = self.providers().iter();
+        let Some(entry) = entries.find(|entry| entry.name.eq_ignore_ascii_case(provider)) else {
+            return Ok(None);
+        };
+        let models = self.models_of(&entry.name);
+        if let Some(model) = models.iter().find(|model| model.id == id).or_else(|| {
+            let mut same = models
+                .iter()
+                .filter(|model| model.id.eq_ignore_ascii_case(id));
+            same.next().filter(|_| same.next().is_none())
+        }) {
+            return Ok(Some(Arc::clone(model)));
         }
-        let named = || self.list().iter().filter(|model| model.id == name);
-        named()
-            .find(|model| preferred(model))
-            .or_else(|| named().next())
+        if id.is_empty() || (entry.api == Api::Scripted && entry.name != "script") {
+            return Err(FindError::Unknown {
+                wanted: name.to_owned(),
+                near: self.near(name),
+            });
+        }
+        if let Some((base, tail)) = id.rsplit_once(':')
+            && models.iter().any(|model| model.id == base)
+            && is_like_level(tail)
+        {
+            return Err(FindError::Level {
+                level: tail.to_owned(),
+            });
+        }
+        let mut model = Arc::new(unlisted(entry, id, models));
+        self.change_options(&mut model);
+        Ok(Some(model))
+    }
+
+    /// The model with this id; with the same id in other punctuation, if a model that can be called has that. Of several
+    /// providers, the first that can be called.
+    fn with_id(&self, name: &str, preferred: &dyn Fn(&Model) -> bool) -> Option<&Arc<Model>> {
+        let exact = |model: &&Arc<Model>| model.id == name;
+        let wanted = tokens(name);
+        let same = |model: &&Arc<Model>| !wanted.is_empty() && tokens(&model.id) == wanted;
+        let callable = |model: &&Arc<Model>| preferred(model);
+        let list = || self.list().iter();
+        list()
+            .filter(exact)
+            .find(callable)
+            .or_else(|| list().filter(callable).find(same))
+            .or_else(|| list().find(exact))
+            .or_else(|| list().find(same))
+    }
+
+    /// The models whose name contains each word of `name`; only those that can be called, if there are any.
+    fn fits(&self, name: &str, preferred: &dyn Fn(&Model) -> bool) -> Vec<&Arc<Model>> {
+        let words: Vec<Vec<String>> = name.split_whitespace().map(tokens).collect();
+        let words: Vec<Vec<String>> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        if words.is_empty() {
+            return Vec::new();
+        }
+        let fits = |model: &&Arc<Model>| {
+            let (reference, name) = (tokens(&model.reference()), tokens(&model.name));
+            words
+                .iter()
+                .all(|word| has_run(&reference, word) || has_run(&name, word))
+        };
+        let fits: Vec<&Arc<Model>> = self.list().iter().filter(fits).collect();
+        let callable: Vec<&Arc<Model>> = fits
+            .iter()
+            .copied()
+            .filter(|model| preferred(model))
+            .collect();
+        if callable.is_empty() { fits } else { callable }
     }
 
     fn ranked(&self, name: &str, preferred: &dyn Fn(&Model) -> bool) -> Vec<&Arc<Model>> {
@@ -207,37 +321,8 @@ impl Catalogue {
         ranked
     }
 
-    /// The model for an unknown id of a known provider.
-    fn unlisted(&self, name: &str, near: &[(usize, String)]) -> Option<Model> {
-        let (provider, id) = name.split_once('/')?;
-        let entry = self.provider(provider).filter(|_| !id.is_empty())?;
-        let own = |reference: &str| {
-            reference
-                .split_once('/')
-                .is_some_and(|(of, _)| of == provider)
-        };
-        let error = near.iter().any(|(similarity, reference)| {
-            *similarity >= TYPING_ERROR_SIMILARITY && own(reference)
-        });
-        (!error && entry.api != Api::Scripted).then(|| self.with_options_of(unlisted(entry, id)))
-    }
-
-    /// `script/FILE`.
-    fn script(&self, name: &str) -> Option<Model> {
-        let (provider, file) = name.split_once('/')?;
-        let entry = self.provider(provider).filter(|_| !file.is_empty())?;
-        (entry.api == Api::Scripted && provider == "script")
-            .then(|| self.with_options_of(unlisted(entry, file)))
-    }
-
-    fn with_options_of(&self, model: Model) -> Model {
-        let mut model = Arc::new(model);
-        self.change_options(&mut model);
-        Arc::unwrap_or_clone(model)
-    }
-
-    /// The names most similar to `name`, with their similarity.
-    fn near(&self, name: &str) -> Vec<(usize, String)> {
+    /// The names most similar to `name`.
+    fn near(&self, name: &str) -> Vec<String> {
         let name = name.to_lowercase();
         let mut near: Vec<(usize, String)> = self
             .list()
@@ -261,7 +346,7 @@ impl Catalogue {
             Reverse((of_named(reference), *alike))
         });
         near.truncate(NEAR_COUNT);
-        near
+        near.into_iter().map(|(_, reference)| reference).collect()
     }
 }
 
@@ -287,6 +372,50 @@ fn split_level(name: &str) -> (&str, Option<ThinkingLevel>) {
 fn words(name: &str) -> impl Iterator<Item = &str> {
     name.split(|char: char| char.is_whitespace() || "/-_.:".contains(char))
         .filter(|word| !word.is_empty())
+}
+
+/// The words and numbers of a name, in lower case: `gpt`, `4`, `o` for `GPT-4o`.
+fn tokens(name: &str) -> Vec<String> {
+    let mut tokens: Vec<String> = Vec::new();
+    let mut before = None;
+    for char in name.chars() {
+        let kind = char.is_alphanumeric().then(|| char.is_numeric());
+        if let Some(last) = tokens
+            .last_mut()
+            .filter(|_| kind.is_some() && kind == before)
+        {
+            last.extend(char.to_lowercase());
+        } else if kind.is_some() {
+            tokens.push(char.to_lowercase().collect());
+        }
+        before = kind;
+    }
+    tokens
+}
+
+/// Whether `wanted` is a part of `tokens`. A word can be the beginning of one; a number cannot.
+fn has_run(tokens: &[String], wanted: &[String]) -> bool {
+    let fits = |(token, wanted): (&String, &String)| {
+        let is_number = wanted.starts_with(char::is_numeric);
+        token == wanted || (!is_number && token.starts_with(wanted.as_str()))
+    };
+    tokens
+        .windows(wanted.len())
+        .any(|run| run.iter().zip(wanted).all(fits))
+}
+
+/// Whether `text` is a level with a typing error. Routers have ids such as `ID:free`.
+fn is_like_level(text: &str) -> bool {
+    let text = text.to_lowercase();
+    ThinkingLevel::ALL.iter().any(|level| {
+        let mut rest: Vec<char> = level.name().chars().collect();
+        let total = rest.len() + text.chars().count();
+        let shared = text.chars().filter(|char| {
+            let at = rest.iter().position(|have| have == char);
+            at.map(|at| rest.swap_remove(at)).is_some()
+        });
+        shared.count() * 200 >= LEVEL_SIMILARITY * total
+    })
 }
 
 /// Dice's coefficient of character pairs, in percent.
@@ -363,22 +492,23 @@ mod tests {
                 None,
             ),
             (
+                "Anthropic/Claude-Opus-5",
+                &[],
+                "anthropic/claude-opus-5",
+                None,
+            ),
+            (
                 "claude-haiku-4-5:high",
                 &[],
                 "anthropic/claude-haiku-4-5",
                 high,
             ),
+            // The same id with other punctuation.
             (
-                "sonnet:high",
+                "claude-sonnet-4.5:high",
                 &["anthropic"],
-                "anthropic/claude-sonnet-5-5",
+                "anthropic/claude-sonnet-4-5",
                 high,
-            ),
-            (
-                "Sonnet",
-                &["openrouter"],
-                "openrouter/anthropic/claude-sonnet-5.5",
-                None,
             ),
             (
                 "opus 4.8",
@@ -386,19 +516,7 @@ mod tests {
                 "anthropic/claude-opus-4-8",
                 None,
             ),
-            (
-                "anthropic/sonnet",
-                &["openrouter"],
-                "anthropic/claude-sonnet-5-5",
-                None,
-            ),
             ("gpt-oss-120b", &["together"], "cerebras/gpt-oss-120b", None),
-            (
-                "openai/gpt-oss-120b",
-                &["together"],
-                "together/openai/gpt-oss-120b",
-                None,
-            ),
             (
                 "groq/openai/gpt-oss-120b",
                 &["together"],
@@ -406,13 +524,6 @@ mod tests {
                 None,
             ),
             ("demo/tour", &["anthropic"], "demo/tour", None),
-            // An unknown id of a known provider.
-            (
-                "anthropic/my-private-tune",
-                &[],
-                "anthropic/my-private-tune",
-                None,
-            ),
             ("ollama/qwen3:8b", &[], "ollama/qwen3:8b", None),
             ("ollama/qwen3:8b:high", &[], "ollama/qwen3:8b", high),
             ("script/tests/a b.json", &[], "script/tests/a b.json", None),
@@ -426,17 +537,132 @@ mod tests {
     }
 
     #[test]
+    fn provider_and_id_are_never_another_model() {
+        let every_key = |_: &Model| true;
+        let catalogue = Catalogue::default();
+        for (wanted, provider, id) in [
+            ("anthropic/claude-opus-6", "anthropic", "claude-opus-6"),
+            (
+                "anthropic/claude-sonet-5-5",
+                "anthropic",
+                "claude-sonet-5-5",
+            ),
+            ("anthropic/sonnet", "anthropic", "sonnet"),
+            ("xai/grok-5", "xai", "grok-5"),
+            ("openai/gpt-7", "openai", "gpt-7"),
+            ("OpenAI/gpt-7:high", "openai", "gpt-7"),
+            ("openai/gpt-oss-120b", "openai", "gpt-oss-120b"),
+            ("google/gemini-9-pro", "google", "gemini-9-pro"),
+            ("anthropic/my-private-tune", "anthropic", "my-private-tune"),
+            (
+                "openrouter/openai/gpt-5:nitro",
+                "openrouter",
+                "openai/gpt-5:nitro",
+            ),
+            ("ollama/llama-7", "ollama", "llama-7"),
+        ] {
+            let found = catalogue.find(wanted, &every_key).unwrap();
+            let named = (found.model.provider.as_str(), found.model.id.as_str());
+            assert_eq!((named, found.listed), ((provider, id), false), "{wanted}");
+            let said = catalogue.assumptions(&found.model).unwrap();
+            let start =
+                format!("`{provider}/{id}` is not in the catalogue: the id is sent as it is.");
+            assert!(said.starts_with(&start), "{said}");
+        }
+        let listed = catalogue
+            .find("anthropic/claude-opus-5", &every_key)
+            .unwrap();
+        assert_eq!(catalogue.assumptions(&listed.model), None);
+    }
+
+    #[test]
+    fn unlisted_model_is_assumed_to_be_like_its_relatives() {
+        let catalogue = Catalogue::default();
+        let find = |name: &str| catalogue.find(name, &|_| true).unwrap().model;
+        let (new, known) = (
+            find("anthropic/claude-opus-6"),
+            find("anthropic/claude-opus-5-5"),
+        );
+        let expected = Model {
+            id: "claude-opus-6".to_owned(),
+            name: "claude-opus-6".to_owned(),
+            price: crate::usage::Price::default(),
+            ..Model::clone(&known)
+        };
+        assert_eq!(*new, expected);
+        let strange = find("anthropic/my-private-tune");
+        assert_eq!(
+            (strange.context_window, strange.can_think()),
+            (128_000, false)
+        );
+    }
+
+    #[test]
+    fn name_that_fits_several_models_is_refused_with_the_list() {
+        let fits = |wanted: &str, keys: &[&str]| {
+            let preferred = |model: &Model| keys.contains(&model.provider.as_str());
+            match Catalogue::default().find(wanted, &preferred) {
+                Err(FindError::Several { fits, level, .. }) => (fits, level),
+                other => panic!("{wanted}: {other:?}"),
+            }
+        };
+        let (sonnets, level) = fits("sonnet:high", &["anthropic"]);
+        assert_eq!(level, Some(ThinkingLevel::High));
+        assert_eq!(sonnets[0], "anthropic/claude-sonnet-5-5");
+        assert!(
+            sonnets.len() > 2
+                && sonnets
+                    .iter()
+                    .all(|name| name.starts_with("anthropic/claude-")),
+            "{sonnets:?}"
+        );
+        assert!(fits("Sonnet", &[]).0.len() > sonnets.len());
+        let error = find("sonnet", &["anthropic"]).unwrap_err();
+        let start = format!(
+            "`sonnet` fits {} models: `anthropic/claude-sonnet-5-5`, `",
+            sonnets.len()
+        );
+        assert!(
+            error.starts_with(&start) && error.ends_with("; use one of these names"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn new_version_without_provider_is_no_older_one() {
+        for wanted in ["claude-opus-6", "grok-5", "gpt-7", "stranger/gpt-7"] {
+            let error = find(
+                wanted,
+                &["anthropic", "openai", "openrouter", "vercel", "xai"],
+            );
+            let error = error.unwrap_err();
+            assert!(
+                error.starts_with(&format!("unknown model `{wanted}`")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn not_found_error_suggests_similar_names() {
         for (wanted, expected) in [
             ("", "the model name is empty"),
             ("zzz", "unknown model `zzz`"),
             (
-                "anthropic/claude-sonet-5-5",
-                "unknown model `anthropic/claude-sonet-5-5`; did you mean `anthropic/claude-sonnet-5-5`, `anthropic/claude-sonnet-5` or `anthropic/claude-sonnet-4-5`?",
+                "claude-sonet-5-5",
+                "unknown model `claude-sonet-5-5`; did you mean `anthropic/claude-sonnet-5-5`, `opencode/claude-sonnet-5-5` or `google-vertex-anthropic/claude-sonnet-5-5`?",
             ),
             (
                 "claude-opus-5-5:hihg",
                 "`hihg` is not a thinking level (off, minimal, low, medium, high, xhigh, max)",
+            ),
+            (
+                "anthropic/claude-opus-5-5:hihg",
+                "`hihg` is not a thinking level (off, minimal, low, medium, high, xhigh, max)",
+            ),
+            (
+                "demo/tuor",
+                "unknown model `demo/tuor`; did you mean `demo/tour`?",
             ),
         ] {
             assert_eq!(find(wanted, &[]), Err(expected.to_owned()), "{wanted}");

@@ -11,6 +11,7 @@ mod find;
 mod models_file;
 mod providers;
 pub mod refresh;
+mod related;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::bundled::set_compat;
 use super::discovery::LOCAL_WINDOW;
 use super::providers::ProviderEntry;
+use super::related::related;
 use crate::auth::KeySource;
 use crate::model::{Api, Compat, Modality, Model, ThinkingLevel};
 use crate::tuning::{Tuning, TuningChange};
@@ -353,8 +354,28 @@ impl FileModel {
     }
 }
 
-/// A model of `entry` for which only the id is known.
-pub(super) fn unlisted(entry: &ProviderEntry, id: &str) -> Model {
+/// A model of `entry` for which only the id is known. It is used like the related model in `known`.
+pub(super) fn unlisted(entry: &ProviderEntry, id: &str, known: &[Arc<Model>]) -> Model {
+    if let Some(relative) = related(id, known) {
+        let model = Model {
+            id: id.to_owned(),
+            name: id.to_owned(),
+            price: Price::default(),
+            tuning: Tuning::of(id),
+            ..Model::clone(relative.model)
+        };
+        if relative.is_of_family {
+            return model;
+        }
+        let (window, output) = (DEFAULT_WINDOW, DEFAULT_OUTPUT);
+        return Model {
+            context_window: window,
+            max_tokens: output,
+            thinking_levels: vec![ThinkingLevel::Off],
+            input: vec![Modality::Text],
+            ..model
+        };
+    }
     let known = FileModel {
         id: id.to_owned(),
         name: None,

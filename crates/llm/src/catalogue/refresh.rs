@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::bundled;
 use super::providers::{PROVIDERS, ProviderEntry};
+use super::related::related;
 use crate::model::{Modality, Model, ThinkingLevel};
 use crate::usage::{MAX_TIERS, Price, PriceTier, Tiers};
 use osier_base::text;
@@ -28,8 +29,6 @@ const LONGEST_NAME: usize = 200;
 const WIDEST_WINDOW: u64 = 100_000_000;
 /// The maximum plausible price, in US dollars per million tokens.
 const MAX_PRICE: f64 = 10_000.0;
-/// Minimum number of letters that the ids of two related models share.
-const MIN_SHARED_LETTERS: usize = 3;
 
 /// Providers and their names in the document.
 const NAMES: &[(&str, &str)] = &[
@@ -204,12 +203,7 @@ impl PublishedModel {
     /// Builds a model that is not in the table. Its connection settings are those of the model with the most
     /// similar id.
     fn build(&self, entry: &ProviderEntry, known: &[Arc<Model>]) -> Model {
-        let shared = |model: &&Arc<Model>| {
-            let pairs = model.id.bytes().zip(self.id.bytes());
-            pairs.take_while(|(one, other)| one == other).count()
-        };
-        let kin = known.iter().rev().max_by_key(shared);
-        let kin = kin.filter(|model| shared(model) >= MIN_SHARED_LETTERS);
+        let kin = related(&self.id, known).map(|relative| relative.model);
         let thinks = self.reasoning.unwrap_or(false);
         let levels = match kin.filter(|model| model.can_think()) {
             _ if !thinks => vec![ThinkingLevel::Off],

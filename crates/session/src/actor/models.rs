@@ -6,7 +6,9 @@ use crate::extensions::hooks::Source;
 use crate::extensions::sampling::{self, SamplingNews};
 use crate::models::accounts::login::LoginOutcome;
 use crate::models::refresh::Refreshed;
-use crate::models::{Choice, Models, SmallModel, SmallModelRequest, WAIT, refresh_if_due};
+use crate::models::{
+    Choice, Models, SeveralModels, SmallModel, SmallModelRequest, WAIT, refresh_if_due,
+};
 use crate::safety::review::{self, ReviewNews};
 use crate::setup::SessionChoice;
 use futures_util::future::FutureExt as _;
@@ -19,6 +21,12 @@ use std::sync::Arc;
 impl Actor {
     /// Handles a request about models.
     pub(super) async fn apply_model(&mut self, op: ModelOp) {
+        if let ModelOp::SelectModel { reference } = &op
+            && self.setup.answers_questions
+            && let Some(several) = self.selection.models.several(reference)
+        {
+            return self.ask_for_model(several);
+        }
         let refreshed = self.callback(Self::refreshed);
         let session = self.session.as_ref().map(|session| &session.active);
         let (setup, emitter) = (&mut self.setup, &self.emitter);
@@ -27,6 +35,22 @@ impl Actor {
             .handle(op, session, setup, emitter, refreshed);
         if let Some(choice) = handled.await {
             self.choose(choice).await;
+        }
+    }
+
+    /// Asks which of several models a name means, and selects it.
+    fn ask_for_model(&self, several: SeveralModels) {
+        let select = self.async_callback(|actor, reference: String| {
+            let select = ModelOp::SelectModel { reference };
+            actor.apply_model(select).boxed()
+        });
+        several.ask(self.safety.questions.clone(), self.emitter.clone(), select);
+    }
+
+    /// Asks which model the command line or the settings mean, if they fit several.
+    pub(super) fn ask_for_unclear_model(&self) {
+        if let Some(several) = self.selection.models.unclear() {
+            self.ask_for_model(several);
         }
     }
 

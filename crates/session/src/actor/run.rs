@@ -148,6 +148,7 @@ impl Actor {
         self.open(self.setup.session.clone(), Source::Startup).await;
         self.read_context(Scope::Everything);
         self.start_discovery();
+        self.ask_for_unclear_model();
         self.ask_for_trust();
         self.ask_about_claude_hooks();
         private_files::restrict(&self.setup.folders, self.emitter.detached());

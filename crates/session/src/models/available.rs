@@ -66,6 +66,37 @@ pub struct Models {
     scripts: Vec<Arc<Model>>,
     /// The script of a stored session that was not selected.
     refused: Option<String>,
+    /// A name that fits several models, until the user selects one.
+    pub(super) unclear: Option<SeveralModels>,
+    /// What osier assumes of the selected model, until it is published.
+    assumptions: Option<String>,
+}
+
+/// A name that fits several models.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SeveralModels {
+    pub wanted: String,
+    /// Their `PROVIDER/ID`s.
+    pub fits: Vec<String>,
+    pub level: Option<ThinkingLevel>,
+}
+
+impl ModelError {
+    /// The models that a name fits.
+    pub(super) fn several(&self) -> Option<SeveralModels> {
+        match self {
+            Self::Find(FindError::Several {
+                wanted,
+                fits,
+                level,
+            }) => Some(SeveralModels {
+                wanted: wanted.clone(),
+                fits: fits.clone(),
+                level: *level,
+            }),
+            _ => None,
+        }
+    }
 }
 
 impl Models {
@@ -88,23 +119,28 @@ impl Models {
         setup: &SessionSetup,
         problems: &mut Vec<Problem>,
     ) -> Result<(), ModelError> {
-        if let Some(reference) = &setup.model {
-            let (model, level) = self.find(reference)?;
-            self.set_chosen(&model, setup);
-            self.level = level;
-            self.named = true;
-        } else if let Some(reference) = &setup.settings.model {
+        self.unclear = None;
+        let by_flag = setup.model.as_ref();
+        if let Some(reference) = by_flag.or(setup.settings.model.as_ref()) {
             match self.find(reference) {
                 Ok((model, level)) => {
                     self.set_chosen(&model, setup);
                     self.level = level;
                     self.named = true;
                 }
-                Err(error) => {
-                    let hint = "another model was selected";
-                    let path = setup.folders.settings();
-                    problems.push(Problem::of_file(path, format!("`model`: {error}"), hint));
-                }
+                Err(error) => match error.several() {
+                    Some(several) if setup.answers_questions => {
+                        self.unclear = Some(several);
+                        self.chosen = placeholder();
+                        self.named = true;
+                    }
+                    None if by_flag.is_none() => {
+                        let hint = "another model was selected";
+                        let path = setup.folders.settings();
+                        problems.push(Problem::of_file(path, format!("`model`: {error}"), hint));
+                    }
+                    _ => return Err(error),
+                },
             }
         }
         let names = if setup.fallback.is_empty() {
@@ -209,6 +245,8 @@ impl Models {
             named: false,
             scripts: Vec::new(),
             refused: None,
+            unclear: None,
+            assumptions: None,
         };
         (models, problems)
     }
@@ -243,6 +281,7 @@ impl Models {
     }
 
     pub fn choose(&mut self, model: &Arc<Model>) {
+        self.assumptions = self.assumed_of(model);
         self.chosen = Arc::clone(model);
         self.named = true;
         if scripts::must_be_selected(&model.provider) {
@@ -371,7 +410,13 @@ impl Models {
     /// The warning for a model without a key.
     pub(crate) fn missing_key(&self, model: &Model) -> String {
         if model.provider == NONE {
-            return NO_MODEL.to_owned();
+            return match &self.unclear {
+                Some(several) => format!(
+                    "no model is selected: `{}` fits several; select one with `/model`",
+                    several.wanted
+                ),
+                None => NO_MODEL.to_owned(),
+            };
         }
         if self.server.is_some() {
             return "no token for the osier server; enter one with `/login proxy`, \
@@ -447,6 +492,7 @@ impl Models {
 
     /// Applies the flags that belong to the named model alone.
     fn set_chosen(&mut self, model: &Arc<Model>, setup: &SessionSetup) {
+        self.assumptions = self.assumed_of(model);
         let mut model = Model::clone(model);
         if let Some(url) = &setup.base_url {
             url.trim_end_matches('/').clone_into(&mut model.base_url);
@@ -464,15 +510,19 @@ impl Models {
 
     fn cycle_set(&self) -> Vec<Arc<Model>> {
         if !self.cycle.is_empty() {
-            let patterns = self.cycle.join(",");
-            let chosen = self
-                .catalogue
-                .select(&patterns, &|model| self.is_usable(model));
-            return chosen
-                .unwrap_or_default()
-                .into_iter()
-                .map(|found| found.model)
-                .collect();
+            let mut set: Vec<Arc<Model>> = Vec::new();
+            // An unknown name does not cost the others.
+            let preferred = |model: &Model| self.is_usable(model);
+            let selected = self.cycle.iter().flat_map(|pattern| {
+                let selected = self.catalogue.select(pattern, &preferred);
+                selected.unwrap_or_default()
+            });
+            for found in selected {
+                if !set.contains(&found.model) {
+                    set.push(found.model);
+                }
+            }
+            return set;
         }
         let favourites: Vec<Arc<Model>> = self
             .favourites
@@ -511,6 +561,18 @@ impl Models {
         !scripts::must_be_selected(provider)
             || self.scripts.iter().any(is_same)
             || self.call_order().iter().any(is_same)
+    }
+
+    /// What osier assumes of `model`, if only its id is known.
+    pub(crate) fn assumed_of(&self, model: &Model) -> Option<String> {
+        let embedded = self.embedded.as_ref();
+        let is_embedded = embedded.is_some_and(|(own, _)| own.reference() == model.reference());
+        (!is_embedded).then(|| self.catalogue.assumptions(model))?
+    }
+
+    /// What osier assumes of the selected model.
+    pub(crate) fn take_assumptions(&mut self) -> Option<String> {
+        self.assumptions.take()
     }
 
     /// The script of a stored session that was not selected.

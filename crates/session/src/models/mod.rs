@@ -7,6 +7,7 @@ mod files;
 mod local;
 mod peer_names;
 mod placeholder;
+mod question;
 pub mod refresh;
 mod reviewer;
 mod scripts;
@@ -18,6 +19,7 @@ mod small;
 pub mod tour;
 pub(crate) mod web_search;
 
+pub(crate) use self::available::SeveralModels;
 pub use self::available::{ModelError, Models, ServerError};
 pub(crate) use self::local::WAIT;
 pub use self::local::find_local;

@@ -16,7 +16,13 @@ impl Models {
             "opusplan" => "opus",
             plain => plain,
         };
-        let (model, level) = self.find(plain)?;
+        let (model, level) = match self.find(plain) {
+            Err(error) => match error.several() {
+                Some(several) => (self.find(&several.fits[0])?.0, several.level),
+                None => return Err(error),
+            },
+            Ok(found) => found,
+        };
         if !self.may_play(&model.provider, &model.id) {
             let text = format!(
                 "only you can select the script `{}`, with `--model`",

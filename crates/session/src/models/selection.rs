@@ -295,6 +295,9 @@ impl ModelSelection {
             );
             emitter.notice(Severity::Warning, text);
         }
+        if let Some(text) = self.models.take_assumptions() {
+            emitter.notice(Severity::Warning, text);
+        }
         let model = self.models.chosen();
         emitter.publish(Event::ModelSelected {
             level: model.clamp(self.level),
