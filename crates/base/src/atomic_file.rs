@@ -2,7 +2,8 @@
 //!
 //! The new bytes go to a [`PendingFile`] in the target's directory, which is synced and named. Symbolic links are
 //! followed: the target is replaced, the link stays. An existing file's mode, extended attributes and, if permitted,
-//! owner stay. Other hard links still have the old bytes. A failure leaves nothing behind.
+//! owner stay; a guarded write overwrites the file in place where its owner, group or access list could not stay. Other
+//! hard links still have the old bytes. A failure leaves nothing behind.
 
 mod in_place;
 
@@ -12,11 +13,12 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, CWD, Gid, RenameFlags, Uid, renameat_with};
+use rustix::fs::{Access, Gid, Uid};
 use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::fault;
+use crate::file_exchange;
 use crate::pending_file::{PendingFile, rename_new};
 use crate::private;
 use crate::without_links;
@@ -136,8 +138,9 @@ pub enum Name {
 }
 
 /// Like [`write_with`], but never overwrites what another process wrote. The new file and the present one are
-/// exchanged; if the present one is not the expected file, they are exchanged again. A new file must not exist yet. If the
-/// directory refuses a new file or the exchange, a file with known content is overwritten in place.
+/// exchanged; if the present one is not the expected file, they are exchanged again. A new file must not exist yet. A file
+/// with known content is overwritten in place if its directory refuses a new file or the exchange, or if the new file
+/// would have another owner, group or access list.
 ///
 /// # Errors
 /// [`WriteError::Changed`]. The file is as the other process wrote it.
@@ -154,7 +157,10 @@ pub fn write_if(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replaced {
     Atomically,
-    InPlace,
+    /// Overwritten in place, because the directory refuses a new file or the exchange.
+    InDirectory,
+    /// Overwritten in place, because a new file would have another owner, group or access list.
+    WithOwner,
 }
 
 impl Replaced {
@@ -162,8 +168,11 @@ impl Replaced {
     pub fn note(self) -> &'static str {
         match self {
             Self::Atomically => "",
-            Self::InPlace => {
+            Self::InDirectory => {
                 "[the file was overwritten in place, because its directory does not allow to replace it]"
+            }
+            Self::WithOwner => {
+                "[the file was overwritten in place, to keep its owner, group and access list]"
             }
         }
     }
@@ -256,15 +265,25 @@ fn replace(
     let metadata = existing(path, target)?;
     let directory = parent(target);
     let existing = metadata.as_ref().map(|metadata| (target, metadata));
+    let mut in_place = Replaced::InDirectory;
     let replaced =
         prepare(directory, bytes, existing, mode).and_then(|file| match (guard, existing) {
             (None, _) => file.persist(target).map(drop),
             (Some(expected), _) if !(expected.is_same)(target, Name::Own) => Err(changed()),
             (Some(_), None) => file.persist_new(target).map(drop),
+            (Some(expected), Some((_, metadata)))
+                if expected.content.is_some() && !has_access_of(file.file(), target, metadata) =>
+            {
+                in_place = Replaced::WithOwner;
+                Err(Errno::PERM.into())
+            }
             (Some(expected), Some(_)) => exchange(file, target, bytes, expected),
         });
     match (replaced, guard, &metadata) {
-        (Ok(()), ..) => {
+        (Ok(()), guard, _) => {
+            if guard.is_some() {
+                file_exchange::report_written(target);
+            }
             sync_directory(directory);
             Ok(Replaced::Atomically)
         }
@@ -272,8 +291,16 @@ fn replace(
             let Some(old) = expected.content else {
                 return Err(fail(error));
             };
-            in_place::overwrite(target, metadata, bytes, old, expected).map_err(fail)?;
-            Ok(Replaced::InPlace)
+            let copy = match in_place {
+                Replaced::WithOwner => Some(in_place::copy_beside(target, old).map_err(fail)?),
+                _ => None,
+            };
+            let written = in_place::overwrite(target, metadata, bytes, old, expected);
+            if let Some(copy) = copy {
+                let _ = fs::remove_file(copy);
+            }
+            written.map_err(fail)?;
+            Ok(in_place)
         }
         (Err(error), ..) => Err(fail(error)),
     }
@@ -359,7 +386,7 @@ fn put_back(displaced: &Path, target: &Path, mut placed: State) {
             return;
         };
         fault::point();
-        match renameat_with(CWD, displaced, CWD, target, RenameFlags::EXCHANGE) {
+        match file_exchange::exchange(displaced, target) {
             Ok(()) if State::of(displaced).is_some_and(|now| now == placed) => {
                 let _ = fs::remove_file(displaced);
                 return;
@@ -435,6 +462,44 @@ fn keep_owner(file: &File, existing: &Metadata) {
     if own.gid() != existing.gid() {
         let _ = rustix::fs::fchown(file, None, Some(Gid::from_raw(existing.gid())));
     }
+}
+
+/// Whether the new `file` has the owner, the group and the access list of the file at `old`.
+fn has_access_of(file: &File, old: &Path, existing: &Metadata) -> bool {
+    file.metadata()
+        .is_ok_and(|own| (own.uid(), own.gid()) == (existing.uid(), existing.gid()))
+        && access_list_of_file(file) == access_list(old)
+}
+
+/// The bytes of a POSIX access list; `None` without one.
+#[cfg(target_os = "linux")]
+fn access_list(path: &Path) -> Option<Vec<u8>> {
+    let mut value = vec![0; 64 * 1024];
+    let length = rustix::fs::lgetxattr(path, ACCESS_LIST, &mut value[..]).ok()?;
+    value.truncate(length);
+    Some(value)
+}
+
+#[cfg(target_os = "linux")]
+fn access_list_of_file(file: &File) -> Option<Vec<u8>> {
+    let mut value = vec![0; 64 * 1024];
+    let length = rustix::fs::fgetxattr(file, ACCESS_LIST, &mut value[..]).ok()?;
+    value.truncate(length);
+    Some(value)
+}
+
+/// The attribute of the kernel that holds a POSIX access list.
+#[cfg(target_os = "linux")]
+const ACCESS_LIST: &str = "system.posix_acl_access";
+
+#[cfg(not(target_os = "linux"))]
+fn access_list(_path: &Path) -> Option<Vec<u8>> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn access_list_of_file(_file: &File) -> Option<Vec<u8>> {
+    None
 }
 
 /// Copies access lists, labels and other extended attributes, as far as permitted.

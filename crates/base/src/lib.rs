@@ -14,6 +14,7 @@
 //! - [`terminal_output`] owns the standard output and standard error of the program.
 //! - [`atomic_file`] replaces files atomically, by a [`pending_file`]; [`locked_json`] shares small files between processes; [`jsonl`] reads
 //!   and appends JSON lines.
+//! - [`file_exchange`] replaces files so that watchers see them.
 //! - [`regular_file`] and [`walk`] read what others may have prepared: regular files of a limited size, folders once;
 //!   [`config_file`] is such a file for a loader.
 //! - [`private`] is for files and folders that may contain secrets.
@@ -55,6 +56,7 @@ pub mod diff;
 pub mod event;
 pub mod exit_limit;
 pub mod fault;
+pub mod file_exchange;
 pub mod file_stamp;
 pub mod folders;
 pub mod foreground;

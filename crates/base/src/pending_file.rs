@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
+use crate::file_exchange::exchange;
 use crate::ids;
 
 const PREFIX: &str = ".osier-";
@@ -89,7 +90,7 @@ impl PendingFile {
         let old = old.map_or_else(String::new, content_mark);
         let known = format!("{old}-{}-", content_mark(new));
         let exchanged = self.name(&known).and_then(|name| {
-            renameat_with(CWD, name, CWD, target, RenameFlags::EXCHANGE)?;
+            exchange(name, target)?;
             Ok(name.to_owned())
         });
         match exchanged {

@@ -11,7 +11,6 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::cache::mark;
@@ -19,6 +18,7 @@ use super::fault;
 use super::objects::{Hash, Objects};
 use super::plan::Step;
 use super::state::Content;
+use osier_base::file_exchange::{exchange, report_written};
 use osier_base::file_stamp::FileStamp;
 use osier_base::pending_file::rename_new;
 use osier_base::{atomic_file, without_links};
@@ -96,6 +96,9 @@ impl Target<'_> {
                 // Does nothing after a success.
                 let _ = fs::remove_file(&new);
                 put.map_err(|error| reason(&error))?;
+                if let Content::File { .. } = content {
+                    report_written(&path);
+                }
             }
         }
         fault::point();
@@ -197,7 +200,7 @@ fn put_in_place(
     // From here on the file may be the one of another program.
     fs::rename(new, old)?;
     fault::point();
-    match renameat_with(CWD, old, CWD, path, RenameFlags::EXCHANGE) {
+    match exchange(old, path) {
         Ok(()) => {}
         // The file system cannot exchange files.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if content_of(path) == step.from => {
@@ -274,7 +277,7 @@ fn store_again(objects: &Objects, path: &Path, content: Option<Content>) -> io::
 fn put_back(old: &Path, path: &Path, step: &Step) {
     if is_target(content_of(path), step)
         && step.to.is_some()
-        && renameat_with(CWD, old, CWD, path, RenameFlags::EXCHANGE).is_ok()
+        && exchange(old, path).is_ok()
         && is_target(content_of(old), step)
     {
         let _ = fs::remove_file(old);

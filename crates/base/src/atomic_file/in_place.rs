@@ -1,15 +1,16 @@
-//! Overwrites a file where it is, if its directory refuses a new file or a rename: the directory is not writable, or the
-//! file is mounted on its own, as containers do. That is not atomic, but a failure restores the old contents.
+//! Overwrites a file where it is: its directory is not writable, the file is mounted on its own, as containers do, or it
+//! belongs to another user. That is not atomic, but a failure restores the old contents.
 
 use std::fs::{File, Metadata};
-use std::io;
-use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate};
 use rustix::io::Errno;
 
-use super::{Expected, Name, changed, id};
+use super::{Expected, Name, changed, id, parent, sync_directory};
+use crate::{ids, private};
 
 /// Whether the error of a new file or of a rename leaves this way.
 pub(super) fn is_refused(error: &io::Error) -> bool {
@@ -21,6 +22,29 @@ pub(super) fn is_refused(error: &io::Error) -> bool {
         Errno::XDEV,
     ];
     Errno::from_io_error(error).is_some_and(|error| refused.contains(&error))
+}
+
+/// Stores `old` in a hidden file beside `target` for the time of the write. After a crash it is the complete old content,
+/// and nothing removes it.
+pub(super) fn copy_beside(target: &Path, old: &[u8]) -> io::Result<PathBuf> {
+    let folder = parent(target);
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let copy = folder.join(format!(".{name}.before-{}", ids::random_name()));
+    let mut options = File::options();
+    options
+        .write(true)
+        .create_new(true)
+        .mode(private::FILE_MODE);
+    let written = options.open(&copy).and_then(|mut file| {
+        file.write_all(old)?;
+        file.sync_all()
+    });
+    if let Err(error) = written {
+        let _ = std::fs::remove_file(&copy);
+        return Err(error);
+    }
+    sync_directory(folder);
+    Ok(copy)
 }
 
 /// Overwrites `target`, which has the metadata `existing`, if it is as expected.

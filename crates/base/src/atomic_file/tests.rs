@@ -226,11 +226,17 @@ fn as_owner_of(path: &Path, work: impl FnOnce() + Send) -> bool {
         work();
         return true;
     }
-    let user = 65_534;
-    std::os::unix::fs::chown(path, Some(user), Some(user)).unwrap();
+    std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    as_nobody(path, work)
+}
+
+const NOBODY: u32 = 65_534;
+
+/// Runs `work` as a user without rights; false if that user does not reach `path`. Only for root.
+fn as_nobody(path: &Path, work: impl FnOnce() + Send) -> bool {
     // The identity of a thread.
     let run = || {
-        let user = Uid::from_raw(user);
+        let user = Uid::from_raw(NOBODY);
         rustix::thread::set_thread_res_uid(user, user, user).is_ok_and(|()| {
             let reaches = path.exists();
             if reaches {
@@ -281,12 +287,125 @@ fn file_is_overwritten_in_place_if_its_directory_refuses_a_new_one() {
     assert_eq!(
         result.into_inner().unwrap(),
         [
-            (Ok(Replaced::InPlace), "new".to_owned()),
-            (Ok(Replaced::InPlace), longer()),
+            (Ok(Replaced::InDirectory), "new".to_owned()),
+            (Ok(Replaced::InDirectory), longer()),
             (error("`f` changed while it was being written"), longer()),
             (error("no permission to write `f`"), longer()),
         ]
     );
     assert_eq!(fs::metadata(&path).unwrap().ino(), before);
     assert_eq!(names(&dir.path().join("closed")), ["f"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn file_of_another_user_keeps_its_owner() {
+    if !rustix::process::geteuid().is_root() {
+        osier_testing::skip::unsupported("another user", "only root can become another user");
+        return;
+    }
+    let dir = TempDir::new().unwrap();
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
+    let shared = dir.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, Permissions::from_mode(0o777)).unwrap();
+    let path = shared.join("team.txt");
+    write(&path, b"old").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o666)).unwrap();
+    std::os::unix::fs::chown(&path, Some(1001), Some(1002)).unwrap();
+    let before = fs::metadata(&path).unwrap();
+    let expected = Expected {
+        content: Some(b"old"),
+        is_same: &|_, _| true,
+    };
+    let mut replaced = None;
+    let replaced_here = std::sync::Mutex::new(&mut replaced);
+    let ran = as_nobody(&path, || {
+        let expected = Expected {
+            content: Some(b"old"),
+            is_same: &|_, _| true,
+        };
+        **replaced_here.lock().unwrap() =
+            Some(write_if(&path, b"new", Options::default(), &expected).unwrap());
+    });
+    if !ran {
+        osier_testing::skip::unsupported("another user", "the temporary directory is not readable");
+        return;
+    }
+    let after = fs::metadata(&path).unwrap();
+    assert_eq!(replaced, Some(Replaced::WithOwner));
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+    assert_eq!(
+        (after.ino(), after.uid(), after.gid(), mode(&path)),
+        (before.ino(), 1001, 1002, 0o666)
+    );
+    assert_eq!(names(&shared), ["team.txt"]);
+    // Its owner, or root, can give a new file the same owner.
+    let expected = Expected {
+        content: Some(b"new"),
+        ..expected
+    };
+    let replaced = write_if(&path, b"newer", Options::default(), &expected).unwrap();
+    assert_eq!(replaced, Replaced::Atomically);
+    assert_eq!(fs::metadata(&path).unwrap().uid(), 1001);
+}
+
+/// Every event that a watcher of `folder` gets about `name` while `work` runs.
+#[cfg(target_os = "linux")]
+fn events_of(folder: &Path, name: &str, work: impl FnOnce()) -> Vec<&'static str> {
+    use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+    let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).unwrap();
+    let flags = WatchFlags::MODIFY
+        | WatchFlags::CLOSE_WRITE
+        | WatchFlags::MOVE
+        | WatchFlags::CREATE
+        | WatchFlags::DELETE;
+    inotify::add_watch(&watch, folder, flags).unwrap();
+    work();
+    let mut buffer = [std::mem::MaybeUninit::uninit(); 16 * 1024];
+    let mut reader = Reader::new(&watch, &mut buffer);
+    let mut seen = Vec::new();
+    while let Ok(event) = reader.next() {
+        if event
+            .file_name()
+            .is_some_and(|found| found.to_bytes() == name.as_bytes())
+        {
+            let kinds = [
+                (ReadFlags::CREATE, "created"),
+                (ReadFlags::MOVED_FROM, "moved away"),
+                (ReadFlags::MOVED_TO, "arrived"),
+                (ReadFlags::DELETE, "deleted"),
+                (ReadFlags::MODIFY, "modified"),
+                (ReadFlags::CLOSE_WRITE, "written"),
+            ];
+            let kind = kinds
+                .iter()
+                .find(|(flag, _)| event.events().contains(*flag));
+            seen.extend(kind.map(|(_, kind)| *kind));
+        }
+    }
+    seen
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn watchers_see_that_the_file_is_there_and_new() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("a.ts");
+    let write_if = |old: Option<&[u8]>, new: &[u8]| {
+        let expected = Expected {
+            content: old,
+            is_same: &|_, _| true,
+        };
+        write_if(&path, new, Options::default(), &expected).unwrap();
+    };
+    assert_eq!(
+        events_of(dir.path(), "a.ts", || write_if(None, b"one")),
+        ["created", "modified", "written"]
+    );
+    assert_eq!(
+        events_of(dir.path(), "a.ts", || write_if(Some(b"one"), b"two")),
+        ["moved away", "arrived", "modified", "written"]
+    );
+    assert_eq!(fs::read(&path).unwrap(), b"two");
 }

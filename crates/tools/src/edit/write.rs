@@ -132,7 +132,7 @@ impl Write {
                 diff.removed,
                 match replaced {
                     Replaced::Atomically => other_names(old.links),
-                    Replaced::InPlace => format!("\n{}", replaced.note()),
+                    in_place => format!("\n{}", in_place.note()),
                 }
             ),
         };
