@@ -23,6 +23,12 @@ pub(crate) enum PendingInput {
     Escape,
     /// An introducer, which could also be a key with Alt, or the rest of a sequence.
     Sequence,
+    /// The rest of a sequence that is no key with Alt.
+    Partial,
+    /// Nothing, or the rest of a sequence whose beginning was taken for keys.
+    Late,
+    /// More lines of a paste without marks.
+    Lines,
     /// The rest of a paste.
     Paste,
 }
@@ -45,6 +51,16 @@ enum State {
     /// An escape within a string, which ends it if a backslash follows.
     StringEscape(u8),
     Paste,
+    /// Several lines that arrived at once: a paste without marks.
+    Lines,
+}
+
+/// The beginning of a sequence that was taken for keys, because nothing followed in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Late {
+    Escape,
+    /// `ESC [`.
+    Csi,
 }
 
 /// Decodes terminal input into events.
@@ -56,52 +72,102 @@ pub(crate) struct Decoder {
     alt: bool,
     /// How much of a paste was already searched for its end.
     searched: usize,
+    late: Option<Late>,
+    /// The sequence is the late rest of one whose beginning was taken for keys: nothing comes of it.
+    muted: bool,
 }
 
 impl Decoder {
+    /// Decodes bytes that arrived at once. Several lines are a paste, and the late rest of a sequence is not typed.
+    pub(crate) fn receive(&mut self, bytes: &[u8], events: &mut Vec<InputEvent>) {
+        if let Some(late) = self.late {
+            self.resume(late, bytes);
+        }
+        if self.state == State::Ground && is_several_lines(typed_part(bytes)) {
+            self.state = State::Lines;
+        }
+        self.feed(bytes, events);
+    }
+
     /// Decodes the next bytes of the stream.
     pub(crate) fn feed(&mut self, bytes: &[u8], events: &mut Vec<InputEvent>) {
+        self.late = None;
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
-            if self.state == State::Paste {
-                rest = self.paste(rest, events);
-            } else {
-                self.byte(byte, events);
-                rest = after;
+            match self.state {
+                State::Paste => rest = self.paste(rest, events),
+                State::Lines => rest = self.lines(rest, events),
+                _ => {
+                    let (muted, before) = (self.muted, events.len());
+                    self.byte(byte, events);
+                    if muted {
+                        events.truncate(before);
+                    }
+                    rest = after;
+                }
             }
+        }
+    }
+
+    /// Continues a sequence whose beginning was taken for keys, if `bytes` are its rest.
+    fn resume(&mut self, late: Late, bytes: &[u8]) {
+        let rest = match (late, bytes) {
+            (Late::Csi, rest) => is_end_of_csi(rest).then_some(State::Csi),
+            (Late::Escape, [b'[', rest @ ..]) => is_end_of_csi(rest).then_some(State::Escape),
+            (Late::Escape, [b'O', b'A'..=b'D' | b'F' | b'H' | b'P'..=b'S']) => Some(State::Escape),
+            (Late::Escape, [b']', b'0'..=b'9', ..] | [b'P', b'0'..=b'9' | b'>', ..]) => {
+                Some(State::Escape)
+            }
+            _ => None,
+        };
+        if let Some(state) = rest {
+            self.state = state;
+            self.muted = true;
         }
     }
 
     /// The input that the incomplete end of the stream expects.
     pub(crate) fn pending(&self) -> PendingInput {
         match self.state {
+            State::Ground if self.late.is_some() => PendingInput::Late,
             State::Ground | State::Character => PendingInput::Nothing,
             State::Escape => PendingInput::Escape,
             State::Paste => PendingInput::Paste,
-            _ => PendingInput::Sequence,
+            State::Lines => PendingInput::Lines,
+            State::OldMouse(_) => PendingInput::Partial,
+            _ if self.buffer.is_empty() && !self.muted => PendingInput::Sequence,
+            _ => PendingInput::Partial,
         }
     }
 
     /// Handles a timeout: interprets the incomplete input as keys. A partial reply is dropped,
     /// never typed.
     pub(crate) fn expire(&mut self, events: &mut Vec<InputEvent>) {
-        let alone = self.buffer.is_empty();
+        let alone = self.buffer.is_empty() && !self.muted;
+        let late = match self.state {
+            State::Escape if !self.muted => Some(Late::Escape),
+            State::Csi if alone => Some(Late::Csi),
+            _ => None,
+        };
         match self.state {
-            State::Escape => self.escape_keys(events),
+            State::Escape if !self.muted => self.escape_keys(events),
             State::Csi if alone => self.alt_key('[', events),
             State::Ss3 if alone => self.alt_key('O', events),
             State::String(introducer) if alone => {
                 self.alt_key(char::from(introducer), events);
             }
-            State::Paste => self.end_paste(events),
+            State::Paste | State::Lines => self.end_paste(events),
             _ => {}
         }
         self.ground();
+        self.late = late;
     }
 
     fn byte(&mut self, byte: u8, events: &mut Vec<InputEvent>) {
         match self.state {
-            State::Ground | State::Paste => self.start(byte, KeyModifiers::NONE, events),
+            State::Ground | State::Paste | State::Lines => {
+                self.start(byte, KeyModifiers::NONE, events);
+            }
             State::Character => self.character(byte, events),
             State::Escape => self.escape(byte, events),
             State::Csi => self.csi(byte, events),
@@ -294,6 +360,16 @@ impl Decoder {
         &bytes[end + PASTE_END.len() - before..]
     }
 
+    /// Consumes the part of `bytes` that belongs to a paste without marks; returns the rest.
+    fn lines<'a>(&mut self, bytes: &'a [u8], events: &mut Vec<InputEvent>) -> &'a [u8] {
+        let part = typed_part(bytes);
+        self.buffer.extend_from_slice(part);
+        if part.len() < bytes.len() {
+            self.end_paste(events);
+        }
+        &bytes[part.len()..]
+    }
+
     fn end_paste(&mut self, events: &mut Vec<InputEvent>) {
         let pasted = String::from_utf8_lossy(&self.buffer);
         events.push(InputEvent::Paste(clean_paste(&pasted)));
@@ -332,12 +408,44 @@ impl Decoder {
     fn ground(&mut self) {
         self.state = State::Ground;
         self.alt = false;
+        self.muted = false;
         self.searched = 0;
         // Free the memory of a huge paste.
         if self.buffer.capacity() > MAX_STRING {
             self.buffer = Vec::new();
         }
         self.buffer.clear();
+    }
+}
+
+/// The bytes before the first one that no paste has: an escape or another control character.
+fn typed_part(bytes: &[u8]) -> &[u8] {
+    let is_text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..=0x7e | 0x80..);
+    let end = bytes.iter().position(|byte| !is_text(byte));
+    &bytes[..end.unwrap_or(bytes.len())]
+}
+
+/// Whether bytes that arrived at once are lines of a paste: nobody types a line break and more within one read. Over a
+/// slow line two short answers can arrive together; they are keys.
+fn is_several_lines(text: &[u8]) -> bool {
+    const SHORT: usize = 4;
+    let is_break = |byte: &&u8| matches!(byte, b'\n' | b'\r');
+    let inner = text.trim_ascii();
+    let breaks = inner.iter().filter(is_break).count();
+    breaks > 1 || (breaks == 1 && inner.len() > SHORT)
+}
+
+/// Whether `bytes` are the rest of a control sequence after its introducer: parameters and a letter, or a letter alone.
+fn is_end_of_csi(bytes: &[u8]) -> bool {
+    let parameters = bytes
+        .iter()
+        .take_while(|byte| matches!(byte, 0x20..=0x3f))
+        .count();
+    match bytes.get(parameters) {
+        None => parameters > 0,
+        Some(b'A'..=b'Z' | b'a'..=b'z' | b'~') if parameters > 0 => true,
+        Some(b'A'..=b'Z') => bytes.len() == 1,
+        Some(_) => false,
     }
 }
 

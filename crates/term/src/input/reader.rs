@@ -32,11 +32,14 @@ impl Timeouts {
     };
     /// A paste that stalls for this long has lost its end.
     const PASTE: Duration = Duration::from_secs(30);
+    /// The rest of a sequence that is later than this has lost its beginning. Until then it is not typed.
+    const LATE: Duration = Duration::from_secs(5);
 
     fn of(self, pending: PendingInput) -> Option<Duration> {
         match pending {
             PendingInput::Nothing => None,
-            PendingInput::Escape => Some(self.escape),
+            PendingInput::Escape | PendingInput::Lines => Some(self.escape),
+            PendingInput::Partial | PendingInput::Late => Some(Self::LATE),
             PendingInput::Sequence => Some(self.sequence),
             PendingInput::Paste => Some(Self::PASTE),
         }
@@ -118,7 +121,7 @@ impl InputSource {
                 Ok(WaitResult::Timeout) => decoder.expire(&mut events),
                 Ok(WaitResult::Input) => match self.tty.read(&mut bytes) {
                     Ok(0) => return,
-                    Ok(count) => decoder.feed(&bytes[..count], &mut events),
+                    Ok(count) => decoder.receive(&bytes[..count], &mut events),
                     Err(error) if is_transient(&error) => {}
                     Err(_) => return,
                 },

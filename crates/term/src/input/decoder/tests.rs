@@ -232,7 +232,9 @@ fn pending_input_depends_on_the_incomplete_sequence() {
         ("a", PendingInput::Nothing),
         ("\x1b", PendingInput::Escape),
         ("\x1b[", PendingInput::Sequence),
-        ("\x1b]11;rgb", PendingInput::Sequence),
+        ("\x1b]11;rgb", PendingInput::Partial),
+        ("\x1b[<0;3", PendingInput::Partial),
+        ("\x1b[M ", PendingInput::Partial),
         ("\x1b[200~text", PendingInput::Paste),
         ("\x1b[A", PendingInput::Nothing),
     ] {
@@ -240,6 +242,109 @@ fn pending_input_depends_on_the_incomplete_sequence() {
         decoder.feed(bytes.as_bytes(), &mut Vec::new());
         assert_eq!(decoder.pending(), expected, "{bytes:?}");
     }
+}
+
+/// The events of reads, each of which is followed by a pause.
+fn after_pauses(reads: &[&str]) -> Vec<InputEvent> {
+    let mut decoder = Decoder::default();
+    let mut events = Vec::new();
+    for read in reads {
+        decoder.receive(read.as_bytes(), &mut events);
+        if decoder.pending() != PendingInput::Partial {
+            decoder.expire(&mut events);
+        }
+    }
+    events
+}
+
+#[test]
+fn late_rest_of_a_sequence_is_not_typed() {
+    let key = |key| InputEvent::Key(key);
+    let esc = || key(KeyPress::plain(KeyCode::Esc));
+    let open = || key(KeyPress::alt('['));
+    for (reads, expected) in [
+        (
+            &["\x1b", "[A", "x"][..],
+            vec![esc(), key(KeyPress::char('x'))],
+        ),
+        (&["\x1b", "[62;22;52c"], vec![esc()]),
+        (&["\x1b", "[?62;2", "2c"], vec![esc()]),
+        (&["\x1b", "OA"], vec![esc()]),
+        (&["\x1b", "]11;rgb:00/00/00\x1b\\"], vec![esc()]),
+        (&["\x1b[", "62;22;52c"], vec![open()]),
+        (&["\x1b[", "A"], vec![open()]),
+        // The sequence is complete in the end: it is the key or the reply that it is.
+        (
+            &["\x1b[1;5", "A"],
+            vec![key(KeyPress::plain(KeyCode::Up).with(KeyModifiers::CONTROL))],
+        ),
+        (&["\x1b[M ", "!!"], vec![]),
+        // Text after the key.
+        (&["\x1b", "["], vec![esc(), key(KeyPress::char('['))]),
+        (
+            &["\x1b", "[x]"],
+            vec![
+                esc(),
+                key(KeyPress::char('[')),
+                key(KeyPress::char('x')),
+                key(KeyPress::char(']')),
+            ],
+        ),
+        (
+            &["\x1b", "OK"],
+            vec![esc(), key(KeyPress::char('O')), key(KeyPress::char('K'))],
+        ),
+        (
+            &["\x1b", "O", "K"],
+            vec![esc(), key(KeyPress::char('O')), key(KeyPress::char('K'))],
+        ),
+        (
+            &["\x1b[", "ab"],
+            vec![open(), key(KeyPress::char('a')), key(KeyPress::char('b'))],
+        ),
+    ] {
+        assert_eq!(after_pauses(reads), expected, "{reads:?}");
+    }
+}
+
+#[test]
+fn several_lines_at_once_are_a_paste() {
+    let paste = |text: &str| InputEvent::Paste(text.to_owned());
+    let enter = || InputEvent::Key(KeyPress::plain(KeyCode::Enter));
+    let char = |char| InputEvent::Key(KeyPress::char(char));
+    for (reads, expected) in [
+        (&["one\rtwo\rthree"][..], vec![paste("one\ntwo\nthree")]),
+        (&["one\ntwo\n"], vec![paste("one\ntwo\n")]),
+        (
+            &["\tif a:\r\n\t\tpass\r\n"],
+            vec![paste("\tif a:\n\t\tpass\n")],
+        ),
+        (
+            &["één\rtwee\x1b[A"],
+            vec![
+                paste("één\ntwee"),
+                InputEvent::Key(KeyPress::plain(KeyCode::Up)),
+            ],
+        ),
+        // A line, and two short answers that a slow line delivered together.
+        (&["ok\r"], vec![char('o'), char('k'), enter()]),
+        (&["y\rn"], vec![char('y'), enter(), char('n')]),
+        (&["\r\r\r"], vec![enter(), enter(), enter()]),
+    ] {
+        assert_eq!(after_pauses(reads), expected, "{reads:?}");
+    }
+    // One paste in several reads.
+    let mut decoder = Decoder::default();
+    let mut events = Vec::new();
+    for read in ["one\rtw", "o\r", "three"] {
+        decoder.receive(read.as_bytes(), &mut events);
+    }
+    assert_eq!(
+        (decoder.pending(), &events[..]),
+        (PendingInput::Lines, &[][..])
+    );
+    decoder.expire(&mut events);
+    assert_eq!(events, [paste("one\ntwo\nthree")]);
 }
 
 fn piece() -> impl Strategy<Value = Vec<u8>> {
