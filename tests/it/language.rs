@@ -280,7 +280,8 @@ fn comments(path: &str, code: &str) -> Vec<String> {
     let Some(marks) = marks else {
         return Vec::new();
     };
-    let lines: Vec<&str> = if path.ends_with(".rs") {
+    let is_rust = Path::new(path).extension().is_some_and(|end| end == "rs");
+    let lines: Vec<&str> = if is_rust {
         let tokens = TOKEN.find_iter(code).map(|token| token.as_str());
         tokens.filter(|token| token.starts_with("//")).collect()
     } else {
