@@ -69,7 +69,7 @@ fn expected_signature(asked: &ReceivedRequest, secret: &str, region: &str) -> St
     hex(&key)
 }
 
-const MODEL: &str = "bedrock/anthropic.claude-test-v1:0";
+const MODEL: &str = "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0";
 
 fn ask(home: &Home, model: &str, variables: &[(&str, &str)]) -> ProgramOutput {
     let mut cli = home
@@ -106,7 +106,7 @@ fn bedrock_signs_with_environment_keys() {
     let asked = &server.asked()[0];
     assert_eq!(
         asked.line,
-        "POST /model/anthropic.claude-test-v1%3A0/converse-stream"
+        "POST /model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream"
     );
     assert_eq!(asked.header("x-amz-security-token"), "session==");
     let day = &asked.header("x-amz-date")[..8];

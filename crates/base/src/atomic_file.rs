@@ -292,7 +292,7 @@ fn replace(
                 return Err(fail(error));
             };
             let copy = match in_place {
-                Replaced::WithOwner => Some(in_place::copy_beside(target, old).map_err(fail)?),
+                Replaced::WithOwner => Some(in_place::copy_next_to(target, old).map_err(fail)?),
                 _ => None,
             };
             let written = in_place::overwrite(target, metadata, bytes, old, expected);

@@ -24,9 +24,9 @@ pub(super) fn is_refused(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|error| refused.contains(&error))
 }
 
-/// Stores `old` in a hidden file beside `target` for the time of the write. After a crash it is the complete old content,
+/// Stores `old` in a hidden file next to `target` for the time of the write. After a crash it is the complete old content,
 /// and nothing removes it.
-pub(super) fn copy_beside(target: &Path, old: &[u8]) -> io::Result<PathBuf> {
+pub(super) fn copy_next_to(target: &Path, old: &[u8]) -> io::Result<PathBuf> {
     let folder = parent(target);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let copy = folder.join(format!(".{name}.before-{}", ids::random_name()));

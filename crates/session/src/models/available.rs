@@ -68,7 +68,7 @@ pub struct Models {
     refused: Option<String>,
     /// A name that fits several models, until the user selects one.
     pub(super) unclear: Option<SeveralModels>,
-    /// What osier assumes of the selected model, until it is published.
+    /// The assumptions about the selected model, until they are published.
     assumptions: Option<String>,
 }
 
@@ -563,14 +563,14 @@ impl Models {
             || self.call_order().iter().any(is_same)
     }
 
-    /// What osier assumes of `model`, if only its id is known.
+    /// The assumptions about `model`, if only its id is known.
     pub(crate) fn assumed_of(&self, model: &Model) -> Option<String> {
         let embedded = self.embedded.as_ref();
         let is_embedded = embedded.is_some_and(|(own, _)| own.reference() == model.reference());
         (!is_embedded).then(|| self.catalogue.assumptions(model))?
     }
 
-    /// What osier assumes of the selected model.
+    /// The assumptions about the selected model.
     pub(crate) fn take_assumptions(&mut self) -> Option<String> {
         self.assumptions.take()
     }
