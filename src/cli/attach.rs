@@ -214,7 +214,7 @@ async fn connect_to_background_server(folders: &Folders) -> Result<UnixStream, S
     ];
     let run = Invocation::new(program, arguments);
     let log = folders.logs().join("serve.log");
-    // It exits when another process has started the server in the meantime.
+    // The new process exits when another process has started the server in the meantime.
     let _ = spawn_detached(&run, &log).map_err(failed)?;
     UnixStream::connect(&path).await.map_err(|error| {
         let log = log.display();

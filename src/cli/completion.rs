@@ -71,7 +71,7 @@ pub(super) fn answer() -> Option<Exit> {
 /// The command line with the values that are looked up. An option with an optional value has one: otherwise everything that
 /// can follow the option is listed with the sessions.
 fn with_values(command: clap::Command) -> clap::Command {
-    // It lists the trash.
+    // `restore` lists the trash.
     let is_restore = command.get_name() == "restore";
     let command = command.mut_args(|argument| {
         let name = argument.get_value_names().and_then(<[_]>::first).cloned();

@@ -60,7 +60,7 @@ pub(super) fn run(
         unload_after: (minutes > 0).then(|| Duration::from_mins(minutes)),
     };
     if args.detached {
-        // It fails when the process already leads a process session.
+        // This fails when the process already leads a process session.
         let _ = rustix::process::setsid();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -244,7 +244,7 @@ pub(super) fn describe(event: &Event) -> Option<String> {
     })
 }
 
-/// The same for an event of the agent.
+/// The text for an event of the agent that answers a command.
 fn describe_agent(event: &AgentEvent) -> Option<String> {
     Some(match event {
         AgentEvent::Tools { tools } => {

@@ -122,7 +122,7 @@ pub fn write_with(path: &Path, bytes: &[u8], options: Options) -> Result<(), Wri
 
 /// The file that a write may replace.
 pub struct Expected<'a> {
-    /// Its content, if it is known.
+    /// The content of the file, if it is known.
     pub content: Option<&'a [u8]>,
     /// Whether the path (with links resolved) is the expected file, or that there is none as expected.
     pub is_same: &'a dyn Fn(&Path, Name) -> bool,
@@ -131,9 +131,9 @@ pub struct Expected<'a> {
 /// The name under which a file is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name {
-    /// It has its own name.
+    /// The file has its own name.
     Own,
-    /// It was renamed, which changes the time of its last change of metadata.
+    /// The file was renamed, which changes the time of its last change of metadata.
     Temporary,
 }
 
@@ -392,9 +392,9 @@ fn put_back(displaced: &Path, target: &Path, mut placed: State) {
                 return;
             }
             Ok(()) => placed = next,
-            // It was deleted, so that only this content is left.
+            // The target was deleted, so that only this content is left.
             Err(Errno::NOENT) if rename_new(displaced, target).is_ok() => return,
-            // It keeps its temporary name: no sweep removes it.
+            // The file keeps its temporary name: no sweep removes it.
             Err(_) => return,
         }
     }

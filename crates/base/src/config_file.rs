@@ -27,7 +27,7 @@ impl ConfigFile {
         self.content.is_some()
     }
 
-    /// Its text; `None` if it does not exist. Blocks.
+    /// The text of the file; `None` if the file does not exist. Blocks.
     pub fn text(&self, limit: u64) -> Result<Option<String>, ReadError> {
         let Some(content) = &self.content else {
             return match regular_file::read_text(&self.path, limit) {

@@ -48,7 +48,7 @@ impl Folders {
         }
     }
 
-    /// The same with the files of other agents in this environment.
+    /// These folders with the files of other agents in this environment.
     #[must_use]
     pub fn with_peers(self, environment: &BTreeMap<String, String>) -> Self {
         let environment = Arc::new(environment.clone());

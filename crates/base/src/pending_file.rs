@@ -121,7 +121,7 @@ impl PendingFile {
     }
 
     fn into_file(self) -> io::Result<File> {
-        // The same open file: its locks stay.
+        // The new handle is for the same open file: its locks stay.
         self.file.try_clone()
     }
 }
@@ -182,7 +182,7 @@ pub(crate) fn content_mark(content: &[u8]) -> String {
 pub(crate) enum Temporary<'a> {
     /// An incomplete or complete new file.
     New,
-    /// One of an earlier version, which did not lock it.
+    /// A file of an earlier version of osier, which did not lock it.
     Earlier,
     /// A file that is not needed if its content has one of these marks. Otherwise it is from another program.
     Either([&'a str; 2]),

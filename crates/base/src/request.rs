@@ -19,7 +19,7 @@ pub struct Request {
     pub group: Group,
     pub doc: &'static str,
     pub effect: Effect,
-    /// It waits until the session file is completely read.
+    /// The request waits until the session file is completely read.
     pub needs_session: bool,
     pub parameters: &'static [Parameter],
     /// `type` of the events that answer it: one of them is sent. None: the end of the request is the answer.

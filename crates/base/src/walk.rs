@@ -23,7 +23,7 @@ pub struct Walk {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     pub path: PathBuf,
-    /// It is a folder, or a link to one.
+    /// The entry is a folder, or a link to a folder.
     pub is_folder: bool,
 }
 

@@ -72,7 +72,7 @@ impl Machine {
     }
 }
 
-/// Its process is killed: the folder stays, and its lock is released.
+/// Kills the process of the folder: the folder stays, and its lock is released.
 fn kill(folder: TemporaryFolder) -> PathBuf {
     let path = folder.path().to_owned();
     let elsewhere = path.with_extension("elsewhere");

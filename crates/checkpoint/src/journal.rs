@@ -38,7 +38,7 @@ pub(super) struct Record {
     pub before: Option<StateId>,
     pub from: StateId,
     pub to: StateId,
-    /// It takes an incomplete change back.
+    /// The journal reverts an incomplete change.
     #[serde(default)]
     pub undo: bool,
 }
@@ -96,7 +96,7 @@ impl Journal {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 file => file?,
             };
-            // Another process may have removed it before it was locked.
+            // Another process may have removed the journal before it was locked.
             if !locked_file::try_lock(&file)? || !is_at(&file, path) {
                 continue;
             }

@@ -121,7 +121,7 @@ impl Objects {
             && metadata.len() == bytes.len() as u64
             && fs::read(&path).is_ok_and(|stored| stored == bytes)
         {
-            // Another process may have written it and ended before it was on the disk.
+            // Another process may have written the object and ended before the object was on the disk.
             if age(&metadata).is_none_or(|age| age < UNSYNCED) {
                 self.note_unsynced(path);
             } else {

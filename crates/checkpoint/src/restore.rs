@@ -49,7 +49,7 @@ pub struct Interrupted {
     pub changed: usize,
     /// Why it is unknown which files were changed: what the journal names is damaged. Nothing was changed then.
     pub unknown: Option<String>,
-    /// It was undone, because it could not be completed and its state before is not recorded.
+    /// The restore was undone, because it could not be completed and the state before it is not recorded.
     pub undone: bool,
     /// Files that were changed by others since, or that cannot be written. They were left alone.
     pub left: Vec<Unrestored>,

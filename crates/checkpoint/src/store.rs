@@ -72,14 +72,14 @@ impl CheckpointStore {
         }
     }
 
-    /// The same store for a copy of the directory.
+    /// This store for a copy of the directory.
     #[must_use]
     pub fn elsewhere(&self, root: &Path) -> Self {
         let data = self.folder.parent().unwrap_or(&self.folder);
         Self::new(data, root)
     }
 
-    /// The same store that waits for other processes as `wait` says.
+    /// This store, waiting for other processes as `wait` says.
     #[must_use]
     pub fn waiting(mut self, wait: LockWait) -> Self {
         self.wait = wait;
@@ -88,7 +88,7 @@ impl CheckpointStore {
 
     /// Deletes the scan cache, for directories that are about to be deleted.
     pub fn delete_cache(&self) {
-        // It is created again when needed.
+        // The cache is created again when it is needed.
         let _ = fs::remove_file(&self.cache);
     }
 

@@ -83,7 +83,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The same, without the files that were `seen`.
+    /// These instructions without the files that were `seen`.
     pub(super) fn without(mut self, seen: BTreeSet<PathBuf>) -> Self {
         self.found.seen = seen;
         self

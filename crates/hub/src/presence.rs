@@ -83,7 +83,7 @@ impl Presence {
             client.connections += 1;
             client.expires = None;
             client.info.away = false;
-            // It may have reconnected before the others saw that it was away, and has missed its own events.
+            // The client may have reconnected before the others saw that it was away, and has missed its own events.
             self.republish = true;
             return client.info.id;
         }

@@ -133,7 +133,7 @@ impl SessionRegistry {
         });
         match found.await.ok().flatten() {
             Some(stored) => self.resume(stored, options).await,
-            // It was never stored, and continues as another session.
+            // The session was never stored, and continues as another session.
             None => self
                 .0
                 .table
@@ -170,7 +170,7 @@ impl SessionRegistry {
         }
         let data = self.0.template.folders.data.clone();
         let full_id = id.to_owned();
-        // It cannot fail: the semaphore is never closed.
+        // This cannot fail: the semaphore is never closed.
         let lookup = self.0.lookups.acquire().await;
         let found = osier_base::task::spawn_blocking(move || {
             let path = SessionDirectory::new(&data).file_of(&full_id)?;

@@ -264,7 +264,7 @@ impl SharedSession {
     /// Waits until the session has ended.
     pub async fn ended(&self) {
         let mut ended = self.ended.subscribe();
-        // It cannot fail: the sender is a field of this session.
+        // This cannot fail: the sender is a field of this session.
         let _ = ended.wait_for(|ended| *ended).await;
     }
 

@@ -324,7 +324,7 @@ impl Update<'_> {
             }
         }
         if known.is_none() {
-            // Its spans refer to the row.
+            // The spans refer to the row, so it must exist.
             known = Some(self.store(None, &wanted.found, &facts, 0, 0)?);
         }
         let number = known.as_ref().map_or(0, |row| row.number);

@@ -51,7 +51,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// The same with `factor` times the price of writing the cache.
+    /// These prices with `factor` times the price of writing the cache.
     #[must_use]
     pub fn with_cache_writes(mut self, factor: f64) -> Self {
         self.cache_write *= factor;

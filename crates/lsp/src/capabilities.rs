@@ -84,11 +84,11 @@ impl Capability {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     pub(crate) encoding: Encoding,
-    /// It answers requests of the protocol for diagnostics.
+    /// The server answers requests of the protocol for diagnostics.
     pub(crate) pulls: bool,
-    /// It passes requests to TypeScript.
+    /// The server passes requests to TypeScript.
     pub(crate) asks_tsserver: bool,
-    /// It wants to know when a file was saved.
+    /// The server wants to know when a file was saved.
     pub(crate) saves: bool,
     able: Vec<Capability>,
 }

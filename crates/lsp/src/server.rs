@@ -84,7 +84,7 @@ impl Shared {
 pub(crate) enum StartError {
     /// Starting it again has no use.
     Final(String),
-    /// It ended.
+    /// The server ended.
     Crashed(String),
 }
 

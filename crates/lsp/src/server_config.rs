@@ -14,7 +14,7 @@ pub struct ServerConfig {
     pub languages: Vec<(String, String)>,
     /// Files and folders that mark the root of a project.
     pub markers: Vec<String>,
-    /// It only works in a project that has one of them.
+    /// The server works only in a project that has one of the markers.
     pub needs_marker: bool,
     /// The program and its arguments.
     pub command: Vec<String>,

@@ -20,11 +20,11 @@ const RESTARTS: usize = 2;
 /// The state of a server, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
-    /// It starts when it is used.
+    /// The server starts when it is used.
     Stopped,
     Starting,
     Ready,
-    /// It is not started again; why, in one line.
+    /// The server is not started again; the reason, in one line.
     Failed(String),
 }
 

@@ -242,7 +242,7 @@ async fn a_server_that_does_not_start_is_reported_once() {
             Some(3),
             "it ended 3 times: it closed its output; it wrote: error: unknown binary",
         ),
-        // It can be ended before it has counted its start.
+        // The server can be ended before it has counted its start.
         ("mute", short, None, "it did not answer within 0.2 s"),
         (
             "garbage",
@@ -262,7 +262,7 @@ async fn a_server_that_does_not_start_is_reported_once() {
         };
         assert_eq!(bench.slot.server().await.unwrap_err(), expected, "{mode}");
         assert_eq!(bench.slot.status(), Status::Failed(expected.to_owned()));
-        // It is not started again.
+        // The server is not started again.
         assert_eq!(bench.slot.server().await.unwrap_err(), expected);
         if let Some(starts) = starts {
             assert_eq!(bench.starts(), starts, "{mode}");

@@ -30,7 +30,7 @@ pub(crate) enum Grammar {
 /// How the visitor handles a node of the syntax tree.
 enum Step {
     Define(Kind),
-    /// Its children may be definitions.
+    /// The children of the node may be definitions.
     Enter,
     Skip,
 }

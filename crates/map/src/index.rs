@@ -7,13 +7,13 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum FileState {
-    /// It was not read yet.
+    /// The file was not read yet.
     Unread,
-    /// Its names are known.
+    /// The names in the file are known.
     Scanned,
-    /// Its definitions come from its grammar, or from the scan where it has none.
+    /// The definitions come from the grammar of the language, or from the scan if there is no grammar.
     Parsed,
-    /// It is no source file, or too large, or not text, or cannot be read.
+    /// The file is no source file, or too large, or not text, or cannot be read.
     Skipped,
 }
 

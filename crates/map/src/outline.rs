@@ -201,7 +201,7 @@ impl Outliner<'_> {
             let row = &index.rows[number];
             let matching = self.matching(number, &words);
             let path = index.path(row);
-            // Others than source files are shown when a word or the path names them.
+            // A file that is no source file is shown when a word or the path names it.
             let is_source = row.language != NO_LANGUAGE || path == self.request.path;
             if matching == 0.0 && !(is_source && words.is_empty()) {
                 continue;

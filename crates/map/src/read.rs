@@ -76,7 +76,7 @@ pub(crate) struct Part {
 /// A file that was read.
 #[derive(Debug)]
 pub(crate) struct ReadFile {
-    /// Its position in the list of files.
+    /// The position of the file in the list of files.
     pub(crate) number: usize,
     pub(crate) version: FileStamp,
     pub(crate) state: FileState,

@@ -31,7 +31,7 @@ pub(super) enum Found {
 pub(super) struct Start {
     /// Where the line starts.
     pub(super) line: usize,
-    /// It is a block of the document or an item of a top-level list.
+    /// The line begins a block of the document or an item of a top-level list.
     pub(super) is_top_level: bool,
     pub(super) block: BlockStart,
 }

@@ -63,7 +63,7 @@ fn is_nested(end: TagEnd) -> bool {
 /// An image of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// Its description.
+    /// The description of the image.
     pub alt: String,
     /// A path, a URL, or a data URL, as in the source.
     pub destination: String,

@@ -51,7 +51,7 @@ pub(super) struct Block<'a> {
     pub(super) context: Option<&'a Context>,
     /// A blank line is above it.
     pub(super) after_blank: bool,
-    /// It begins in the middle of a paragraph, with this row.
+    /// The block begins in the middle of a paragraph, with this row.
     pub(super) carry: Option<&'a Carry>,
     /// Tables are lines, not boxes.
     pub(super) linear: bool,

@@ -39,7 +39,7 @@ pub(super) struct Unit {
     pub(super) source: Range<usize>,
     /// A blank line is above it.
     pub(super) after_blank: bool,
-    /// It is a later part of a block.
+    /// The unit is a later part of a block.
     pub(super) part: Option<Box<Part>>,
     pub(super) body: Body,
 }
@@ -52,7 +52,7 @@ pub(super) struct Part {
     /// The containers of the part, drawn in front of its rows.
     pub(super) context: Context,
     pub(super) after_blank: bool,
-    /// It begins in the middle of a paragraph.
+    /// The part begins in the middle of a paragraph.
     pub(super) carry: Option<Carry>,
 }
 

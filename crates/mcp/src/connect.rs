@@ -111,7 +111,7 @@ impl Starter<'_> {
             (Err(error), _) => return Err(error),
         };
         let next = if report.was_slow() {
-            // It answered after the probe had ended, and does not know the handshake.
+            // The server answered after the end of the probe, and does not know the handshake.
             Approach {
                 generation: Generation::From2026,
                 ..*approach
@@ -229,7 +229,7 @@ impl Approach {
             Launch::Command { .. } => HttpProtocol::default(),
         };
         let generation = match protocol {
-            // It is older than 2026.
+            // A server with SSE is older than 2026.
             HttpProtocol::Sse => Generation::Before2026,
             HttpProtocol::Streamable => Generation::Unknown,
         };

@@ -33,7 +33,7 @@ const CALLBACK: &str = "/callback";
 /// The challenge of a server that denied a request.
 #[derive(Debug, Clone, Default)]
 struct Challenge {
-    /// Its newest `WWW-Authenticate` header.
+    /// The newest `WWW-Authenticate` header of the server.
     header: String,
     /// The scopes that it has requested so far.
     scopes: Vec<String>,

@@ -178,7 +178,7 @@ async fn keep_errors(stderr: ChildStderr, log: Arc<ServerLog>) {
 enum Line {
     Whole(Vec<u8>),
     TooLong {
-        /// Its start and its end.
+        /// The start and the end of the message.
         edges: Vec<u8>,
         length: usize,
     },

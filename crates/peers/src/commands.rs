@@ -124,7 +124,7 @@ impl Fields {
         expansion
     }
 
-    /// The same without what is appended; also whether an argument was used.
+    /// The prompt without appended arguments, and whether an argument was used.
     pub fn expand_parts(
         &self,
         body: &str,

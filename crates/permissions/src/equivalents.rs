@@ -24,7 +24,7 @@ pub(super) struct Equivalents {
     /// The line connects the input of a command to a file, a text or another command.
     pub feeds_input: bool,
     pub list: Vec<Equivalent>,
-    /// It also runs what it reads, or a text in another language.
+    /// The command also runs text that it reads, or text in another language.
     pub runs_input: bool,
 }
 

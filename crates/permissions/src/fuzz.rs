@@ -63,7 +63,7 @@ fn check_surroundings(command: &str, line: &CommandLine) {
     ] {
         let surrounded = format!("{before}{command}\n{after}");
         let Some(found) = shell::read(&surrounded) else {
-            // It is longer or deeper, or an empty list.
+            // The variant is longer or deeper, or an empty list.
             continue;
         };
         let probes = |count: usize| std::iter::repeat_n(&probe, count);

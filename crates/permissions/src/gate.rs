@@ -489,7 +489,7 @@ struct OpenCall<'a> {
     preview: Preview,
     /// The rules that can be saved.
     patterns: Vec<String>,
-    /// It writes where the sandbox denies it to commands.
+    /// The call writes where the sandbox denies writes to commands.
     leaves: bool,
     /// The sandbox can prevent it from writing.
     confined: bool,

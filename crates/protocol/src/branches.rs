@@ -24,7 +24,7 @@ pub struct Comparison {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BranchFacts {
-    /// Its last entry.
+    /// The last entry of the branch.
     pub leaf: Option<String>,
     /// The entry of its first prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]

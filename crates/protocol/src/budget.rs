@@ -45,7 +45,7 @@ impl Budget {
         *self == Self::default()
     }
 
-    /// The same with every limit that `change` has; 0 removes one.
+    /// This budget with every limit that `change` has; 0 removes a limit.
     #[must_use]
     pub fn changed(&self, change: &Self) -> Self {
         Self {

@@ -228,7 +228,7 @@ pub enum ChangeKind {
     Create,
     /// The content or the file type changes.
     Modify,
-    /// Its permission bits alone change.
+    /// Only the permission bits of the file change.
     Mode,
     /// The file is removed.
     Remove,

@@ -55,11 +55,11 @@ pub struct CodeProblem {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CodeServerState {
-    /// It starts when it is used.
+    /// The server starts when it is used.
     Stopped,
     Starting,
     Ready,
-    /// It is not started again.
+    /// The server is not started again.
     Failed,
 }
 

@@ -14,7 +14,7 @@ pub struct Form {
 /// A field of the form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// Its key in the answer.
+    /// The key of the field in the answer.
     pub name: String,
     /// The title for people. Untrusted.
     pub title: String,
@@ -39,7 +39,7 @@ pub enum FieldKind {
         max: Option<f64>,
     },
     Flag,
-    /// One of these: value and label.
+    /// One of these choices: value and label.
     Choice(Vec<(Value, String)>),
     /// Any of these. As text it is a JSON list of the values.
     Several {

@@ -18,7 +18,7 @@ pub struct LaneState {
     pub lane: usize,
     /// `PROVIDER/ID`.
     pub model: String,
-    /// Its working directory.
+    /// The working directory of the lane.
     pub directory: PathBuf,
     pub status: LaneStatus,
     /// Why it failed.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Client {
-    /// Its number in this session.
+    /// The number of the client in this session.
     pub id: u64,
     /// At most 40 columns wide; unique among the connected clients.
     pub name: String,

@@ -19,7 +19,7 @@ pub struct ProjectMap {
 pub struct MappedFile {
     /// Relative to the working directory.
     pub path: String,
-    /// Its most used symbols, in the order of their lines.
+    /// The most used symbols of the file, in the order of their lines.
     pub symbols: Vec<MappedSymbol>,
     /// Symbols that are not shown.
     pub more: usize,
@@ -31,7 +31,7 @@ pub struct MappedFile {
 #[serde(rename_all = "camelCase")]
 pub struct MappedSymbol {
     pub name: String,
-    /// Such as `function` or `class`.
+    /// The kind of symbol, such as `function` or `class`.
     pub kind: String,
     /// From 1.
     pub line: u32,
@@ -45,7 +45,7 @@ pub struct MappedSymbol {
 #[serde(rename_all = "camelCase")]
 pub struct ProjectSymbol {
     pub name: String,
-    /// Such as `function` or `class`.
+    /// The kind of symbol, such as `function` or `class`.
     pub kind: String,
     /// Relative to the working directory.
     pub path: String,

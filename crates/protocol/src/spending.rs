@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(b.usage.hit_rate(), Some(0.0));
         assert_eq!(Usage::default().hit_rate(), None);
         a.price_misses(&price());
-        // It was written again, which costs 3.75 where reading costs 0.3.
+        // The prompt was written again, which costs 3.75 instead of 0.3 for reading.
         assert_eq!(micros(a.missed_cost), 29_498);
         assert_eq!((spending.tool_calls, spending.tool_failures), (1, 1));
         assert_eq!(spending.total.output, 40);

@@ -26,7 +26,7 @@ pub struct ContextReport {
     /// Number of results of tools that requests leave out because the model no longer needs them, and their tokens.
     #[serde(default)]
     pub dropped: (usize, u64),
-    /// The same for results that can be left out when that saves money.
+    /// The number and tokens of results that can be left out when that saves money.
     #[serde(default)]
     pub droppable: (usize, u64),
     /// When the provider's cache of the conversation expires, in milliseconds since the Unix epoch; not set if it is

@@ -57,7 +57,7 @@ struct Served {
     models: Models,
     /// The models that can be called, the default first.
     list: Vec<ServedModel>,
-    /// The same by `PROVIDER/ID`.
+    /// The models by `PROVIDER/ID`.
     by_reference: HashMap<String, Arc<Model>>,
     transport: Arc<dyn Transport>,
 }

@@ -20,9 +20,9 @@ use osier_protocol::{AddedCommand, Op, PageAt, SessionInfo, StoredMessage, TreeO
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Disposition {
-    /// It started a run.
+    /// The message started a run.
     Started,
-    /// It was queued.
+    /// The message was queued.
     Queued,
     /// The command of a plugin handled it; no run follows.
     Handled,

@@ -69,7 +69,7 @@ pub(super) type Shape = fn(Map<String, Value>, &TrackedState) -> Result<Value, S
 /// An event that may concern a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventFields<'a> {
-    /// Its `type`.
+    /// The `type` of the event.
     pub kind: &'a str,
     pub fields: &'a Map<String, Value>,
 }
@@ -79,7 +79,7 @@ pub(super) struct EventFields<'a> {
 pub(super) enum Step {
     /// Nothing.
     Ignore,
-    /// It is a part of the answer.
+    /// The event is a part of the answer.
     Partial,
     /// The answer is complete.
     Done(Value),

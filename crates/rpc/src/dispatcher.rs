@@ -441,7 +441,7 @@ impl Dispatcher {
         if serde_json::to_writer(&mut self.output, content).is_ok() {
             self.output.push(b'\n');
         } else {
-            // It cannot fail for these types; never leave a partial line.
+            // Writing cannot fail for these types; never leave a partial line.
             self.output.truncate(before);
         }
     }

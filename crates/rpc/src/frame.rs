@@ -116,7 +116,7 @@ impl Request {
         };
         let id = match parameters.shift_remove("id") {
             None | Some(Value::Null) => None,
-            // It is the id of the question, not of the command.
+            // In a reply, `id` is the id of the question, not of the command.
             Some(id) if is_reply(&parameters) => {
                 parameters.insert("id".to_owned(), id);
                 None

@@ -32,7 +32,7 @@ pub(super) struct PendingCommand {
     pub reply_number: Option<u64>,
     /// Notices of its ops.
     pub notices: Vec<(Severity, String)>,
-    /// Its ops that have not ended.
+    /// The number of ops of the command that have not ended.
     ops: usize,
     /// The collected parts of the answer.
     partial: Value,

@@ -89,7 +89,7 @@ impl Confinement {
         self
     }
 
-    /// The same sandbox for another directory: changes apply to both.
+    /// This sandbox for another directory: changes apply to both.
     pub fn at(self: &Arc<Self>, cwd: &Path) -> Arc<Self> {
         let other = Self::empty(cwd);
         if other.cwd == self.cwd {

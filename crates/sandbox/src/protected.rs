@@ -38,9 +38,9 @@ struct Folder {
     changed: Option<Duration>,
     entries: usize,
     folders: Vec<PathBuf>,
-    /// Its `.git`.
+    /// The `.git` of the directory.
     repository: Option<PathBuf>,
-    /// Its `HEAD`, if git takes it for a repository itself.
+    /// The `HEAD` of the directory, if git takes the directory itself for a repository.
     head: Option<PathBuf>,
 }
 

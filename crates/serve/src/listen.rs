@@ -113,7 +113,7 @@ impl Bound {
             Self::Address(listener, _) => accept(listener, router, ended).await,
             Self::Unix(listener, path) => {
                 accept(listener, router, ended).await;
-                // It may already have been removed.
+                // The file may already have been removed.
                 let _ = std::fs::remove_file(path);
             }
         }
@@ -136,7 +136,7 @@ impl Connection for TcpStream {
     }
 
     fn send_at_once(&self) {
-        // It is only slower without.
+        // A failure only makes the connection slower.
         let _ = self.set_nodelay(true);
     }
 }

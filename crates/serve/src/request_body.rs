@@ -103,7 +103,7 @@ impl BodyPermits {
         let acquire = async {
             let mut permits = Vec::new();
             for semaphore in &self.0 {
-                // They never close.
+                // This cannot fail: the semaphores never close.
                 permits.extend(Arc::clone(semaphore).acquire_owned().await.ok());
             }
             permits

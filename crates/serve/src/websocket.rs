@@ -61,7 +61,7 @@ async fn serve(server: Arc<ServerState>, socket: WebSocket) {
     let (sender, opened) = mpsc::unbounded_channel();
     let mut stopped = server.stopped.subscribe();
     let stop = async move {
-        // It cannot fail: the sender is a field of the server.
+        // This cannot fail: the sender is a field of the server.
         let _ = stopped.wait_for(|stopped| *stopped).await;
     };
     let mut connection = Connection {
@@ -328,7 +328,7 @@ impl Connection {
             None => request,
         };
         let (requests, received) = mpsc::unbounded_channel();
-        // It cannot fail: the receiver still exists.
+        // This cannot fail: the receiver still exists.
         let _ = requests.send(request);
         let serving = serve_session(
             self.registry.clone(),

@@ -80,7 +80,7 @@ impl Emitter {
         self.publisher.subscribe()
     }
 
-    /// The same without a request.
+    /// This emitter without a request.
     pub(crate) fn detached(&self) -> Self {
         Self {
             request: None,

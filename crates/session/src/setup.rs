@@ -95,9 +95,9 @@ pub enum SessionChoice {
     Continue,
     /// An id, a prefix of one, or a path.
     Resume(String),
-    /// A copy of the current branch of such a session.
+    /// A copy of the current branch of the session with this reference.
     Copy(String),
-    /// Such a session, read-only.
+    /// The session with this reference, read-only.
     ReadOnly(String),
     /// This file; created if it does not exist.
     File(PathBuf),

@@ -76,7 +76,7 @@ impl LastValid {
 
 const END: &str = "\n# Changes are ignored.\n";
 
-/// One line.
+/// The path on one line.
 fn shown(path: &Path) -> String {
     path.display().to_string().replace('\n', " ")
 }

@@ -19,7 +19,7 @@ impl Settings {
         Self::load_both(folders, cwd, None)
     }
 
-    /// The same in a session where `current` applies, which holds while a file cannot be read.
+    /// Loads the settings for a session with the settings `current`, which stay in force while a file cannot be read.
     pub fn reload_for(folders: &Folders, cwd: &Path, current: &Self) -> (Self, Vec<Problem>) {
         Self::load_both(folders, cwd, Some(current))
     }

@@ -39,7 +39,7 @@ pub struct BuiltIn {
     pub(crate) spellings: &'static Spellings,
     /// Converts arguments, if the spellings do not.
     pub(crate) adapt: Option<fn(&Workspace, &mut Arguments) -> Vec<String>>,
-    /// Another call that a call means.
+    /// The call that a call of this tool stands for.
     pub(crate) redirect: fn(&Arguments) -> Option<(&'static str, Arguments)>,
     /// Whether the run ends with a result.
     pub(crate) ends_run: fn(&ToolResultMessage) -> bool,

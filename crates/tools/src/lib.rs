@@ -159,7 +159,7 @@ pub fn build(workspace: &Arc<Workspace>, names: Option<&[String]>) -> Result<Too
         return Err(UnknownTool { name: name.clone() });
     }
     let is_named = |tool: &str| names.is_none_or(|names| names.iter().any(|name| name == tool));
-    // Another form of tools comes with them.
+    // A tool that is another form of other tools comes with them.
     let is_form = |tool: &BuiltIn| tool.is_form && tool.replaces.iter().all(|name| is_named(name));
     let is_wanted = |tool: &&BuiltIn| is_named(tool.name) || is_form(tool);
     let tools = BUILT_IN.iter().filter(is_wanted);

@@ -63,7 +63,7 @@ impl Lines<'_> {
         } = &entry.kind
             && reading.number(target).is_none()
         {
-            // It moves to a lost entry.
+            // The entry selects an entry that is lost.
             return Ok(());
         }
         match reading.line(number) {

@@ -27,7 +27,7 @@ pub(super) struct Plan {
 struct Node {
     /// The next shown ancestor.
     above: u32,
-    /// It is on the current branch.
+    /// The entry is on the current branch.
     on_path: bool,
     children: Kin,
     /// Number of siblings before it, and its position from 1.

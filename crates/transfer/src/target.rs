@@ -42,7 +42,7 @@ impl Target {
             .rand_bytes(12)
             .permissions(Permissions::from_mode(FILE_MODE))
             .tempfile_in(folder)
-            // Its text names the temporary file.
+            // The text of the error names the temporary file.
             .map_err(|error| TransferError::io("write", &path, error.kind().into()))?;
         // Other processes sweep files of this name that are not locked.
         let _ = file.as_file().try_lock();

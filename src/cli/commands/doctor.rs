@@ -35,7 +35,7 @@ pub(in crate::cli) struct DoctorContext<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Ok,
-    /// It works, but something could be better.
+    /// The checked part works, but could be better.
     Warning,
     Error,
 }

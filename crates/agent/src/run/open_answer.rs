@@ -14,7 +14,7 @@ use crate::interceptor::AgentAccess;
 /// The answer of one attempt.
 pub(super) struct OpenAnswer<'a> {
     turn: Turn<'a>,
-    /// Its id in events.
+    /// The id of the answer in events.
     id: String,
     empty: AssistantMessage,
     /// The partial answer of an earlier attempt, which this one replaces.

@@ -43,7 +43,8 @@ pub trait Tool: Send + Sync + fmt::Debug {
         &[]
     }
 
-    /// Another call that this one means: the name of the tool and its arguments. Only for tools of the program.
+    /// The call that a call of this tool stands for: the name of the tool and its arguments. Only for tools of the
+    /// program.
     fn redirect(
         &self,
         _arguments: &Map<String, Value>,

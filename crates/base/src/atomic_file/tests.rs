@@ -274,7 +274,7 @@ fn file_is_overwritten_in_place_if_its_directory_refuses_a_new_one() {
     let ran = as_owner_of(&path, || {
         write_new(b"new", Some(b"a long old text"), true);
         write_new(b"a longer new text", Some(b"new"), true);
-        // Another program changed it, or its content is unknown.
+        // Another program changed the file, or its content is unknown.
         write_new(b"lost", Some(b"a longer new text"), false);
         write_new(b"lost", None, true);
     });

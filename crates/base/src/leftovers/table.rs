@@ -59,9 +59,9 @@ pub(super) enum Parent {
 /// How it is known that no process uses a folder.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unused {
-    /// It is not locked.
+    /// The folder is not locked.
     Unlocked,
-    /// Earlier versions did not lock folders: it has not changed for this time, and contains what they stored.
+    /// Earlier versions did not lock folders: the folder has not changed for this time, and its contents are theirs.
     Old(Duration, fn(&Path) -> bool),
 }
 
@@ -130,11 +130,11 @@ fn has_only_outputs(path: &Path) -> bool {
 /// How it is known that a file is not needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unneeded<'a> {
-    /// It is not locked.
+    /// The file is not locked.
     Unlocked,
-    /// It is not locked, and its content has one of these marks.
+    /// The file is not locked, and its content has one of these marks.
     Content([&'a str; 2]),
-    /// It has not changed for this time.
+    /// The file has not changed for this time.
     Old(Duration),
 }
 

@@ -45,7 +45,7 @@ pub struct AgentHooks {
     session: Arc<SessionHooks>,
     /// The id and kind of a subagent.
     sub_agent: Option<(String, String)>,
-    /// It receives the context from the start of the session.
+    /// The agent receives the context from the start of the session.
     is_main: bool,
     cwd: PathBuf,
     hints: Arc<Hints>,

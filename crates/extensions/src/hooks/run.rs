@@ -27,7 +27,7 @@ pub(super) enum HookEnd {
         stdout: String,
         stderr: String,
     },
-    /// It announced that it continues in the background, for at most this time.
+    /// The hook announced that it continues in the background, for at most this time.
     GoesOn(Box<Child>, Duration),
     TimedOut,
     Failed(io::Error),

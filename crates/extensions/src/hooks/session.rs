@@ -201,7 +201,7 @@ impl SessionHooks {
         self.fire_until(input, None).await
     }
 
-    /// The same; `cancel` also cancels the wait.
+    /// Runs the hooks as `fire` does; `cancel` also ends the wait.
     pub(super) async fn fire_until(
         &self,
         input: EventInput<'_>,

@@ -257,7 +257,7 @@ impl Plugins {
     pub fn tell(&self, event: &'static str, payload: &Value) {
         for plugin in self.running().iter().filter(|plugin| plugin.listens(event)) {
             let payload = payload.clone();
-            // It may have just ended.
+            // The plugin may have just ended.
             plugin.send(Call::Tell { event, payload });
         }
     }

@@ -11,7 +11,7 @@ const DEPTH: usize = 200;
 /// Why a match failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It took too many steps.
+    /// The match took too many steps.
     Limit,
     Malformed(&'static str),
 }

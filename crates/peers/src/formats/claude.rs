@@ -24,7 +24,7 @@ pub enum Lines {
     Result,
     /// `--output-format stream-json`.
     Messages,
-    /// The same, and what the model streams: `--include-partial-messages`.
+    /// Messages and the deltas of the model: `--include-partial-messages`.
     Partial,
 }
 
@@ -248,7 +248,7 @@ impl ClaudeFormat {
 }
 
 impl Format for ClaudeFormat {
-    /// Its answer comes before the first run, which names the tools.
+    /// The answer to the request comes before the first run, which names the tools.
     fn begin(&mut self, effect: &mut Effect) {
         effect.ops.push(osier_agent::Op::ListTools.into());
     }

@@ -47,7 +47,7 @@ pub(super) fn list(folder: &Path) -> Vec<Listed> {
         })?;
         rows.collect::<Result<Vec<_>, _>>()
     });
-    // Another version of the database has no sessions that are known.
+    // A database of another version may have other tables: then no session is found.
     rows.unwrap_or_default()
 }
 

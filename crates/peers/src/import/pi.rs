@@ -44,7 +44,7 @@ impl Read for Reader {
             Some(kind) => {
                 draft.add(&id, parent, &timestamp, kind);
             }
-            // Its children become children of its parent.
+            // The children of a skipped entry become children of its parent.
             None => draft.alias(&id, parent),
         }
     }

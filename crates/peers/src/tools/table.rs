@@ -7,11 +7,11 @@ use osier_tools::{SUBAGENT, WEB_SEARCH};
 /// A tool of another agent.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PeerTool {
-    /// Its name there.
+    /// The name of the tool in the other program.
     pub name: &'static str,
     /// The tool of osier.
     pub ours: &'static str,
-    /// It does only a part of what osier's tool does: a rule that allows it must not allow that tool.
+    /// The tool does only a part of osier's tool: a rule that allows the part must not allow osier's tool.
     pub is_part: bool,
     /// The names of the arguments, there and in osier. Others are left out.
     pub arguments: &'static [(&'static str, &'static str)],

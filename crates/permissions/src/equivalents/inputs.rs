@@ -128,7 +128,7 @@ pub(super) fn operands(arguments: &[Word]) -> usize {
 pub(super) fn can_be_command(name: &str, arguments: &[Word], place: usize) -> bool {
     let before = &arguments[..place.min(arguments.len())];
     let program = find(name);
-    // It takes options also after the name of the user.
+    // A shell of another user accepts options also after the name of the user.
     if program.shell == Shell::OfUser {
         return true;
     }

@@ -117,7 +117,7 @@ fn add_script(script: &str, depth: usize, others: &mut Equivalents) {
     for part in script.split(['/', '|', ',', '#', '"', ';', '\n', '{', '}']) {
         add_text(part.trim(), depth, others);
         let address = |char: char| char.is_ascii_digit() || "$,~+! ".contains(char);
-        // It runs the line that it has read.
+        // `e` runs the line that sed has read.
         others.runs_input |= part.trim().trim_start_matches(address) == "e";
     }
 }

@@ -28,7 +28,7 @@ const STARTS: &[&str] = &[
     "Xpreprocessor",
 ];
 
-/// The same with two hyphens, also abbreviated.
+/// Such options with two hyphens, also abbreviated.
 const LONG: &[&str] = &[
     "config",
     "for-assembler",

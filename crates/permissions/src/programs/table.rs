@@ -15,14 +15,14 @@ pub(crate) struct Program {
     pub wraps: bool,
     /// Arguments of its own before that command, at most.
     pub operands: usize,
-    /// Its subcommands or options can run a command.
+    /// Subcommands or options of the program can run a command.
     pub runs_options: bool,
-    /// It runs whatever its arguments say: no rule with a wildcard is offered.
+    /// The program runs whatever its arguments say: no rule with a wildcard is offered.
     pub runs_anything: bool,
-    /// Its first argument is a subcommand: a rule for all of them would allow too much.
+    /// The first argument is a subcommand: a rule for all subcommands would allow too much.
     pub has_subcommands: bool,
     pub shell: Shell,
-    /// It runs all its arguments as one text.
+    /// The program runs all its arguments as one text.
     pub joins: bool,
     /// Any of its arguments can be a text that it runs.
     pub texts_run: bool,
@@ -34,13 +34,14 @@ pub(crate) struct Program {
     pub adds: Adds,
     /// Which input decides what it runs.
     pub input: Input,
-    /// Its input can be commands of its own, one of which runs another program.
+    /// The input can be commands of the program's own language, one of which runs another program.
     pub reads_commands: bool,
-    /// It reads commands with this option.
+    /// The program reads commands with this option.
     pub reads_with: Option<char>,
-    /// It starts a shell if no command is given: the word that must be there, and the operands before the command.
+    /// The program starts a shell if no command is given: the word that must be there, and the operands before the
+    /// command.
     pub starts_shell: &'static [(&'static str, usize)],
-    /// Its script can be the input: the options that name it, a short one and long ones. With a blank, any argument can.
+    /// The input can be a script: the options that name it, a short one and long ones. With a blank, any argument can.
     pub script_option: Option<(char, &'static str)>,
 
     /// Subcommands that run other programs, or change what later commands run.
@@ -72,11 +73,11 @@ pub(crate) struct Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shell {
     No,
-    /// It runs the text of an argument as a command of the language that is read here.
+    /// The program runs the text of an argument as a command of the language that is read here.
     Posix,
-    /// It runs a program of another user, by default a shell, and takes options also after its operand.
+    /// The program runs a program of another user, by default a shell, and accepts options also after its operand.
     OfUser,
-    /// It has another language.
+    /// The shell has another language.
     Other,
 }
 
@@ -93,13 +94,13 @@ pub(crate) enum Container {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Adds {
     Nothing,
-    /// It appends words of its input, or replaces a mark that an option names.
+    /// The program appends words of its input, or replaces a mark that an option names.
     Input,
-    /// The same with marks in braces, and lists after `:::`.
+    /// Words of the input or of lists after `:::` are appended, or replace marks in braces.
     Lists,
     /// The names of found files replace `{}` after options that run a command.
     Found,
-    /// The same with all marks in braces.
+    /// The names of found files replace all marks in braces.
     FoundInBraces,
     /// The name of a changed file replaces `/_`.
     Changed,

@@ -197,7 +197,7 @@ const COMMANDS_IN_THE_INPUT: &[&str] = &[
     "bash <(echo rm x)",
 ];
 
-/// The same programs with a command of their own, or without input.
+/// These programs with a command in their arguments, or without input.
 const HARMLESS: &[&str] = &[
     "unshare -r ls",
     "unshare",

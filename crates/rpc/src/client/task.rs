@@ -174,7 +174,7 @@ where
 
     async fn close_output(&mut self) {
         if let Some(mut output) = self.output.take() {
-            // It may already be closed.
+            // The output may already be closed.
             let _ = output.shutdown().await;
         }
     }

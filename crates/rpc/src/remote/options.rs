@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub enum Token {
     /// The user named it for this server.
     Given(String),
-    /// It was found on this machine. It is sent only to a server that proves that it knows it.
+    /// The token was found on this machine. It is sent only to a server that proves that it knows the token.
     Stored(String),
 }
 

@@ -39,7 +39,7 @@ struct PendingOp {
     op: Value,
     /// The idempotency key; queries have none.
     once: Option<String>,
-    /// It contains text that the user typed.
+    /// The op contains text that the user typed.
     is_typed: bool,
 }
 
@@ -47,7 +47,7 @@ struct PendingOp {
 pub(super) enum OpAction {
     /// Send this frame to the server.
     Send(Value),
-    /// It is answered by this event, without the server.
+    /// This event answers the op, without the server.
     Answered(Event),
     Nothing,
 }

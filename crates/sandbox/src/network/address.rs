@@ -25,7 +25,7 @@ const NOT_PUBLIC_4: &[(Ipv4Addr, u8)] = &[
     (Ipv4Addr::new(168, 63, 129, 16), 32),
 ];
 
-/// The same in the part of IPv6 that is public.
+/// Blocks that are not public in the part of IPv6 that is public.
 const NOT_PUBLIC_6: &[(Ipv6Addr, u8)] = &[
     // Teredo, ORCHID and other protocols.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),

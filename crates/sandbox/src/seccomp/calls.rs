@@ -66,7 +66,7 @@ const KEXEC_FILE_LOAD: i64 = libc::SYS_kexec_file_load;
 #[cfg(not(target_arch = "x86_64"))]
 const KEXEC_FILE_LOAD: i64 = 294;
 
-// The same numbers on every architecture; newer than the C library.
+// Numbers that are the same on every architecture; the calls are newer than the C library.
 const QUOTACTL_FD: i64 = 443;
 const FCHMODAT2: i64 = 452;
 const SETXATTRAT: i64 = 463;
@@ -100,7 +100,7 @@ pub(in super::super) fn denied(coverage: Coverage) -> Vec<Denied> {
     let mut table: Vec<Denied> = ALWAYS.iter().map(|call| never(*call)).collect();
     #[cfg(target_arch = "x86_64")]
     table.extend([libc::SYS_iopl, libc::SYS_ioperm].map(never));
-    // Its flags are in memory, where a filter cannot read them. The C library falls back to `clone`.
+    // The flags of `clone3` are in memory, where a filter cannot read them. The C library falls back to `clone`.
     table.push(Denied {
         errno: libc::ENOSYS,
         ..never(libc::SYS_clone3)
@@ -179,7 +179,7 @@ fn created(table: &mut Vec<Denied>) {
         when(libc::SYS_creat, &[any(1, SET_IDS)]),
         when(libc::SYS_mknod, &[any(1, SET_IDS)]),
     ]);
-    // Its mode is in memory. Programs fall back to `openat`.
+    // The mode of `openat2` is in memory. Programs fall back to `openat`.
     table.push(Denied {
         errno: libc::ENOSYS,
         ..never(libc::SYS_openat2)

@@ -31,11 +31,11 @@ type Read = (Option<(ProjectContext, PathInstructions)>, Loaded);
 /// The result of expanding a prompt.
 #[derive(Debug)]
 pub(crate) enum Expanded {
-    /// It is ready.
+    /// The prompt is ready.
     Text,
     /// There is nothing left to send: a plugin runs the command, or expanding it failed.
     Nothing,
-    /// It needs more than text.
+    /// The prompt needs more than text.
     Command(Box<Expansion>),
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn as_draft(text: &str, parts: &[PromptPart]) -> (Parts, Vec<Attachme
             PromptPart::Paste { text, .. } => (text.len(), true),
             PromptPart::File { file } => {
                 files.push(file.clone());
-                // Its placeholder.
+                // The file is a placeholder in the text.
                 (rest.find(']').map_or(0, |end| end + 1), false)
             }
         };

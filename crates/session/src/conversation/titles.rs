@@ -31,7 +31,7 @@ const SYSTEM: &str = "You write titles of conversations with a coding agent. Ans
 /// Whether the open session needs a title.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum Titles {
-    /// It has a name, or prompts of before.
+    /// The session has a name, or earlier prompts.
     #[default]
     Named,
     /// The next long enough prompt gets one.

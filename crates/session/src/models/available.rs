@@ -33,7 +33,7 @@ pub enum ModelError {
 /// Why no model of an osier server can be selected.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// It did not send a valid answer.
+    /// The server did not send a valid answer.
     #[error("{0}")]
     Silent(String),
     #[error(transparent)]
@@ -45,7 +45,7 @@ pub enum ServerError {
 pub struct Models {
     pub(super) catalogue: Catalogue,
     pub(super) keys: Arc<Keys>,
-    /// One for all sessions of the actor: they share connections.
+    /// The providers for all sessions of the actor: they share connections.
     providers: Providers,
     cwd: PathBuf,
     pub(super) embedded: Option<(Arc<Model>, Arc<dyn Provider>)>,
@@ -193,7 +193,7 @@ impl Models {
         Ok(())
     }
 
-    /// The same without the models of the command line and the settings: for lists and checks.
+    /// Loads the catalogue without the models of the command line and the settings: for lists and checks.
     pub fn load_lenient(setup: &SessionSetup) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let file = read_models_file(&setup.folders.models(), &mut problems);
@@ -424,7 +424,7 @@ impl Models {
                 .to_owned();
         }
         let provider = self.catalogue.provider(&model.provider);
-        // The same text as that of a call without a key.
+        // The text is the same as that of a call without a key.
         let error = KeyError::Missing {
             provider: model.provider.clone(),
             env_keys: provider.map_or_else(Vec::new, |provider| provider.env_keys.clone()),

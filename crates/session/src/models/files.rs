@@ -105,7 +105,7 @@ fn command_runner(cwd: &Path) -> CommandRunner {
             let script = format!("cd \"$0\" && {command}");
             let args: [OsString; 3] = ["-c".into(), script.into(), cwd.into_os_string()];
             let command = Invocation {
-                // It is part of the user's configuration, and can need another key.
+                // The command is part of the user's configuration, and can need another key.
                 has_keys: true,
                 ..Invocation::new("sh", args)
             };

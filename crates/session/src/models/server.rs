@@ -45,7 +45,7 @@ impl Server {
         self.tokens.keys.status(&self.tokens.entry)
     }
 
-    /// Its models.
+    /// The models of the server.
     pub(super) async fn models(&self) -> Result<Vec<Model>, TurnStatus> {
         let access = self.tokens.access("").await?;
         let first = self.provider.models(access.key.as_ref(), &self.http).await;

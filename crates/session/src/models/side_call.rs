@@ -69,7 +69,7 @@ pub(crate) async fn call(
     watched(transport, request, limit, |_| {}).await
 }
 
-/// The same; `see` gets every event of the stream.
+/// Calls a model as `call` does; `see` receives every event of the stream.
 pub(crate) async fn watched(
     transport: &dyn Transport,
     request: Request,

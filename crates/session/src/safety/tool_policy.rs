@@ -142,7 +142,7 @@ impl ToolPolicy {
         self
     }
 
-    /// The same for an agent on another branch of the session.
+    /// This policy for an agent on another branch of the session.
     #[must_use]
     pub(crate) fn on_branch(mut self, branch: &Writer) -> Self {
         let reviewer = self.reviewer.take();

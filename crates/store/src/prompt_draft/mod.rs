@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(of("1", false), Some(draft("short")));
         assert_eq!(found(data.path(), "2", "/elsewhere", true), None);
         assert_eq!(of("2", true), Some(draft("short")));
-        // It now belongs to the session in which it was restored, even before that one writes anything.
+        // The draft now belongs to the session in which it was restored, even before that session writes anything.
         assert_eq!(of("2", false), Some(draft("short")));
         forget(&folder, "2");
         assert_eq!(of("2", false), None);
@@ -451,7 +451,7 @@ mod tests {
         one.remove();
         drop(two);
         assert_eq!(found_again(), Some(draft("of the second")));
-        // It moved to the file of the next writer, so it is found only once.
+        // The draft moved to the file of the next writer, so it is found only once.
         forget(&folder, "1");
         assert_eq!(found_again(), None);
         let others: Vec<PromptDraftFile> = (0..SCREENS)
@@ -473,7 +473,7 @@ mod tests {
             .write(&draft("typed"))
             .unwrap();
         assert_eq!(found(data.path(), "2", "/work", true), None);
-        // Its first prompt may have been undone, so that it has no messages.
+        // The first prompt of a session may have been undone, so that the session has no messages.
         for has_no_messages in [false, true] {
             assert_eq!(
                 found(data.path(), "1", "/work", has_no_messages),

@@ -63,7 +63,7 @@ pub struct SentFrame {
     /// How long the terminal took to accept the previous frame.
     pub drain: Duration,
     pub bytes: usize,
-    /// It ends with a fence.
+    /// The frame ends with a fence.
     pub fenced: bool,
 }
 

@@ -541,7 +541,7 @@ fn image_replaces_text_and_text_replaces_image() {
         "{}",
         stage.text()
     );
-    // It is printed over, not erased.
+    // The row is printed over, not erased.
     stage.frame(None, |_| {});
     assert!(stage.text().contains(&blanks), "{}", stage.text());
     assert!(!stage.text().contains("^[K"), "{}", stage.text());

@@ -62,7 +62,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// Its name in theme files.
+    /// The name of the token in theme files.
     pub(crate) fn name(self) -> &'static str {
         Self::ALL[self as usize].1
     }

@@ -24,7 +24,7 @@ pub enum ShellEnd {
     Exited,
     Aborted,
     TimedOut(Duration),
-    /// It continues as a background job, after this time or because the user moved it.
+    /// The run continues as a background job, after this time or because the user moved it.
     MovedToBackground(Option<Duration>),
 }
 

@@ -230,7 +230,7 @@ mod tests {
                 Err("lines 2-3, 7"),
             ),
             ("one\nthree\nfour\nfive\n", "one\nthree", "x", Err("line 2")),
-            // Another one now, or before: then it is not known which one was meant.
+            // The text occurs twice now, or did before: then it is not known which occurrence was meant.
             (
                 "one\ntwo\nthree\nfour\nfive\ntwo\n",
                 "two",

@@ -161,7 +161,7 @@ struct Known {
     text: Option<Arc<str>>,
     /// A command of the model changed it, and did not name it: the model does not know the contents.
     by_command: bool,
-    /// Another program changed it too: the stamp is not one of the file.
+    /// Another program changed the file too: the stamp is not that of the file.
     is_outdated: bool,
     /// The last change by another program that the model knows about, or by a restore.
     told: Option<OtherChange>,
@@ -196,7 +196,7 @@ impl OtherChange {
 /// The known files that changed without the model, sorted.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ChangedFiles {
-    /// Another program changed or removed them.
+    /// Files that another program changed or removed.
     pub by_others: Vec<PathBuf>,
     /// osier restored an earlier state of them for the user.
     pub restored: Vec<PathBuf>,

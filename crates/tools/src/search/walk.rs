@@ -79,12 +79,12 @@ impl Problems {
         problems.1.get_or_insert_with(text);
     }
 
-    /// Their number.
+    /// The number of problems.
     pub(crate) fn count(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// One line about them, if there are any.
+    /// One line about the problems, if there are any.
     pub(crate) fn notice(&self) -> Option<String> {
         let problems = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (count, first) = (problems.0, problems.1.as_deref()?);

@@ -440,7 +440,7 @@ mod tests {
             emulator.new_rows(first.next, 5).rows,
             ["> the last line is long, too, and longer", "1", "2", "3"]
         );
-        // It begins above the screen.
+        // The line begins above the screen.
         let mut cut = shown("a line of more than twenty columns\r\n1\r\n2\r\n");
         let cut = rows(&mut cut);
         assert_eq!(cut[0], "a line of more than twenty columns");

@@ -135,7 +135,7 @@ pub(super) fn without_sequences(line: &[u8]) -> Cow<'_, [u8]> {
 /// Output that leaves no trace in the retained rows.
 #[derive(Debug)]
 pub(super) struct Skip {
-    /// Its bytes in the run: complete lines.
+    /// The bytes of the skipped output in the run: complete lines.
     pub bytes: Range<usize>,
     /// How many rows the cursor moves down.
     pub rows: u64,

@@ -130,7 +130,7 @@ fn rename_schema(row: &Renamed, list: Option<&str>, schema: &mut Value) {
     }
 }
 
-/// The same for an earlier call.
+/// Renames the arguments of an earlier call.
 pub(super) fn rename_call(call: &mut ToolCall) {
     let Some(row) = row(&call.name) else {
         return;

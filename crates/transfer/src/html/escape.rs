@@ -11,7 +11,7 @@ pub(super) fn escape(text: &str) -> String {
     escape_clean(&clean(text))
 }
 
-/// The same for text that was already sanitized with `clean`.
+/// Escapes text that was already sanitized with `clean`.
 pub(super) fn escape_clean(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + text.len() / 16);
     for char in text.chars() {

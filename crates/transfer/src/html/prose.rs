@@ -140,7 +140,7 @@ impl Page<'_> {
             Some(mathml) if is_block => {
                 let _ = write!(self.html, "<span class=formula tabindex=0>{mathml}</span>");
             }
-            // It scrolls: browsers do not wrap formulas.
+            // A long formula scrolls: browsers do not wrap formulas.
             Some(mathml) if latex.len() > LONG_FORMULA => {
                 let _ = write!(
                     self.html,

@@ -83,7 +83,7 @@ pub struct NewBinding {
 /// A stored session to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSession {
-    /// Its path, its id or the start of it, or its name.
+    /// The path of the session, its id or the start of it, or its name.
     pub target: String,
     /// Where it works; here when not set.
     pub cwd: Option<String>,

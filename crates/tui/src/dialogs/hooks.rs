@@ -42,7 +42,7 @@ impl Choice for HookInfo {
     }
 }
 
-/// One line a hook; taking one copies its command.
+/// One line for each hook; choosing a line copies the command of the hook.
 fn picker(hooks: &[HookInfo]) -> Picker<HookInfo> {
     Picker::new(
         "Hooks",

@@ -24,7 +24,7 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
-/// One line a server: how it is, what it has.
+/// One line for each server: its state and its tools.
 fn picker(servers: &[ServerInfo]) -> Picker<ServerInfo> {
     Picker::new(
         "MCP servers",

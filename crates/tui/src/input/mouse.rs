@@ -32,7 +32,7 @@ struct CellAt {
 pub(crate) struct Pointer {
     /// The cell where the button went down.
     pressed: Option<CellAt>,
-    /// It was moved since.
+    /// The mouse was moved since.
     dragged: bool,
     /// The end was followed when the selection began.
     followed: bool,

@@ -273,7 +273,7 @@ impl Activity {
         }
     }
 
-    /// The same without anything that counts.
+    /// The text without times and counts.
     fn words(&self, asks: bool) -> String {
         match &self.work {
             Work::Idle => String::new(),

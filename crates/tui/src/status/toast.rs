@@ -22,7 +22,7 @@ pub(crate) struct ToastLine {
 struct Shown {
     toast: Toast,
     until: Instant,
-    /// It names a key that has this effect only if it is pressed next.
+    /// The toast names a key that has this effect only if it is pressed next.
     is_armed: bool,
 }
 
@@ -46,7 +46,7 @@ impl ToastLine {
         }
     }
 
-    /// Another key was pressed, so that line is not true any more.
+    /// Another key was pressed, so that the toast is not true any more.
     pub(crate) fn disarm(&mut self) {
         self.shown.take_if(|shown| shown.is_armed);
     }
@@ -79,7 +79,7 @@ impl ToastLine {
         shown.map(|shown| &shown.toast)
     }
 
-    /// Its text on one line, and how it is shown.
+    /// The text of the toast on one line, and how it is shown.
     pub(super) fn line(&self, now: Instant) -> Option<(String, Token)> {
         let toast = self.at(now)?;
         let token = if toast.is_error {

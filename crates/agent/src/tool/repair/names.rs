@@ -110,7 +110,7 @@ fn each_element(list: Option<&mut Value>, change: &mut dyn FnMut(&mut Map<String
 
 fn rename(arguments: &mut Map<String, Value>, name: &str, others: &[&str]) {
     if arguments.get(name).is_some_and(|value| !value.is_null()) {
-        // The same value under another name as well says nothing more.
+        // A second name with the same value adds nothing.
         let repeats = |other: &str, value: &Value| {
             is_other(name, others, other) && Some(value) == arguments.get(name)
         };

@@ -72,7 +72,7 @@ fn a_delta_of_an_endless_paragraph_costs_what_one_of_a_short_one_does() {
             rows(&mut document) == rows(&mut Markdown::from_text(&text)),
             "{name}"
         );
-        // Another block ends it as well.
+        // A block other than a paragraph ends the paragraph as well.
         let (_, mut document) = streamed(&text, 4099);
         document.push("\n\nThe end\n");
         let whole = format!("{text}\n\nThe end\n");

@@ -54,7 +54,7 @@ impl Compactor {
         let Some(reason) = dropping::decide(saved, &situation) else {
             return Ok(None);
         };
-        // The same in the stored conversation, which has the entries.
+        // Find the same results in the stored conversation, which has the ids of the entries.
         let entries = self.entries().await;
         let stored: Vec<&AgentMessage> = entries.iter().map(|entry| &entry.message).collect();
         let found = superseded(&stored);

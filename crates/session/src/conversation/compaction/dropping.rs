@@ -32,7 +32,7 @@ const FAR: u64 = 75;
 /// A result that is not needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Superseded {
-    /// Its index in the conversation.
+    /// The index of the result in the conversation.
     pub place: usize,
     pub tokens: u64,
 }

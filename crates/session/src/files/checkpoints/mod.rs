@@ -228,7 +228,7 @@ impl SessionFiles {
         let recorded = osier_base::task::spawn_blocking(move || {
             workspace.files_restored(&paths, is_expected);
         });
-        // It only fails when the process ends.
+        // This fails only when the process ends.
         let _ = recorded.await;
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Formatter {
     markers: &'static [&'static str],
     /// Files of other programs, which say so if they contain the text.
     sections: &'static [(&'static str, &'static str)],
-    /// Its arguments; `{file}` is the path, `{folder}` its folder, `{edition}` the edition of the Rust package.
+    /// The arguments; `{file}` is the path, `{folder}` its folder, `{edition}` the edition of the Rust package.
     arguments: &'static [&'static str],
 }
 

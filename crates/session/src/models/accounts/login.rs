@@ -103,7 +103,7 @@ impl Logins {
     /// Passes on what the user typed or pasted.
     pub(crate) fn input(&self, text: &Typed, emitter: &Emitter) {
         match &self.running {
-            // It may just have ended.
+            // The login may just have ended.
             Some(login) => drop(login.typed.send(text.0.clone())),
             None => emitter.notice(
                 Severity::Warning,

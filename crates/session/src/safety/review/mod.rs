@@ -121,7 +121,7 @@ impl SessionReviewer {
         }
     }
 
-    /// The same for another branch of the session.
+    /// This reviewer for another branch of the session.
     pub(crate) fn on_branch(&self, branch: Writer) -> Self {
         let shared = Arc::clone(&self.shared);
         Self { shared, branch }

@@ -49,7 +49,7 @@ pub(crate) struct IndexHandle {
     query: CancellationToken,
     /// Cancels the update.
     stop: CancellationToken,
-    /// One of the states above.
+    /// The state of the update: one of the constants above.
     update: Arc<AtomicU8>,
     updated: Option<Instant>,
     fallback: Fallback,

@@ -49,7 +49,7 @@ pub(super) struct Found {
     pub(super) edit: Edit,
     /// Never empty.
     pub(super) places: Vec<Place>,
-    /// The same, except for line endings.
+    /// The texts are the same, except for line endings.
     pub(super) exact: bool,
     pub(super) notes: Vec<&'static str>,
 }

@@ -75,7 +75,7 @@ pub(crate) fn pages(
     Handle::current().block_on(read(workspace, bytes, first, count))
 }
 
-/// The same as a future.
+/// Reads pages of a PDF, without blocking.
 pub(crate) async fn read(
     workspace: &Workspace,
     bytes: &[u8],

@@ -131,7 +131,7 @@ async fn the_callers_terminal_is_unreachable() {
     let lines: Vec<&str> = output.lines().collect();
     assert!(lines[0].contains("stty"), "{output}");
     assert_eq!(lines[1], "no tty", "{output}");
-    // Its own process session, led by the shell.
+    // The command has its own process session, led by the shell.
     assert_eq!(lines[2], lines[3], "{output}");
 }
 

@@ -74,7 +74,7 @@ pub(crate) enum Run {
     Actions(fn() -> Vec<Action>),
     /// A feature runs it: `app/commands.rs` passes it on.
     Feature,
-    /// It needs arguments: types the slash command into the prompt.
+    /// The command needs arguments: types the slash command into the prompt.
     Arguments,
 }
 
@@ -218,12 +218,12 @@ macro_rules! table {
 commands!(table);
 
 impl Command {
-    /// Its row; steps of modal editing and keys of plugins have none.
+    /// The row of the command; steps of modal editing and keys of plugins have none.
     pub fn info(self) -> Option<&'static CommandInfo> {
         COMMANDS.get(self.row()?)
     }
 
-    /// Its description in help.
+    /// The description of the command in help.
     pub fn description(self) -> &'static str {
         match self {
             Self::Edit(edit) => edit.info().map_or("", |info| info.description),

@@ -48,7 +48,7 @@ pub(crate) struct Cell {
     pub entry: Option<Arc<str>>,
     /// The entry that a call's result is stored as.
     pub result_entry: Option<Arc<str>>,
-    /// It continues the text of the cell above.
+    /// The cell continues the text of the cell above.
     pub continues: bool,
     /// Overrides the style for this cell; toggled by a click.
     pub expanded: Option<bool>,

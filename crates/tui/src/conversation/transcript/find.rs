@@ -159,9 +159,9 @@ fn marked(
 /// How a match is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
-    /// The search is at it.
+    /// The search is at the match.
     Current,
-    /// The same; the cursor of a screen reader goes to it.
+    /// The search is at the match, and the cursor of a screen reader goes to it.
     Spoken,
     Other,
 }

@@ -26,9 +26,9 @@ pub(super) struct Illustration {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum File {
-    /// It was not read yet.
+    /// The image was not read yet.
     Unread,
-    /// It is being read.
+    /// The image is being read.
     Requested,
     /// In base64.
     Read(String),
@@ -84,7 +84,7 @@ impl Illustration {
         }
     }
 
-    /// Its rows; with `named`, a row names the image first.
+    /// The rows of the image; with `named`, a row names the image first.
     pub(super) fn rows(&self, width: u16, style: CellStyle, named: bool) -> Vec<Row> {
         let label = |reason: &str| {
             let name = match self.image.alt.trim() {

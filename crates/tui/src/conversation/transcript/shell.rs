@@ -47,7 +47,7 @@ impl ShellCell {
         self.live.append(output, LIVE_LIMIT);
     }
 
-    /// It has ended. Live output is no longer needed.
+    /// The command has ended. Live output is no longer needed.
     pub(crate) fn finish(&mut self, run: ShellRun) {
         let live = std::mem::take(&mut self.live);
         self.colours = carried(&live.text, &live.colours, &run.output).into();

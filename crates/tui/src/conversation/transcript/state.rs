@@ -86,7 +86,7 @@ pub(super) struct OpenMessage {
 #[derive(Debug)]
 pub(super) struct Started {
     pub(super) id: String,
-    /// Its first cell, or that of the call it is the result of.
+    /// The first cell of the message, or the cell of the call whose result it is.
     pub(super) place: usize,
     pub(super) is_result: bool,
 }
@@ -94,13 +94,13 @@ pub(super) struct Started {
 /// The use of a page when it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// It extends the loaded part upward.
+    /// The page extends the loaded part upward.
     Earlier,
-    /// It extends the separate strip downward.
+    /// The page extends the separate strip downward.
     Later,
-    /// Its first row goes to the top of the screen.
+    /// The first row of the page goes to the top of the screen.
     Start,
-    /// Its first landmark in that direction goes to the top of the screen.
+    /// The first landmark in that direction goes to the top of the screen.
     Landmark { landmark: Landmark, down: bool },
     /// Scrolls to a match in this entry, counted from its end.
     Show { entry: Arc<str>, nth: usize },

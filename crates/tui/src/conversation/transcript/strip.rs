@@ -74,7 +74,7 @@ impl Strip {
         let place = self.cells.len() - usize::from(entry.is_some());
         self.notice(Severity::Info, &format!("{SWITCHED}{before} to {after}"));
         if let Some(mut mark) = self.cells.pop() {
-            // It comes and goes with the message below it.
+            // The mark appears and disappears with the message below it.
             mark.entry = Some(entry.unwrap_or_else(|| answer.into()));
             self.cells.insert(place, mark);
         }

@@ -174,7 +174,7 @@ impl Transcript {
     /// The prompt of the answer at the top, when it is not on screen itself.
     pub(super) fn prompt_above(&mut self) -> Option<usize> {
         if self.style.linear {
-            // It would be read again with every screen.
+            // A screen reader would read the prompt again with every screen.
             return None;
         }
         let (top, row) = self.top();

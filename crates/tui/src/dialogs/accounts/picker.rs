@@ -24,7 +24,7 @@ pub(super) struct Entry {
     method: Option<LoginMethod>,
 }
 
-/// One line a provider and way to sign in, or one a provider to sign out of.
+/// One line for each provider and way to sign in, or for each provider to sign out of.
 pub(super) fn picker(accounts: &[Account], sign_out: bool) -> Picker<Entry> {
     if sign_out {
         let stored = accounts.iter().filter(|account| is_stored(account));

@@ -52,7 +52,7 @@ struct Waiting {
     question: Question,
     /// The text in the dialog when the user left it.
     draft: Vec<String>,
-    /// Its dialog was not open yet.
+    /// The dialog of the question was not open yet.
     is_new: bool,
 }
 

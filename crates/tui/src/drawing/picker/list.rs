@@ -47,7 +47,7 @@ pub(super) struct List {
     /// Rows the list had in the last draw: a page.
     page: usize,
     pub(super) cursor: Option<Position>,
-    /// It stays open when an item is chosen.
+    /// The list stays open when an item is chosen.
     pub(super) staying: bool,
     /// The actions when another item is selected.
     pub(super) moving: Option<IndexActions>,

@@ -18,7 +18,7 @@ use osier_term::{Columns, Component, Cx, Handled, Item, KeyPress, Row, View};
 
 /// An item that a picker lists.
 pub(crate) trait Choice: 'static {
-    /// Its row in the list.
+    /// The row of the item in the list.
     fn row(&self) -> Item;
 
     /// Whether `other` is the same thing, of which a newer list has a newer state.

@@ -33,7 +33,7 @@ pub(crate) fn on_event(
             }
         }
         TreeEvent::FanEnded { lanes } => {
-            // Its copies may be removed long after it has ended.
+            // The copies of a fan may be removed long after it has ended.
             if fan_view(overlays).is_none() {
                 return;
             }

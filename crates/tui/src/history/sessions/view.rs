@@ -23,7 +23,7 @@ pub(super) struct Found {
     pub cut: bool,
     /// The index can be searched.
     pub ready: bool,
-    /// It is the answer to the current query.
+    /// The results answer the current query.
     pub current: bool,
 }
 

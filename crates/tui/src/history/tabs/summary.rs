@@ -84,7 +84,7 @@ pub struct TabSummary {
     /// The number of the tab; it stays while the session is open.
     pub number: usize,
     pub state: TabState,
-    /// Its name, or how its first prompt begins.
+    /// The name of the session, or the start of its first prompt.
     pub title: String,
     pub id: String,
     /// Not set while nothing is stored.
@@ -101,7 +101,7 @@ pub struct TabSummary {
 }
 
 impl TabSummary {
-    /// Its number and title, for a line.
+    /// The number and the title of the tab, on one line.
     pub fn label(&self) -> String {
         format!("{} · {}", self.number, self.title)
     }

@@ -74,7 +74,7 @@ pub(crate) struct FlatRow {
     head: u32,
     /// For heads: the row that the branch around this one begins with.
     outer: u32,
-    /// Its branch begins here.
+    /// A branch begins at this row.
     pub is_head: bool,
     /// No branch begins behind it at the same place; for heads.
     is_last: bool,

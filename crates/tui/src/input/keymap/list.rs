@@ -27,7 +27,7 @@ pub(super) struct Entry {
     context: String,
     command: Command,
     description: String,
-    /// Its keys with the places that bind them.
+    /// The keys of the command, with the places that bind them.
     keys: Vec<(String, String)>,
 }
 

@@ -43,7 +43,7 @@ impl Editor {
         self.area.text()
     }
 
-    /// The same; the text of a paste is shared, not copied.
+    /// The parts of the draft; the text of a paste is shared, not copied.
     pub fn parts(&self) -> Parts {
         self.area.parts()
     }
@@ -74,7 +74,7 @@ impl Editor {
         self.completer.close();
     }
 
-    /// The same, with pasted parts as placeholders.
+    /// Replaces the text, with pasted parts as placeholders.
     pub fn set_parts(&mut self, parts: &Parts) {
         self.area.set_parts(parts);
         self.modal.reset(&mut self.area);

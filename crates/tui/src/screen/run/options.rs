@@ -29,7 +29,7 @@ pub struct Options {
 /// The differences if the agent runs on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Its files are on this machine.
+    /// The files of the agent are on this machine.
     pub files_are_here: bool,
     /// The command that reconnects.
     pub way_back: String,

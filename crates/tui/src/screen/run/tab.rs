@@ -20,7 +20,7 @@ const EVENT_BATCH: usize = 512;
 /// A session with its state, in the foreground or background.
 #[derive(Debug)]
 pub(crate) struct Tab {
-    /// Its number, which stays the same while the session is open.
+    /// The number of the tab, which stays the same while the session is open.
     pub number: usize,
     pub app: Box<App>,
     pub host: SessionHandle,
@@ -180,7 +180,7 @@ impl Tab {
         }
     }
 
-    /// Its summary for the shown tab.
+    /// The summary of the tab for the tab in front.
     pub(crate) fn entry(&self) -> TabSummary {
         let (session, footer) = (&self.app.session, &self.app.footer);
         let model = footer.model.as_ref().map(ModelInfo::reference);
@@ -202,7 +202,7 @@ impl Tab {
         }
     }
 
-    /// Its name, or how its first prompt begins.
+    /// The name of the session, or the start of its first prompt.
     pub(crate) fn title(&self) -> String {
         match self.app.session.name.as_deref() {
             Some(name) if !name.is_empty() => line(name),

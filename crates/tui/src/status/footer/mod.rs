@@ -52,7 +52,7 @@ pub struct Footer {
     pub sessions: Vec<Span>,
     /// The connection to a remote session.
     pub connection: Option<(ConnectionState, String)>,
-    /// Others who are in the session.
+    /// The other clients in the session.
     pub presence: Presence,
     /// The sandbox of commands.
     pub sandbox: SandboxMode,
@@ -161,7 +161,7 @@ impl Footer {
         if self.cwd.is_empty() {
             return Vec::new();
         }
-        // It is usually the first part: with space for the others, a frame allocates once.
+        // The directory is usually the first part: with space for the other parts, a frame allocates once.
         let mut spans = Vec::with_capacity(8);
         spans.push(Span::new(self.cwd.clone(), Token::Footer));
         spans
@@ -309,7 +309,7 @@ impl Footer {
         spans_of(counts, Token::Footer)
     }
 
-    /// It changes by itself, which a screen reader would say.
+    /// The countdown changes by itself, so a screen reader would read it again and again.
     fn cache(&self) -> Vec<Span> {
         let words = if self.linear {
             String::new()

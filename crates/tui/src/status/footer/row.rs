@@ -23,7 +23,8 @@ fn spans_width(spans: &[Span]) -> usize {
 }
 
 impl Footer {
-    /// One row, never wider than `width`. What matters least goes first; the left side has the rest and loses its beginning.
+    /// One row, never wider than `width`. The least important part is dropped first; the left side gets the rest and
+    /// loses its beginning.
     pub fn row(&self, width: u16) -> Row {
         let width = usize::from(width);
         let left = self.pieces(&self.left);

@@ -19,7 +19,7 @@ use rows::{Contents, Target};
 
 /// Columns of the narrowest screen that has room for it.
 const LEAST: u16 = 140;
-/// Its columns, with the rule at its left.
+/// The columns of the panel, with the rule at its left.
 const WIDTH: u16 = 37;
 
 /// The panel. It owns what it shows, except for what other features own.
@@ -27,7 +27,7 @@ const WIDTH: u16 = 37;
 pub(crate) struct SidePanel {
     /// The user wants it.
     is_on: bool,
-    /// Its place in the last frame.
+    /// The place of the panel in the last frame.
     area: Option<Rect>,
     /// Columns of the last frame.
     screen: u16,
@@ -249,7 +249,7 @@ impl Files {
         false
     }
 
-    /// One request at a time: what changes meanwhile is requested after its answer.
+    /// The next request. Only one runs at a time: a later change is requested after the answer.
     fn take_op(&mut self) -> Option<Op> {
         if self.is_requested || !std::mem::take(&mut self.is_stale) {
             return None;

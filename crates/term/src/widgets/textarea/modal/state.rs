@@ -28,7 +28,7 @@ impl Edit {
     pub const COPY_REGION: Self = Self("copy_region");
     pub const DROP_MARK: Self = Self("drop_mark");
 
-    /// Its name in keymaps.
+    /// The name of the mode in keymaps.
     pub fn name(self) -> &'static str {
         self.0
     }

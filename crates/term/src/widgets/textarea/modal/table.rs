@@ -27,7 +27,7 @@ pub(super) enum Action {
     Jump(fn(&Cursor<'_>) -> Option<Target>),
     /// Applies the operator to a text object without its surroundings, or selects it.
     Inner(fn(&Cursor<'_>) -> Option<TextRange>),
-    /// The same with its surroundings.
+    /// Applies the operator to a text object with its surroundings, or selects it.
     Around(fn(&Cursor<'_>) -> Option<TextRange>),
     Operate(Operator),
     /// Applies an operator to the selection or to characters.
@@ -211,7 +211,7 @@ impl Edit {
         Some(info.edit)
     }
 
-    /// Its row; every action has one.
+    /// The row of the action; every action has one.
     pub fn info(self) -> Option<&'static EditInfo> {
         EDITS.iter().find(|info| info.name == self.0)
     }

@@ -38,10 +38,10 @@ const LIVE_LIMIT: usize = 64 * 1024;
 /// The state of the call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Phase {
-    /// Its arguments stream in.
+    /// The arguments of the call stream in.
     Streaming,
     Running,
-    /// It has no result, and nothing runs: osier was killed.
+    /// The call has no result, and nothing runs: osier was killed.
     Interrupted,
     Done(Arc<ToolResultMessage>),
 }

@@ -52,7 +52,7 @@ pub(super) struct Dialog {
     /// The plan as the user edited it.
     edited: Option<String>,
     body: Body,
-    /// It is on the screen; before that, keys are ignored.
+    /// The dialog is on the screen; before that, keys are ignored.
     shown: bool,
     guard: Option<Guard>,
     /// When the guard ends: it begins on the screen.

@@ -7,9 +7,9 @@ use osier_term::Row;
 /// The effect of a key on the body.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// It was used.
+    /// The input used the key.
     Stay,
-    /// It has no effect here.
+    /// The key has no effect here.
     Unused,
     Answer(Answer),
     /// Opens the plan in the user's editor.

@@ -126,7 +126,7 @@ impl Component<Command, Action> for DiffView {
             .current()
             .and_then(|(path, piece)| self.review.of(path, piece));
         let help = match said.filter(|said| !said.comment.is_empty()) {
-            // Its comment is in the rows.
+            // The comment of the review is in the rows.
             _ if self.is_outdated() => keys(view.keymap, true, width),
             Some(said) => format!(" ✎ {}", text::single_line(&said.comment)),
             None => keys(view.keymap, false, width),

@@ -23,7 +23,7 @@ impl Problems {
         }
     }
 
-    /// One row for each of a file; `path` is its end.
+    /// One row for each diagnostic of a file; `path` is the end of the file's path.
     pub(super) fn rows(&self, path: &str, width: u16) -> Vec<Row> {
         let own = self.list.iter().enumerate();
         let own = own.filter(|(_, problem)| is_in(problem, path));
