@@ -1,5 +1,5 @@
-//! The driver of every run without a screen: it sends prompts, one after the other, follows their events, checks the answer
-//! against a schema, and ends the session. A [`Format`] decides what is read and written.
+//! The driver of every run without a screen: it sends prompts, one after the other, follows their events, checks the
+//! answer against a schema, and ends the session. A [`Format`] decides about input and output.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -82,10 +82,9 @@ struct Progress {
 }
 
 impl Run<'_> {
-    /// Runs the prompts, then those of `input` until its end.
+    /// Runs the prompts, then the prompts of `input` until its end.
     ///
-    /// # Errors
-    /// The output is closed, or the input cannot be read.
+    /// # Errors The output is closed, or the input cannot be read.
     pub async fn run(
         mut self,
         mut events: Subscription<Event>,

@@ -423,8 +423,8 @@ fn existing(path: &Path, target: &Path) -> Result<Option<Metadata>, WriteError> 
     Ok(Some(metadata))
 }
 
-/// A file with `bytes` in `directory`, complete and synced, that will replace `existing`: it has its owner, its extended
-/// attributes and, without `mode`, its mode.
+/// A file with `bytes` in `directory`, complete and synced, that will replace `existing`: the new file has the owner,
+/// the extended attributes and, without `mode`, the mode of `existing`.
 pub fn prepare(
     directory: &Path,
     bytes: &[u8],

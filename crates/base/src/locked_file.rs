@@ -14,8 +14,8 @@ const REPORTED: u8 = 2;
 
 static WITHOUT_LOCKS: AtomicU8 = AtomicU8::new(0);
 
-/// Locks `file` for this process alone; `false` while another one has it. A file system without locks counts as locked:
-/// an unprotected file is better than none.
+/// Locks `file` for this process alone; `false` while another process has the lock. A file system without locks counts
+/// as locked: an unprotected file is better than no file.
 pub fn try_lock(file: &File) -> io::Result<bool> {
     outcome(|| file.try_lock())
 }

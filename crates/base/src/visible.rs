@@ -1,4 +1,4 @@
-//! Shows every character of a text, for questions: what a person reads is exactly what runs.
+//! Shows every character of a text, for questions: the text that a person reads is exactly the text that runs.
 //!
 //! Characters that have no glyph, or that change what a terminal shows, are replaced by a notation: `^[` for escape,
 //! `␍` for a carriage return, `\x9b` for a C1 control, `\u{202e}` for all others. Long runs of blanks and of empty lines,

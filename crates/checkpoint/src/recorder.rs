@@ -50,7 +50,7 @@ pub struct Checkpoint {
     )]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<PathBuf>"))]
     pub by_hand: Vec<PathBuf>,
-    /// If those paths are too many to list: the previous state, from which this one differs by them.
+    /// If the changed paths are too many to list: the previous state, from which this state differs by these paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<StateId>,
     /// With `Restore`: the state before.

@@ -250,11 +250,10 @@ impl CheckpointStore {
         self.journal.symlink_metadata().is_ok()
     }
 
-    /// Finishes a change that another process began, if all files are as it left them. `None` if there is none, or if
-    /// that process is running.
+    /// Finishes a change that another process began, if all files are as that process left them. `None` if there is no
+    /// such change, or if the process is running.
     ///
-    /// # Errors
-    /// It cannot be finished.
+    /// # Errors The change cannot be finished.
     pub fn resume(&self) -> Result<Option<Interrupted>, CheckpointError> {
         if !self.is_interrupted() {
             return Ok(None);

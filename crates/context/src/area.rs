@@ -1,4 +1,5 @@
-//! Where files of the context may really be: those of a project only in the project, because they are read without trust.
+//! The area where files of the context may be: files of a project must really be in it, because they are read without
+//! trust.
 
 use std::path::{Path, PathBuf};
 

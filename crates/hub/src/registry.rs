@@ -373,7 +373,7 @@ impl SessionRegistry {
 }
 
 impl Table {
-    /// The session with this id, or the one that had this id before it switched to another session.
+    /// The session with this id, or the session that had this id before it switched to another one.
     fn find(&self, id: &str) -> Option<Arc<SharedSession>> {
         let now = self.sessions.get(id);
         now.or_else(|| self.sessions.values().find(|session| session.had_id(id)))

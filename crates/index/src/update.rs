@@ -183,7 +183,7 @@ impl Update<'_> {
         root.join(Path::new(std::ffi::OsStr::from_bytes(relative)))
     }
 
-    /// Finds the files to read. Removes the rows of deleted files and moves those of renamed ones.
+    /// Finds the files to read. Removes the rows of deleted files and moves the rows of renamed files.
     fn compare(&mut self, found: Vec<SessionFile>) -> Result<Vec<FileToRead>, IndexError> {
         let mut known = self.known()?;
         let mut wanted = Vec::new();

@@ -120,7 +120,7 @@ impl Fault {
         self.code = words.join(" ");
     }
 
-    /// Google lists the exceeded quotas: daily ones are used up, the others reset soon.
+    /// Google lists the exceeded quotas: a daily quota is used up, other quotas reset soon.
     fn add_quotas(&mut self, error: &Value) {
         let details = error.get("details").and_then(Value::as_array);
         let violations = details

@@ -92,7 +92,7 @@ const KINDS: [&str; 26] = [
 ];
 
 impl Symbol {
-    /// Reads a symbol and those in it into `found`, up to `limit`. Returns how many there are.
+    /// Reads a symbol and the symbols inside it into `found`, up to `limit`. Returns how many there are.
     pub(crate) fn read(value: &Value, depth: usize, limit: usize, found: &mut Vec<Self>) -> usize {
         let Some(symbol) = Self::read_one(value, depth) else {
             return 0;

@@ -103,7 +103,7 @@ fn changes(answer: &str) -> Result<Changes, String> {
     Ok(changes)
 }
 
-/// The edits with their places in the file as it is.
+/// The edits with their places in the current file.
 fn located(path: PathBuf, edits: &[Value], encoding: Encoding) -> Result<FileEdits, String> {
     let shown = path.display();
     let text = osier_base::regular_file::read(&path, FILE_LIMIT)

@@ -1,4 +1,4 @@
-//! A running server: its process, the files that it has open, and what it reports.
+//! A running server: its process, its open files, and its reports.
 
 mod pull;
 

@@ -1,4 +1,5 @@
-//! Files near those of the conversation: what they use, and what uses them. Each is found in one pass over the index.
+//! Files near the files of the conversation: files that they use, and files that use them. Each kind needs one pass
+//! over the index.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -37,7 +37,7 @@ fn parsed(path: &str, text: &str) -> Vec<String> {
     found.iter().map(shown).collect()
 }
 
-/// A file of a language: what its grammar finds, what the scan finds in addition or not, and what is no use.
+/// A file of a language with the definitions that the grammar and the scan find.
 struct Case {
     path: &'static str,
     text: &'static str,

@@ -87,7 +87,8 @@ impl Names {
         &self.files[self.starts[name] as usize..self.starts[name + 1] as usize]
     }
 
-    /// Calls `visit` for each name that the file uses from others, with its files and weight.
+    /// Calls `visit` for each name of another file that the file uses, with the files that define the name, and its
+    /// weight.
     fn used<'a>(
         &'a self,
         index: &'a Index,

@@ -1,5 +1,5 @@
-//! Which changes of its tools a server has announced, and which of them the agent has. A call waits for those that
-//! belong to it, so that the next request offers them.
+//! The announced changes of a server's tools, and the changes that the agent has. A call waits for the changes that
+//! belong to it, so that the next request offers the changed tools.
 
 use std::sync::Arc;
 use std::time::Duration;

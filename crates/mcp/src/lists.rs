@@ -108,7 +108,7 @@ impl<T> Listed<T> {
         Some(params)
     }
 
-    /// `1000 tools`; `what` is one of them.
+    /// The count as `1000 tools`; `what` is the singular.
     pub(super) fn count(&self, what: &str) -> String {
         let more = if self.is_partial { "more than " } else { "" };
         let count = text::counted(self.total, what, &format!("{what}s"));

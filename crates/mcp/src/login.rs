@@ -187,8 +187,7 @@ impl Logins {
         Ok(Login { session, loopback })
     }
 
-    /// The scopes for a sign-in: the earlier ones and those of the challenge. Empty when the server named
-    /// none.
+    /// The scopes for a sign-in: the earlier scopes and the scopes of the challenge. Empty when the server named none.
     fn wider(&self, url: &str, challenge: &Challenge) -> Vec<String> {
         if challenge.scopes.is_empty() {
             return Vec::new();

@@ -44,7 +44,7 @@ pub struct McpSetup {
     pub files: Vec<ConfigFile>,
     /// Whether servers of the user may start in the project.
     pub trusted: bool,
-    /// Servers that no file configures; they come before those of the files.
+    /// Servers that no file configures. They come before the servers of the files.
     pub given: Vec<config::ServerConfig>,
     pub environment: Arc<BTreeMap<String, String>>,
     pub cwd: PathBuf,

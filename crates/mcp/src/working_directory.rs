@@ -1,4 +1,4 @@
-//! Whether a server starts in the project. Those of the user do not, unless their entry says so.
+//! Whether a server starts in the project. A server of the user does not, unless its entry says so.
 
 use std::path::Path;
 

@@ -34,7 +34,7 @@ pub(super) struct Aspects {
     pub runs_input: bool,
     /// A redirection reads an unknown file.
     pub reads_unknown: bool,
-    /// The parts of the call depend on one another, so that rules for each of them do not allow it.
+    /// The parts of the call depend on one another: rules that allow each part do not allow the call.
     pub is_connected: bool,
     /// The complete command line, for `bash`.
     pub command: Option<String>,

@@ -46,7 +46,7 @@ fn check_words(command: &str, line: &CommandLine) {
     }
 }
 
-/// A line means the same wherever it is: it swallows no command after it, and no end of what it is in.
+/// A line means the same wherever it is: it swallows neither a command after it nor the end of a surrounding block.
 fn check_surroundings(command: &str, line: &CommandLine) {
     let Some(probe) = shell::read("probe").and_then(|mut line| line.parts.pop()) else {
         unreachable!("a word is a command");

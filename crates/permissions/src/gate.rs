@@ -1,5 +1,5 @@
-//! Checks every call against the rules and asks the user where they require it. Runs after every interceptor
-//! that can change the arguments, so that the checked call is the one that runs.
+//! Checks every call against the rules and asks the user if they require it. Runs after all interceptors that can
+//! change the arguments, so that exactly the checked call runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -524,7 +524,8 @@ impl Interceptor for Gate {
     }
 }
 
-/// Runs the call that the user edited. It differs from the one in the conversation, so the model and the user must see it.
+/// Runs the call that the user edited. The conversation has the call without the edit, so the model and the user must
+/// see the difference.
 fn replaced(mut edited: CheckedCall) -> ToolDecision {
     let command = edited.call.arguments.get("command").and_then(Value::as_str);
     let made = match command {

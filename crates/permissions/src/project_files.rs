@@ -1,4 +1,5 @@
-//! The files of a project that can run code, read once: what is hashed for trust is what is loaded.
+//! The files of a project that can run code. They are read once, so that the contents that were hashed for trust are
+//! the contents that are loaded.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -130,7 +130,7 @@ impl Rule {
     }
 
     /// Whether the pattern, as an allow rule, covers the page: `domain:example.org` covers one host,
-    /// `domain:*.example.org` those below it, and any other pattern is for the address.
+    /// `domain:*.example.org` its subdomains, and any other pattern is compared with the address.
     pub(crate) fn covers_page(&self, page: &WebAddress) -> bool {
         match self.domain() {
             None => self.fits_text(&page.url),

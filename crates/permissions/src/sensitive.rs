@@ -1,5 +1,5 @@
-//! Files that need more than a general rule: those that make other programs run code when they are written, and those
-//! with secrets. One table with the reason for each.
+//! Files that need more than a general rule: files that make other programs run code when they are written, and files
+//! with secrets. One table with the reason for each file.
 
 mod table;
 
@@ -123,7 +123,7 @@ impl Places {
         })
     }
 
-    /// The parts of a path below a home directory: the user's own, and those of others.
+    /// The parts of a path below a home directory: the user's own, and other users'.
     fn below_home<'a>(&'a self, parts: &'a [String]) -> impl Iterator<Item = &'a [String]> {
         let own = self.homes.iter().filter_map(|home| {
             let home = lowered(home);

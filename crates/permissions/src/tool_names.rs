@@ -1,5 +1,5 @@
-//! The names of a tool in rules. A tool of an MCP server is named as `mcp.json` and the server name it: models call some
-//! of them differently, and a rule for one server must not hold for another one that gets its name.
+//! The names of a tool in rules. A tool of an MCP server is named as `mcp.json` and the server name it: models can know
+//! it by another name, and a rule for one server must not apply to another server that gets its name.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -58,8 +58,8 @@ impl Trust {
         }
     }
 
-    /// The files of the project that contains `folder`, if they can be loaded: it is trusted and they are unchanged.
-    /// Otherwise none. Blocks.
+    /// The files of the project that contains `folder`, if the project is trusted and the files are unchanged;
+    /// otherwise no files. Blocks.
     pub fn trusted_files(&self, folder: &Path) -> ProjectFiles {
         let files = ProjectFiles::read(folder);
         match self.state(&files) {

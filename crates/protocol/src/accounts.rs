@@ -12,7 +12,7 @@ pub struct Account {
     pub provider: String,
     pub label: String,
     pub source: AccountSource,
-    /// The last four characters of the key, when it is long enough to show them.
+    /// The last four characters of the key, when the key is long enough to show them.
     pub ending: Option<String>,
     /// When the token is renewed, in milliseconds since the Unix epoch.
     pub expires: Option<i64>,

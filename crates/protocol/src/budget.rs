@@ -1,4 +1,4 @@
-//! The budget of a session: limits for cost, tokens and model calls, and what was used of them.
+//! The budget of a session: limits for cost, tokens and model calls, and the usage.
 
 use serde::{Deserialize, Serialize};
 

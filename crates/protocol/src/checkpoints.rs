@@ -146,7 +146,7 @@ osier_base::events! {
         /// The user or another program changed or removed files since the model last read or wrote them. Sent once per change,
         /// when the next request to the model contains a reminder with these paths.
         FilesChangedOutside {
-            /// At most 20. Relative to the working directory, if they are in it.
+            /// At most 20 paths. A path in the working directory is relative to it.
             paths: Vec<String>,
             /// The number of other paths.
             more: u64,

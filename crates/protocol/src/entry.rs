@@ -37,7 +37,7 @@ pub struct Header {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum HeaderTag {
-    /// Other programs have a header `session`: they would take the file for theirs, and change it.
+    /// Other programs use the header `session`: they would take the file for their own, and change it.
     #[serde(rename = "osier_session", alias = "session")]
     Session,
 }

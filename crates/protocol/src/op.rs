@@ -72,7 +72,7 @@ osier_base::requests! {
                 name: String,
             },
         }
-        /// Models and what is selected of them.
+        /// Models and their selection.
         group Model(ModelOp) {
             /// List every known model.
             #[request(Models, None, command "get_available_models", also "get_models" => Models)]

@@ -108,7 +108,7 @@ fn is_hiding(text: Option<&str>) -> bool {
     text.is_some_and(|text| matches!(visible(text), Cow::Owned(_)))
 }
 
-/// The URL with its hidden characters as a browser would send them.
+/// The URL with its hidden characters encoded, as a browser would send them.
 fn encode_hidden(url: &str) -> String {
     let mut encoded = String::new();
     let mut buffer = [0; 4];
@@ -217,7 +217,7 @@ pub struct Choice {
     rename_all_fields = "camelCase"
 )]
 pub enum Answer {
-    /// To `Permission`: run it, with changed `arguments` if the user edited them.
+    /// To `Permission`: run the call, with changed `arguments` if the user edited them.
     Allow {
         grant: Grant,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -275,7 +275,7 @@ fn rules_of(row: &Row<'_>) -> rusqlite::Result<UserRules> {
     })
 }
 
-/// The reservations of a user: all of them are calls, those of `month` cost.
+/// The reservations of a user: the number of all calls, and the cost of the calls in `month`.
 fn running(change: &Transaction<'_>, user: &User, month: &str) -> Result<Spent, UsersError> {
     let mut sum = change.prepare_cached(
         "SELECT COUNT(*), COALESCE(SUM(cost) FILTER (WHERE month = ?2), 0.0)

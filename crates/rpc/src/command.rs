@@ -1,4 +1,4 @@
-//! A command of the protocol: its names, its parameters, the request it sends and the events that answer it.
+//! A command of the protocol: its names, its parameters, its request and the events that answer it.
 
 use osier_base::request::{Group, Kind, Parameter, Request};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Drops the privileges of root: neither this process nor what it executes gets them again.
+//! Drops the privileges of root: neither this process nor the programs that it executes can regain them.
 
 use rustix::io::Errno;
 use rustix::thread::{

@@ -21,7 +21,7 @@ pub(super) enum Source {
     Fresh,
 }
 
-/// The mounts of a command. A mount hides those of the directories above it.
+/// The mounts of a command. A mount hides the mounts of the directories above it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Mounts(Vec<(PathBuf, Source)>);
 

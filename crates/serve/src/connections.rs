@@ -1,6 +1,7 @@
-//! The open connections, at most a fixed number. When another one arrives, one that sent no token closes first, then one
-//! of a user of the LLM proxy, then an idle one of the owner. Of these it is the one that is idle for the longest time.
-//! If users have more than half of the connections, theirs close first.
+//! The open connections, at most a fixed number. For a new connection, another one closes: first a connection that sent
+//! no token, then a connection of a user of the LLM proxy, then an idle connection of the owner. Among several, the
+//! connection that is idle for the longest time closes. If users have more than half of the connections, theirs close
+//! first.
 //!
 //! A connection that waits for the rest of a body is idle: otherwise clients that never end their bodies lock out all
 //! others.

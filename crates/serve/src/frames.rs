@@ -58,8 +58,8 @@ pub(super) struct ClientFrame {
     /// For `open`: the fields of `POST /api/sessions`, and `join`: use the open session of the directory, the last used
     /// one if there are several, instead of a new one.
     pub open: Option<Map<String, Value>>,
-    /// For `open`: frames to execute in the opened session, as if they named it. The response contains their number
-    /// in `then`.
+    /// For `open`: frames to execute in the opened session, as if each frame named the session. The response contains
+    /// their number in `then`.
     pub then: Vec<ClientFrame>,
     /// For `hello`: the protocol version of the client.
     pub protocol: Option<u64>,

@@ -28,7 +28,7 @@ const SLOW_TIME: Duration = Duration::from_secs(20);
 const MIN_RATE: usize = 16 * 1024;
 /// Bodies above this size are large, in bytes.
 const LARGE_BODY: usize = 1024 * 1024;
-/// How long a large body waits for others before it is rejected.
+/// How long a large body waits for other bodies before it is rejected.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Large bodies in memory: of the owner, of one user of the LLM proxy, and of all its users.
 const OWNER_PERMITS: usize = 4;

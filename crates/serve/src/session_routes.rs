@@ -193,7 +193,7 @@ fn last_event_number(request: &Request) -> Result<Option<u64>, ApiError> {
     number.map_err(|_| ApiError::malformed("`after` must be the number of an event"))
 }
 
-/// Streams the frames with their numbers until `ends` is true for one of them.
+/// Streams the frames with their numbers, up to the first frame for which `ends` is true.
 fn event_stream(
     connection: TemporaryConnection,
     first: Vec<ServerFrame>,

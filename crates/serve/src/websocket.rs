@@ -361,7 +361,7 @@ impl RunningConnections {
         self.by_id.insert(session, running);
     }
 
-    /// Removes those that ended and gives their memory back.
+    /// Removes the sessions that ended and releases their memory.
     fn prune(&mut self) {
         self.by_id
             .retain(|_, running| !running.requests.is_closed());

@@ -14,8 +14,8 @@ use osier_protocol::Effect;
 use super::{FILE_LIMIT, Settings};
 
 impl Settings {
-    /// Adds what the settings files of Claude Code contain: those of the user, and those of the project if it is
-    /// trusted. If the project was trusted before its files changed, only what restricts.
+    /// Adds the settings files of Claude Code: the files of the user, and the files of the project if it is trusted. If
+    /// the files of a trusted project have changed, only settings that restrict are added.
     pub(super) fn add_claude(&mut self, folders: &Folders, cwd: &Path) -> Vec<Problem> {
         let mut problems = Vec::new();
         if let Some(peers) = PeerFolders::of(&folders.environment) {
@@ -62,7 +62,7 @@ impl Settings {
         problems
     }
 
-    /// Adds one file. If it cannot be read, it is not known what it denies.
+    /// Adds one file. If the file cannot be read, its deny rules are unknown.
     fn add_file(
         &mut self,
         path: &Path,

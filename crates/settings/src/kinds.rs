@@ -179,7 +179,7 @@ pub(super) const ALLOWING_RULES: Row<Vec<String>> =
     })
     .safety(Safety::Allows(Some(Vec::clear)), common);
 
-/// Rules that restrict: those of several files are added, and the valid ones of a list that is invalid elsewhere.
+/// Rules that restrict: the rules of several files are added, and an invalid list still adds its valid rules.
 pub(super) const RESTRICTING_RULES: Row<Vec<String>> =
     Row::new(Form::Texts, RULES, |own: &mut Vec<String>, value| {
         let list = value.as_array()?;

@@ -35,9 +35,9 @@ impl Settings {
         }
     }
 
-    /// The user's settings, in a session where `current` applies. If they cannot be read, `current` or the last valid
-    /// ones apply. In a session, a file that has vanished changes nothing. At the start, it has been removed if its folder
-    /// exists; without the folder, it is only out of reach.
+    /// The user's settings, in a session where `current` applies. If the file cannot be read, `current` or the last
+    /// valid settings apply. In a session, a file that has vanished changes nothing. At the start, a missing file was
+    /// removed if its folder exists; without the folder, the file is only out of reach.
     pub(super) fn load_user(folders: &Folders, current: Option<&Self>) -> (Self, Vec<Problem>) {
         let (path, stored) = (folders.settings(), LastValid::new(folders));
         let restricts = || match current {

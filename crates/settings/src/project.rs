@@ -1,4 +1,4 @@
-//! Settings of a project: they override those of the user only where that is safe.
+//! Settings of a project: they override the settings of the user only where that is safe.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ use super::row::Other;
 use super::table::{SETTINGS, Settings};
 
 impl Settings {
-    /// The user's settings, overridden by those of the project around `cwd` if it is trusted. A project can
-    /// add rules and make settings stricter, never weaken them.
+    /// The user's settings, overridden by the settings of the project around `cwd` if it is trusted. A project can add
+    /// rules and make settings stricter, never weaken them.
     pub fn load_for(folders: &Folders, cwd: &Path) -> (Self, Vec<Problem>) {
         Self::load_both(folders, cwd, None)
     }

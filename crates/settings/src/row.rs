@@ -1,5 +1,6 @@
-//! A setting is one row of the table: from it come its field and default, the parser and the checks, the schema, the list
-//! in `/settings`, what a project can change, and what applies while a file cannot be read.
+//! A setting is one row of the table. The row determines its field and default, the parser and the checks, the schema,
+//! the list in `/settings`, the changes that a project can make, and the value that applies while a file cannot be
+//! read.
 
 use toml::de::DeValue;
 

@@ -19,7 +19,7 @@ use super::kinds::{
 use super::row::{Other, Project, Row, Safety, field, settings};
 use super::values::{CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch};
 
-/// A setting: its name, its values, its description and how it is read.
+/// A setting: its name, its values, its description and its parser.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     pub name: &'static str,

@@ -21,7 +21,8 @@ impl SessionTree {
         let Some(at) = at else {
             return self.checkpoints().next();
         };
-        // A run records the files before it changes them, so the state before a prompt is in its first checkpoint.
+        // A run records the files before the first change, so the state before a prompt is in the first checkpoint of
+        // the run.
         let near = if self.tag(at) == Tag::User {
             self.below(at, true)
         } else {

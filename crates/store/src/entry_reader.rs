@@ -25,7 +25,7 @@ pub(super) enum Location {
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     pub id: String,
-    /// The parent in the tree. It differs from the parent in the line when that one is missing.
+    /// The parent in the tree. It differs from the parent in the line when that parent is missing.
     pub parent_id: Option<String>,
     pub tag: Tag,
     pub location: Location,

@@ -1,7 +1,6 @@
-//! The shared index of an open session: the store's thread changes it, all others read it.
+//! The shared index of an open session: the store's thread changes the index, all other threads read it.
 //!
-//! Callers look up what they need and read the file after they released the lock, so that a slow disk never delays an
-//! append.
+//! Callers look up entries and read the file after they released the lock, so that a slow disk never delays an append.
 
 use parking_lot::RwLock;
 use std::sync::Arc;

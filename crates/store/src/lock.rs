@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::error::SessionError;
 use osier_base::locked_file::{self, LockedFile};
 
-/// Number of attempts and the time between them. A child process briefly inherits its parent's open files with their
-/// locks, even if the parent was just killed.
+/// Number of attempts and the time between them. A child process briefly inherits the open files of its parent with
+/// their locks, even if the parent was just killed.
 const TRIES: u32 = 10;
 const BETWEEN: Duration = Duration::from_millis(10);
 

@@ -291,7 +291,7 @@ impl Owner {
         }
     }
 
-    /// Writes `entry` after all pending ones, or queues it. Returns its location.
+    /// Writes `entry` after all pending entries, or queues it. Returns the entry's location.
     fn store(&mut self, entry: &Entry) -> Result<Location, SessionError> {
         let in_memory = || Location::Memory(Arc::new(entry.clone()));
         match &self.backend {

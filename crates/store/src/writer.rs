@@ -1,5 +1,5 @@
-//! The position where a conversation is written: the leaf of its session, or another branch, whose entries name their
-//! parents.
+//! The position where a conversation is written: the leaf of its session, or another branch. Entries of another branch
+//! name their parents.
 
 use parking_lot::Mutex;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The row of a tool: what the program knows of it without running it, and how it prepares its calls.
+//! The row of a tool: the facts that the program needs without running the tool, and the function that prepares its
+//! calls.
 
 use std::sync::Arc;
 

@@ -52,7 +52,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// The path without symbolic links, if it is another one.
+    /// The path without symbolic links, if it differs.
     real: Option<PathBuf>,
     rules: Option<Arc<FolderRules>>,
 }
@@ -134,7 +134,7 @@ impl Plan {
 }
 
 impl Walk {
-    /// Lists what `globs` include, and leaves out what they exclude, whatever the rules say.
+    /// Lists the entries that `globs` include, and leaves out the entries that they exclude, whatever the rules say.
     #[must_use]
     pub fn with_globs(mut self, globs: Option<Override>) -> Self {
         self.plan.globs = globs.unwrap_or_else(Override::empty);

@@ -220,7 +220,7 @@ impl SearchService {
         })
     }
 
-    /// The results of an answer; `None` if it has no list of them.
+    /// The results of an answer; `None` if it has no list of results.
     fn results(&self, body: &Value) -> Option<Vec<SearchResult>> {
         let list = match self.kind {
             // Without a match, there is no `web`.

@@ -1,5 +1,5 @@
-//! The messages of a conversation: those for the model, and those of the application (shell runs, summaries,
-//! notices, messages of embedders). Only `convert_to_llm` converts them to model messages.
+//! The messages of a conversation: messages for the model, and messages of the application (shell runs, summaries,
+//! notices, messages of embedders). Only `convert_to_llm` converts application messages to model messages.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -28,7 +28,7 @@ impl Attempt {
         })
     }
 
-    /// The attempt, or the partial answer of an earlier one if this one failed before it answered.
+    /// This attempt; or the partial answer of an earlier attempt, if this attempt failed before it answered.
     pub(super) fn or_partial(self, partial: Option<Self>, turn: Turn<'_>) -> Self {
         match partial {
             Some(partial) if !self.has_content() && !self.status.is_success() => {

@@ -277,8 +277,8 @@ async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, St
         temperature: config.temperature,
         cache_key: config.cache_key.clone(),
         cache_retention: config.cache_retention,
-        // Without the definitions, the request would not continue the earlier ones: no cache, and no thinking where it is
-        // bound to them.
+        // Without the definitions, the request would not continue the earlier requests: no cache, and no thinking on
+        // models that bind thinking to the conversation.
         tool_choice: if turn.is_last {
             ToolChoice::None
         } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::data::AgentMessage;
 use crate::history::History;
 
-/// A conversation: the messages in memory, and the source of the earlier ones until they are loaded.
+/// A conversation: the messages in memory, and the source of earlier messages until they are loaded.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     messages: Vec<Arc<AgentMessage>>,

@@ -15,7 +15,7 @@ use super::schema_cost;
 const URL: &str = "tool:///arguments";
 /// Maximum mistakes that are reported of one call.
 const REPORTED: usize = 10;
-/// Maximum bytes of the description of one. It may contain the invalid value, or all valid ones.
+/// Maximum bytes of the description of one mistake. It may contain the invalid value, or all valid values.
 const MISTAKE_BYTES: usize = 1000;
 
 /// Maximum levels of lists and objects in a schema, as in a JSON text.

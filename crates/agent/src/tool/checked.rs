@@ -13,7 +13,7 @@ use super::prepared::{PreparedCall, Preview};
 use super::slot::Slot;
 use crate::data::ToolOrigin;
 
-/// A call whose arguments are valid, with what its tool made of them.
+/// A call whose arguments are valid, with the prepared call of its tool.
 pub struct CheckedCall {
     pub call: ToolCall,
     pub prepared: PreparedCall,
@@ -80,7 +80,7 @@ impl CheckedCall {
         })
     }
 
-    /// Whether the call can change what `later` finds, or what the model knows of it.
+    /// Whether the call can change the results of the call `later`, or the model's knowledge of them.
     pub(crate) fn can_affect(&self, later: &Self) -> bool {
         let is_own = matches!(self.slot.tool.origin(), ToolOrigin::Program);
         let is_reading = is_own && self.slot.tool.hints().read_only == Some(true);

@@ -1,4 +1,4 @@
-//! The files of calls: what rules judge is what tools open.
+//! The files of calls: a tool opens exactly the files that the rules have judged.
 
 use std::fs::{self, File, Metadata};
 use std::io;

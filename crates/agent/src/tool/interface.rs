@@ -1,7 +1,7 @@
-//! The interface of a tool for the loop: its schema, and what it makes of a call.
+//! The interface of a tool for the loop: its schema, and the preparation of its calls.
 //!
-//! A tool limits its own output, stops when its token is cancelled, and leaves no processes running unless
-//! that was requested. It never panics on arguments; they were validated against its schema before `prepare`.
+//! A tool limits its own output, stops when its token is cancelled, and leaves no processes running unless that was
+//! requested. It never panics on arguments; they were validated against the tool's schema before `prepare`.
 
 use std::fmt;
 use std::sync::Arc;

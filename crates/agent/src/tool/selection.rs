@@ -36,7 +36,7 @@ impl ToolSelection {
         tool.filter(|tool| self.can_run(tool))
     }
 
-    /// The tools whose calls can run: those that are offered and other forms of them.
+    /// The tools whose calls can run: the offered tools and their other forms.
     pub(super) fn callable(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         let tools = self.toolbox.iter();
         tools.filter(|tool| self.can_run(tool))

@@ -28,8 +28,8 @@ impl Toolbox {
         Self::default().with(tools)
     }
 
-    /// A toolbox of `tools`. Tools that are also in this one keep their compiled schemas. Names that are in this one keep
-    /// their order, and new ones come last: the definitions of the next request continue those of the earlier ones.
+    /// A toolbox of `tools`. Tools that this toolbox has already keep their compiled schemas and their order; new tools
+    /// come last. So the definitions of the next request continue the definitions of earlier requests.
     #[must_use]
     pub fn with(&self, tools: ToolSet) -> Self {
         let known: HashMap<*const (), &Arc<Slot>> = self

@@ -61,7 +61,8 @@ pub(super) enum Parent {
 pub(super) enum Unused {
     /// The folder is not locked.
     Unlocked,
-    /// Earlier versions did not lock folders: the folder has not changed for this time, and its contents are theirs.
+    /// Earlier versions did not lock folders: the folder has not changed for this time, and has the contents of an
+    /// earlier version.
     Old(Duration, fn(&Path) -> bool),
 }
 

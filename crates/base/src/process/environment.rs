@@ -1,7 +1,7 @@
 //! The environment variables that children do not inherit: the keys of osier.
 //!
-//! Like the environment itself, the names belong to the process. Every child lacks them unless its
-//! `Invocation` says otherwise, so that no new caller can forget them.
+//! Like the environment itself, the names belong to the process. Every child lacks these variables unless its
+//! `Invocation` says otherwise, so that no new caller can forget to remove them.
 
 use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock};

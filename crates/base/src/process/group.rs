@@ -73,7 +73,7 @@ impl ChildGroup {
 
     /// Signals the group, the leader's descendants and the processes with its marker.
     pub(super) fn signal_everything(&self, signal: Signal) {
-        // Before the leader ends, after which they are no longer its descendants.
+        // Read the descendants before the leader ends: afterwards, they are no longer its descendants.
         let descendants = if self.reaped {
             Vec::new()
         } else {

@@ -137,7 +137,7 @@ impl Pty {
         })
     }
 
-    /// Whether a shell may read what is typed next, or, with `later`, what is typed after a program has ended.
+    /// Whether a shell may read the next input or, with `later`, the input after a program has ended.
     #[cfg(target_os = "linux")]
     pub fn is_shell(&self, later: bool) -> bool {
         let Ok(foreground) = rustix::termios::tcgetpgrp(&self.output) else {

@@ -261,7 +261,7 @@ impl HookAnswer {
         self.interrupted |= later.interrupted;
     }
 
-    /// The answer about a call from those about each of its files: it is allowed if all of them are.
+    /// The answer about a call from the answers about each of its files: the call is allowed if all files are allowed.
     pub(super) fn of_files(answers: Vec<Self>) -> Self {
         let is_decided = answers.iter().all(|answer| answer.decision.is_some());
         let is_advised = answers.iter().all(|answer| answer.advice.is_some());

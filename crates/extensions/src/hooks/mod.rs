@@ -73,8 +73,8 @@ impl Hooks {
         (Arc::new(hooks), told)
     }
 
-    /// Loads the hooks in `files`. A file that is damaged since the last time keeps its hooks. Returns the problems, and
-    /// those of them because of which hooks are missing that could deny a call. Blocks.
+    /// Loads the hooks in `files`. A file that is damaged since the last time keeps its hooks. Returns all problems,
+    /// and the problems because of which a hook that could deny a call is missing. Blocks.
     pub fn load(&self, files: &[HookFile]) -> (Vec<Problem>, Vec<Problem>) {
         let mut config = config::load(files);
         let mut state = self.lock();

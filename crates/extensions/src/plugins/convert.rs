@@ -4,7 +4,7 @@ use mlua::{DeserializeOptions, Error, Lua, LuaSerdeExt as _, Result, SerializeOp
 
 /// Levels of a table at most: conversion needs stack for each.
 const MAX_LEVELS: usize = 128;
-/// Bytes of a table at most, with [`VALUE_BYTES`] for each value. A table that contains another one twice counts it twice.
+/// Maximum bytes of a table, with [`VALUE_BYTES`] for each value. A nested table that occurs twice counts twice.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 const VALUE_BYTES: usize = 16;
 

@@ -1,5 +1,5 @@
-//! The proof that the client that redeems a code is the one that requested it (RFC 7636), and the `state`
-//! that relates a callback to its request.
+//! Proof Key for Code Exchange (RFC 7636): the proof that the client that redeems a code also requested it, and the
+//! `state` that relates a callback to its request.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -161,7 +161,7 @@ async fn ask(probe: &Probe, request: &ProbeRequest) -> Option<Value> {
         .flatten()
 }
 
-/// Applies the details of a model. Its context window is the one that its file sets, or the default: the
+/// Applies the details of a model. The context window is the one that the model's file sets, or the default: the
 /// maximum of the model may not fit into memory.
 fn apply_details(model: &mut Model, shown: &Value) {
     let can = |ability: &str| {

@@ -200,8 +200,7 @@ impl PublishedModel {
         }
     }
 
-    /// Builds a model that is not in the table. Its connection settings are those of the model with the most
-    /// similar id.
+    /// Builds a model that is not in the table, with the connection settings of the model that has the most similar id.
     fn build(&self, entry: &ProviderEntry, known: &[Arc<Model>]) -> Model {
         let kin = related(&self.id, known).map(|relative| relative.model);
         let thinks = self.reasoning.unwrap_or(false);
@@ -341,7 +340,7 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= LONGEST_NAME && !id.contains(is_bad) && text::sanitize(id) == id
 }
 
-/// The prices in `cost`; missing ones are those of `old`. `None` when one is implausible.
+/// The prices in `cost`; missing prices are taken from `old`. `None` when a price is implausible.
 fn price(cost: &Value, old: &Price) -> Option<Price> {
     let mut price = *old;
     price.input = amount(cost, "input", old.input)?;

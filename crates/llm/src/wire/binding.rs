@@ -1,8 +1,8 @@
 //! Thinking that is bound to the conversation before it.
 //!
-//! Some models of Anthropic reject thinking if the system prompt, the tools or an earlier message differ from those with
-//! which it was produced (<https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>). Each answer
-//! therefore stores a hash of what the model read before it. Thinking whose hash has changed is not sent.
+//! Some models of Anthropic reject thinking if the system prompt, the tools or an earlier message have changed since it
+//! was produced (<https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>). Each answer therefore
+//! stores a hash of everything that the model read before it. Thinking whose hash has changed is not sent.
 
 use std::io;
 

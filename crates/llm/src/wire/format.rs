@@ -97,7 +97,7 @@ where
     Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Adds the fields in `Compat`. They have precedence over those of the format.
+/// Adds the fields in `Compat`. They have precedence over the fields of the format.
 pub(crate) fn add_extra(request: &Request, body: &mut Map<String, Value>) {
     for (name, value) in &request.model.compat.extra_body {
         body.insert(name.clone(), value.clone());

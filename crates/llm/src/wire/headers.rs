@@ -1,4 +1,4 @@
-//! The headers of a call that depend on the request: those of the wire format and those in `Compat`.
+//! The headers of a call that depend on the request: headers of the wire format and headers in `Compat`.
 
 use std::borrow::Cow;
 

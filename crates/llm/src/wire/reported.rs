@@ -52,7 +52,7 @@ impl<T> Reported<T> {
         self.counts.is_some() || self.is_invalid
     }
 
-    /// This one, or `other` if it is absent.
+    /// This count, or `other` if it is absent.
     pub(super) fn or(self, other: Self) -> Self {
         if self.is_some() { self } else { other }
     }
@@ -233,7 +233,7 @@ data: [DONE]
                 if count.starts_with('3') {
                     assert_eq!(usage.context_tokens(), 3, "{name} {count}");
                 }
-                // Only a number without a value takes the others of its object with it.
+                // Only a number without a value makes the other numbers of its object unusable.
                 if count != "1e400" {
                     assert!(usage.output >= 7, "{name} {count}");
                 }

@@ -1,4 +1,4 @@
-//! Diagnostics that are requested from a server, and requested again when it says that they are outdated.
+//! Diagnostics that osier requests from a server, and requests again when the server reports that they are outdated.
 
 use std::path::Path;
 use std::sync::Arc;

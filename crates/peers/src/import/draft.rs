@@ -32,7 +32,7 @@ pub(super) struct Draft {
     dropped: Vec<Dropped>,
     damaged: usize,
     damaged_lines: Vec<u64>,
-    /// Calls by the id in the other program; further ones are those of a call that became several.
+    /// Calls by their id in the other program. The list has several calls if one call became several.
     calls: HashMap<String, Vec<(String, String)>>,
     /// Subagents whose files were read.
     subagents: usize,
@@ -79,7 +79,7 @@ impl Draft {
         known.map_or(unknown, |(_, name)| name).to_owned()
     }
 
-    /// The result of a call, and those of the further calls that it became.
+    /// The result of a call, and the results of the further calls that it became.
     pub(super) fn with_further(&self, result: ToolResultMessage) -> Vec<ToolResultMessage> {
         let calls = self.calls.get(&result.result.tool_call_id);
         let further = calls

@@ -1,5 +1,5 @@
-//! Finds what other agents have that osier can use: which files it reads in place, and what it would write into its own
-//! files because it cannot. Nothing is overwritten.
+//! Finds configuration of other agents that osier can use: files that it reads in place, and entries that it would copy
+//! into its own files. Nothing is overwritten.
 
 mod claude;
 mod codex;

@@ -1,4 +1,4 @@
-//! Programs that run what they read, or what another program gives them: what that is cannot be known.
+//! Programs that run commands from a file or from the output of another program: such commands cannot be known.
 
 use super::completed;
 use crate::programs::{Adds, Input, Shell, find, is_foreign_shell, is_shell, is_wrapper, name_of};

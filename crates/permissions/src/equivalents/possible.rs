@@ -139,7 +139,7 @@ fn add_alias(name: &str, text: &str, others: &mut Equivalents) {
     }
 }
 
-/// Adds the commands of `text`, if it is a command line, and what they stand for.
+/// Adds the commands of `text`, if it is a command line, and the commands that they stand for.
 fn add_text(text: &str, depth: usize, others: &mut Equivalents) {
     let text = ["+", "exec=", ":", ".", "shell ", "!"]
         .iter()

@@ -1,4 +1,4 @@
-//! Programs that run commands which they read from their input, if it is connected to something.
+//! Programs that run commands from their standard input, if it is connected to something.
 
 use super::inputs::{has_flag, is_input, operands};
 use crate::programs::{Shell, find};

@@ -27,7 +27,7 @@ fn without_version(name: &str) -> &'static Program {
     find(&name[..end.unwrap_or(name.len())])
 }
 
-/// Whether an argument of `name` and those after it can be a command.
+/// Whether an argument of `name`, with the arguments after it, can be a command.
 pub(crate) fn runs_arguments(name: &str) -> bool {
     let base = without_version(name);
     find(name).wraps

@@ -11,7 +11,7 @@ pub(crate) struct Program {
     /// The name can begin with a target, as in `x86_64-linux-gnu-gcc-14`.
     pub has_target: bool,
 
-    /// An argument and those after it can be a command.
+    /// An argument, with the arguments after it, can be a command.
     pub wraps: bool,
     /// Arguments of its own before that command, at most.
     pub operands: usize,
@@ -41,7 +41,8 @@ pub(crate) struct Program {
     /// The program starts a shell if no command is given: the word that must be there, and the operands before the
     /// command.
     pub starts_shell: &'static [(&'static str, usize)],
-    /// The input can be a script: the options that name it, a short one and long ones. With a blank, any argument can.
+    /// The input can be a script. The value has the options that name the script: a short one and long ones. With a
+    /// blank, any argument can.
     pub script_option: Option<(char, &'static str)>,
 
     /// Subcommands that run other programs, or change what later commands run.
@@ -58,7 +59,8 @@ pub(crate) struct Program {
     pub valued: &'static str,
     /// The first argument is a group of options, also without a hyphen.
     pub letters: bool,
-    /// Whether an argument is dangerous that no name of an option describes. The other word is the one before it.
+    /// Whether an argument is dangerous although no option name describes it. The second parameter is the argument
+    /// before it.
     pub special: Option<fn(&str, Option<&Word>) -> bool>,
     /// Subcommands whose option `-m` has a message, whatever it begins with.
     pub messages: &'static str,
@@ -109,7 +111,8 @@ pub(crate) enum Adds {
 /// Which input, or text that is not read here, decides what a program runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// The one of its kind: a shell without a script, or a program that adds its input to a command.
+    /// The default for the kind of program: it decides for a shell without a script, and for a program that adds its
+    /// input to a command.
     OfKind,
     Always,
     Never,

@@ -1,4 +1,4 @@
-//! Compares what the reader finds in a command with what bash runs.
+//! Compares the commands that the reader finds with the commands that bash runs.
 //!
 //! bash runs generated lines in an empty folder without a `PATH`, and its handler for unknown commands reports the
 //! words of each. Whatever bash runs, the reader must have found.
@@ -405,7 +405,7 @@ fn fits(pattern: &[char], text: &[char]) -> bool {
     }
 }
 
-/// Generates lines until `count` of them are understood, and lists those of which bash runs something else.
+/// Generates lines until `count` of them are understood, and lists the lines of which bash runs another command.
 fn surprises(seed: u64, count: usize) -> String {
     let mut random = Random(seed);
     let mut report = String::new();

@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
             '"' if quoted => draft.push('$', true),
             ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '/' | '.' | ',' | ':' | '%' | '=' | '+'
             | '~' | ']' | '}' | '^' => draft.push('$', true),
-            // `$[…]`, `$'…'`, `$"…"`, and what could begin any of them in a later bash.
+            // `$[…]`, `$'…'`, `$"…"`, and characters that could begin an expansion in a later bash.
             _ => return None,
         }
         Some(())
@@ -403,7 +403,7 @@ fn finish(draft: Draft, raw: &[char]) -> Option<Word> {
     word.assigns = assigned_name(raw).is_some();
     match braces(&chars)? {
         Braces::Literal => {}
-        // Braces expand before anything else: together with other expansions they can create new ones.
+        // Braces expand before anything else: together with other expansions they can create new expansions.
         Braces::Expand(_) if !word.plain || chars.contains(&('~', true)) => return None,
         Braces::Expand(start) => {
             word.text = without_globs(&chars[..start]);

@@ -265,7 +265,8 @@ fn allowed_builtins_do_not_run_hidden_commands() {
     }]);
 }
 
-/// In `yolo`, what hides a denied command is denied or asked about, unless it only changes how others run.
+/// In `yolo`, syntax that hides a denied command is denied or asked about, unless it only changes how other commands
+/// run.
 #[test]
 fn hidden_commands_do_not_pass_deny_rules() {
     let hidden: Vec<&str> = HIDDEN

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use osier_base::request::Effect;
 use osier_protocol::{Delivery, Event, Op};
 
-/// Events that a client shows as the answer to its own request, although they are changes of the session.
+/// Events that a client shows as the answer to its own request, although the events are changes of the session.
 const SHOWN_AS_ANSWERS: [&str; 2] = ["accounts", "code_servers"];
 
 /// Queries without a number, and the events that answer them and nothing else.

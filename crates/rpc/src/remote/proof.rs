@@ -1,8 +1,8 @@
 //! The proof that a server knows a token, without the token.
 //!
-//! A token that osier stored was made for one server, and any program can listen on a port of this machine. So the server
-//! proves first that it knows the token. The proof contains the address that the server is connected by: a program
-//! cannot get it from the real server, which is connected by another one.
+//! A token that osier stored was made for one server, and any program can listen on a port of this machine. So the
+//! server must first prove that it knows the token. The proof contains the address of the connection: another program
+//! cannot relay the proof of the real server, which has another address.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;

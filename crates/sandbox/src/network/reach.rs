@@ -1,4 +1,4 @@
-//! Which addresses osier itself may connect to for the model: public ones, and those that the user named.
+//! The addresses that osier itself may connect to for the model: public addresses, and addresses that the user named.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Requests to the agent: prompts with slash commands, and what other features have to know of them.
+//! Requests to the agent: prompts with slash commands, and the events of prompts that other features need.
 
 use super::run::Actor;
 use crate::context::project::Expanded;

@@ -144,7 +144,7 @@ pub(crate) fn check(setup: &SessionSetup) -> Vec<Problem> {
     Hooks::check(&files(setup))
 }
 
-/// The files that can configure hooks; those of the project only if it is trusted.
+/// The files that can configure hooks. Files of the project are included only if it is trusted.
 fn files(setup: &SessionSetup) -> Vec<HookFile> {
     let file = |file: ConfigFile, of_project: bool, of_settings: bool| HookFile {
         file,

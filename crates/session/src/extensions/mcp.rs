@@ -86,8 +86,8 @@ pub(crate) fn late_servers(names: &[String]) -> String {
     )
 }
 
-/// The files that configure servers; those of the project only if it is trusted.
-/// Whether servers of the user may start in the project, too.
+/// The files that configure servers; files of the project are included only if it is trusted. Also whether servers of
+/// the user may start in the project.
 pub(crate) fn files(setup: &SessionSetup) -> (Vec<ConfigFile>, bool) {
     let trusted = trust::trusted_files(setup);
     let runs = trusted.runs_servers();

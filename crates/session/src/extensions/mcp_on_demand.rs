@@ -312,7 +312,7 @@ fn spec(tools: &ToolSet) -> ToolSpec {
     }
 }
 
-/// The tools that fit best, best first: those that are named completely, otherwise by their words.
+/// The tools that match best, best first: tools that the query names completely, otherwise tools that match its words.
 fn matches(tools: &ToolSet, query: &str) -> ToolSet {
     let query = query.to_lowercase();
     let query = query.strip_prefix("select:").unwrap_or(&query);

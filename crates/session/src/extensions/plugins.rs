@@ -154,7 +154,7 @@ impl PluginHost {
     }
 }
 
-/// The folders of plugins; those of the project only if it is trusted.
+/// The folders of plugins. The folder of the project is included only if it is trusted.
 pub(crate) fn folders(setup: &SessionSetup) -> Vec<PluginFolder> {
     let mut folders = vec![setup.folders.config.join("plugins").into()];
     let trusted = trust::trusted_files(setup);

@@ -21,7 +21,7 @@ use crate::setup::SessionSetup;
 /// A model to select, and the level that was named with it.
 pub(crate) type Choice = (Arc<Model>, Option<ThinkingLevel>);
 
-/// The models and what is selected of them.
+/// The models and their selection.
 #[derive(Debug)]
 pub(crate) struct ModelSelection {
     pub(crate) models: Models,

@@ -58,7 +58,7 @@ impl Server {
         }
     }
 
-    /// Sends all calls to it, except those that only `local` can answer: scripts, and the model `own`.
+    /// Sends all calls to the server, except calls that only `local` can answer: scripts, and the model `own`.
     pub(super) fn transport(
         &self,
         local: ProviderTransport,

@@ -1,5 +1,5 @@
-//! Permissions and the sandbox of a session: the rules, the mode, and what clients see of them. The gate before each
-//! tool call applies them.
+//! Permissions and the sandbox of a session: the rules, the mode, and the events about them for clients. The gate
+//! before each tool call applies the rules.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,7 +147,7 @@ impl PermissionState {
         self.publish(emitter);
     }
 
-    /// While safety settings cannot be read: applies what `setup` has instead, and shows what that is.
+    /// Applies and shows the settings in `setup` while the safety settings cannot be read.
     pub(crate) fn hold(&self, setup: &SessionSetup, emitter: &Emitter) {
         let Some(fault) = setup.settings.faults.first() else {
             return;

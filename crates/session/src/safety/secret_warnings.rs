@@ -63,7 +63,7 @@ impl SecretWarnings {
         }
     }
 
-    /// The texts of a message that a model gets, without what the user typed and what a model wrote.
+    /// The texts of a message that a model gets, except text that the user typed or a model wrote.
     fn sources(&self, message: &AgentMessage) -> Vec<Source> {
         match message {
             AgentMessage::User(message) => {

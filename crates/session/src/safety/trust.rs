@@ -28,7 +28,8 @@ pub(crate) struct TrustDecision {
     pub trusted: bool,
 }
 
-/// Asks the user about the project if it has files that can run code and there is no decision on them as they are.
+/// Asks the user about the project if it has files that can run code and there is no decision on their present
+/// contents.
 pub(crate) fn ask(
     setup: &SessionSetup,
     questions: Questions,

@@ -219,7 +219,7 @@ pub struct DraftQuery<'a> {
     /// Id of the session.
     pub session: &'a str,
     pub cwd: &'a str,
-    /// The session has no entries yet, so it can take over the draft of another one that was never stored.
+    /// The session has no entries yet, so it can take over the draft of a session that was never stored.
     pub is_new: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Writes to the terminal on a separate thread that may block.
 //!
-//! It takes one frame at a time. The next frame is drawn only when it is idle, so a slow connection
+//! The thread accepts one frame at a time. The next frame is drawn only when the thread is idle, so a slow connection
 //! skips frames instead of queueing them, and the event loop never waits.
 
 use std::io::{self, Write};
@@ -68,7 +68,7 @@ impl Output {
         self.shared.lock().spare.take().unwrap_or_default()
     }
 
-    /// Sends a frame. If another one is being written, this one follows it.
+    /// Sends a frame. If another frame is being written, this frame follows it.
     pub fn send(&self, mut frame: Vec<u8>) {
         let mut state = self.shared.lock();
         if state.failure.is_some() || frame.is_empty() {

@@ -179,8 +179,8 @@ impl FrameWriter {
         if changed > 0 {
             self.images.1 = self.next.content.iter().any(glyph::is_skipped);
         }
-        // Some terminals scroll images along with the rows, even images elsewhere on the screen:
-        // xterm stores them apart from the text and moves all of them.
+        // Some terminals scroll images along with the rows, even images elsewhere on the screen: xterm stores images
+        // apart from the text and moves all of them.
         let has_images = self.images.0 || self.images.1;
         if changed >= MIN_SCROLL_ROWS && self.encoder.features().margins && !has_images {
             self.write_scrolls(out);

@@ -1,6 +1,6 @@
-//! Kitty graphics with Unicode placeholders. An image is sent once, and cells with a placeholder
-//! show their part of it wherever they are. The id of the image is the colour of the cells, one of
-//! the 256, and a diacritic; both survive a multiplexer without true colours.
+//! Kitty graphics with Unicode placeholders. An image is sent once, and cells with a placeholder show their part of the
+//! image wherever the cells are. The id of the image is the colour of the cells, one of the 256, and a diacritic; both
+//! survive a multiplexer without true colours.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -41,7 +41,7 @@ fn is_only_change(text: &str, changed: &str, context: &str, keys: &str, action: 
     before == after
 }
 
-/// The changed text, and the keys as they are written in it.
+/// The changed text, and the keys as the text spells them.
 fn changed(
     text: &str,
     context: &str,

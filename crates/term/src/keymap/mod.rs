@@ -60,7 +60,7 @@ struct Binding<C> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap<C> {
     bindings: Vec<Binding<C>>,
-    /// Contexts and keys that a file unbinds although no file before it binds them: keys of plugins.
+    /// Contexts and keys that a file unbinds although no earlier file binds them: keys of plugins.
     blocked: Vec<(Box<str>, Vec<KeyPress>)>,
     /// Paths of the sources.
     paths: Vec<PathBuf>,

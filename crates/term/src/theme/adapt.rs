@@ -85,9 +85,9 @@ enum Tint {
 }
 
 impl Theme {
-    /// Adapts the theme `system` to these colours; other themes do not change. All its text then
-    /// has a contrast of 4.5:1 on every background it is used on. With sixteen colours, unreadable
-    /// ones are replaced by their bright variant or the text colour.
+    /// Adapts the theme `system` to these colours; other themes do not change. All text of the theme then has a
+    /// contrast of 4.5:1 on every background that it is used on. With sixteen colours, an unreadable colour is replaced
+    /// by its bright variant or by the text colour.
     #[must_use]
     pub fn adapted(&self, reported: &TerminalColours) -> Self {
         let mut theme = self.clone();
@@ -192,8 +192,8 @@ impl Theme {
         self.resolve();
     }
 
-    /// The backgrounds that a token is drawn on. With 256 colours those of a diff are strong, so that only the text of
-    /// diffs has to be readable on them.
+    /// The backgrounds that a token is drawn on. With 256 colours the backgrounds of a diff are strong, so that only
+    /// the text of diffs has to be readable on them.
     fn backgrounds_of(&self, token: Token) -> Vec<Colour> {
         let name = token.name();
         let in_diffs = token == Token::Text

@@ -76,8 +76,7 @@ impl ThemeHeader {
 }
 
 impl ThemeFile {
-    /// Parses a theme with the names in `palette`, where themes that inherit from this one have
-    /// replaced its colours.
+    /// Parses a theme with the names in `palette`, where themes that inherit from this theme have replaced its colours.
     pub(super) fn parse(path: &Path, text: &str, palette: &Palette) -> Self {
         let (document, table) = Document::parse(path, text);
         let mut reader = Reader {

@@ -10,7 +10,7 @@ use super::{Colour, ColourDepth, StyleSpec, Theme, ThemeKind, ThemeStore};
 use crate::text::face::Token;
 use osier_base::problem::Problem;
 
-/// Separates a theme from the one that it may inherit from, `parent`.
+/// Separates a theme from `parent`, the theme that it may inherit from.
 const SEPARATOR: &str = "\n=====\n";
 /// A larger file takes longer and shows nothing else.
 const MOST: usize = 4096;
@@ -107,7 +107,7 @@ fn check_depth(theme: &Theme, depth: ColourDepth) {
     }
 }
 
-/// Tokens that a file does not name are those of the theme for its kind.
+/// A token that a file does not name has the style of the theme for its kind.
 fn check_untouched(text: &str, theme: &Theme) {
     if ["palette", "inherit", "\\"]
         .iter()

@@ -204,7 +204,7 @@ impl Theme {
         }
     }
 
-    /// The nearest terminal colour that is as readable as this one on its backgrounds.
+    /// The nearest terminal colour that is as readable as `fg` on its backgrounds.
     fn reduced(&self, fg: Colour, own: Option<Colour>) -> Option<Color> {
         if self.depth == ColourDepth::True {
             return self.depth.reduce(fg);

@@ -47,12 +47,12 @@ pub struct Select {
     /// Index in `shown` of the first visible item.
     top: usize,
     matcher: Matcher,
-    /// For each item whether it is listed only with all others; empty when none is.
+    /// For each item whether it is listed only when all items are shown; empty when there is no such item.
     extra: Vec<bool>,
     lists_all: bool,
 }
 
-/// Letters of a query from which on it finds items by the starts of their words.
+/// Minimum letters of a query that finds items by the starts of their words.
 const WORD_QUERY: usize = 2;
 
 impl Select {

@@ -6,8 +6,8 @@ const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// Duration of a frame.
 const STEP: Duration = Duration::from_millis(120);
 
-/// The frame after `elapsed`. Skips the step at the start of each second, when the clock next to it
-/// changes, so that one tick does not send both.
+/// The frame after `elapsed`. Skips the step at the start of each second, when the clock next to the spinner changes,
+/// so that one tick does not send both.
 pub fn frame(elapsed: Duration) -> &'static str {
     let step = elapsed.as_millis() / STEP.as_millis();
     let step = step - step * STEP.as_millis() / 1000;

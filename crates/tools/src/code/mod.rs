@@ -1,5 +1,5 @@
-//! Tools that ask language servers: `definition`, `references`, `symbols`, `hover`, `diagnostics` and `rename`. A session
-//! offers them while it has a server; [`CodeServers`] is how they reach it.
+//! Tools that ask language servers: `definition`, `references`, `symbols`, `hover`, `diagnostics` and `rename`. A
+//! session offers these tools while it has a server; they reach the servers through [`CodeServers`].
 
 mod locate;
 mod query;

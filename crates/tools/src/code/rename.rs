@@ -21,7 +21,7 @@ pub const RENAME: &str = "rename";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
     files: Some(named_files),
-    // Rules about them are about it.
+    // Rules for `write` and `edit` apply to `rename`, too.
     replaces: &["write", "edit"],
     ..BuiltIn::new(RENAME, "Rename", "symbol", || &SPEC, prepare)
 };
@@ -102,7 +102,7 @@ async fn find(workspace: &Workspace, wanted: Wanted) -> Result<Vec<PlacedFile>, 
     Ok(changes.into_iter().map(edits).collect())
 }
 
-/// The file that a call names. It changes others, too, but only the language server knows which.
+/// The file that a call names. The call changes other files, too, but only the language server knows which.
 fn named_files(arguments: &Value) -> Vec<NamedFile> {
     let given = arguments.get(FILE.name).and_then(Value::as_str);
     let named = given.map(|given| NamedFile::new(given, FileUse::Edit));

@@ -94,7 +94,7 @@ impl OutputDirectory {
         free
     }
 
-    /// The output is complete: it can be deleted for newer ones.
+    /// The output is complete: it can be deleted to make room for newer output.
     pub(crate) fn complete(&self, path: &Path) {
         if let Some(output) = self.lock().find(path) {
             output.is_complete = true;

@@ -1,4 +1,4 @@
-//! Finds the lines of a file that are most similar to a text that was not found, and names how they differ, so that the
+//! Finds the lines of a file that are most similar to a text that was not found, and names the differences, so that the
 //! model can correct its edit. The work is bounded: lines are compared by their byte pairs, and only the most similar
 //! candidates are aligned.
 
@@ -160,7 +160,7 @@ fn span(alignment: &[(usize, usize)]) -> Option<(usize, usize)> {
     Some((first.1, last.1))
 }
 
-/// The lines of a match, or those around its first difference if there are too many.
+/// The lines of a match; if there are too many, the lines around its first difference.
 fn excerpt(wanted: &[&str], lines: &[&str], alignment: &[(usize, usize)]) -> String {
     let mut text = String::new();
     let Some((first, last)) = span(alignment) else {

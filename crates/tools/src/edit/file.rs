@@ -1,5 +1,5 @@
-//! A text file that is changed: it is read with what the model knows of it, and replaced without overwriting what another
-//! program wrote meanwhile.
+//! A text file that is changed: loaded together with the state that the model knows, and replaced without overwriting
+//! the changes of another program.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Read as _};

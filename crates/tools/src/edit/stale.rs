@@ -1,5 +1,5 @@
-//! Edits of a file that another program changed after the model read it. They apply if their old text is still exact, as
-//! unique as it was, and in lines that did not change: then they mean what they meant.
+//! Edits of a file that another program changed after the model read it. An edit applies if its old text still matches
+//! exactly, is as unique as before, and is in lines that did not change: then the edit still means the same.
 
 use std::ops::Range;
 use std::time::Duration;

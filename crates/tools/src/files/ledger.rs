@@ -64,7 +64,7 @@ impl Stamp {
     }
 
     /// Whether `path` is still the same file, with these `contents` if they are known. A renamed file has another time
-    /// of its last change of metadata, so that its contents decide, whatever their size.
+    /// of its last change of metadata, so its contents decide, whatever their size.
     pub(crate) fn matches(&self, path: &Path, name: Name, contents: Option<&[u8]>) -> bool {
         let Ok(mut now) = FileStamp::at(path) else {
             return false;
@@ -382,8 +382,8 @@ impl Ledger {
         changed
     }
 
-    /// Records the changes of a command that has ended. Of `before`, which were unchanged before it ran, those that
-    /// differ now were changed by it. The model knows what is in the files with the names `named`.
+    /// Records the changes of a command that has ended. The files `before` were unchanged before the command ran, so it
+    /// changed those that differ now. The model knows the contents of the files with the names `named`.
     pub(crate) fn record_command(&self, before: Vec<PathBuf>, named: &[String]) {
         for path in before {
             let known = self.lock().states.get(&path).cloned();

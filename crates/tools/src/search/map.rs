@@ -1,4 +1,4 @@
-//! `map`: outlines the project in a budget of tokens. The files that others use and that the conversation is about come
+//! `map`: outlines the project in a budget of tokens. Files of the conversation and files that other files use come
 //! first, with their most used symbols.
 
 use std::path::Path;

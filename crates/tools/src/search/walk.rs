@@ -95,7 +95,7 @@ impl Problems {
     }
 }
 
-/// The entries below `root`, with hidden ones if they are wanted.
+/// The entries below `root`, with hidden entries if they are wanted.
 pub(crate) fn entries<'a>(
     root: &Path,
     globs: Option<Override>,

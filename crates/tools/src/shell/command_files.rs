@@ -1,7 +1,7 @@
 //! The files that a shell command shows or writes, where that is obvious: `cat FILE`, `sed -n 1,9p FILE`, `… > FILE`. The
 //! model knows them as if it had used `read` or `write`.
 //!
-//! This decides about nothing but that: what is not obvious is not counted, and the model has to read the file.
+//! Only obvious files count: for all others, the model has to read the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ impl Workspace {
         files.await.unwrap_or_default()
     }
 
-    /// Records the files that a command has shown, written or changed. Of `before`, which were unchanged, it changed
-    /// those that differ now.
+    /// Records the files that a command has shown, written or changed. The files `before` were unchanged before the
+    /// command ran, so it changed those that differ now.
     pub(crate) async fn command_ended(
         self: &Arc<Self>,
         outcome: &ShellOutcome,

@@ -164,7 +164,7 @@ impl Emulator {
         self.0.screen().state_formatted()
     }
 
-    /// The lines of the screen with their rows, without empty ones at its end, and how many rows of the first one are
+    /// The lines of the screen with their rows, without empty lines at its end, and how many rows of the first line are
     /// above the screen.
     pub(super) fn screen_lines(&mut self) -> (Vec<Vec<String>>, usize) {
         let (lost, above) = self.above();

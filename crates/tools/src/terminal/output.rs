@@ -1,4 +1,4 @@
-//! The output of a terminal: what the emulator shows, and what it has not processed yet.
+//! The output of a terminal: the text that the emulator shows, and bytes that it has not processed yet.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -176,7 +176,7 @@ impl TerminalOutput {
         }
     }
 
-    /// Skips what nobody can see, and processes what is before it.
+    /// Skips output that no user can see, and processes the output before it.
     fn skip(&mut self) {
         if self.pending.len() < FLOOD {
             return;

@@ -26,7 +26,7 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    /// Adds typed bytes. They are edited as the terminal does it.
+    /// Adds typed bytes, and applies editing keys as the terminal does.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if std::mem::take(&mut self.is_literal) {

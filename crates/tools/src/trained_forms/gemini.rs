@@ -94,7 +94,7 @@ impl Renamed {
     }
 }
 
-/// Gives the tools that Gemini CLI has its names, with those of their arguments.
+/// Renames the tools that Gemini CLI has, and their arguments, to Gemini CLI's names.
 pub(super) fn rename_tools(tools: &mut [ToolSpec]) {
     for spec in tools {
         let Some(row) = row(&spec.name) else {

@@ -45,7 +45,7 @@ impl Workspace {
         named.iter().map(|named| self.resolve(named)).collect()
     }
 
-    /// A file of no call. Without a sandbox that is ready, it is the one of the host.
+    /// Resolves a file of no call. Without a sandbox that is ready, the file is a file of the host.
     pub(crate) fn resolve(&self, named: &NamedFile) -> FileTarget {
         resolve(named, self.cwd(), Some(self.confinement().as_ref()))
     }

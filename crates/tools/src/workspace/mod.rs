@@ -91,7 +91,7 @@ impl Workspace {
         self
     }
 
-    /// Uses `editor` for files and commands, as far as it offers them.
+    /// Uses `editor` for files and commands, as far as the editor offers them.
     #[must_use]
     pub fn within(mut self, editor: Option<Arc<dyn Editor>>) -> Self {
         self.commands.editor = editor;

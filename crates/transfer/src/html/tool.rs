@@ -12,8 +12,8 @@ use osier_base::{clock, text};
 use osier_llm::{ContentBlock, ToolCall};
 use osier_protocol::Review;
 
-/// The main argument by tool, including the tools of other programs in imported sessions; others show their
-/// first text argument.
+/// The main argument by tool, including the tools of other programs in imported sessions. A tool that is not in the
+/// table shows its first text argument.
 const SUBJECTS: &[(&str, &[&str])] = &[
     ("bash", &["command"]),
     ("edit", &["file_path", "path"]),

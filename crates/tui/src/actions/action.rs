@@ -1,5 +1,5 @@
-//! Actions that components and features request: the one way from them to the session, the program and each other.
-//! Only `app/apply.rs` executes them.
+//! Actions: requests of components and features to the session, the program and each other. There is no other way, and
+//! only `app/apply.rs` executes actions.
 
 use super::command::Command;
 use super::effect::{Effect, StoredSession, TabRequest};

@@ -1,4 +1,5 @@
-//! The map of the project: its files with their most used symbols. Taking one puts a reference to it into the prompt.
+//! The map of the project: its files with their most used symbols. Choosing an entry inserts a reference to it into the
+//! prompt.
 
 use crate::actions::{Action, Outbox};
 use crate::drawing::{Choice, Overlays, Picker, overlays};

@@ -53,7 +53,7 @@ impl Surface<'_> {
         }
     }
 
-    /// Gives cells that have no colours of their own those of the theme.
+    /// Gives the colours of the theme to cells without colours.
     pub(crate) fn paint_ground(&mut self) {
         let base = self.theme.base();
         if base.fg.is_none() && base.bg.is_none() {

@@ -65,7 +65,8 @@ impl ToastLine {
         self.shown.take_if(|shown| shown.until <= now);
     }
 
-    /// When it disappears. One that expires while a frame is drawn is in this frame, so it needs another one.
+    /// When the toast disappears. A toast that expires while a frame is drawn is in that frame, so another frame is
+    /// needed.
     pub(super) fn end(&self) -> Option<Instant> {
         self.shown.as_ref().map(|shown| shown.until)
     }

@@ -9,7 +9,7 @@ use osier_term::{Face, Row, Span, Token};
 const MOST: usize = 7;
 /// Items that are done and still shown above what is being done.
 const BEFORE: usize = 1;
-/// Screens of so many rows show the list unless it is collapsed; smaller ones its first row.
+/// Screens with so many rows show the list unless it is collapsed; smaller screens show only its first row.
 const TALL: u16 = 30;
 
 /// The list as it is shown. Changed by events and one key.

@@ -38,8 +38,8 @@ pub(crate) fn repair_calls(
         .collect()
 }
 
-/// Repairs the name of a call whose arguments are not known yet, unless it depends on them or says more than the tool's own
-/// name.
+/// Repairs the name of a call whose arguments are not known yet, unless the name depends on the arguments or means more
+/// than the tool.
 pub(crate) fn repair_name(name: &mut String, tools: &ToolSelection) {
     if let Some(found) = names::resolve(tools, name, &Value::Null)
         && found.other.is_none_or(|other| other.implies.is_none())

@@ -57,7 +57,8 @@ pub(super) fn resolve<'t>(
     only(others.collect())
 }
 
-/// Sets what the name of another program implies, and removes what it needed.
+/// Sets the argument that the name of another program implies, and removes the `command` that only the other program
+/// needs.
 pub(super) fn apply_name(other: &OtherName, arguments: &mut Map<String, Value>) {
     if other.command.is_some() {
         arguments.shift_remove("command");

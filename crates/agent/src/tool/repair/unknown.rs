@@ -45,7 +45,8 @@ pub(super) fn note(tool: &dyn Tool, arguments: &Value) -> Option<String> {
     ))
 }
 
-/// Adds the paths of the properties in `value` that `schema` does not have, unless it refuses them itself.
+/// Adds the paths of the properties in `value` that `schema` does not have. Properties that the schema refuses are
+/// reported elsewhere.
 fn collect(value: &Value, schema: &Value, path: &str, unknown: &mut Vec<String>) {
     match value {
         Value::Object(map) => {

@@ -51,7 +51,7 @@ impl Ambient {
         }
     }
 
-    /// Finds the credentials and converts them to those of a call.
+    /// Finds the vendor's credentials and converts them to the credentials of a call.
     pub(super) async fn obtain(
         self,
         context: AmbientContext<'_>,

@@ -66,7 +66,7 @@ impl Calls {
 }
 
 impl Call {
-    /// Whether the fragment starts the next call although it has the index of this one.
+    /// Whether the fragment starts the next call although it has the index of the current call.
     fn is_followed_by(&self, fragment: &CallFragment) -> bool {
         match (&self.id, &fragment.id) {
             (Some(own), Some(id)) => own != id,

@@ -236,7 +236,7 @@ fn complete(
     arguments.clone_into(raw);
 }
 
-/// The argument of a freeform call. Its deltas are those of the JSON object that the call becomes.
+/// The argument of a freeform call. The deltas are deltas of the JSON object that the call becomes.
 const FREEFORM_ARGUMENT: &str = "input";
 const FREEFORM_START: &str = "{\"input\":\"";
 const FREEFORM_END: &str = "\"}";

@@ -30,7 +30,7 @@ pub(super) fn body(request: &Request) -> Value {
     body.insert("store".into(), false.into());
     let limit = output_limit(request).max(MIN_OUTPUT);
     body.insert("max_output_tokens".into(), limit.into());
-    // Models reject it while they think.
+    // Models reject the temperature while they think.
     let thinks = request.model.can_think() && options.thinking != ThinkingLevel::Off;
     if let Some(temperature) = options.temperature.filter(|_| !thinks) {
         body.insert("temperature".into(), decimal(temperature));

@@ -1,5 +1,5 @@
-//! Generates the schema. Types that the agent reads use the schema for deserialization, types that it writes the one
-//! for serialization: a field can be optional in one and always present in the other.
+//! Generates the schema. Types that the agent reads use the schema for deserialization, and types that it writes use
+//! the schema for serialization: a field can be optional in one and always present in the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -75,7 +75,7 @@ pub(crate) struct Draft {
     pub stays: usize,
     first_kept: String,
     details: Value,
-    /// The calls that wrote and checked it, and their kinds.
+    /// The calls that wrote and checked the summary, and their kinds.
     calls: Vec<(&'static str, Summarized)>,
 }
 

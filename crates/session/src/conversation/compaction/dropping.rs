@@ -1,7 +1,8 @@
-//! Which results of tools the model no longer needs, and when it saves money to leave them out of requests. Pure.
+//! Decides which results of tools the model no longer needs, and when it saves money to leave results out of requests.
+//! Pure.
 //!
-//! Leaving a result out changes the conversation from there on, so that the provider's cache of the rest is lost. It is
-//! done when that cache has expired anyway, when the price is worth it, or when there would be a compaction otherwise.
+//! If a result is left out, the conversation changes from there on, and the provider's cache of the rest is lost. So
+//! results are left out only when the cache has expired anyway, when the price is worth it, or to avoid a compaction.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use super::estimate::message_tokens;
 
-/// Tokens of a result that is worth it, and of all of them.
+/// Minimum tokens of a result that is worth leaving out, and of all such results.
 const RESULT: u64 = 200;
 const ALL: u64 = 2_000;
 /// Outputs are no longer needed after so many prompts and answers.
@@ -60,7 +61,7 @@ pub(super) enum Reason {
     Room,
 }
 
-/// A file as the model has read it: its first line and number of lines, as far as the call named them.
+/// A part of a file that the model has read: the first line and the number of lines, as far as the call named them.
 #[derive(Debug)]
 struct Reading {
     place: usize,

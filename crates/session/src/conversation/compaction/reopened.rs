@@ -1,4 +1,4 @@
-//! The files that the model worked with last, as they are after a compaction: it would read them again otherwise.
+//! Files that are shown again after a compaction: the model used them last, and would otherwise read them again.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The report of `/context`: what fills the context window, and what a compaction would summarise now.
+//! The report of `/context`: the parts of the context window, and the messages that a compaction would summarise now.
 
 use osier_base::sort;
 use osier_protocol::{ContextReport, WindowPart, WindowPartKind};

@@ -1,4 +1,5 @@
-//! The text of a summary: what a model writes, what its check adds, and what osier adds to every summary.
+//! The text of a summary: the text of a model, the additions of its check, and the lists that osier adds to every
+//! summary.
 
 use osier_agent::{AgentAccess, AgentMessage, CompactionOutcome};
 use osier_llm::Api;
@@ -20,7 +21,7 @@ const PROMPT_SHARE: u64 = 4;
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub text: String,
-    /// The calls that wrote and checked it, and their kinds.
+    /// The calls that wrote and checked the text, and their kinds.
     pub calls: Vec<(&'static str, Summarized)>,
 }
 

@@ -276,7 +276,8 @@ impl SessionFiles {
         Ok(())
     }
 
-    /// Records the files `before` a change, unless the session named them last, and marks what others changed.
+    /// Records the files `before` a change, unless the session named this state last, and marks the changes of other
+    /// programs.
     async fn record_before(&self, before: StateId, parent: Option<&str>) -> Result<(), String> {
         let latest = last(self.session.index());
         if parent.is_none() && latest == Some(before) {

@@ -1,5 +1,6 @@
-//! Code intelligence: the language servers of a session. They report errors after changes of the model, and answer its
-//! questions about symbols. Servers run only in a project that the user trusts, and are shared with other sessions.
+//! Code intelligence: the language servers of a session. Servers report errors after changes of the model, and answer
+//! questions of the model about symbols. They run only in a project that the user trusts, and are shared with other
+//! sessions.
 
 mod feedback;
 mod known;

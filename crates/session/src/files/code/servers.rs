@@ -1,4 +1,4 @@
-//! The language servers of a session: which of them run, what they report, and what the model knows of it.
+//! The language servers of a session: which servers run, their reports, and the reports that the model knows.
 
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
@@ -40,7 +40,7 @@ const EVENT_PAUSE: Duration = Duration::from_millis(250);
 /// The servers that a check waits for.
 type Waited = Arc<Mutex<Vec<Arc<Server>>>>;
 
-/// Asks about a project whose only reason to ask is a program, the one that is named, that would start in it.
+/// Asks whether the user trusts a project, when the only reason is that the program with this name would start in it.
 pub(crate) type AskTrust = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The language servers of a session. Cheap to clone.
@@ -299,7 +299,7 @@ impl CodeIntelligence {
         }
     }
 
-    /// Starts the servers of a file that the model reads, and shows it to them.
+    /// Starts the servers of a file that the model reads, and opens the file in them.
     pub(crate) fn look_at(&self, path: PathBuf) {
         if self.slots(&path).is_empty() {
             return;

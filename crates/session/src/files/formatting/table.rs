@@ -1,4 +1,4 @@
-//! The formatters: which files they are for, and how a project says that it uses them.
+//! The formatters: the files of each formatter, and the signs that a project uses it.
 
 use std::path::{Path, PathBuf};
 

@@ -123,7 +123,8 @@ impl PlanMode {
         }
     }
 
-    /// The plan as the user approved it: what they edited in the dialog, else what is in the file now.
+    /// The plan as the user approved it: the text that the user edited in the dialog, otherwise the current text of the
+    /// file.
     async fn approved_text(
         &self,
         presented: &str,

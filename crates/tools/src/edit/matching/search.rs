@@ -157,8 +157,8 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// `edit` without typographic characters and trailing whitespace in its new text, if the file has none where the
-    /// old text has them.
+    /// `edit` without typographic characters and trailing whitespace in its new text, if the file has neither at the
+    /// places where the old text has them.
     fn plain(&self, level: Level, edit: &Edit, seen: &[Seen]) -> Edit {
         let mut edit = edit.clone();
         let old = View::normalized(&edit.old).text;

@@ -61,7 +61,7 @@ pub(super) fn apply_together(
             splices: place.splices,
         }));
     }
-    // By match, because what one edit adds at its end is at the same position as what another one replaces.
+    // By match, because text that one edit adds at its end has the same position as text that another edit replaces.
     sort::by_key(&mut changes, |change| change.matched.start);
     check_overlap(&changes)?;
     Ok(Applied {

@@ -1,4 +1,5 @@
-//! The changes of a patch: planned completely, then written. If a file cannot be written, those before it are restored.
+//! The changes of a patch: planned completely, then written. If a file cannot be written, the files before it are
+//! restored.
 
 use std::fs::Permissions;
 use std::sync::Arc;

@@ -37,7 +37,7 @@ impl Edits {
             if edits.hunks.contains(hunk) {
                 continue;
             }
-            // A hunk that is written as often as its lines occur changes each of them.
+            // A hunk that occurs in the patch as often as its lines occur in the file changes each occurrence.
             let (old, new) = (joined(&hunk.old), joined(&hunk.new));
             let replace_all = same > 1 && occurrences(&text, &old) == same;
             edits.list.push(Edit {
@@ -125,7 +125,7 @@ fn is_line_start(text: &str, at: usize) -> bool {
 }
 
 impl Hunk {
-    /// Keeps of several places those that the hints mean, if they mean any.
+    /// Keeps the place that matches a hint, if exactly one of several places does.
     fn choose(&self, text: &str, places: &mut Vec<Range<usize>>) {
         let narrow = |places: &mut Vec<Range<usize>>, fits: &dyn Fn(&Range<usize>) -> bool| {
             if places.len() > 1 && places.iter().filter(|place| fits(place)).count() == 1 {
@@ -211,7 +211,7 @@ fn scopes(lines: &[Line<'_>], headers: &[String]) -> Vec<Range<usize>> {
     scopes
 }
 
-/// The line and those below it that are indented more, with the end of the block.
+/// A line with the lines below it that are indented more, and with the end of the block.
 fn block(lines: &[Line<'_>], header: usize) -> Range<usize> {
     let first = &lines[header];
     let ends = |line: &&Line<'_>| {

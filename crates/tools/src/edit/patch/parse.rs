@@ -46,7 +46,7 @@ pub(super) enum Action {
 /// Lines that are replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Hunk {
-    /// Lines above the hunk, such as the one of a class and the one of its method: hints where it is.
+    /// Lines above the hunk, such as the line of a class and the line of its method: hints where the hunk is.
     pub(super) headers: Vec<String>,
     /// The unchanged lines, with the removed and with the added ones.
     pub(super) old: Vec<String>,
@@ -246,7 +246,7 @@ impl Parser {
         }
     }
 
-    /// A line that starts with `*** `; false if it is none of the known ones.
+    /// A line that starts with `*** `; false if the line is unknown.
     fn header(&mut self, number: usize, text: &str) -> Result<bool, PatchError> {
         let path = |start: &str| {
             let path = text.strip_prefix(start)?.trim();

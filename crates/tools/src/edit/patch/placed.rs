@@ -1,4 +1,5 @@
-//! Changes of files at known places, such as those of a language server. They are written like those of a patch.
+//! Changes of files at known places, such as the edits of a language server. They are written like the changes of a
+//! patch.
 
 use super::change::{Change, Changes, Kind, Update};
 use crate::edit::file::{self, changed_on_disk};

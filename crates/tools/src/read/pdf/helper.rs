@@ -1,5 +1,5 @@
-//! `osier __pdf FIRST COUNT`: reads a PDF from standard input and writes the text of pages as JSON lines. Its memory and
-//! processor time are limited, and what it has written counts even if a page ends it.
+//! `osier __pdf FIRST COUNT`: reads a PDF from standard input and writes the text of pages as JSON lines. Memory and
+//! processor time are limited. If a page ends the process, the pages that were written before count.
 
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};

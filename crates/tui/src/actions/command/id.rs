@@ -11,7 +11,7 @@ macro_rules! ids {
             $($($id,)*)*
             /// A step of modal editing.
             Edit(Edit),
-            /// A key of a plugin, by its place in their list.
+            /// A key of a plugin, by its place in the list of such keys.
             Plugin(u16),
         }
 

@@ -31,7 +31,7 @@ const BY_USE: &[&str] = &[
     "quit",
 ];
 
-/// Every command with a slash name: those that are used most, then the others in the order of their names.
+/// Every command with a slash name: the most used commands, then the others in the order of their names.
 pub(crate) fn slash_commands() -> Vec<(&'static CommandInfo, Slash)> {
     let commands = COMMANDS.iter();
     let mut commands: Vec<_> = commands

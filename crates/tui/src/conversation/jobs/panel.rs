@@ -1,5 +1,5 @@
-//! The background jobs: a list of them above the output of the selected one, as it comes. The list and
-//! the output come from the session; the panel has the selection and a pending kill.
+//! The background jobs: a list of jobs above the live output of the selected job. The list and the output come from the
+//! session; the panel has the selection and a pending kill.
 
 use std::time::{Duration, Instant};
 

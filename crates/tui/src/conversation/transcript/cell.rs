@@ -1,5 +1,5 @@
-//! One entry of the transcript: what it says and how it folds. A cell knows its rows for a width; it
-//! lays them out when it is first seen at that width, never before.
+//! One entry of the transcript: its contents, and how it folds. A cell lays out its rows for a width when it is first
+//! visible at that width, never before.
 
 use std::sync::Arc;
 
@@ -193,7 +193,7 @@ impl Cell {
         matches!(self.body, Body::User(_))
     }
 
-    /// Blank columns before its rows, so that texts begin where those behind a mark do.
+    /// Blank columns before the rows of the cell, so that its text begins where text behind a mark begins.
     pub(super) fn indent(&self, style: CellStyle) -> u16 {
         match &self.body {
             _ if style.linear => 0,

@@ -1,5 +1,5 @@
-//! The output of commands as rows, in the colours it was printed in. What is laid out is bounded by what is
-//! shown of it.
+//! The output of commands as rows, in the colours in which it was printed. Only the visible part of the output is laid
+//! out.
 
 use serde_json::Value;
 
@@ -98,7 +98,7 @@ impl Painted<'_> {
         let mut rows = Vec::new();
         let wrap = Wrap::new(usize::from(width)).prefixed(indent);
         let shown = &self.text[range.clone()];
-        // Places in a text that is not clean yet are not those of what is shown.
+        // The colours belong to the clean text: places in a text that is not clean differ.
         if self.colours.is_empty() || matches!(text::sanitize(shown), std::borrow::Cow::Owned(_)) {
             wrap.text(shown, Token::ToolOutput, &mut rows);
             return rows;
@@ -177,7 +177,7 @@ pub(super) fn head_rows(output: Painted<'_>, width: u16, indent: &[Span], fold: 
     rows
 }
 
-/// The limit for `output`: a line that counts one or two others takes about as much room as they do.
+/// The limit for `output`: a line that counts one or two hidden lines takes about as much space as these lines.
 fn with_slack(output: Painted<'_>, limit: usize) -> usize {
     let all = output
         .text
@@ -201,7 +201,8 @@ fn cut(rows: usize, limit: usize, hidden_lines: usize) -> usize {
     }
 }
 
-/// The lines of a part of an output, with those that a mark in it says are left out: `[… 98,803 lines, 5 bytes omitted …]`.
+/// The lines of a part of an output, with the lines that a mark in the part counts: `[… 98,803 lines, 5 bytes omitted
+/// …]`.
 fn lines_in(part: &str) -> usize {
     let mut count = 0;
     for line in part.lines() {

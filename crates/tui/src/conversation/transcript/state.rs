@@ -161,7 +161,8 @@ impl Selection {
 /// The rows that arrived since the reader left the end.
 #[derive(Debug, Default)]
 pub(super) struct Below {
-    /// The first cell with rows that are not counted for good, and those of it that are or were seen.
+    /// The first cell whose rows are not all counted for good, and the number of its rows that are counted or were
+    /// seen.
     pub(super) cell: usize,
     pub(super) seen: usize,
     /// Rows counted for good, and all rows as of the last count.
@@ -195,7 +196,7 @@ impl Transcript {
         self.near.cells.is_empty()
     }
 
-    /// The rows of the notices of a session that has nothing else; `None` if it has, or if they are many.
+    /// The rows of the notices of a session that has only notices; `None` if it has other entries, or many notices.
     pub fn notice_rows(&mut self, width: u16) -> Option<u16> {
         let (style, cells) = (self.style, &mut self.near.cells);
         let is_notice = |cell: &Cell| matches!(cell.body, Body::Notice(_));
@@ -223,7 +224,7 @@ impl Transcript {
         self.asked = None;
     }
 
-    /// Forgets what is selected and picked: its cells are others now.
+    /// Clears the selection and the picked block: their cells have changed.
     pub(super) fn unmark(&mut self) {
         self.selection = None;
         self.pick = None;

@@ -226,8 +226,8 @@ impl Strip {
         }
     }
 
-    /// Whether there are messages before the cell, loaded or not: then a blank row separates it from them. The line
-    /// below a turn has a row of its own for that, because it can be hidden.
+    /// Whether there are messages before the cell, loaded or not: then a blank row separates the cell from them. The
+    /// line below a turn has its own row for that, because the line can be hidden.
     pub(super) fn gap(&self, cell: usize) -> usize {
         let is_turn = matches!(
             self.cells.get(cell).map(|cell| &cell.body),
@@ -256,8 +256,7 @@ impl Strip {
         self.cells.iter().map(Cell::weight).sum()
     }
 
-    /// Puts the cells of `before` in front; those of this strip move up by their number, which is
-    /// returned.
+    /// Inserts the cells of `before` in front; the cells of this strip move up by their number, which is returned.
     pub(super) fn prepend(&mut self, before: Self) -> usize {
         let count = before.cells.len();
         self.cells.splice(..0, before.cells);

@@ -44,7 +44,7 @@ impl Transcript {
         self.below = Some(below);
     }
 
-    /// Cells were put in front of the newest ones, or taken away before them.
+    /// Cells were inserted in front of the newest cells, or removed before them.
     pub(super) fn shift_below(&mut self, by: isize) {
         if let Some(below) = &mut self.below {
             below.cell = below.cell.saturating_add_signed(by);

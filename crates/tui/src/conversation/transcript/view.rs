@@ -338,7 +338,7 @@ impl Transcript {
     }
 }
 
-/// Paints a row of a picture: its cells where they are ready, else blanks. `Err` if it was not requested.
+/// Paints a row of a picture: its cells if the picture is ready, else blanks. `Err` if the picture was not requested.
 fn paint_part(
     painter: &mut Painter<'_, impl Fn(Face) -> Style>,
     row: &Row,

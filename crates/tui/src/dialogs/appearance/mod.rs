@@ -103,7 +103,7 @@ impl Appearance {
         choices
     }
 
-    /// The terminal shows so many colours. True when it showed others before.
+    /// Sets the number of colours of the terminal. Returns true when the number changed.
     pub fn set_depth(&mut self, depth: ColourDepth) -> bool {
         self.themes.set_depth(depth)
     }

@@ -1,4 +1,4 @@
-//! The keys and commands, made from the live bindings: what is shown is what works.
+//! The keys and commands, made from the live bindings: every key on the page works.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -77,7 +77,7 @@ const FIRST: [&str; 2] = ["global", "editor"];
 /// Keys of a command at most.
 const LISTED: usize = 2;
 
-/// The keys of a command in whichever context binds it, except those of browse mode.
+/// The keys of a command in any context that binds it, except browse mode.
 fn keys(keymap: &Keymap<Command>, command: Command) -> String {
     let bound_in = |wanted: fn(&str) -> bool| -> Vec<String> {
         let bound = keymap

@@ -20,7 +20,7 @@ pub(crate) struct Models {
     shows_all: Rc<Cell<bool>>,
 }
 
-/// Favourites, then models with a key, then those that need none, then the scripted ones, then the others.
+/// Favourites, then models with a key, then models that need no key, then scripted models, then the others.
 fn usability(model: &ModelInfo) -> u8 {
     match model.key {
         KeyState::NotNeeded if model.provider == "demo" => 3,

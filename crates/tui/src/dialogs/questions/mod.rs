@@ -273,7 +273,7 @@ impl Questions {
         }
     }
 
-    /// Closes the dialog; the question stays pending, behind the others, with its draft.
+    /// Closes the dialog; the question stays pending with its draft, behind the other questions.
     pub(crate) fn leave(&mut self, id: &str, draft: Vec<String>, overlays: &mut Overlays) {
         self.close_dialog(overlays);
         if let Some(mut waiting) = self.take(id) {
@@ -339,7 +339,8 @@ impl Questions {
     }
 }
 
-/// Says why none of `commands` had a use, if one is to answer a question: another one of its key may have a use.
+/// Explains why a key had no effect, if one of its `commands` answers questions. `is_used` is whether another command
+/// of the key had an effect.
 pub(crate) fn explain_unused(is_used: bool, commands: &[Command], outbox: &mut Outbox) {
     if !is_used && commands.contains(&Command::Answer) {
         outbox.push(Toast::info("no question waits for an answer"));

@@ -1,4 +1,4 @@
-//! The list of a picker: its query, its selection, its keys and its drawing. It knows items by their index.
+//! The list of a picker: its query, its selection, its keys and its drawing. The list knows items by their index.
 
 use std::cell::Cell;
 use std::rc::Rc;

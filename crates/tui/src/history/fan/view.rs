@@ -17,7 +17,7 @@ use osier_term::{Component, Cx, Face, Handled, KeyPress, Row, Token, View, Wrap}
 
 pub(super) const ID: &str = "fan";
 
-/// Narrowest column; where they do not all fit, those around the selected one are shown.
+/// Minimum width of a column. If not all columns fit, the columns around the selected one are shown.
 const COLUMN: usize = 34;
 
 /// One column.

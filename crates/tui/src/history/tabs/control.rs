@@ -1,4 +1,4 @@
-//! Requests of a tab to the others: open, show and close. It knows them by their summaries.
+//! Requests of a tab to the other tabs: open, show and close. The tab knows the others by their summaries.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Two branches side by side: what they answered, what they cost and took, and which files they
-//! changed. Below each other where the screen is narrow.
+//! Two branches side by side: their answers, their cost and time, and the files that they changed. On a narrow screen,
+//! one branch below the other.
 
 use std::path::{Path, PathBuf};
 

@@ -44,7 +44,7 @@ impl Filter {
         }
     }
 
-    /// The one after it.
+    /// The filter after this one.
     #[must_use]
     pub(crate) fn next(self) -> Self {
         let place = Self::ALL.iter().position(|filter| *filter == self);
@@ -145,7 +145,7 @@ impl Flat {
         rails
     }
 
-    /// The rails of a row, made from those of the row before it.
+    /// The rails of a row, made from the rails of the row before it.
     pub(crate) fn next_rails(&self, row: usize, rails: &mut Vec<bool>) {
         let Some(row) = self.rows.get(row) else {
             return;

@@ -1,4 +1,4 @@
-//! The tree as an overlay: what keys do to the selected entry, and what is typed.
+//! The tree as an overlay: the effects of keys on the selected entry, and the input lines.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

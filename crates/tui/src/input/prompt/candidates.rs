@@ -148,8 +148,8 @@ fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
     }
 }
 
-/// Files for what follows `@`: the best of `others` that match it, then `found`; without a query the first of
-/// all. `symbols` follow them.
+/// Files for the text after `@`: the best matches in `others`, then `found`; without a query, the first files.
+/// `symbols` follow them.
 pub(super) fn files(
     word: &Word<'_>,
     found: &[&str],
@@ -249,7 +249,7 @@ pub(super) fn common_prefix(candidates: &[Candidate]) -> &str {
     prefix
 }
 
-/// The best fuzzy matches, best first; without a query the first ones as they come. At most `limit`.
+/// The best fuzzy matches, at most `limit`, best first; without a query, the first ones in the given order.
 fn ranked<'a>(
     query: &str,
     names: impl Iterator<Item = &'a str>,

@@ -122,7 +122,8 @@ impl Find {
     }
 }
 
-/// Whether everything that matches `longer` matches `shorter`: signs of the pattern's own make others of it.
+/// Whether every match of `longer` is also a match of `shorter`. A pattern with special characters can have other
+/// matches.
 fn narrows(shorter: &str, longer: &str) -> bool {
     let is_plain = |char: char| char.is_alphanumeric() || "/._-".contains(char);
     !shorter.is_empty()

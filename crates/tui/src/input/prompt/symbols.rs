@@ -22,7 +22,7 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// The search for `query`, unless it was made or another one runs.
+    /// The search for `query`, unless it was made already or another search runs.
     pub(super) fn want(&mut self, query: &str) -> Option<(u64, String)> {
         let is_name = !query.contains(['/', '.', ':', '"']);
         let is_wanted = (SHORTEST..=LONGEST).contains(&query.len()) && is_name;

@@ -1,5 +1,5 @@
-//! The screen for people who have it read to them: one column, words, and the real cursor where the attention
-//! is: at the place of typing, at what is selected in a list, at the block that is picked.
+//! The screen for users of a screen reader: one column, words, and the real cursor at the focus: the input position,
+//! the selected item of a list, or the picked block.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

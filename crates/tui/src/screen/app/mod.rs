@@ -1,8 +1,8 @@
-//! The complete interface as one value: what is shown and what is typed. It knows neither the
-//! terminal nor the host: input and events go in, ops and effects come out, `draw` paints it.
+//! The complete interface as one value: everything that is shown and typed. It knows neither the terminal nor the host:
+//! input and events go in, ops and effects come out, `draw` paints it.
 //!
-//! It owns the state of every feature and passes keys, commands, actions and events on to them. A feature gets what it
-//! needs as arguments and never knows the app.
+//! The app owns the state of every feature and passes keys, commands, actions and events on to them. A feature gets
+//! everything that it needs as arguments and never knows the app.
 
 mod apply;
 mod commands;

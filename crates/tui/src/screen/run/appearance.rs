@@ -110,7 +110,7 @@ impl Screen {
         }
     }
 
-    /// The terminal has reported its colours, or other ones than before.
+    /// Applies the colours that the terminal has reported for the first time or again.
     pub(super) fn apply_colours(&mut self) {
         let front = &mut self.tabs.front.app;
         let (mut theme, _) = self.appearance.theme(&self.options.settings.screen.theme);
@@ -137,7 +137,7 @@ impl Screen {
         }
     }
 
-    /// The safety settings as written, and what cannot be read of them.
+    /// The safety settings as written, and the problems of settings that cannot be read.
     fn safety(&self) -> (String, Vec<Problem>) {
         let settings = &self.options.settings;
         (settings.written.clone(), settings.faults.clone())

@@ -24,7 +24,7 @@ impl Screen {
         }
     }
 
-    /// Lets the user edit a plan before they decide about it.
+    /// Opens a plan in the user's editor before the user decides about it.
     pub(super) fn edit_plan(&mut self, id: String, text: &str) {
         let editor = self.program(Viewer::Editor);
         if let Some(text) = self.run_on(&editor, &format!("{text}\n")) {

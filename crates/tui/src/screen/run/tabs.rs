@@ -13,7 +13,7 @@ use crate::history::{TabState, TabSummaries, TabSummary};
 use osier_protocol::{Op, SessionInfo};
 use osier_settings::ExitOutput;
 
-/// The tabs: the shown one, and the others in the order of their numbers.
+/// The tabs: the tab in front, and the others in the order of their numbers.
 #[derive(Debug)]
 pub(crate) struct Tabs {
     pub front: Tab,
@@ -195,7 +195,7 @@ impl Tabs {
         }
     }
 
-    /// Has every session stop what runs and store what there is.
+    /// Makes every session stop its work and store its state.
     pub(crate) fn shut_down(&self) {
         for tab in self.all() {
             tab.host.send(Op::ShutDown);

@@ -22,7 +22,7 @@ const LEAST: u16 = 140;
 /// The columns of the panel, with the rule at its left.
 const WIDTH: u16 = 37;
 
-/// The panel. It owns what it shows, except for what other features own.
+/// The panel. It owns its contents, except the data of other features.
 #[derive(Debug, Default)]
 pub(crate) struct SidePanel {
     /// The user wants it.

@@ -71,7 +71,7 @@ impl Contents<'_> {
         rows
     }
 
-    /// The changed files: those of the working directory, then each folder with its files.
+    /// The changed files: first the files of the working directory, then each folder with its files.
     fn changed_files(&self, width: usize) -> Section {
         let mut files: Vec<(&str, &str, &ChangedLines)> = self
             .files

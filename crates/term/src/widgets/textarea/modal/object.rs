@@ -65,8 +65,8 @@ pub(super) fn paragraph_lines(c: &Cursor<'_>) -> Option<TextRange> {
     Some(TextRange::lines(c.text, range.start, range.end))
 }
 
-/// Covers as many segments as the count says, from the one at the cursor on. Around an object, includes the blanks
-/// after it or, without any, those before it. Around blanks, includes the object after them.
+/// Covers as many segments as the count says, from the segment at the cursor on. Around an object, includes the blanks
+/// after it or, if there are none, the blanks before it. Around blanks, includes the object after them.
 fn cover(c: &Cursor<'_>, segments: &[Segment]) -> Option<TextRange> {
     let first = segments
         .iter()

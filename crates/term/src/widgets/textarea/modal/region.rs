@@ -135,7 +135,7 @@ impl TextArea {
         self.go(start);
     }
 
-    /// Swaps the word before the cursor with the one after it.
+    /// Swaps the word before the cursor with the word after it.
     pub(super) fn transpose_words(&mut self) {
         let origin = self.cursor;
         let mut word = |motion| {

@@ -1,5 +1,5 @@
-//! Edits as models write them: clean edits of five languages, each with one kind of noise. Whatever is applied must be
-//! what the clean edit does, and what is ambiguous, stale or another word must be refused.
+//! Edits as models write them: clean edits of five languages, each with one kind of noise. An edit that is applied must
+//! have the effect of the clean edit, and an ambiguous or outdated edit, or one with another word, must be refused.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const FILES: [&str; 5] = [
     include_str!("corpus/list.c.txt"),
 ];
 
-/// File, first and last line, what is replaced in these lines, and by what.
+/// File, first and last line, the replaced text in these lines, and its replacement.
 pub(super) type Clean = (usize, usize, usize, &'static str, &'static str);
 
 pub(super) const CLEAN: [Clean; 25] = [

@@ -15,7 +15,7 @@ const FILES: [&str; 6] = [
     include_str!("unseen/Cache.cs.txt"),
 ];
 
-/// File, first and last line, what is replaced in these lines, and by what.
+/// File, first and last line, the replaced text in these lines, and its replacement.
 type Clean = (usize, usize, usize, &'static str, &'static str);
 
 const CLEAN: [Clean; 29] = [

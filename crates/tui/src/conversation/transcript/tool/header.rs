@@ -1,4 +1,4 @@
-//! The header of a call: its state, the tool, what it is about and how it ended.
+//! The header of a call: its state, the tool, its subject and how the call ended.
 
 use serde_json::Value;
 

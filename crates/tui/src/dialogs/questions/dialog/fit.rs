@@ -31,7 +31,7 @@ pub(super) fn cut(row: &mut Row, width: usize) {
     }
 }
 
-/// The first row only, with the count of the others behind it.
+/// The first row only, with the count of the hidden rows behind it.
 pub(super) fn first_row(mut rows: Vec<Row>, inner: usize) -> Vec<Row> {
     let hidden = rows.len().saturating_sub(1);
     rows.truncate(1);
@@ -44,7 +44,8 @@ pub(super) fn first_row(mut rows: Vec<Row>, inner: usize) -> Vec<Row> {
     rows
 }
 
-/// A text on a line. What does not fit is counted in its middle, because patterns differ at their ends.
+/// A text on a line. Characters that do not fit are counted in the middle of the line, because patterns differ at their
+/// ends.
 pub(super) fn cut_middle(line: &str, columns: usize) -> String {
     let line = one_line(line, usize::MAX);
     if text::width(&line) <= columns {
@@ -66,7 +67,7 @@ pub(super) fn more_lines(count: usize) -> Row {
     Row::plain(format!("… +{count}"), Token::Warning)
 }
 
-/// Which rows of the body are shown: the first and how many, the one with the focus among them.
+/// The shown rows of the body: the first row and the number of rows. The row with the focus is one of them.
 pub(super) fn window(body: &Painted, room: usize) -> (usize, usize) {
     let shown = body.rows.len().min(room.max(1));
     let first = (body.focus + 1).saturating_sub(shown);

@@ -1,5 +1,5 @@
-//! The dialog of a question: its subject and the possible answers. A key opens it, and it ignores keys until it is on
-//! the screen, so that keys typed in advance cannot answer it.
+//! The dialog of a question: its subject and the possible answers. A key opens the dialog, which ignores keys until it
+//! is on the screen, so that keys typed in advance cannot answer the question.
 
 mod choose;
 mod fields;

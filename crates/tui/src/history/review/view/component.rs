@@ -19,7 +19,8 @@ const SIDE_BY_SIDE: u16 = 90;
 /// Columns of the list at least. It grows with long paths to a third of the screen.
 const LIST: u16 = 34;
 impl DiffView {
-    /// Jumps to the next error or warning of a changed file: to its change, or to the rows below them.
+    /// Jumps to the next error or warning of a changed file: to its change, or to the rows of diagnostics below the
+    /// changes.
     pub(super) fn next_problem(&mut self) {
         let Problems { list, selected } = &self.problems;
         let first = selected.map_or(0, |selected| selected + 1);

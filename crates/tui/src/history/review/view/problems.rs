@@ -53,7 +53,7 @@ impl Problems {
         rows.collect()
     }
 
-    /// The line of the one that was jumped to, if it is in this file.
+    /// The line of the diagnostic that the user jumped to, if it is in this file.
     pub(super) fn line(&self, path: &str) -> Option<usize> {
         let problem = self.list.get(self.selected?)?;
         is_in(problem, path).then_some(problem.line as usize)

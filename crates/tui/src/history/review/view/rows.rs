@@ -94,7 +94,7 @@ impl DiffView {
         files.map(|(place, _)| self.line(place, width)).collect()
     }
 
-    /// A file: how it changed, its path, the state of its review, its added and removed lines.
+    /// A file: its kind of change, its path, the state of its review, its added and removed lines.
     fn line(&self, place: usize, width: usize) -> Row {
         let file = &self.files[place];
         let mark = match file.change.kind {

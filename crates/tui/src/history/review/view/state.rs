@@ -134,7 +134,7 @@ impl DiffView {
             self.hunk = before.hunk;
             self.top = before.top;
         } else {
-            // The selected change is gone: select the one after it.
+            // The selected change does not exist any more: select the next one.
             let last = self.files.len().saturating_sub(1);
             self.selected = before.selected.min(last);
         }
@@ -176,7 +176,7 @@ impl DiffView {
         Some((&file.change.path, piece))
     }
 
-    /// Selects the file with this path, if it is one of them.
+    /// Selects the file with this path, if the diff contains it.
     pub(crate) fn select_file(&mut self, path: &str) {
         let mut files = self.files.iter();
         if let Some(file) = files.position(|file| file.change.path == path) {
