@@ -34,6 +34,7 @@ impl Actor {
                     follow_up,
                 } = event
                 && self.setup.answers_questions
+                && session.store.path().is_some()
             {
                 let queued = [&**steering, follow_up].concat();
                 let id = session.store.id();

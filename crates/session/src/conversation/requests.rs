@@ -42,14 +42,18 @@ impl Prompts {
     /// Handles a request about prompts.
     pub(crate) async fn handle(&mut self, op: DraftOp, cx: Cx<'_>) {
         let emitter = cx.emitter;
+        // Nothing that is typed in a session without a file is stored, except what is stashed.
+        let stored = cx.session.filter(|session| session.store.path().is_some());
         match op {
             DraftOp::ListHistory => self.history.list(emitter),
             DraftOp::AddHistory { text } => {
                 self.drafts.sent(&text);
-                self.history.add(&text, emitter);
+                if stored.is_some() {
+                    self.history.add(&text, emitter);
+                }
             }
             DraftOp::SaveDraft { text } => {
-                if let Some(session) = cx.session {
+                if let Some(session) = stored {
                     self.drafts.save(session.id(), text, emitter);
                 }
             }

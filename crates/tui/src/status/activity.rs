@@ -191,7 +191,7 @@ impl Activity {
     }
 
     /// Since when a run is on, also while a failed call waits.
-    fn run_since(&self) -> Option<Instant> {
+    pub(crate) fn run_since(&self) -> Option<Instant> {
         match self.work {
             Work::Working { since } | Work::Retrying { since, .. } => Some(since),
             Work::Idle | Work::Shell { .. } => None,

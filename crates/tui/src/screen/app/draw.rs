@@ -150,7 +150,7 @@ impl App {
             keymap: &self.keymap,
             links,
             now,
-            focused: self.focused,
+            focused: self.focus.has_it(),
         };
         let is_search = self.overlays.top() == Some(search::ID);
         let cursor = if self.linear && is_search {

@@ -225,8 +225,10 @@ impl App {
             Event::ProjectTrusted => outbox.push(Effect::ReloadAppearance),
             event => {
                 let editor = (!is_behind).then_some(&mut self.prompt.editor);
+                let run = self.activity.run_since();
+                let is_seen = run.map_or(self.focus.has_it(), |since| !self.focus.is_away(since));
                 self.questions
-                    .on_event(event, self.focused, editor, overlays, outbox);
+                    .on_event(event, is_seen, editor, overlays, outbox);
             }
         }
     }
@@ -285,7 +287,9 @@ impl App {
         self.prompt.on_settled(outcome);
         self.questions.on_settled();
         let since = self.activity.settle(self.transcript.runs_shell(), now);
-        let long = since.is_some_and(|since| now.saturating_duration_since(since) > NOTIFY_AFTER);
+        let is_unseen = since.is_some_and(|since| {
+            now.saturating_duration_since(since) > NOTIFY_AFTER && self.focus.is_away(since)
+        });
         if self.rewind.take_hint() {
             let keys = self.keymap.keys_for("global", Command::Interrupt);
             let key = keys
@@ -297,7 +301,7 @@ impl App {
             let text = "/retry continues the run, /model changes the model".to_owned();
             self.activity.set_hint(Some(text));
         }
-        if long && !self.focused && *outcome != RunOutcome::Interrupted {
+        if is_unseen && *outcome != RunOutcome::Interrupted {
             let text = match outcome.error() {
                 None => "done".to_owned(),
                 Some(error) => format!("failed: {error}"),

@@ -8,6 +8,7 @@ mod apply;
 mod commands;
 mod draw;
 mod events;
+mod focus;
 mod keys;
 mod linear;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use osier_term::images::{Canvas, ImageStore, RenderedImage};
 use osier_term::input::{InputEvent, MouseInput};
 use osier_term::{Highlighted, Highlighter, KeyPress, Keymap, Theme};
 
+use self::focus::Focus;
 use crate::actions::{Action, Command, Effect, Outbox, Toast};
 use crate::conversation::{Search, Transcript, jobs};
 use crate::dialogs::{
@@ -48,8 +50,7 @@ pub struct App {
     pub(crate) activity: Activity,
     pub(crate) questions: Questions,
     pub(crate) tabs: TabControl,
-    /// The terminal has the focus.
-    pub(crate) focused: bool,
+    pub(crate) focus: Focus,
     overlays: Overlays,
     outbox: Outbox,
     /// Applied requests to the session and to the program.
@@ -130,7 +131,7 @@ impl App {
             activity: Activity::new(options.reduced_motion),
             questions: Questions::default(),
             tabs: TabControl::default(),
-            focused: true,
+            focus: Focus::default(),
             overlays: Overlays::default(),
             outbox,
             ops: Vec::new(),
@@ -160,6 +161,9 @@ impl App {
 
     /// Applies one event of the terminal.
     pub fn on_input(&mut self, event: InputEvent, now: Instant) {
+        if let InputEvent::Key(_) | InputEvent::Paste(_) | InputEvent::Mouse(_) = event {
+            self.focus.on_key(now);
+        }
         let changed = match event {
             InputEvent::Key(key) => {
                 self.on_key(key, now);
@@ -178,7 +182,7 @@ impl App {
             }
             InputEvent::Mouse(mouse) => self.on_mouse(mouse, now),
             InputEvent::FocusGained | InputEvent::FocusLost => {
-                self.focused = event == InputEvent::FocusGained;
+                self.focus.report(event == InputEvent::FocusGained);
                 true
             }
             InputEvent::Resize(..) => true,
@@ -361,7 +365,7 @@ impl App {
         std::mem::swap(&mut self.highlighter, &mut from.highlighter);
         std::mem::swap(&mut self.pictures, &mut from.pictures);
         self.theme.clone_from(&from.theme);
-        self.focused = from.focused;
+        self.focus = from.focus;
         self.transcript.set_cell(self.pictures.cell());
         for app in [&mut *self, from] {
             app.pending_keys.clear();

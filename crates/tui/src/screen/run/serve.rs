@@ -133,7 +133,7 @@ impl Screen {
         };
         if let InputEvent::FocusGained | InputEvent::FocusLost = event {
             for tab in self.tabs.others() {
-                tab.app.focused = event == InputEvent::FocusGained;
+                tab.app.focus.report(event == InputEvent::FocusGained);
             }
         }
         self.tabs.front.app.on_input(event, Instant::now());

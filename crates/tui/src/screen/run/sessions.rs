@@ -135,7 +135,7 @@ impl Screen {
             self.toast(Toast::info(text));
             self.shown();
         }
-        if self.tabs.front.app.focused {
+        if self.tabs.front.app.focus.has_it() {
             self.tabs.front.mark_seen();
         }
         self.notify_of_others();
