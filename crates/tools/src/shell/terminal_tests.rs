@@ -105,9 +105,10 @@ async fn flood_is_bounded_and_can_be_interrupted() {
     // A test run in the background ignores SIGINT. A child inherits that, but gets the default of a handled signal.
     let _interrupt = signal(SignalKind::interrupt()).unwrap();
     let bench = bench();
-    start(
+    // More than two answers show is printed before the interrupt is obeyed, also on a slow machine.
+    let first = start(
         &bench,
-        "trap 'echo stopped; exit 3' INT; while :; do seq 1000; done",
+        "trap stop=1 INT; (trap '' INT; seq 20000); while [ -z \"$stop\" ]; do seq 1000; done; echo stopped; exit 3",
     )
     .await;
     let end = call(
@@ -116,8 +117,13 @@ async fn flood_is_bounded_and_can_be_interrupted() {
     );
     let end = end.await;
     assert!(end.ends_with("stopped\n[term1: exit code 3]"), "{end}");
-    assert!(end.len() < 16 * 1024, "{}", end.len());
-    assert!(end.starts_with('['), "{end}");
+    for answer in [&first, &end] {
+        assert!(answer.len() < 16 * 1024, "{}", answer.len());
+    }
+    assert!(
+        first.starts_with('[') || end.starts_with('['),
+        "{first}\n{end}"
+    );
 }
 
 #[tokio::test]

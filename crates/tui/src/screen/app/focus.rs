@@ -1,4 +1,4 @@
-//! Whether the user looks at the terminal.
+//! Whether somebody sees the terminal.
 
 use std::time::Instant;
 
