@@ -41,7 +41,7 @@ const fn command(
 pub(super) enum CommandEnd {
     /// With its request.
     Request,
-    /// With its request. What changes meanwhile is no answer.
+    /// The command ends with its request. Events of other changes meanwhile are no answer.
     RequestAlone,
     /// With the event that answers it: the agent continues after the request.
     Event,

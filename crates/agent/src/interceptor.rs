@@ -1,5 +1,5 @@
-//! The extension point for what applies to all messages and tool calls: storage, permissions, hooks,
-//! plugins, checkpoints, compaction.
+//! The extension point for features that see all messages and tool calls: storage, permissions, hooks, plugins,
+//! checkpoints, compaction.
 
 use std::fmt;
 use std::sync::Arc;

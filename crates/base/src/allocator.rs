@@ -24,8 +24,8 @@ pub fn give_back_large_blocks() {
     }
 }
 
-/// Unmaps the code that the program has used so far, most of which only a start needs. What runs again is mapped again from the
-/// system's cache. Does nothing on other systems than Linux.
+/// Unmaps the code that the program has used so far, most of which only a start needs. Code that runs again is mapped
+/// again from the system's cache. Does nothing on other systems than Linux.
 ///
 /// A debugger's breakpoints in the code are lost.
 pub fn give_back_code() {

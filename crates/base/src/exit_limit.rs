@@ -52,7 +52,7 @@ pub fn limit_from_now(code: i32) {
         .spawn(move || end_after_grace(code));
 }
 
-/// Sets what is done before the process is ended by force. It must not wait for anything.
+/// Sets the last action before the process is ended by force. The action must not wait for anything.
 pub fn set_last_action(action: fn()) {
     let _ = LAST_ACTION.set(action);
 }

@@ -79,7 +79,7 @@ mod tests {
         let odd = tool_name("my.server", "get/one");
         assert_eq!(odd, "my_server_8c17ce72__get_one_1ab688e4");
         assert_ne!(odd, tool_name("my_server", "get/one"));
-        // Not what the tool of another server can be called.
+        // The tool of another server cannot have this name.
         assert_ne!(odd, tool_name("my_server", "get_one_1ab688e4"));
         let long = tool_name("server", &"x".repeat(100));
         assert_eq!(long.len(), 64);

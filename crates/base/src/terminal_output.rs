@@ -1,8 +1,9 @@
 //! The standard output and the standard error of the program.
 //!
 //! Every mode but the full screen writes through these. If a stream is a terminal, the text of models, tools, servers,
-//! files and arguments cannot control it: control characters are shown (`^[`), and invisible characters are removed. What
-//! osier itself adds, such as colours, is written with [`StyledWrite::control`]. A pipe or a file gets the exact bytes.
+//! files and arguments cannot control it: control characters are shown (`^[`), and invisible characters are removed.
+//! osier's own control sequences, such as colours, are written with [`StyledWrite::control`]. A pipe or a file gets the
+//! exact bytes.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::pin::Pin;

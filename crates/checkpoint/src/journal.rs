@@ -151,7 +151,7 @@ fn is_running(process: u32) -> bool {
     process != std::process::id() && id.is_some_and(|id| test_kill_process(id).is_ok())
 }
 
-/// The records of all journals in `folder`, for pruning: what they name stays.
+/// The records of all journals in `folder`, for pruning: the objects that they name stay.
 pub(super) fn records(folder: &Path) -> impl Iterator<Item = Record> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| {

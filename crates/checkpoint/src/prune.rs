@@ -123,7 +123,7 @@ fn remove(
     let store = data.join(CHECKPOINTS);
     let objects = Objects::new(store.join("objects"));
     let stored = stored(&store.join("objects"))?;
-    // Recordings have ended: what they recorded is in a session by now, or fresh.
+    // Recordings have ended: their objects belong to a session by now, or are fresh.
     let mut claims = claims(data, earlier)?;
     sort::by_key(&mut claims, |claim| std::cmp::Reverse(claim.used));
     let journals: Vec<StateId> = journal::records(&store.join(JOURNALS))

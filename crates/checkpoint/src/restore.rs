@@ -47,7 +47,8 @@ pub struct Interrupted {
     /// The number of files to change, and of those that are changed now.
     pub files: usize,
     pub changed: usize,
-    /// Why it is unknown which files were changed: what the journal names is damaged. Nothing was changed then.
+    /// Why it is unknown which files were changed: an object that the journal names is damaged. In that case, nothing
+    /// was changed.
     pub unknown: Option<String>,
     /// The restore was undone, because it could not be completed and the state before it is not recorded.
     pub undone: bool,

@@ -38,7 +38,7 @@ struct Collected {
 }
 
 impl Collected {
-    /// A folder that cannot be read represents what is in it. Deleted ones are skipped.
+    /// A folder that cannot be read stands for all its files. A deleted folder is skipped.
     fn unreadable(&mut self, root: &Path, error: &WalkError) {
         let WalkError::Folder { path, source } = error else {
             return;

@@ -142,7 +142,7 @@ fn changed() -> io::Error {
     io::ErrorKind::AlreadyExists.into()
 }
 
-/// Whether `now` is what the step writes. A file system may not store every mode.
+/// Whether `now` is the content that the step writes. A file system may not store every mode.
 fn is_target(now: Option<Content>, step: &Step) -> bool {
     let content = |side: Option<Content>| match side {
         Some(Content::File { content, .. }) => Some(content),
@@ -186,7 +186,7 @@ pub(super) fn missing(error: &io::Error) -> String {
     }
 }
 
-/// Puts the complete file `new` in the place of what the step expects at `path`.
+/// Replaces the file that the step expects at `path` by the complete file `new`.
 fn put_in_place(
     objects: &Objects,
     path: &Path,
@@ -218,7 +218,7 @@ fn put_in_place(
     delete_displaced(objects, old, path, step)
 }
 
-/// Removes what the step expects at `path`.
+/// Removes the file that the step expects at `path`.
 fn remove(objects: &Objects, path: &Path, old: &Path, step: &Step) -> io::Result<()> {
     rename_new(path, old)?;
     fault::point();

@@ -1,4 +1,5 @@
-//! Another program writes a file while it is restored, at every boundary of the restore. What it wrote is never lost.
+//! Another program writes a file while it is restored, at every boundary of the restore. The text of that program is
+//! never lost.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

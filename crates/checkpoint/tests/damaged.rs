@@ -211,7 +211,7 @@ fn interrupted_change_is_completed_only_over_stored_content() {
     }
 }
 
-/// The folder of the objects cannot be written: what is about to be replaced or removed stays.
+/// The folder of the objects cannot be written: files that would be replaced or removed stay.
 #[test]
 fn interrupted_change_stays_incomplete_if_the_present_content_cannot_be_stored() {
     for text in ["second, mine\n", "new, mine\n"] {

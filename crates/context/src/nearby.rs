@@ -19,7 +19,7 @@ pub struct PathInstructions {
     cwd: PathBuf,
     peers: Option<PeerFolders>,
     rules: Vec<PathRule>,
-    /// The real paths of what is known.
+    /// The real paths of the instructions that are known.
     seen: BTreeSet<PathBuf>,
     /// The folders that were searched.
     searched: BTreeSet<PathBuf>,

@@ -249,7 +249,7 @@ impl SessionRegistry {
         unloaded
     }
 
-    /// Stops what runs, stores and closes all sessions, because the server stops. The registry opens no more sessions.
+    /// Stops all work, stores and closes all sessions, because the server stops. The registry opens no more sessions.
     pub async fn close_all(&self) {
         let sessions: Vec<Arc<SharedSession>> = {
             let mut table = self.0.table.lock();

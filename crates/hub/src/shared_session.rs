@@ -244,7 +244,7 @@ impl SharedSession {
         }
     }
 
-    /// Stops what runs, stores the session and waits until it has ended.
+    /// Stops all work, stores the session and waits until it has ended.
     pub async fn close(&self) {
         self.handle.send(Op::ShutDown);
         self.ended().await;

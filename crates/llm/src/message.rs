@@ -151,7 +151,7 @@ pub struct AssistantMessage {
     pub error_message: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// A hash of what the model read before this answer, if its thinking is bound to that
+    /// A hash of the conversation before this answer, if its thinking is bound to that conversation
     /// (`Compat::bound_thinking`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_hash: Option<String>,

@@ -294,8 +294,8 @@ pub struct Compat {
     /// Anthropic messages, Bedrock: thinking is requested as `adaptive` with an effort, not with a token
     /// budget.
     pub adaptive_thinking: bool,
-    /// Anthropic messages, Bedrock: thinking is bound to the conversation before it. What was produced with another
-    /// system prompt, other tools or other messages is not sent back.
+    /// Anthropic messages, Bedrock: thinking is bound to the conversation before it. Thinking that was produced with
+    /// another system prompt, other tools or other messages is not sent back.
     pub bound_thinking: bool,
     /// The header of the key, if it is not that of the wire format.
     pub key_header: Option<KeyHeader>,

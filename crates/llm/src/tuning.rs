@@ -19,8 +19,8 @@ osier_base::words! {
     }
 }
 
-/// Beginnings of ids, without the part before a slash, and what models with such ids are trained with. The first row that
-/// fits counts.
+/// Beginnings of ids, without the part before a slash, and the tool form that such models are trained with. The first
+/// row that matches counts.
 const FORMS: [(&str, ToolForm); 7] = [
     ("gpt-oss", ToolForm::Edit),
     ("gpt-3", ToolForm::Edit),

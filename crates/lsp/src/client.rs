@@ -1,4 +1,4 @@
-//! The connection to a server: requests and their answers in any order, and what the server sends by itself.
+//! The connection to a server: requests and their answers in any order, and messages that the server sends by itself.
 
 use std::collections::HashMap;
 use std::fmt;

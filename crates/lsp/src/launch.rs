@@ -29,7 +29,7 @@ impl Default for Limits {
 
 /// How a server is started: confined as its session is.
 pub trait Launch: Send + Sync + fmt::Debug {
-    /// Names what the server may do. Servers with different names are not shared.
+    /// A key for the permissions of the server. Servers with different keys are not shared.
     fn key(&self) -> String;
 
     /// Wraps the program.

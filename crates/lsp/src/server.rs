@@ -89,7 +89,7 @@ pub(crate) enum StartError {
 }
 
 impl Server {
-    /// Starts `invocation` and greets the server. `reports` counts what it reports.
+    /// Starts `invocation` and initializes the server. `reports` counts its reports.
     pub(crate) async fn start(
         config: &ServerConfig,
         root: &Path,

@@ -12,7 +12,7 @@ use crate::symbols::{self, SymbolMatch};
 use crate::{storage, update};
 use osier_base::file_stamp::FileStamp;
 
-/// How long the first answer waits for the files, and how early it takes what is there.
+/// How long the first answer waits for the files, and how early it uses the files that are known.
 const COLD: Duration = Duration::from_millis(2700);
 const EARLY: Duration = Duration::from_secs(2);
 /// How long an answer waits for changes if there is an index.

@@ -1,4 +1,4 @@
-//! Maps of real folders: ranks, budgets, changes, and what hostile projects contain.
+//! Maps of real folders: ranks, budgets, changes, and hostile projects.
 
 use std::fs;
 use std::os::unix::fs::symlink;

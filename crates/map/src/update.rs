@@ -12,8 +12,8 @@ use osier_base::file_stamp::FileStamp;
 /// Files that are read between two checks of the clock.
 const ROUND: usize = 8192;
 
-/// The index of the files as they are now; `None` if `old` is that. After `early`, `publish` gets what is known by
-/// then.
+/// The index of the present files; `None` if `old` is up to date. After `early`, `publish` gets the index as far as it
+/// is known.
 pub(crate) fn update(
     root: &Path,
     old: &Index,

@@ -89,7 +89,7 @@ pub(super) struct Scan<'a> {
     /// Bytes of the opener, in which nothing is reported.
     opener: usize,
     containers: Vec<Container>,
-    /// A container that opens behind what was reported last.
+    /// A container that opens behind the last reported block.
     opening: Option<Container>,
     /// The last leaf block, and whether it is open.
     leaf: Leaf,
@@ -110,7 +110,7 @@ pub(super) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Scans `text`, which begins with `opener` bytes that open what it is inside of.
+    /// Scans `text`. Its first `opener` bytes open the containers around it.
     pub(super) fn new(text: &'a str, opener: usize) -> Self {
         Self {
             text,

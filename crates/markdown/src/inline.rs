@@ -53,7 +53,7 @@ impl Inline {
         };
     }
 
-    /// Adds text; `base` is what text is in this block.
+    /// Adds text; `base` is the face of text in this block.
     pub(super) fn text(&mut self, text: &str, base: Face) {
         if let Some((_, alt)) = &mut self.image {
             alt.push_str(text);

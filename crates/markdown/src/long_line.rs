@@ -23,7 +23,7 @@ pub(super) struct LongLine {
 }
 
 impl LongLine {
-    /// The number of rows of `line`, which is what it was before and perhaps more.
+    /// The number of rows of `line`. Text may have been added to its end since the last call.
     pub(super) fn height(&mut self, line: &str, wrap: &Wrap<'_>) -> usize {
         let last = self.starts.last().copied().unwrap_or(0);
         if line.len() < self.length || !line.is_char_boundary(last) {

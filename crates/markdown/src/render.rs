@@ -179,7 +179,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         (self.block.rows, count)
     }
 
-    /// An event of the opener: what it opens is in the context already.
+    /// An event of the opener: its container is in the context already.
     fn opener_event(&mut self, event: &Event<'_>) {
         match event {
             Event::Start(Tag::HtmlBlock) => self.html = true,

@@ -144,7 +144,7 @@ impl Grid<'_> {
         self.prefixed(start, out);
     }
 
-    /// Appends a row of the body and what separates it from the row above.
+    /// Appends a row of the body and the rule that separates it from the row above.
     pub(super) fn row(&self, index: usize, row: &[Cell], out: &mut Vec<Row>) {
         let start = out.len();
         if let Some(columns) = self.columns {
@@ -161,7 +161,7 @@ impl Grid<'_> {
         self.prefixed(start, out);
     }
 
-    /// Appends what is below the last row.
+    /// Appends the border below the last row.
     pub(super) fn end(&self, out: &mut Vec<Row>) {
         let start = out.len();
         if let Some(columns) = self.columns {

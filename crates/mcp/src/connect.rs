@@ -69,7 +69,7 @@ pub(super) struct Approach {
     pub protocol: HttpProtocol,
 }
 
-/// Connects to the server of `config`. `approach` becomes what works, for the next connection.
+/// Connects to the server of `config`. `approach` becomes the one that works, for the next connection.
 pub(super) async fn connect(
     config: &ServerConfig,
     client: &Client,
@@ -97,7 +97,7 @@ struct Starter<'a> {
 }
 
 impl Starter<'_> {
-    /// Tries what the server may know, the newest protocol first.
+    /// Tries the versions that the server may support, the newest first.
     async fn connect(&self, approach: &mut Approach) -> Result<Service, ConnectError> {
         let first = self.start(*approach).await;
         let (message, report) = match first {
@@ -145,7 +145,7 @@ impl Starter<'_> {
         }
     }
 
-    /// One attempt, and what the probe has shown.
+    /// One attempt, and the findings of the probe.
     async fn start(&self, approach: Approach) -> (Result<Service, ConnectError>, ProbeReport) {
         let report = ProbeReport::default();
         let started = self.start_with(approach, &report).await;
@@ -308,7 +308,7 @@ fn invocation(config: &ServerConfig, client: &Client) -> Invocation {
         Some(cwd) => client.cwd.join(cwd),
         None if config.of_project => client.cwd.clone(),
         None => {
-            // In the project, `npx` would run what the project brings. Starting fails if there is no folder.
+            // In the project, `npx` would run programs of the project. Starting fails if there is no folder.
             let _ = private::create_folder(&client.folder);
             client.folder.clone()
         }

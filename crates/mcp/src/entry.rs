@@ -175,7 +175,7 @@ impl Entry {
         notices
     }
 
-    /// Reports what does not fit.
+    /// Reports entries that do not fit.
     fn surplus<T>(&self, list: &Listed<T>, what: &str) -> Notice {
         if list.left_out == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! Messages of servers as the protocol library understands them: it drops what it does not know.
+//! Messages of servers as the protocol library understands them: it drops fields that it does not know.
 
 use rmcp::model::ServerJsonRpcMessage;
 use serde_json::{Value, json};

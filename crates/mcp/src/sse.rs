@@ -105,7 +105,7 @@ async fn token(client: &AuthClient<HttpClient>) -> Result<Option<String>, HttpEr
     }
 }
 
-/// The address for messages. Another origin would get what is meant for the server.
+/// The address for messages. With another origin, other servers would receive messages for this server.
 fn endpoint(base: &Url, address: &str) -> Result<Url, HttpError> {
     let address = address.trim();
     if address.len() > ADDRESS_LIMIT {

@@ -30,7 +30,7 @@ pub(super) struct Aspects {
     pub reads: Vec<Aspect>,
     /// The call could not be fully understood.
     pub unclear: bool,
-    /// A command runs what it reads, or a text that is not understood.
+    /// A command runs its input, or a text that is not understood.
     pub runs_input: bool,
     /// A redirection reads an unknown file.
     pub reads_unknown: bool,
@@ -106,7 +106,7 @@ impl Aspect {
         }
     }
 
-    /// Whether the deny or ask rule `rule` applies to it for some values of what is unknown in it.
+    /// Whether the deny or ask rule `rule` applies to the aspect for some values of its unknown parts.
     pub(super) fn may_be_touched(&self, rule: &Rule) -> bool {
         let may_fit =
             |words: &[Word]| !words.iter().all(Word::is_fixed) && rule.may_fit_command(words);

@@ -323,7 +323,7 @@ impl Permissions {
             let why = guarded.why;
             return Verdict::Ask { why, patterns };
         }
-        // No wildcard can allow what a deny rule might forbid: only the exact command.
+        // A wildcard cannot allow commands that a deny rule might forbid: only the exact command can.
         if !aspects.is_allowed_exactly(&allow) {
             if let Some(rule) = possible(Effect::Deny) {
                 return ask(format!("the rule `{}` could deny it", rule.text));

@@ -196,7 +196,7 @@ impl Rule {
         self.matches(&loose(words, false))
     }
 
-    /// Whether the pattern matches `words` for some values of what is unknown in them.
+    /// Whether the pattern matches `words` for some values of their unknown parts.
     pub(crate) fn may_fit_command(&self, words: &[Word]) -> bool {
         self.matches(&loose(words, true))
     }
@@ -280,7 +280,7 @@ pub(super) fn is_named(pattern: &str, name: &str) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Symbol {
     Char(char),
-    /// Only `*` matches it: a blank inside of a word, or what is unknown.
+    /// Only `*` matches it: a blank inside of a word, or an unknown text.
     Opaque,
     /// A `..` inside of a path. `*` does not match it in a word that it completes, as in `src/*`.
     Up,

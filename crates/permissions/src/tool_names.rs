@@ -87,7 +87,7 @@ impl ToolNames {
         }
     }
 
-    /// The names for a part of the call that does what `tool` does.
+    /// The names for a part of the call that has the effect of `tool`.
     pub(super) fn doing(&self, tool: &'static [&'static str]) -> Self {
         let mut names = self.clone();
         names.also.allow = tool;

@@ -31,7 +31,7 @@ pub struct BudgetUse {
     pub turns: u64,
 }
 
-/// A budget and what was used of it.
+/// A budget and its used part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -72,14 +72,14 @@ impl Budget {
     }
 }
 
-/// A limit and what was used of it, in words.
+/// A limit and its used part, in words.
 struct Limited {
     share: f64,
     words: String,
 }
 
 impl BudgetState {
-    /// Adds what was used.
+    /// Adds usage.
     pub fn add(&mut self, used: &BudgetUse) {
         self.used.cost += used.cost;
         self.used.tokens += used.tokens;
@@ -117,7 +117,7 @@ impl BudgetState {
         self.share() >= WARNING_SHARE
     }
 
-    /// All limits with what was used of each; empty without a limit.
+    /// All limits, each with its used part; empty without a limit.
     pub fn words(&self) -> String {
         let words: Vec<String> = self.limited().map(|limit| limit.words).collect();
         words.join(", ")

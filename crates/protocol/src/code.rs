@@ -1,4 +1,4 @@
-//! Language servers, and what they report.
+//! Language servers and their reports.
 
 use serde::{Deserialize, Serialize};
 

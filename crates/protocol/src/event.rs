@@ -164,7 +164,7 @@ osier_base::events! {
         /// Answer to `get_usage`.
         #[event(Answer)]
         Usage { spending: Box<Spending> },
-        /// The budget of the session and what was used of it. Answer to `get_budget`; also sent when either changes, if there
+        /// The budget of the session and its used part. Answer to `get_budget`; also sent when either changes, if there
         /// is a limit.
         #[event(RetainedForSession)]
         Budget { budget: BudgetState },

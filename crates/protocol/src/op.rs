@@ -168,7 +168,7 @@ osier_base::requests! {
                 /// the command line
                 command: String,
             },
-            /// Type into a terminal for the user. What is typed is not stored.
+            /// Type into a terminal for the user. The typed text is not stored.
             #[request(Tools, Change)]
             TypeInTerminal {
                 /// which terminal
@@ -195,7 +195,7 @@ osier_base::requests! {
                 /// which terminal
                 terminal: String,
             },
-            /// Send what a terminal shows. Changes are sent to all clients while it runs.
+            /// Send the screen of a terminal. Changes are sent to all clients while it runs.
             #[request(Tools, None => TerminalScreen)]
             ShowTerminal {
                 /// which terminal
@@ -278,7 +278,7 @@ osier_base::requests! {
             /// Return tokens, cost and time of the session by model.
             #[request(State, None => Usage)]
             GetUsage,
-            /// Return the budget of the session and what was used of it.
+            /// Return the budget of the session and its used part.
             #[request(State, None => Budget)]
             GetBudget,
             /// Change the limits of the session. At a limit, no further model call is made.
@@ -299,8 +299,8 @@ osier_base::requests! {
             /// List the providers, whether each has a key, and how to sign in.
             #[request(Models, None => Accounts)]
             ListAccounts,
-            /// Sign in to a provider. The answer says what the user has to do; `login_ended` reports the result. A
-            /// running sign-in is cancelled.
+            /// Sign in to a provider. The answer describes the next step of the user; `login_ended` reports the result.
+            /// A running sign-in is cancelled.
             #[request(Models, None => LoginStarted | LoginEnded)]
             Login {
                 /// its name
@@ -309,7 +309,7 @@ osier_base::requests! {
                 #[serde(default, skip_serializing_if = "Option::is_none")]
                 method: Option<LoginMethod>,
             },
-            /// Send what the user typed or pasted to the running sign-in: a key, a code, an address.
+            /// Send text that the user typed or pasted to the running sign-in: a key, a code, an address.
             #[request(Models, None)]
             LoginInput {
                 /// never shown or logged

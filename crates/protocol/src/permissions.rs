@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 osier_base::words! {
-    /// The permission mode: what runs without a question.
+    /// The permission mode: it decides which calls run without a question.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "lowercase")]

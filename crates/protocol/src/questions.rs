@@ -34,8 +34,9 @@ pub struct Question {
 }
 
 impl Question {
-    /// The question with a notation for every hidden character in the texts that clients show. What is sent back stays: the
-    /// arguments, the patterns, the values of choices and of forms. A URL has no hidden characters: they are encoded.
+    /// The question with a notation for every hidden character in the texts that clients show. Values that are sent
+    /// back stay: the arguments, the patterns, the values of choices and of forms. In a URL, hidden characters are
+    /// encoded.
     fn visible(mut self) -> Self {
         let shown = |text: &mut String| {
             if let Cow::Owned(visible) = visible(text) {
@@ -167,7 +168,7 @@ pub enum QuestionKind {
     /// with a reason as `value`. Reply with `answer` to choose another mode.
     Plan {
         call_id: String,
-        /// The file with the plan. An approval without a text approves what is in the file.
+        /// The file with the plan. An approval without a text approves the contents of the file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
         /// The permission modes to continue in. The first is the default.

@@ -42,7 +42,7 @@ impl Review {
         }
     }
 
-    /// Removes what a tool put there.
+    /// Removes details that a tool put there.
     pub fn remove_from(details: &mut Value) {
         if let Some(details) = details.as_object_mut() {
             details.remove(KEY);

@@ -46,7 +46,7 @@ pub(super) enum Start {
 #[derive(Debug)]
 pub(super) enum FirstStep {
     Request(Op),
-    /// A request with a number of its own, which its answer repeats.
+    /// A request with its own number, which the answer repeats.
     Numbered(fn(u64, Value) -> Option<Op>, Value),
     /// The answer, without a request.
     Data(Value),

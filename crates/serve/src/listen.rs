@@ -176,7 +176,7 @@ where
                     connections.spawn(serve);
                 }
             }
-            // Only to free what is over.
+            // Only frees connections that have ended.
             Some(_) = connections.join_next() => {}
         }
     }

@@ -28,7 +28,7 @@ pub(super) async fn check_request(
     let is_api = request.uri().path().starts_with("/api/");
     let proof = proof(&server, &request);
     let accepted = header_text(request.headers(), "accept-encoding").unwrap_or_default();
-    // Not what contains a secret: its size would tell about it.
+    // An answer that contains a secret is not compressed: its size would reveal something about the secret.
     let compresses = is_api && request.uri().path() != "/api/login" && accepts_gzip(accepted);
     let mut response = match check(&server, &request) {
         Ok(caller) => {

@@ -205,7 +205,7 @@ fn common(own: &mut Vec<String>, others: &Vec<String>) {
     own.retain(|entry| others.contains(entry));
 }
 
-/// A list of what the user allows.
+/// A list of things that the user allows.
 pub(super) const fn allowed(accepts: &'static str) -> Row<Vec<String>> {
     texts(accepts)
         .project(Project::Nothing)

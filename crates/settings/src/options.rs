@@ -59,7 +59,7 @@ impl Settings {
         }
     }
 
-    /// Disables what does not suit a screen reader; `asked` when a flag or the environment enables the mode.
+    /// Disables options that do not suit a screen reader; `asked` when a flag or the environment enables the mode.
     pub fn read_aloud(&mut self, asked: bool) {
         let screen = &mut self.screen;
         screen.screen_reader |= asked;

@@ -117,7 +117,7 @@ impl LogFile {
         }
     }
 
-    /// Fails if another program changed the file: what is written then might be lost, or not be readable.
+    /// Fails if another program changed the file: an entry that is written then might be lost or unreadable.
     fn check_unchanged(&self, file: &File) -> Result<(), SessionError> {
         let changed = |change| {
             Err(SessionError::Changed {

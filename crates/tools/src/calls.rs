@@ -26,7 +26,8 @@ fn named_files(tool: &str, arguments: &Value) -> Vec<NamedFile> {
     file.into_iter().collect()
 }
 
-/// The files of a call of `tool` in `cwd`, in order, for what is not prepared: stored calls and questions about rules.
+/// The files of a call of `tool` in `cwd`, in order, for calls that are not prepared: stored calls and questions about
+/// rules.
 pub fn file_targets(tool: &str, arguments: &Value, cwd: &Path) -> Vec<FileTarget> {
     let named = named_files(tool, arguments).into_iter();
     named.map(|named| resolve(&named, cwd, None)).collect()

@@ -13,7 +13,7 @@ use crate::data::{Attachment, Event, Op, StateSnapshot};
 use crate::interceptor::AgentAccess;
 use crate::mailbox::Subscription;
 
-/// The handle of a running agent. Cheap to clone; dropping the last handle cancels what runs.
+/// The handle of a running agent. Cheap to clone; dropping the last handle cancels the run.
 ///
 /// Agents share no state, so hundreds can run in one process.
 #[derive(Debug, Clone)]

@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Whether one of the results is what the run was for.
+    /// Whether one of the results completes the task of the run.
     fn ends_with(&self, results: &[ToolResultMessage]) -> bool {
         let tools = self.core.state().tools.clone();
         results.iter().any(|result| {

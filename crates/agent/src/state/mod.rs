@@ -1,4 +1,4 @@
-//! The mutable state of an agent, by what owns it.
+//! The mutable state of an agent, by its owner.
 
 mod agent_state;
 mod conversation;

@@ -33,7 +33,7 @@ pub trait Tool: Send + Sync + fmt::Debug {
         &Spellings::NONE
     }
 
-    /// Converts arguments as `Spellings::adapt` does, with what the tool knows besides.
+    /// Converts arguments as `Spellings::adapt` does, with additional knowledge of the tool.
     fn adapt(&self, arguments: &mut Map<String, Value>) -> Vec<String> {
         (self.spellings().adapt)(arguments)
     }

@@ -1,4 +1,4 @@
-//! Tools: their interface, what they make of a call, and the tools of one agent.
+//! Tools: their interface, the preparation of calls, and the tools of one agent.
 
 mod argument_schema;
 mod checked;

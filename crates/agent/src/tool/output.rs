@@ -89,14 +89,14 @@ impl ToolOutput {
     }
 }
 
-/// Why a call does not do what it should.
+/// Why a call has no successful result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// The arguments are invalid.
     Invalid(String),
     /// The arguments are valid, but the call failed, or would fail.
     Failed(String),
-    /// The user interrupted it. The text says what was not done.
+    /// The user interrupted the call. The text names the work that was not done.
     Interrupted(&'static str),
 }
 

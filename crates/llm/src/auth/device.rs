@@ -11,7 +11,7 @@ use super::error::SignInError;
 use super::interaction::{Interaction, Progress};
 use super::sign_in::SignIn;
 
-/// Seconds between two requests when the server specifies none, and what `slow_down` adds.
+/// Seconds between two requests when the server specifies none, and seconds that `slow_down` adds.
 const DEFAULT_INTERVAL: f64 = 5.0;
 /// Minimum interval, in seconds.
 const MIN_INTERVAL: f64 = 0.1;

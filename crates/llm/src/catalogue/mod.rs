@@ -95,7 +95,7 @@ impl Catalogue {
         self
     }
 
-    /// Changes what models are trained with and the options of their requests, after everything else.
+    /// Changes the tuning of models, after all other layers.
     #[must_use]
     pub fn with_options(mut self, options: Vec<ModelOptions>) -> Self {
         self.options = options;

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone)]
 pub(super) struct Lines {
     pub(super) from: usize,
-    /// Opens what the block is inside of.
+    /// Source text that opens the containers of the block.
     pub(super) containers: String,
     /// The lines that begin the block.
     pub(super) first: String,

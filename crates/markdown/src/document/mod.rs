@@ -116,7 +116,7 @@ impl Markdown {
         self.units.iter_mut().for_each(Unit::forget_layout);
     }
 
-    /// Completes the document: what could still have become another block is shown.
+    /// Completes the document: text that could still have become another block is shown.
     pub fn finish(&mut self) {
         if self.finished {
             return;

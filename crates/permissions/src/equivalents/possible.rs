@@ -1,5 +1,5 @@
-//! Commands that a program may run: a part of its arguments, the text of an option, the value of a variable. What is not a
-//! command there is no reason to ask.
+//! Commands that a program may run: a part of its arguments, the text of an option, the value of a variable. A text
+//! that is no command does no harm: it is no reason to ask.
 
 use super::{COUNT_LIMIT, Equivalent, Equivalents};
 use crate::programs::{Container, Script, dangerous, find, is_wrapper, name_of, runs_arguments};
@@ -44,7 +44,7 @@ pub(super) fn add_values(words: &[Word], depth: usize, others: &mut Equivalents)
     }
 }
 
-/// Adds what the options of `words` may run.
+/// Adds the commands that the options of `words` may run.
 pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
     let name = name_of(&words[0].text);
     let program = find(name);
@@ -106,7 +106,7 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
     }
 }
 
-/// Adds what a script of sed or awk may run: the text after `e`, a part of `s/a/b/e`, and texts in quotes.
+/// Adds the commands that a script of sed or awk may run: the text after `e`, a part of `s/a/b/e`, and texts in quotes.
 fn add_script(script: &str, depth: usize, others: &mut Equivalents) {
     let limit = script.len().min(SCRIPT_LIMIT);
     let script = script.get(..limit).unwrap_or_default();

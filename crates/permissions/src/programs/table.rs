@@ -32,7 +32,7 @@ pub(crate) struct Program {
 
     /// How it completes a command with its input.
     pub adds: Adds,
-    /// Which input decides what it runs.
+    /// The input that decides which commands the program runs.
     pub input: Input,
     /// The input can be commands of the program's own language, one of which runs another program.
     pub reads_commands: bool,
@@ -108,7 +108,7 @@ pub(crate) enum Adds {
     Changed,
 }
 
-/// Which input, or text that is not read here, decides what a program runs.
+/// The input, or unread text, that decides which commands a program runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Input {
     /// The default for the kind of program: it decides for a shell without a script, and for a program that adds its
@@ -120,7 +120,7 @@ pub(crate) enum Input {
     Dash,
     /// A script that its first argument names.
     First,
-    /// A text that an option splits by rules of its own.
+    /// A text that an option splits by separate rules.
     Split,
     /// A command that this option names.
     Flag(char),

@@ -1,4 +1,4 @@
-//! The grammar, by recursive descent. Every function fails at what it does not expect.
+//! The grammar, by recursive descent. Every function fails at text that it does not expect.
 
 use super::builtins::{self, EVALUATED, Effect};
 use super::lexer::{Document, Token};

@@ -1,4 +1,4 @@
-//! Programs that run what they read.
+//! Programs that run commands from their input.
 
 use osier_protocol::PermissionMode::{Ask, Yolo};
 

@@ -201,7 +201,7 @@ impl ConnectError {
         }
     }
 
-    /// From what ssh and the other machine wrote before the connection ended.
+    /// From the messages of ssh and the other machine before the connection ended.
     pub(super) fn of_ssh(target: impl fmt::Display, stderr: &str) -> Self {
         let text = stderr.to_lowercase();
         let found = SSH_MESSAGES.iter().find(|(part, _)| text.contains(part));

@@ -1,4 +1,4 @@
-//! Hooks, plugins, project trust, settings and context: what changes the open session from outside.
+//! Hooks, plugins, project trust, settings and context: changes of the open session from outside.
 
 use std::sync::Arc;
 
@@ -194,7 +194,7 @@ impl Actor {
         let Some(session) = &self.session else {
             return self.notice(Severity::Error, NO_SESSION);
         };
-        // The project could allow what it asks the model to do.
+        // Otherwise the project could allow the calls that it asks the model to make.
         if !expansion.of_project {
             self.safety
                 .permissions

@@ -54,7 +54,7 @@ impl Actor {
         }
     }
 
-    /// Starts what waits until no run is on.
+    /// Starts work that waits until no run is active.
     fn start_idle_work(&mut self) {
         self.index
             .update_if_due(self.setup.answers_questions, &self.emitter);

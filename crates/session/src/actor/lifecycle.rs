@@ -145,7 +145,7 @@ impl Actor {
         finish_interrupted(&store, files, &self.emitter).await;
     }
 
-    /// Ends what runs and closes the file. `reason` is for hooks.
+    /// Ends all work and closes the file. `reason` is for hooks.
     pub(super) async fn close(&mut self, reason: &str) {
         self.work.fan.clear().await;
         self.extensions.plugins.loaded_plugins().interrupt();

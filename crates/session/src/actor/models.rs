@@ -95,7 +95,7 @@ impl Actor {
         }
     }
 
-    /// Handles what auto review wants of the session.
+    /// Handles a message of auto review to the session.
     pub(super) fn review_news(&mut self, news: ReviewNews) {
         match news {
             ReviewNews::Model(reply) => {
@@ -133,7 +133,7 @@ impl Actor {
             .small(&self.setup)
             .unwrap_or_else(|problem| {
                 self.notice(Severity::Warning, problem);
-                // Told once: what needs it does without.
+                // Report this once: features that need the small model work without it.
                 self.setup.settings.small_model = Some("off".to_owned());
                 SmallModel::Off
             })

@@ -32,7 +32,7 @@ pub(crate) struct PreparedCommand {
     pub model: Option<String>,
 }
 
-/// The slash commands that are being prepared, and what lasts until their run ends.
+/// The slash commands that are being prepared, and the state that lasts until their run ends.
 #[derive(Debug, Default)]
 pub(crate) struct CommandState {
     /// Dropping one cancels it.
@@ -54,7 +54,7 @@ pub(crate) struct CommandSession<'a> {
 }
 
 impl CommandState {
-    /// Gives up what is being prepared.
+    /// Cancels the preparation.
     pub(crate) fn cancel(&mut self) {
         self.running.clear();
     }

@@ -52,7 +52,7 @@ impl WorkingDirectory {
         });
     }
 
-    /// Cancels what runs.
+    /// Cancels the walk.
     pub(crate) fn close(&self) {
         self.walk.cancel();
     }

@@ -1,4 +1,4 @@
-//! The requests about prompts that are not sent, and what the open session has done so far.
+//! Requests about prompts that are not sent, and about the progress of the open session.
 
 use std::path::Path;
 

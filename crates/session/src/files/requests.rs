@@ -1,4 +1,4 @@
-//! The requests about the working directory, and what is tidied up while the session is idle.
+//! Requests about the working directory, and clean-up while the session is idle.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Removes what killed processes left, while the session waits for its user.
+//! Removes files that killed processes left, while the session waits for its user.
 
 use parking_lot::Mutex;
 use std::path::Path;

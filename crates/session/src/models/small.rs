@@ -69,7 +69,7 @@ impl SmallModel {
         }
     }
 
-    /// The model for what the user must have chosen.
+    /// The small model for tasks that need the user's own choice.
     pub(crate) fn named(&self) -> Option<&Arc<Model>> {
         match self {
             Self::Named(model) => Some(model),

@@ -146,7 +146,7 @@ impl Watch {
         std::mem::take(&mut self.results).hash(&mut hasher);
         self.turns.push(hasher.finish());
         let repetition = self.repetition()?;
-        // Each permission doubles what is allowed.
+        // Each permission doubles the allowed number.
         if repetition.count >= ASK << self.allowed.min(16) {
             self.repetition = Some(repetition.clone());
         }

@@ -6,7 +6,7 @@ use osier_base::private;
 
 use crate::emitter::Emitter;
 
-/// Restricts what is too open, in the background, and reports files. A read-only file system is left as it is.
+/// Removes permissions of other users, in the background, and reports files. A read-only file system is left as it is.
 pub(crate) fn restrict(folders: &Folders, emitter: Emitter) {
     let own = [folders.data.clone(), folders.config.clone()];
     let files = [

@@ -22,7 +22,7 @@ const MAX_PROBE_BYTES: usize = 800;
 const JITTER: Duration = Duration::from_millis(25);
 /// After this time the reply counts as lost.
 const FENCE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Share of the time that may go into drawing what nobody typed: one part in this many.
+/// The share of time for drawing changes that no user typed: one part in this many.
 const DRAWING_SHARE: u32 = 8;
 /// Maximum time between two frames that are slow to draw.
 const MAX_DRAWING_INTERVAL: Duration = Duration::from_millis(250);

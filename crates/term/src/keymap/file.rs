@@ -1,4 +1,4 @@
-//! Reads a keymap file and finds what is wrong with it.
+//! Reads a keymap file and finds its mistakes.
 //!
 //! ```toml
 //! leader = "ctrl+x"

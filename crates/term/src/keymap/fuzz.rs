@@ -70,7 +70,7 @@ fn keys_of(binding: &Info<'_>) -> Vec<KeyPress> {
     keys
 }
 
-/// Every binding can be typed, and no other one is in its way.
+/// Every binding can be typed, and no other binding is in its way.
 fn check_bindings(map: &Map) {
     for binding in map.bindings() {
         let keys = keys_of(&binding);

@@ -1,5 +1,5 @@
-//! A list that is filtered by typing. It knows labels, details and the selection; its owner knows
-//! by the index of an item what it means.
+//! A list that is filtered by typing. The list knows labels, details and the selection; its owner knows the meaning of
+//! an item by its index.
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};

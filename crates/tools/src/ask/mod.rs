@@ -1,4 +1,4 @@
-//! Tools that talk with the user: questions, plans and the list of what is to do.
+//! Tools that talk with the user: questions, plans and the to-do list.
 
 pub(crate) mod ask_user;
 pub(crate) mod plan;

@@ -10,7 +10,7 @@ use osier_base::leftovers::{self, FolderKind, TemporaryFolder};
 
 /// Maximum bytes of the outputs of all sessions.
 const LIMIT: u64 = 2 << 30;
-/// After so many bytes the outputs of other sessions are counted again.
+/// Written bytes after which the outputs of other sessions are counted again.
 const COUNT_AGAIN: u64 = 256 << 20;
 
 /// The directory of a session.

@@ -1,4 +1,4 @@
-//! The arguments of `edit`, and what they ask for.
+//! The arguments of `edit`, and the change that they request.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     /// How often the text must occur, from other programs.
     #[serde(default, deserialize_with = "arguments::count")]
     expected_replacements: Option<u64>,
-    /// The cell of a notebook, what to do with it, and the type of a new one.
+    /// The cell of a notebook, the kind of its edit, and the type of a new cell.
     cell_id: Option<Value>,
     edit_mode: Option<String>,
     cell_type: Option<String>,

@@ -118,7 +118,7 @@ fn similarity(lines: &[&str], wanted: &mut [Pairs]) -> f32 {
 
 /// The best alignment of the wanted lines near `start`, with lines left out on both sides, and its similarity.
 fn align(lines: &[&str], start: usize, wanted: &mut [Pairs]) -> (f32, Alignment) {
-    // One line has no other one between its lines.
+    // Between the lines of a match of one line, there is no other line.
     let slack = SLACK.min(wanted.len() / 2);
     let first = start.saturating_sub(slack);
     let window = &lines[first..lines.len().min(start + wanted.len() + slack)];

@@ -80,7 +80,7 @@ struct Write {
 }
 
 impl Write {
-    /// The name of the file, and what it replaces.
+    /// The name of the file, and the contents that it replaces.
     fn old(&self) -> Result<(String, Option<Current>), String> {
         let (workspace, target) = (&*self.workspace, &self.target);
         let name = workspace.display(&target.named);

@@ -157,7 +157,7 @@ struct KnownFiles {
 #[derive(Debug, Clone)]
 struct Known {
     stamp: Stamp,
-    /// The text, to tell what changed.
+    /// The text, to find changes.
     text: Option<Arc<str>>,
     /// A command of the model changed it, and did not name it: the model does not know the contents.
     by_command: bool,
@@ -259,7 +259,7 @@ impl Ledger {
         seen.insert(host, known);
     }
 
-    /// Records an edit, after which the model knows `text`. If that is not what the file has, it `is_outdated`.
+    /// Records an edit, after which the model knows `text`. `is_outdated` if the file has another text.
     pub(crate) fn record_edit(
         &self,
         target: &FileTarget,

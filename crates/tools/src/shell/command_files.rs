@@ -59,7 +59,7 @@ const SHOWING: [&str; 10] = [
 /// The files of `command`, which runs in `cwd`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommandFiles {
-    /// Shown to the model, or written with what it wrote.
+    /// Files whose contents the model knows: the command showed them, or wrote text of the model.
     pub(crate) known: Vec<PathBuf>,
     /// Words that could name a file, without their directory.
     pub(crate) named: Vec<String>,
@@ -108,7 +108,7 @@ struct Stage {
     words: Vec<Word>,
     /// The file that gets the output.
     output: Option<Word>,
-    /// The output is appended to what the file had.
+    /// The output is appended to the contents of the file.
     appends: bool,
     /// A file from which the input comes.
     input: Option<Word>,

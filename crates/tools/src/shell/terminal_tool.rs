@@ -262,7 +262,7 @@ impl Mark {
     }
 }
 
-/// Waits; returns what the model should know about it.
+/// Waits; returns a note for the model.
 async fn wait_for(
     terminal: &TerminalSession,
     wait: &Wait,

@@ -9,7 +9,7 @@ use memchr::{memchr, memchr_iter, memmem, memrchr_iter};
 use osier_base::process::PtySize;
 use unicode_width::UnicodeWidthChar as _;
 
-/// Output is skipped only if it has so many bytes.
+/// Minimum bytes of output that is skipped.
 const WORTH: usize = 4096;
 /// The longest escape sequences that may be skipped.
 const PARAMETERS: usize = 128;

@@ -1,4 +1,4 @@
-//! The maps of the project, and what the conversation mentions of it.
+//! The maps of the project, and the files that the conversation mentions.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -21,7 +21,7 @@ pub(crate) enum Action {
     Submit {
         follow_up: bool,
     },
-    /// Sends a prompt; what is in the editor stays.
+    /// Sends a prompt; the text in the editor stays.
     SendPrompt {
         text: String,
         /// The text that the user typed, if it differs from `text`.
@@ -63,9 +63,9 @@ pub(crate) enum Action {
     OfferInUse {
         target: String,
     },
-    /// Shows what changed in the files.
+    /// Shows the changes of the files.
     ShowChanges(DiffRange),
-    /// Shows what changed in this file since the session start.
+    /// Shows the changes of this file since the session start.
     ShowChangesOf(String),
     /// Requests the shown changes again.
     ReloadChanges,

@@ -52,10 +52,10 @@ pub(crate) struct Start<'a> {
     pub(crate) is_drawn: bool,
 }
 
-/// The page: of a screen with few rows what matters most.
+/// The page; on a screen with few rows, only its most important parts.
 pub(crate) fn rows(width: u16, height: u16, start: &Start<'_>) -> Vec<Row> {
     type Part = fn(&Start<'_>, u16) -> Vec<Row>;
-    // Who has sessions knows what to try.
+    // A user with stored sessions needs no suggestions.
     let pages: [&[Part]; 3] = [
         &[head, keys, to_try, recent],
         &[head, keys, recent],
@@ -263,7 +263,7 @@ mod tests {
             shown[shown.len() - 2..],
             ["  Recent sessions: alt+s", "  Fix the⏎last check  just now"]
         );
-        // Where there is no room, what to try goes first, then they.
+        // If there is little space, the suggestions are dropped first, then the recent sessions.
         let recent = &shown[shown.len() - 3..];
         let without = page(80, 40, &start(&[]));
         let less = page(80, 18, &start(std::slice::from_ref(&session)));

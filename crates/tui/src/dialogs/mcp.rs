@@ -61,7 +61,7 @@ fn mark(state: ServerState) -> &'static str {
     }
 }
 
-/// How it is, how many of each it has, and what is wrong.
+/// The state of the server, the numbers of its tools, resources and prompts, and its problem.
 fn details(server: &ServerInfo) -> Vec<Cell> {
     let token = match server.state {
         ServerState::Ready => Token::Success,

@@ -1,4 +1,4 @@
-//! Lists and questions above the conversation: what can be chosen, answered and set.
+//! Lists and questions above the conversation.
 
 pub(crate) mod about;
 pub(crate) mod accounts;

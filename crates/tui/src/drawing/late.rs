@@ -18,7 +18,7 @@ impl Late {
         self.typed = Some(now);
     }
 
-    /// A command was given: what opens now is wanted.
+    /// The user gave a command: the view that opens now is wanted.
     pub(crate) fn forget(&mut self) {
         self.typed = None;
     }

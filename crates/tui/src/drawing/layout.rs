@@ -1,4 +1,4 @@
-//! How the screen is divided, from its size and what wants room.
+//! The division of the screen, from its size and the wanted heights.
 
 use ratatui::layout::Rect;
 

@@ -14,7 +14,7 @@ pub(crate) struct Scroll {
 }
 
 impl Scroll {
-    /// There are so many rows, of which so many fit. Returns those that are shown.
+    /// Fits `count` rows into `page` rows. Returns the rows that are shown.
     pub(crate) fn fit(&mut self, count: usize, page: usize) -> Range<usize> {
         (self.count, self.page) = (count, page);
         self.by(0);

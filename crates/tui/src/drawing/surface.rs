@@ -21,7 +21,7 @@ impl Surface<'_> {
         });
     }
 
-    /// Makes what an overlay is in front of step back.
+    /// Draws the area behind an overlay in the backdrop face.
     pub(crate) fn dim(&mut self, area: Rect) {
         let style = self.theme.style(Face::from(Token::Backdrop));
         for position in area.intersection(self.buffer.area).positions() {

@@ -1,9 +1,9 @@
 //! Repairs the calls of an answer before it is stored: other names of tools and arguments, values of another type, JSON
-//! with raw line breaks. This is the only place that does so: permission rules, hooks, tools, the session file and exports
-//! get the repaired call, so no spelling passes a rule that another one does not.
+//! with raw line breaks. No other place repairs calls: permission rules, hooks, tools, the session file and exports get
+//! the repaired call, so a rule cannot be avoided by another spelling.
 //!
-//! Only what has one meaning is repaired; everything else fails the check of the arguments. Tools of servers and plugins
-//! keep the names of their arguments.
+//! A part is repaired only if it has exactly one meaning; everything else fails the check of the arguments. Tools of
+//! servers and plugins keep the names of their arguments.
 
 mod coerce;
 mod json_text;

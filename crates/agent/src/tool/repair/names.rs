@@ -70,7 +70,8 @@ pub(super) fn apply_name(other: &OtherName, arguments: &mut Map<String, Value>) 
     }
 }
 
-/// Gives arguments their own names. An argument that is there under both names keeps both, and the other one is unknown.
+/// Renames arguments to the tool's own names. If an argument exists under both names, both stay, and the other name is
+/// unknown.
 pub(super) fn rename_arguments(spellings: &Spellings, arguments: &mut Map<String, Value>) {
     for (path, others) in spellings.arguments {
         match path.split_once('.') {

@@ -126,7 +126,7 @@ pub(crate) fn plan(
     let differ = |path: &PathBuf| !same(&cwd.join(path), &copy.cwd().join(path));
     let files: Vec<PathBuf> = changed.filter(differ).collect();
     let (plan, unrecorded) = store.plan_to_adopt(copy.cwd(), &files, applying.record)?;
-    // After the plan: it is not carried out for what changes from now on.
+    // After the plan was made: it is not carried out for files that change from now on.
     let touched =
         |path: &&PathBuf| FileStamp::at(&cwd.join(path)).ok() != applying.before.get(path);
     let conflicts: Vec<PathBuf> = files.iter().filter(touched).cloned().collect();

@@ -11,7 +11,7 @@ use osier_tools::code::report::Findings;
 #[derive(Debug, Default)]
 pub(super) struct KnownDiagnostics {
     files: HashMap<PathBuf, HashSet<u64>>,
-    /// There was a report before: what is in other files now came after it.
+    /// There was a report before: new errors in other files are news now.
     has_reported: bool,
 }
 
@@ -66,7 +66,7 @@ impl KnownDiagnostics {
         self.files = files;
     }
 
-    /// Records what there is without reporting it.
+    /// Records the diagnostics without reporting them.
     pub(super) fn absorb(&mut self, all: Vec<(PathBuf, FileDiagnostics)>) {
         self.has_reported = true;
         let keys = |found: FileDiagnostics| found.worst.iter().map(key).collect();

@@ -343,7 +343,7 @@ impl CodeIntelligence {
             let checks = paths.iter().map(|path| session.check_file(path, &waiting));
             futures_util::future::join_all(checks).await;
         });
-        // The check continues: what comes later is a reminder.
+        // The check continues: later reports become a reminder.
         if tokio::time::timeout(limit, all).await.is_err() {
             let waited = waited.lock();
             waited.iter().for_each(|server| server.missed());

@@ -127,7 +127,7 @@ impl Formatting {
             .run(&found, &text)
             .await
             .filter(|wanted| *wanted != text)?;
-        // Only what the project formats: it was formatted before.
+        // Only files that the project formats: the text was formatted before.
         if let Some(before) = before.filter(|before| !before.is_empty())
             && self.run(&found, &before).await? != before
         {

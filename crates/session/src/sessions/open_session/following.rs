@@ -15,7 +15,7 @@ use osier_agent::{Interceptor, ToolSource, Transport};
 use osier_mcp::Mcp;
 use osier_tools::{WEB_SEARCH, Workspace};
 
-/// The sources that follow what changes.
+/// The sources of changes that the session follows.
 pub(super) struct Following {
     search: WebSearch,
     on_demand: OnDemand,

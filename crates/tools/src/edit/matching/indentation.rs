@@ -1,6 +1,6 @@
 //! Maps the indentation that a model wrote to that of the file, learned from the lines that both have.
 
-/// Which indentation of the file stands for one that the model wrote.
+/// Maps each indentation that the model wrote to an indentation of the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Indentation<'a> {
     /// Indentations that the model wrote, each with the indentation in the file.

@@ -1,5 +1,5 @@
-//! Edits of one call that make sense only one after another: a later one changes what an earlier one wrote, or several
-//! say the same.
+//! Edits of one call that make sense only one after another: a later edit changes text that an earlier edit wrote, or
+//! several edits are the same.
 
 use super::together::apply_together;
 use super::types::{Applied, Edit, Match};

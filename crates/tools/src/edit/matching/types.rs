@@ -1,4 +1,4 @@
-//! An edit, and what became of it.
+//! An edit and its result.
 
 /// Replace `old` by `new`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(crate) enum MatchError {
     NotFound {
         index: usize,
     },
-    /// Line numbers of the matches, from 1; `more` when there are others.
+    /// Line numbers of the matches, from 1; `more` when there are further matches.
     Ambiguous {
         index: usize,
         lines: Vec<usize>,

@@ -8,7 +8,7 @@ use osier_protocol::{
     ServerAction, TransferOp, TreeOp,
 };
 
-/// The actions of a slash command, or what is wrong with its argument.
+/// The actions of a slash command, or the mistake in its argument.
 pub(crate) type Parsed = Result<Vec<Action>, String>;
 
 /// Requests a preview of restoring the files; the reply opens the list.

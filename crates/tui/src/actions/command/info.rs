@@ -159,7 +159,7 @@ impl CommandInfo {
         self
     }
 
-    /// `/NAME` does the same, `/NAME ARGUMENT` what `parse` makes of the argument.
+    /// `/NAME` runs the command; `parse` converts the argument of `/NAME ARGUMENT`.
     const fn slash_with(
         mut self,
         name: &'static str,

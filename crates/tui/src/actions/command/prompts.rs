@@ -20,7 +20,7 @@ pub(super) fn init(notes: &str) -> Action {
     prompt(&with(INIT, notes), "/init", notes)
 }
 
-/// Has the model review the changes, or what is named.
+/// Lets the model review the changes, or the subject `what`.
 pub(super) fn review(what: &str) -> Action {
     let text = if what.is_empty() { REVIEW } else { REVIEW_OF };
     prompt(&with(text, what), "/review", what)

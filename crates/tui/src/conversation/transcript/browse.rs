@@ -81,7 +81,7 @@ impl Transcript {
         }
     }
 
-    /// Gives the keys back to the editor, and lets what is picked and selected go.
+    /// Gives the keys back to the editor, and clears the selection and the picked block.
     pub(crate) fn leave_browsing(&mut self) {
         self.browsing = false;
         self.clear_selection();

@@ -81,7 +81,7 @@ pub(super) fn user_rows(
     rows
 }
 
-/// The text of a prompt, or what was sent in its place.
+/// The text of a prompt, or the text that was sent in its place.
 pub(super) fn named(message: &UserMessage) -> Cow<'_, str> {
     match message.attachments.first() {
         Some(file) if message.text.trim().is_empty() => Cow::Owned(format!("▣ {}", file.file_name)),
@@ -93,7 +93,7 @@ pub(super) fn named(message: &UserMessage) -> Cow<'_, str> {
 pub(super) fn sticky_row(text: &str, width: u16) -> Row {
     let line = text::single_line(text::head_bytes(text.trim_start(), 4 * usize::from(width)));
     let room = usize::from(width).saturating_sub(2);
-    // The line separates it from what has scrolled below it.
+    // The line separates the prompt from the rows that have scrolled below it.
     let user = Face::from(Token::User).emphasised(Emphasis::UNDERLINE);
     let mut row = Row::new(vec![
         Span::new("▌", Token::UserMarker),

@@ -82,7 +82,7 @@ impl Transcript {
         rows
     }
 
-    /// The row of each match in a cell; unfolds it when that is what it takes to show more than `nth`.
+    /// The row of each match in a cell. Unfolds the cell if more than `nth` matches are visible only then.
     fn matching_rows(&mut self, cell: usize, nth: usize) -> Vec<usize> {
         let Some(needle) = self.needle.clone() else {
             return Vec::new();

@@ -18,7 +18,7 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
-    /// The row that counts what is not shown.
+    /// The row that counts hidden lines.
     fn row(self, count: usize, noun: [&str; 2], side: &str) -> Row {
         let [one, many] = noun;
         let mut line = format!("  … {} {side}", text::counted(count, one, many));

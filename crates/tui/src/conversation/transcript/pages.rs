@@ -73,7 +73,7 @@ impl Transcript {
             return false;
         };
         if came.messages.is_empty() {
-            // The branch has moved, or there was nothing: what is here is all there is.
+            // The branch has moved, or there was nothing: the loaded cells are complete.
             match asked.purpose {
                 Purpose::Earlier => self.strip_mut().earlier = false,
                 Purpose::Later if came.found => self.join(),

@@ -7,7 +7,7 @@ use super::state::{Place, Position, Seen, Selection, Transcript, Unit};
 use osier_base::text;
 use osier_term::{Emphasis, Row, Span, Token};
 
-/// The first and the last place of what is selected, both in it.
+/// The first and the last place of the selection, both included.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Selected {
     from: Place,

@@ -8,7 +8,7 @@ use osier_term::{Face, Row, Span, Token};
 use super::cell_style::{CellStyle, plain};
 use super::output::{Painted, tail_rows};
 
-/// Rows of output shown while collapsed: what the user ran, they want to see.
+/// Rows of output shown while collapsed: users want to see the output of their own commands.
 const FOLDED_ROWS: usize = 20;
 const LIVE_LIMIT: usize = 64 * 1024;
 
@@ -21,7 +21,7 @@ pub(crate) struct ShellCell {
     /// Set when it has ended.
     pub run: Option<ShellRun>,
     live: Output,
-    /// Where what it printed is coloured, once it has ended: what is stored is not.
+    /// The colours of the output, once the command has ended. They are not stored.
     colours: Box<[Run]>,
 }
 

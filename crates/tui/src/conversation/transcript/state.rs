@@ -27,7 +27,7 @@ pub(super) enum Position {
 /// The cells and the position in them.
 #[derive(Debug, Default)]
 pub struct Transcript {
-    /// The end of the conversation: what happens is added here.
+    /// The end of the conversation: new cells are added here.
     pub(super) near: Strip,
     /// A separate part of the conversation; if it is set, the position is in it.
     pub(super) away: Option<Strip>,
@@ -230,7 +230,7 @@ impl Transcript {
         self.pick = None;
     }
 
-    /// The cells that are read are others by `count` places.
+    /// Moves the marks by `count` cells.
     pub(super) fn shift_marks(&mut self, count: isize) {
         self.selection = self
             .selection
@@ -269,7 +269,7 @@ impl Transcript {
         open.chain(self.shells.values_mut()).chain(started)
     }
 
-    /// Lays pictures out for cells of so many pixels; not at all without.
+    /// Lays pictures out for cells of this size in pixels; without a size, pictures are not shown.
     pub fn set_cell(&mut self, cell: Option<(u16, u16)>) {
         self.style.cell = cell;
     }

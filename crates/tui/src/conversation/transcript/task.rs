@@ -19,7 +19,7 @@ pub(super) fn details(result: &ToolResultMessage) -> Option<TaskDetails> {
     serde_json::from_value(result.details.clone()).ok()
 }
 
-/// The steps, and what they cost so far.
+/// The steps and their cost so far.
 pub(super) fn rows(task: &TaskDetails, width: u16, expanded: bool) -> Vec<Row> {
     let hidden = if expanded {
         0

@@ -1,9 +1,9 @@
-//! How many rows have come below the screen since the reader left the end. What is finished is measured
-//! once; only what still grows is measured again.
+//! The number of rows that arrived below the screen since the reader left the end. Finished cells are measured once;
+//! only growing cells are measured again.
 
 use super::state::{Below, Transcript};
 
-/// Most cells that are measured again: of what grows for longer, the first.
+/// Maximum number of cells that are measured again. If more cells grow, the first ones.
 const MEASURED: usize = 32;
 
 impl Transcript {
@@ -12,7 +12,7 @@ impl Transcript {
         self.below.as_ref().map_or(0, |below| below.rows)
     }
 
-    /// Something is about to be added: what is there is no news.
+    /// Prepares for new rows: existing rows are no news.
     pub(super) fn begin_below(&mut self) {
         if self.follows() || self.below.is_some() {
             return;
@@ -25,7 +25,7 @@ impl Transcript {
         });
     }
 
-    /// Counts what has come.
+    /// Counts the rows that arrived.
     pub(super) fn count_below(&mut self) {
         let Some(mut below) = self.below.take() else {
             return;

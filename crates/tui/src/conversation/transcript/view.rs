@@ -76,7 +76,7 @@ impl Transcript {
         cells.any(|cell| cell.apply_highlight(highlighted))
     }
 
-    /// Lets go of what was laid out: it is made again when it is shown.
+    /// Drops the layout; it is made again when it is shown.
     pub fn forget_layout(&mut self) {
         let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
         for cell in self.near.cells.iter_mut().chain(away) {
@@ -84,8 +84,8 @@ impl Transcript {
         }
     }
 
-    /// Moves by `rows`, up when negative. Reaching the end follows it again, and what is shorter than
-    /// the screen is always at its end.
+    /// Moves by `rows`, up when negative. At the end, the view follows the end again. A conversation that is shorter
+    /// than the screen is always at its end.
     pub fn scroll(&mut self, rows: isize) {
         let (cell, row) = self.top();
         self.position = match rows {

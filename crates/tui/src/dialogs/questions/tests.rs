@@ -26,7 +26,7 @@ fn asked(id: &str) -> Event {
     }
 }
 
-/// Commands that hid what runs, and how the dialog and the line above the editor show them.
+/// Commands that once hid a part, and how the dialog and the line above the editor show them.
 const HIDDEN: &[(&str, &str)] = &[
     ("rm -rf ~ #\rls -la", "rm -rf ~ #␍ls -la"),
     ("rm x\x08\x08\x08\x08ls x", "rm x^H^H^H^Hls x"),

@@ -215,7 +215,7 @@ impl List {
         rows
     }
 
-    /// The place of the list and of the preview: as high as what they contain.
+    /// The areas of the list and of the preview, as high as their contents.
     fn areas(&mut self, screen: Rect) -> (Rect, Option<Rect>) {
         let width = if self.preview.is_some() { 140 } else { 100 };
         let most = (screen.height * 7 / 10).max(screen.height.min(ALWAYS));
@@ -237,7 +237,7 @@ impl List {
             let area = docked(screen, width, list.max(preview).min(most));
             return preview_pane::divide_for(area, 0, self.share());
         }
-        // The list has what the preview leaves, which is a third at least.
+        // The list gets the rows that the preview leaves, at least a third.
         let preview = preview.min((most / 3).max(most.saturating_sub(list)));
         let mut area = docked(screen, width, (list + preview).min(most));
         let below = layout::take_bottom(&mut area, preview);

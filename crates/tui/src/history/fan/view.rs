@@ -1,5 +1,5 @@
-//! Several models at one prompt, side by side: how far each is, and when they have ended what each says,
-//! costs and changed. One is taken from here.
+//! Several models at one prompt, side by side: the progress of each, and at the end its answer, cost and changes. The
+//! user chooses one result here.
 
 use std::path::PathBuf;
 
@@ -88,7 +88,7 @@ impl FanView {
         cx.push(TreeOp::TakeLane { lane, force });
     }
 
-    /// Leaves; what has not ended is stopped first.
+    /// Leaves the view. Lanes that still run are stopped first.
     fn leave(&self, cx: &mut Cx<'_, Action>) {
         if self.ended {
             cx.push(Action::CloseLayer);

@@ -86,7 +86,7 @@ pub(crate) struct Review {
     said: BTreeMap<Key, HunkReview>,
     /// The reviews whose change is gone.
     outdated: BTreeSet<Key>,
-    /// The comment that is written, and what it is on.
+    /// The comment that is being written, its file and its change.
     writing: Option<(LineInput, String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! A session that another osier has: what can be done with it here.
+//! The dialog for a session that is open in another osier.
 
 use crate::actions::{Action, StoredSession};
 use crate::drawing::{MenuItem, Picker};

@@ -155,7 +155,7 @@ impl TabControl {
         }
     }
 
-    /// Quits; asks first when that would cut off what sessions do. `running` is what runs in the shown one.
+    /// Quits. Asks first when that would interrupt sessions. `running` names the work in the tab in front.
     pub(crate) fn quit(
         &self,
         running: Option<&str>,

@@ -94,7 +94,7 @@ pub struct TabSummary {
     pub model: String,
     /// The prompt that was sent last.
     pub prompt: String,
-    /// The question that waits, else what was answered last.
+    /// The pending question, else the last answer.
     pub said: String,
     /// Something is typed in it that was not sent.
     pub has_draft: bool,

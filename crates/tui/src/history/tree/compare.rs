@@ -198,7 +198,7 @@ impl Component<Command, Action> for CompareView {
             Command::Accept | Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
             }
-            // The keys below belong to what is covered.
+            // Other keys belong to the covered view.
             command => {
                 let _ = self.scroll.on_command(command);
             }

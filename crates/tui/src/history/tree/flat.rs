@@ -84,7 +84,7 @@ pub(crate) struct FlatRow {
     pub has_children: bool,
 }
 
-/// The rows, and what holds for entries by number.
+/// The rows, and facts about entries by number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flat {
     pub rows: Vec<FlatRow>,
@@ -250,7 +250,7 @@ impl<'a> Building<'a> {
         }
     }
 
-    /// Counts what is below each entry.
+    /// Counts the entries below each entry.
     fn size(&mut self) {
         for number in (0..self.shown.len()).rev() {
             let parent = self.parents[number];

@@ -214,7 +214,7 @@ impl Component<Command, Action> for TreeView {
             Command::Cancel | Command::Interrupt | Command::ClearOrExit | Command::Tree => {
                 cx.push(Action::CloseLayer);
             }
-            // The keys below belong to what is covered.
+            // Other keys belong to the covered view.
             _ => return Handled::Yes,
         }
         Handled::Yes

@@ -213,7 +213,7 @@ impl TreeView {
         fit(row, width)
     }
 
-    /// The first line of what the entry says, on one row.
+    /// The first line of the entry's text, on one row.
     fn first_line(&self, number: u32) -> (String, bool) {
         let Some(glimpse) = self.glimpses.get(&number) else {
             return ("…".to_owned(), false);
@@ -235,7 +235,7 @@ impl TreeView {
         (line, glimpse.failed)
     }
 
-    /// The line under the list: what is typed, else the keys.
+    /// The line under the list: the input, else the keys.
     fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Row {
         let width = usize::from(area.width);
         let (mark, line) = match &self.typing {

@@ -1,4 +1,4 @@
-//! The state of the tree: what is selected, folded, filtered and sought.
+//! The state of the tree: selection, folding, filter and search.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -85,7 +85,7 @@ impl TreeView {
         view
     }
 
-    /// Asks for what has been stored since.
+    /// Requests the entries that were stored since.
     pub(crate) fn refresh(&mut self) {
         let since = self.outline.end();
         self.tell(TreeOp::ReadTree { request: 0, since });
@@ -196,7 +196,7 @@ impl TreeView {
         };
     }
 
-    /// The row of the selected entry, or of what it hangs on; else the last one.
+    /// The row of the selected entry, or of its nearest shown ancestor; else the last row.
     pub(super) fn selected_row(&self) -> usize {
         let last = self.flat.rows.len().saturating_sub(1);
         let row = self.selected.and_then(|number| self.flat.row_of(number));

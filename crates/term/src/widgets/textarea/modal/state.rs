@@ -1,4 +1,4 @@
-//! The state machine and what the application asks it.
+//! The state machine, and the functions for the application.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -10,7 +10,7 @@ use osier_base::visible::visible;
 use osier_base::{clock, text};
 use osier_term::{Face, Row, Span, Token, Wrap};
 
-/// How a call ended that has no result of its own.
+/// The end of a call without a result.
 const INTERRUPTED: &str = "interrupted";
 
 impl ToolCell {

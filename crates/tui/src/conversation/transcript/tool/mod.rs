@@ -199,7 +199,7 @@ impl ToolCell {
         matches!(&self.phase, Phase::Done(result) if result.details.get("diff").is_some())
     }
 
-    /// The rows at a width; with pictures where a cell is known to have so many pixels.
+    /// The rows at a width; with pictures if the size of a cell in pixels is known.
     pub(crate) fn rows(&self, width: u16, expanded: bool, style: CellStyle) -> Vec<Row> {
         let view = ToolView::of(&self.name);
         let mut rows = if style.linear {

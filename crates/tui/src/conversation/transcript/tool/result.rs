@@ -1,4 +1,4 @@
-//! The rows of what a call gave.
+//! The rows of a call's result.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ fn diagnostic_rows(details: &Value, width: u16, expanded: bool) -> Vec<Row> {
 }
 
 impl ToolCell {
-    /// Rows of what the call gave: its diff, else its text.
+    /// The rows of a call's result: its diff, else its text.
     pub(super) fn result_rows(
         &self,
         view: Option<&ToolView>,

@@ -189,7 +189,7 @@ fn renamed(arguments: &Value) -> String {
         .unwrap_or_default()
 }
 
-/// The file whose symbols are listed, or what is searched for.
+/// The file whose symbols are listed, or the query.
 fn outlined(arguments: &Value) -> String {
     let given = |name: &str| arguments.get(name).and_then(Value::as_str);
     let given = given("file_path").or_else(|| given("query"));

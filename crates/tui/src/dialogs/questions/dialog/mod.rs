@@ -342,8 +342,8 @@ impl Component<Command, Action> for Dialog {
             Body::Write(write) => write.rows(inner, most / 3),
             Body::Fields(fields) => fields.rows(inner),
         };
-        // Borders and title always; then the body, of which at least what has the focus; then the
-        // subject; then an empty row between them.
+        // Borders and title are always shown; then the body, at least its part with the focus; then the subject; then
+        // an empty row between them.
         let room = most.saturating_sub(2 + title.len());
         let least = (room / 4).max(LEAST_ROWS.min(room.saturating_sub(1)));
         let wanted_subject = subject.min(room.saturating_sub(body.rows.len()).max(least));
@@ -432,7 +432,7 @@ impl Component<Command, Action> for Dialog {
                     Body::Fields(fields) => fields.on_command(command),
                 };
                 if matches!(step, Step::Unused) {
-                    // Text that is edited must not fall through to what the key means elsewhere.
+                    // While text is edited, a key must not have its other meanings.
                     return Handled::No;
                 }
                 self.take(step, cx);

@@ -1,4 +1,4 @@
-//! The rows of what a question is about.
+//! The rows of a question's subject.
 
 use super::fit::{more_lines, truncate};
 use super::write::command_of;
@@ -25,7 +25,7 @@ pub(crate) fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -
                 _ => None,
             };
             command_rows(&marked(call.unwrap_or(command)), inner, &mut rows);
-            // Complete: where a command runs decides what it does.
+            // The complete path: the effect of a command depends on its directory.
             let first = [Span::new("  in ", Token::Muted)];
             let rest = [Span::new("     ", Token::Muted)];
             let cwd = one_line(cwd, usize::MAX);
