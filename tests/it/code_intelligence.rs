@@ -148,7 +148,7 @@ async fn late_errors_follow_in_a_reminder() {
                     a.toy:1:1 error: this is BAD [toy]\n</system-reminder>";
     let reminders = request.iter().filter(|line| **line == reminder).count();
     assert_eq!(reminders, 1, "{request:#?}");
-    // It is said once.
+    // The notice appears once.
     session.run("again").await;
     assert_eq!(
         session

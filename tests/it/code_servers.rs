@@ -79,7 +79,7 @@ const CASES: &[Case] = &[
         right: "from size import size\n\nlength: int = size(\"a\")\n",
         report: "main.py:3:15 error: Type \"int\" is not assignable to declared type \"str\"",
     },
-    // It reports only what shellcheck finds, which is not installed.
+    // The server reports only findings of shellcheck, which is not installed.
     Case {
         server: "bash-language-server",
         program: "node_modules/.bin/bash-language-server",

@@ -51,7 +51,7 @@ const AGENT_LAYERS: &[&str] = &[
     "agent",
 ];
 
-/// The rooms of the crate `tools`, lowest layer first: what tools share, one room for each kind of tool, and what knows
+/// The rooms of the crate `tools`, lowest layer first: shared code, one room for each kind of tool, and code that knows
 /// the table of tools.
 const TOOL_LAYERS: &[&str] = &[
     "call",
@@ -117,7 +117,7 @@ const APP_FILES: [&str; 7] = [
     "screen/app/mod.rs",
 ];
 
-/// Methods of the app at most: it owns the state of the features and passes on what they handle.
+/// Maximum number of methods of the app: it owns the state of the features and passes events and commands on to them.
 const APP_METHODS: usize = 60;
 
 /// Lines of a file, its tests included.

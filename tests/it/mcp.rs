@@ -615,7 +615,7 @@ async fn public_servers_answer() {
     if let Some(told) = call_peer("mcp-server-everything", &[], "peer__echo", echo).await {
         assert_eq!(told, "result c: Echo: hello");
     }
-    // It allows the root of the client, which is the working directory.
+    // The server allows the root of the client, which is the working directory.
     let path = json!({"path": "$WORK/a.txt"});
     let tool = "peer__read_text_file";
     if let Some(told) = call_peer("mcp-server-filesystem", &["/"], tool, path).await {

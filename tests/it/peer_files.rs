@@ -1,4 +1,4 @@
-//! Files of other agents in a home and in a project: what osier reads in place, what it asks, and `osier migrate`.
+//! Files of other agents in a home and in a project: files that osier reads in place, questions about them, and `osier migrate`.
 
 #![expect(clippy::disallowed_methods, reason = "tests create their files")]
 

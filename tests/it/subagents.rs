@@ -75,7 +75,7 @@ async fn task_runs_separately_reports_progress_and_counts_usage() {
     assert_eq!(details["turns"], 2);
     assert_eq!(details["steps"][0]["tool"], "bash");
     assert_eq!(details["steps"][0]["status"], "success");
-    // It sees only its task, and has neither `task` nor `ask_user`.
+    // The subagent sees only its task, and has neither `task` nor `ask_user`.
     let requests = open.provider.requests();
     let inner = &requests[1];
     assert_eq!(

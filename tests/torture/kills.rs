@@ -29,7 +29,7 @@ const PER_HOME: usize = 25;
 const WORKERS: usize = 2;
 const MOST_FAILURES: usize = 100;
 
-/// One home and what happens in it.
+/// One home and the operations in it.
 pub(crate) struct Victim {
     pub(crate) home: Home,
     pub(crate) program: PathBuf,

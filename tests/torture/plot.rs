@@ -11,7 +11,7 @@ const LEFT: f64 = 90.0;
 const COLOURS: [&str; 6] = [
     "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf",
 ];
-/// The column, its name, and what its numbers are divided by.
+/// The column, its name, and the divisor of its numbers.
 const CHARTS: [(usize, &str, f64); 6] = [
     (4, "memory (MB)", 1000.0),
     (5, "descriptors", 1.0),

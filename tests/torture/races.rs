@@ -74,8 +74,8 @@ fn content(version: u64) -> String {
     format!("agent:\nother: {version}\n")
 }
 
-/// Replaces the file until `wanted` versions were written and one edit was between them. The version that it finds must
-/// be its last one.
+/// Replaces the file until `wanted` versions were written, with at least one edit between them. The version in the file
+/// must always be the last one of this program, or an edit of it.
 fn replace(path: &Path, mut random: Random, wanted: u64, is_over: &AtomicBool) -> io::Result<Seen> {
     let mut seen = Seen::default();
     let temporary = path.with_extension("other");

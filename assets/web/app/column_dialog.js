@@ -153,7 +153,7 @@ function changedFile(path, { added, removed, diff }) {
   return node;
 }
 
-/** The diff of a file, and what it lacks: the server limits its size. */
+/** The diff of a file, and a note about omitted parts: the server limits its size. */
 function changes(path, { added, removed, diff }) {
   const note = (text) => el("p", { class: "hint" }, text);
   if (!/^@@ /m.test(diff)) return [note("Binary, or too large to show.")];

@@ -319,7 +319,7 @@ export class Composer {
     this.#insert(text, "");
   }
 
-  /** The same, after the texts `before` with which the field begins. */
+  /** Inserts a text after the texts `before` at the start of the field. */
   #insert(text, before) {
     const rest = this.field.value.slice(before.length).replace(/^\n\n/, "");
     this.field.value = [before, text, rest].filter(Boolean).join("\n\n");

@@ -189,7 +189,7 @@ export class Connection extends EventTarget {
     this.#connect();
   }
 
-  /** Handles frames in their order: those after a compressed one wait for it. */
+  /** Handles frames in their order: frames after a compressed frame wait for it. */
   #onMessage(socket, data) {
     if (typeof data === "string" && !this.#reading) return this.#onFrame(JSON.parse(data));
     const text = typeof data === "string" ? data : decompressed(data);

@@ -77,7 +77,7 @@ export class Conversation extends EventTarget {
     return this.connection.command(this.id, { type, ...parameters });
   }
 
-  /** The same for a command that must neither be lost nor executed twice: it waits while there is no connection. */
+  /** Sends a command that must neither be lost nor executed twice: the command waits while there is no connection. */
   async askOnce(type, parameters) {
     await this.#reopen();
     return this.connection.command(this.id, { type, ...parameters }, { once: true });

@@ -57,7 +57,7 @@ export function relative(path, cwd) {
   return cwd && path?.startsWith(base) ? path.slice(base.length) : (path ?? "");
 }
 
-/** A notation for each character that is not seen, or that moves others: what is shown is what a call contains. */
+/** Replaces each character that is invisible or moves other characters by a notation, so that the text shows all of a call. */
 export const visible = (text) =>
   text.replace(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/gu, (char) =>
     char === "\r" ? "␍" : `\\u{${char.codePointAt(0).toString(16)}}`,

@@ -102,7 +102,7 @@ class Page {
     this.searching = setTimeout(() => this.#find(), 150);
   }
 
-  /** Reads the stored sessions with their marks; with words, those that contain them. */
+  /** Reads the stored sessions with their marks; with words, only the sessions that contain the words. */
   async #find() {
     const { words } = this.sessions;
     const find = (inWords, more) =>

@@ -24,7 +24,7 @@ let scopes = 0;
 const scopeOf = (target) => (target.dataset.scope ??= String(++scopes));
 
 function remember(text, html) {
-  // Its ids belong to one text of the page.
+  // The ids of footnotes belong to one text of the page.
   if (html.some((block) => block.includes("<div class=footnote"))) return;
   cache.set(text, html);
   if (cache.size > CACHE_SIZE) cache.delete(cache.keys().next().value);
@@ -77,7 +77,7 @@ async function showPieces(target, text) {
   const nodes = pieces(text).map((piece) => el("div", { class: "block piece output" }, piece));
   target.replaceChildren(...nodes);
   for (const node of nodes) {
-    // Another text replaced this one.
+    // Another text has replaced this text.
     if (node.parentNode !== target) return;
     try {
       const { html } = await api.markdown([{ text: node.textContent, scope: scopeOf(target) }]);

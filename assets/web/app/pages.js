@@ -92,7 +92,7 @@ export class Pages {
     });
   }
 
-  /** The same at once. Returns whether further pages can have come near, because the height of new ones was a guess. */
+  /** Updates the pages at once. Returns whether further pages may be near now, because the height of new pages was a guess. */
   update() {
     const { top, bottom } = this.scroller.getBoundingClientRect();
     // The conversation is not shown.

@@ -5,7 +5,7 @@ import { counts, diff } from "./diff.js";
 import { bytes, duration, line, plural, relative, visible } from "./format.js";
 import { imageSource } from "./images.js";
 
-/** The verbs of known tools: while the call runs, after it, its base form; and the subject. Others are shown by name. */
+/** The verbs of known tools: while the call runs, after the call, and the base form; and the subject. Other tools are shown by name. */
 const TOOLS = {
   read: { now: "Reading", done: "Read", base: "read", what: (given, cwd) => relative(given.file_path, cwd) },
   write: { now: "Writing", done: "Wrote", base: "write", what: (given, cwd) => relative(given.file_path, cwd) },

@@ -42,7 +42,7 @@ impl Editor {
         Self::with_capabilities(json!({}), cli, home)
     }
 
-    /// The same with capabilities.
+    /// Starts an editor with capabilities.
     pub(super) fn with_capabilities(
         capabilities: Value,
         cli: Cli<'_>,

@@ -75,7 +75,7 @@ fn processes_that_left_their_command_end_when_the_program_ends_normally() {
     let id = Pid::from_raw(id.trim().parse().unwrap()).unwrap();
     match pidfd_open(id, PidfdFlags::empty()) {
         Ok(process) => waits_for_end(&process),
-        // It has ended already.
+        // The process has ended already.
         Err(error) => assert_eq!(error, Errno::SRCH),
     }
 }

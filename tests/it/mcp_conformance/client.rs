@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Its name for the test program.
+/// The name of this test for the test program.
 pub(super) const NAME: &str = "mcp_conformance::client::conformance_client";
 /// Sign-ins at most: a server that always wants another one is given up.
 const SIGN_INS: usize = 2;
@@ -137,7 +137,7 @@ async fn signed_in(news: &mut mpsc::UnboundedReceiver<ServerEvent>) -> bool {
         match told {
             ServerEvent::Servers(servers) => match servers[0].state {
                 ServerState::Ready => return true,
-                // It knows the sign-in, and wants one that allows more.
+                // The server knows the sign-in, and requires one that allows more.
                 ServerState::NeedsLogin if came_back => return true,
                 _ => {}
             },
@@ -169,7 +169,7 @@ async fn refused(news: &mut mpsc::UnboundedReceiver<ServerEvent>) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Calls {
     Answered,
-    /// One needs a sign-in that allows it.
+    /// A call needs a sign-in that allows it.
     Refused,
     Failed,
 }
@@ -188,7 +188,7 @@ async fn call_all(servers: &Mcp, done: &mut Vec<String>) -> Calls {
             updates: UpdateSink::discard(),
         };
         let mut arguments = wanted(&name).unwrap_or_else(|| sample(&tool.spec().parameters));
-        // This one wants to see the schema of the other, as it has arrived here.
+        // This tool expects the schema of the other tool, as the client received it.
         if name.ends_with("json_schema_echo") {
             let tools = servers.tools();
             let other = tools.iter().find(|other| other.spec().name != name);

@@ -49,7 +49,7 @@ fn closed_output_ends_the_program_and_the_session_is_complete() {
     say(&mut stdin, json!({"type": "prompt", "message": "one"})).unwrap();
     while !lines.next().unwrap().unwrap().contains("agent_settled") {}
     drop(lines);
-    // It exits when it notices the closed pipe at this or the next response; its input stays open.
+    // osier exits when it notices the closed pipe, at this or the next response; its input stays open.
     while say(&mut stdin, json!({"type": "get_state"})).is_ok()
         && child.try_wait().unwrap().is_none()
     {
@@ -85,7 +85,7 @@ fn pending_commands_fail_when_the_session_ends() {
     let ends = wire.send("shut_down", json!({}));
     assert_eq!(wire.answer(ends)["success"], true);
     let answer = wire.answer(waits);
-    // It fails because the agent stops, or returns its outcome.
+    // The command fails because the agent stops, or returns its outcome.
     let told = answer["code"] == "shutting_down" || answer["data"]["cancelled"] == true;
     assert!(told, "{answer}");
     let (_, code, _) = wire.end();

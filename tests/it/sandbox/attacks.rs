@@ -29,7 +29,7 @@ const CONFIGURATIONS: [(&str, SandboxMode, &str); 6] = [
     ("landlock", SandboxMode::Workspace, "none"),
 ];
 
-/// A project with repositories, what is outside of it, and what listens there.
+/// A project with repositories, files outside of it, and servers outside of it.
 struct Target {
     folder: TempDir,
     /// In `/tmp`, where other programs have their sockets.

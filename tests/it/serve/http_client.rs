@@ -85,7 +85,7 @@ impl Http {
         }
     }
 
-    /// The same with another header.
+    /// This request with another header.
     pub(super) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.retain(|(known, _)| known != name);
         self.headers.push((name.to_owned(), value.to_owned()));

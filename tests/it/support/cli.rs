@@ -260,7 +260,7 @@ fn wait(child: Child) -> Output {
 /// Sends a signal to a process.
 pub(crate) fn signal(process: u32, signal: rustix::process::Signal) {
     let id = rustix::process::Pid::from_raw(i32::try_from(process).expect("a process id"));
-    // It may have exited already.
+    // The program may have exited already.
     let _ = rustix::process::kill_process(id.expect("a process id"), signal);
 }
 

@@ -58,7 +58,7 @@ impl TestProject {
         self.open_with(choice, script, |_| ()).await
     }
 
-    /// The same with a custom setup.
+    /// Opens a session with a custom setup.
     pub(crate) async fn open_with(
         &self,
         choice: SessionChoice,

@@ -172,7 +172,7 @@ fn untrusted_session_runs_no_code_and_makes_no_requests() {
     let Some(page) = document(&home.work().join("page.html")) else {
         return;
     };
-    // Its own script has run.
+    // The script of the page has run.
     assert!(
         page.contains("class=\"js"),
         "{}",

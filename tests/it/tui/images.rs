@@ -70,11 +70,11 @@ async fn image_has_its_rows_before_it_is_decoded() {
     assert_eq!(screen.screen(), before);
     let (red, blue) = (Color::Rgb(255, 0, 0), Color::Rgb(0, 0, 255));
     assert_eq!(grounds(&mut screen), [red, red, blue, blue]);
-    // It scrolls and is cut like text.
+    // The image scrolls and is cut like text.
     screen.resize(60, 10);
     let cut = grounds(&mut screen);
     assert!(!cut.is_empty() && cut.len() < 4, "{cut:?}");
-    // Another theme or size draws it again, at the same position.
+    // After a change of theme or size, the image is drawn again at the same position.
     screen.resize(60, 24);
     screen.app.set_canvas(None);
     assert_eq!(grounds(&mut screen), []);

@@ -126,7 +126,7 @@ async fn key_input_is_hidden() {
     screen
         .press("ctrl+l")
         .type_text("anthropic/claude-opus-5-5");
-    // Others with "no key" are below it.
+    // Other providers with "no key" are below it.
     screen
         .shows("› anthropic/claude-opus-5-5 ·             ✓")
         .await;

@@ -179,7 +179,7 @@ async fn toast_disappears() {
     let gone = screen.app.next_change(screen.now).decoration.unwrap();
     screen.now = gone;
     assert_eq!(screen.row(8), "");
-    // It may have expired while the last frame was drawn.
+    // The toast may have expired while the last frame was drawn.
     assert_eq!(screen.app.next_change(screen.now).decoration, Some(gone));
     screen.app.tick(screen.now);
     assert_eq!(screen.app.next_change(screen.now).decoration, None);

@@ -41,7 +41,7 @@ await play(async (stage, serve) => {
     assert.deepEqual([...seen].sort(), Array.from({ length: PROMPTS }, (_, place) => `prompt ${place + 1}.`).sort());
     assert.equal(await page.locator("#transcript > .earlier").count(), 0);
 
-    // The search of the browser begins: it can find all messages. After it they leave the page again.
+    // The search of the browser begins: it can find all messages. After the search, far messages leave the page again.
     await page.locator("#transcript").press("Control+f");
     assert.equal(await page.locator(".prompt-text").count(), PROMPTS);
     await page.locator("#transcript").dispatchEvent("pointerdown");

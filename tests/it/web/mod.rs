@@ -20,7 +20,7 @@ fn run_script(name: &str) {
     run_script_in(&tempfile::tempdir().unwrap(), name);
 }
 
-/// The same with a directory that may have files for the script.
+/// Runs a script in a directory that may have files for it.
 fn run_script_in(folder: &TempDir, name: &str) {
     let Some(packages) = std::env::var_os("OSIER_TEST_PLAYWRIGHT").map(PathBuf::from) else {
         skip::missing("playwright-core", INSTALL);

@@ -49,7 +49,7 @@ await play(async (stage, serve) => {
   await two.locator(".toast", { hasText: "browser on Linux stopped the run" }).waitFor();
   await settled(two);
 
-  // One client closes the session. The other one learns it, and its next message opens it again.
+  // One client closes the session. The other client shows that, and its next message opens the session again.
   await say(two, "/close");
   await one.locator(".toast", { hasText: "This session was closed." }).waitFor();
   await two.context().close();

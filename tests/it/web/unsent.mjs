@@ -108,7 +108,7 @@ await play(async (stage, serve) => {
   // A message without a response survives a reload as the draft.
   await page.click(".send");
   await page.locator("#pending .unsent", { hasText: "only for the first session" }).waitFor();
-  // Its image does not: the browser asks before.
+  // The image of the draft is lost: the browser asks before.
   const asked = page.waitForEvent("dialog");
   await page.reload();
   assert.equal((await asked).type(), "beforeunload");

@@ -50,7 +50,7 @@ impl From<Files> for After {
 pub(crate) enum Files {
     /// A command may have been killed between two files.
     Any,
-    /// They are as before or as afterwards.
+    /// The files are as before or as after the operation.
     BeforeOrAfter,
 }
 
@@ -355,7 +355,7 @@ fn program(
     Ok((Files::Any.into(), status.success()))
 }
 
-/// The same, with what a success promises.
+/// Runs an operation whose success promises this content.
 fn promised_by_program(
     victim: &mut Victim,
     arguments: &[&str],

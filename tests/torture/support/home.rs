@@ -1,4 +1,4 @@
-//! The directories of one torture: a home, a project and temporary files, and what must be true of them.
+//! The directories of one torture: a home, a project and temporary files, and their checks.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use std::fs;
 #[derive(Debug, Clone)]
 pub(crate) struct Process {
     pub(crate) id: u32,
-    /// Its arguments, separated by spaces.
+    /// The arguments of the process, separated by spaces.
     pub(crate) command: String,
 }
 

@@ -1,4 +1,4 @@
-//! `osier attach`: what it shows when a server cannot be joined, when one stops, and who gets the token.
+//! `osier attach`: errors when a server cannot be joined or stops, and the servers that receive the token.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -194,7 +194,7 @@ fn a_stored_token_is_sent_only_to_its_server() {
         let mut bytes = vec![0; 4096];
         let count = stream.read(&mut bytes).unwrap();
         bytes.truncate(count);
-        // It does not know the token.
+        // The program does not know the token.
         let _ = std::io::Write::write_all(
             &mut stream,
             b"HTTP/1.1 401 Unauthorized\r\nosier-proof: AAAA\r\ncontent-length: 0\r\n\r\n",
