@@ -1,8 +1,9 @@
 //! The agent loop without tools: answers, queues, interrupts, retries, interceptors, subscribers.
 
+use async_trait::async_trait;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt, join_all};
+use futures_util::future::{FutureExt, join_all};
 use osier_agent::{
     AgentMessage, Event, FINAL_TURN_MESSAGE, Interceptor, Op, QueueMode, RunOutcome, StopRun,
     UserMessage,
@@ -620,15 +621,16 @@ struct Watcher {
     refuse: Option<&'static str>,
 }
 
+#[async_trait]
 impl Interceptor for Watcher {
-    fn on_input<'a>(&'a self, message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+    async fn on_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
         self.journal
             .note(format!("{} input {}", self.name, message.text));
         message.text.push_str(self.name);
-        async { Ok(()) }.boxed()
+        async { Ok(()) }.await
     }
 
-    fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+    async fn commit(&self, message: &AgentMessage) -> Result<(), StopRun> {
         let line = speak(message);
         self.journal.note(format!("{} commit {line}", self.name));
         let refused = self.refuse.is_some_and(|part| line.contains(part));
@@ -639,26 +641,23 @@ impl Interceptor for Watcher {
             }
             Ok(())
         }
-        .boxed()
+        .await
     }
 
-    fn before_request<'a>(
-        &'a self,
-        context: &'a mut Context,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
+    async fn before_request(&self, context: &mut Context) -> Result<(), StopRun> {
         context.system_prompt.push_str(self.name);
         self.journal.note(format!("{} request", self.name));
-        async { Ok(()) }.boxed()
+        async { Ok(()) }.await
     }
 
     fn on_retract(&self) {
         self.journal.note(format!("{} retract", self.name));
     }
 
-    fn on_settled<'a>(&'a self, outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
+    async fn on_settled(&self, outcome: &RunOutcome) {
         self.journal
             .note(format!("{} settled {outcome:?}", self.name));
-        async {}.boxed()
+        async {}.await
     }
 }
 

@@ -1,8 +1,9 @@
 //! Tools in the agent loop: order, concurrency, denials, interrupts, and the results for the model.
 
+use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::FutureExt;
 use osier_agent::{
     CheckedCall, Concurrency, Event, Interceptor, Op, Output, RunOutcome, ToolDecision, ToolOutput,
     ToolStatus, ToolUpdate,
@@ -358,27 +359,20 @@ struct Guard {
     decide: fn(&str) -> ToolDecision,
 }
 
+#[async_trait]
 impl Interceptor for Guard {
-    fn before_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ToolDecision> {
+    async fn before_tool(&self, call: &CheckedCall, _cancel: &CancellationToken) -> ToolDecision {
         let text = call.call.arguments["text"].as_str().unwrap_or_default();
         self.journal.note(format!("{} asked {text}", self.name));
         let decision = (self.decide)(text);
-        async move { decision }.boxed()
+        async move { decision }.await
     }
 
-    fn after_tool<'a>(
-        &'a self,
-        _call: &'a CheckedCall,
-        output: &'a mut ToolOutput,
-    ) -> BoxFuture<'a, ()> {
+    async fn after_tool(&self, _call: &CheckedCall, output: &mut ToolOutput) {
         output
             .content
             .push(osier_llm::ContentBlock::text(self.name));
-        async {}.boxed()
+        async {}.await
     }
 }
 

@@ -1,12 +1,12 @@
 //! The files and terminals of the editor, for the tools of a session.
 
+use async_trait::async_trait;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{self as acp, CLIENT_METHOD_NAMES as NAMES};
-use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, TryFutureExt as _};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,7 @@ impl SessionEditor {
     }
 }
 
+#[async_trait]
 impl Editor for SessionEditor {
     /// Many editors reject files outside the directories of the session, for example the files of a lane.
     fn has_file(&self, path: &Path) -> bool {
@@ -87,25 +88,25 @@ impl Editor for SessionEditor {
         self.client.capabilities.terminal
     }
 
-    fn read<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<String, String>> {
+    async fn read(&self, path: &Path) -> Result<String, String> {
         let params = acp::ReadTextFileRequest::new(self.session(), path);
         self.request_with_timeout(NAMES.fs_read_text_file, params)
             .map_ok(|file: acp::ReadTextFileResponse| file.content)
-            .boxed()
+            .await
     }
 
-    fn write<'a>(&'a self, path: &'a Path, text: &'a str) -> BoxFuture<'a, Result<(), String>> {
+    async fn write(&self, path: &Path, text: &str) -> Result<(), String> {
         let params = acp::WriteTextFileRequest::new(self.session(), path, text);
         self.request_with_timeout(NAMES.fs_write_text_file, params)
             .map_ok(|IgnoredAny| ())
-            .boxed()
+            .await
     }
 
-    fn open<'a>(
-        &'a self,
-        invocation: &'a Invocation,
+    async fn open(
+        &self,
+        invocation: &Invocation,
         kept: usize,
-    ) -> BoxFuture<'a, Result<Box<dyn Terminal>, String>> {
+    ) -> Result<Box<dyn Terminal>, String> {
         let args = invocation.args.iter().map(|arg| text(arg));
         let env = invocation.env.iter();
         let env = env.map(|(name, value)| acp::EnvVariable::new(text(name), text(value)));
@@ -120,7 +121,7 @@ impl Editor for SessionEditor {
                 let id = created.terminal_id;
                 Box::new(EditorTerminal { editor, id }) as Box<dyn Terminal>
             })
-            .boxed()
+            .await
     }
 }
 
@@ -147,38 +148,39 @@ impl EditorTerminal {
     }
 }
 
+#[async_trait]
 impl Terminal for EditorTerminal {
     fn id(&self) -> &str {
         &self.id.0
     }
 
-    fn exited(&self) -> BoxFuture<'_, Result<Exit, String>> {
+    async fn exited(&self) -> Result<Exit, String> {
         let response = self
             .editor
             .request(NAMES.terminal_wait_for_exit, self.params());
         response
             .map_ok(|exited: acp::WaitForTerminalExitResponse| exit(&exited.exit_status))
-            .boxed()
+            .await
     }
 
-    fn kill(&self) -> BoxFuture<'_, ()> {
+    async fn kill(&self) {
         // This fails if the command has already exited.
         self.request(NAMES.terminal_kill)
             .map(drop::<Result<IgnoredAny, _>>)
-            .boxed()
+            .await
     }
 
-    fn output(&self) -> BoxFuture<'_, Result<(String, bool), String>> {
+    async fn output(&self) -> Result<(String, bool), String> {
         self.request(NAMES.terminal_output)
             .map_ok(|response: TerminalOutput| (response.output, response.truncated))
-            .boxed()
+            .await
     }
 
-    fn release(&self) -> BoxFuture<'_, ()> {
+    async fn release(&self) {
         // This fails if the editor has disconnected.
         self.request(NAMES.terminal_release)
             .map(drop::<Result<IgnoredAny, _>>)
-            .boxed()
+            .await
     }
 }
 

@@ -3,10 +3,9 @@
 //! The agent's task does one thing at a time, so a change never overlaps with a run or another change.
 //! Messages that arrive during a change are queued, and `Op::Abort` cancels it.
 
+use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
-
-use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::data::Event;
@@ -14,12 +13,13 @@ use crate::history::History;
 use crate::interceptor::AgentAccess;
 
 /// A change that has exclusive access to the conversation of an agent.
+#[async_trait]
 pub trait Change: Send {
-    fn perform<'a>(
+    async fn perform(
         self: Box<Self>,
-        agent: &'a dyn AgentAccess,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ChangeOutcome>;
+        agent: &dyn AgentAccess,
+        cancel: &CancellationToken,
+    ) -> ChangeOutcome;
 
     /// The change was rejected because a run or another change is in progress.
     fn refused(self: Box<Self>);

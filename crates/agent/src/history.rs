@@ -1,15 +1,15 @@
 //! The earlier part of a resumed conversation, loaded only when it is needed.
 
+use async_trait::async_trait;
 use std::fmt;
-
-use futures_util::future::BoxFuture;
 
 use crate::data::AgentMessage;
 use crate::interceptor::StopRun;
 
 /// A source of the messages before an agent's own.
+#[async_trait]
 pub trait History: Send + Sync + fmt::Debug {
     /// The messages, oldest first. Called once, before the first request. An error stops the run; the next
     /// run calls it again.
-    fn load(&self) -> BoxFuture<'_, Result<Vec<AgentMessage>, StopRun>>;
+    async fn load(&self) -> Result<Vec<AgentMessage>, StopRun>;
 }

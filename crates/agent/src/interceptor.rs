@@ -1,10 +1,11 @@
 //! The extension point for features that see all messages and tool calls: storage, permissions, hooks, plugins,
 //! checkpoints, compaction.
 
+use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt, ready};
+use futures_util::future::{FutureExt, ready};
 use osier_llm::{AssistantMessage, Context, Delta, Model, ToolCall, ToolSpec};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -77,15 +78,16 @@ pub trait AgentAccess: Send + Sync + fmt::Debug {
 
 /// Observes a run, and can change or stop it. The interceptors of an agent are called in order; the first
 /// refusal is final. Every method has a default without effect.
+#[async_trait]
 pub trait Interceptor: Send + Sync + fmt::Debug {
     /// Called before a message of the user enters the conversation; can change it.
-    fn on_input<'a>(&'a self, _message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
-        ready(Ok(())).boxed()
+    async fn on_input(&self, _message: &mut UserMessage) -> Result<(), StopRun> {
+        Ok(())
     }
 
     /// Called for every final message. It enters the conversation after every interceptor returned `Ok`.
-    fn commit<'a>(&'a self, _message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
-        ready(Ok(())).boxed()
+    async fn commit(&self, _message: &AgentMessage) -> Result<(), StopRun> {
+        Ok(())
     }
 
     /// Called when a model starts to answer; `partial` is empty. Must not block.
@@ -104,38 +106,25 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
 
     /// Called before a request, after everything else that is new. The messages are stored and end the conversation, so
     /// that the earlier part of it stays cached.
-    fn reminders<'a>(&'a self, _agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
-        ready(Vec::new()).boxed()
+    async fn reminders(&self, _agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+        Vec::new()
     }
 
     /// Called before a request; can change its context.
-    fn before_request<'a>(
-        &'a self,
-        _context: &'a mut Context,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
-        ready(Ok(())).boxed()
+    async fn before_request(&self, _context: &mut Context) -> Result<(), StopRun> {
+        Ok(())
     }
 
     /// Called before a call with valid arguments runs. `cancel` fires when the user interrupts.
-    fn before_tool<'a>(
-        &'a self,
-        _call: &'a CheckedCall,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ToolDecision> {
-        ready(ToolDecision::Allow).boxed()
+    async fn before_tool(&self, _call: &CheckedCall, _cancel: &CancellationToken) -> ToolDecision {
+        ToolDecision::Allow
     }
 
     /// Called when a call starts to run: everything that could deny it has allowed it.
     fn tool_starts(&self, _call: &ToolCall) {}
 
     /// Called after a call; can change its output before the model reads it.
-    fn after_tool<'a>(
-        &'a self,
-        _call: &'a CheckedCall,
-        _output: &'a mut ToolOutput,
-    ) -> BoxFuture<'a, ()> {
-        ready(()).boxed()
-    }
+    async fn after_tool(&self, _call: &CheckedCall, _output: &mut ToolOutput) {}
 
     /// Called with every result of a call, also of one that did not run; can add to it. Must not block.
     fn on_result(&self, _call: &ToolCall, _output: &mut ToolOutput) {}
@@ -145,48 +134,37 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
 
     /// Shortens the conversation if it is too long. `Some` is the new conversation; the remaining
     /// interceptors are not called then. `None` leaves it unchanged.
-    fn make_room<'a>(
-        &'a self,
-        _agent: &'a dyn AgentAccess,
+    async fn make_room(
+        &self,
+        _agent: &dyn AgentAccess,
         _point: CompactionPoint,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<Option<Vec<AgentMessage>>, StopRun>> {
-        ready(Ok(None)).boxed()
+        _cancel: &CancellationToken,
+    ) -> Result<Option<Vec<AgentMessage>>, StopRun> {
+        Ok(None)
     }
 
     /// Called before a summary is written.
-    fn before_compact<'a>(
-        &'a self,
-        _plan: &'a CompactionPlan,
-    ) -> BoxFuture<'a, CompactionDecision> {
-        ready(CompactionDecision::Proceed).boxed()
+    async fn before_compact(&self, _plan: &CompactionPlan) -> CompactionDecision {
+        CompactionDecision::Proceed
     }
 
     /// Called after a compaction, whatever its outcome.
-    fn after_compact<'a>(
-        &'a self,
-        _reason: CompactionReason,
-        _outcome: &'a CompactionOutcome,
-    ) -> BoxFuture<'a, ()> {
-        ready(()).boxed()
-    }
+    async fn after_compact(&self, _reason: CompactionReason, _outcome: &CompactionOutcome) {}
 
     /// Called when an answer and its tool results are stored. `cancel` fires when the user interrupts.
-    fn on_turn_end<'a>(
-        &'a self,
-        _results: &'a [ToolResultMessage],
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
-        ready(Ok(())).boxed()
+    async fn on_turn_end(
+        &self,
+        _results: &[ToolResultMessage],
+        _cancel: &CancellationToken,
+    ) -> Result<(), StopRun> {
+        Ok(())
     }
 
     /// Called when the agent would stop. A message continues the run.
-    fn before_settle(&self) -> BoxFuture<'_, Option<UserMessage>> {
-        ready(None).boxed()
+    async fn before_settle(&self) -> Option<UserMessage> {
+        None
     }
 
     /// Called when the run has ended.
-    fn on_settled<'a>(&'a self, _outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
-        ready(()).boxed()
-    }
+    async fn on_settled(&self, _outcome: &RunOutcome) {}
 }

@@ -1,10 +1,9 @@
 //! How requests reach a model: directly through a provider, or through a server that has the keys.
 
+use async_trait::async_trait;
+use futures_util::{StreamExt as _, stream};
 use std::fmt;
 use std::sync::Arc;
-
-use futures_util::future::BoxFuture;
-use futures_util::{StreamExt as _, stream};
 
 use osier_llm::auth::Access;
 use osier_llm::http::ProxyProvider;
@@ -13,22 +12,20 @@ use osier_llm::{
 };
 
 /// Sends requests to a model.
+#[async_trait]
 pub trait Transport: Send + Sync + fmt::Debug {
     /// Starts a call. Fails only when its credentials cannot be obtained; later failures are in the stream.
-    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>>;
+    async fn stream(&self, request: Request) -> Result<EventStream, TurnStatus>;
 }
 
 /// A source of credentials for model calls.
+#[async_trait]
 pub trait KeySource: Send + Sync + fmt::Debug {
     /// The credentials for `provider`.
-    fn access(&self, provider: &str) -> BoxFuture<'_, Result<Access, TurnStatus>>;
+    async fn access(&self, provider: &str) -> Result<Access, TurnStatus>;
 
     /// New credentials after the provider rejected `refused`; `None` when there are none.
-    fn renewed(
-        &self,
-        provider: &str,
-        refused: Access,
-    ) -> BoxFuture<'_, Result<Option<Access>, TurnStatus>>;
+    async fn renewed(&self, provider: &str, refused: Access) -> Result<Option<Access>, TurnStatus>;
 }
 
 /// Calls providers directly.
@@ -45,33 +42,32 @@ impl ProviderTransport {
     }
 }
 
+#[async_trait]
 impl Transport for ProviderTransport {
-    fn stream(&self, mut request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>> {
-        Box::pin(async move {
-            let Some(keys) = self.keys.as_ref().filter(|_| request.api_key.is_none()) else {
-                return Ok(self.provider.stream(request));
-            };
-            let access = keys.access(&request.model.provider).await?;
-            // The copy of the conversation is needed only for a second attempt.
-            let copy = access.renewable.then(|| request.clone());
-            access.apply(&mut request);
-            let subscription = access.is_subscription();
-            let call = Call {
-                stream: self.provider.stream(request),
-                fallback: copy.map(|request| SecondAttempt {
-                    request,
-                    access,
-                    provider: Arc::clone(&self.provider),
-                    keys: Arc::clone(keys),
-                }),
-                subscription,
-            };
-            let events = stream::unfold(call, |mut call| async move {
-                let event = call.next().await?;
-                Some((event, call))
-            });
-            Ok(events.boxed())
-        })
+    async fn stream(&self, mut request: Request) -> Result<EventStream, TurnStatus> {
+        let Some(keys) = self.keys.as_ref().filter(|_| request.api_key.is_none()) else {
+            return Ok(self.provider.stream(request));
+        };
+        let access = keys.access(&request.model.provider).await?;
+        // The copy of the conversation is needed only for a second attempt.
+        let copy = access.renewable.then(|| request.clone());
+        access.apply(&mut request);
+        let subscription = access.is_subscription();
+        let call = Call {
+            stream: self.provider.stream(request),
+            fallback: copy.map(|request| SecondAttempt {
+                request,
+                access,
+                provider: Arc::clone(&self.provider),
+                keys: Arc::clone(keys),
+            }),
+            subscription,
+        };
+        let events = stream::unfold(call, |mut call| async move {
+            let event = call.next().await?;
+            Some((event, call))
+        });
+        Ok(events.boxed())
     }
 }
 
@@ -97,9 +93,10 @@ impl AppTransport {
     }
 }
 
+#[async_trait]
 impl Transport for AppTransport {
-    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>> {
-        self.calls.stream(request)
+    async fn stream(&self, request: Request) -> Result<EventStream, TurnStatus> {
+        self.calls.stream(request).await
     }
 }
 
@@ -107,14 +104,14 @@ impl Transport for AppTransport {
 #[derive(Debug)]
 struct FixedToken(Secret);
 
+#[async_trait]
 impl KeySource for FixedToken {
-    fn access(&self, _: &str) -> BoxFuture<'_, Result<Access, TurnStatus>> {
-        let access = Access::key(self.0.clone());
-        Box::pin(async move { Ok(access) })
+    async fn access(&self, _: &str) -> Result<Access, TurnStatus> {
+        Ok(Access::key(self.0.clone()))
     }
 
-    fn renewed(&self, _: &str, _: Access) -> BoxFuture<'_, Result<Option<Access>, TurnStatus>> {
-        Box::pin(async { Ok(None) })
+    async fn renewed(&self, _: &str, _: Access) -> Result<Option<Access>, TurnStatus> {
+        Ok(None)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Records the files during a session: before the first tool of a prompt that can change them, and after
 //! every round of tools that did.
 
+use async_trait::async_trait;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::FutureExt;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -238,53 +239,41 @@ fn record_state(
     Ok((checkpoint, known))
 }
 
+#[async_trait]
 impl Interceptor for Checkpointer {
-    fn on_input<'a>(&'a self, _message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+    async fn on_input(&self, _message: &mut UserMessage) -> Result<(), StopRun> {
         self.progress(|progress| progress.recorded = false);
-        futures_util::future::ready(Ok(())).boxed()
+        Ok(())
     }
 
-    fn before_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ToolDecision> {
-        async move {
-            self.progress(|progress| progress.run = Some(cancel.clone()));
-            // A tool of a plugin or server can do anything.
-            let harmless = osier_tools::find(&call.call.name).is_some_and(|tool| tool.read_only);
-            if !harmless {
-                if !self.progress(|progress| std::mem::replace(&mut progress.recorded, true)) {
-                    self.record(Moment::Before).await;
-                }
-                self.progress(|progress| progress.dirty = true);
+    async fn before_tool(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
+        self.progress(|progress| progress.run = Some(cancel.clone()));
+        // A tool of a plugin or server can do anything.
+        let harmless = osier_tools::find(&call.call.name).is_some_and(|tool| tool.read_only);
+        if !harmless {
+            if !self.progress(|progress| std::mem::replace(&mut progress.recorded, true)) {
+                self.record(Moment::Before).await;
             }
-            ToolDecision::Allow
+            self.progress(|progress| progress.dirty = true);
         }
-        .boxed()
+        ToolDecision::Allow
     }
 
-    fn on_turn_end<'a>(
-        &'a self,
-        _results: &'a [ToolResultMessage],
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move {
-            if self.progress(|progress| std::mem::take(&mut progress.dirty)) {
-                self.record(Moment::After).await;
-            }
-            Ok(())
+    async fn on_turn_end(
+        &self,
+        _results: &[ToolResultMessage],
+        _cancel: &CancellationToken,
+    ) -> Result<(), StopRun> {
+        if self.progress(|progress| std::mem::take(&mut progress.dirty)) {
+            self.record(Moment::After).await;
         }
-        .boxed()
+        Ok(())
     }
 
-    fn on_settled<'a>(&'a self, _outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
-        async move {
-            // An aborted run can have changed files.
-            if self.progress(|progress| std::mem::take(&mut progress.dirty)) {
-                self.record(Moment::After).await;
-            }
+    async fn on_settled(&self, _outcome: &RunOutcome) {
+        // An aborted run can have changed files.
+        if self.progress(|progress| std::mem::take(&mut progress.dirty)) {
+            self.record(Moment::After).await;
         }
-        .boxed()
     }
 }

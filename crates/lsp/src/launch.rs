@@ -1,10 +1,9 @@
 //! How a server is started: how long osier waits for it, and how its program is confined.
 
+use async_trait::async_trait;
+use osier_base::process::Invocation;
 use std::fmt;
 use std::time::Duration;
-
-use futures_util::future::BoxFuture;
-use osier_base::process::Invocation;
 
 /// How long to wait for a server.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +27,7 @@ impl Default for Limits {
 }
 
 /// How a server is started: confined as its session is.
+#[async_trait]
 pub trait Launch: Send + Sync + fmt::Debug {
     /// A key for the permissions of the server. Servers with different keys are not shared.
     fn key(&self) -> String;
@@ -36,5 +36,5 @@ pub trait Launch: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// Why it cannot run.
-    fn wrap(&self, invocation: Invocation) -> BoxFuture<'_, Result<Invocation, String>>;
+    async fn wrap(&self, invocation: Invocation) -> Result<Invocation, String>;
 }

@@ -1,14 +1,13 @@
 //! The client with a scripted server, good and bad.
 
+use async_trait::async_trait;
+use osier_base::atomic_file;
+use osier_base::process::Invocation;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-use futures_util::future::BoxFuture;
-use osier_base::atomic_file;
-use osier_base::process::Invocation;
 use tempfile::TempDir;
 
 use crate::client::Problem;
@@ -28,13 +27,14 @@ const LIMITS: Limits = Limits {
 #[derive(Debug)]
 struct Unconfined(&'static str);
 
+#[async_trait]
 impl Launch for Unconfined {
     fn key(&self) -> String {
         self.0.to_owned()
     }
 
-    fn wrap(&self, invocation: Invocation) -> BoxFuture<'_, Result<Invocation, String>> {
-        Box::pin(async { Ok(invocation) })
+    async fn wrap(&self, invocation: Invocation) -> Result<Invocation, String> {
+        Ok(invocation)
     }
 }
 

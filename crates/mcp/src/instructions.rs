@@ -2,9 +2,10 @@
 //! first request that offers the tools, so that the cached beginning of the conversation does not change. The text is
 //! untrusted.
 
+use async_trait::async_trait;
 use std::sync::{Arc, PoisonError};
 
-use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use futures_util::future::{FutureExt as _, ready};
 use osier_agent::{AgentAccess, AgentMessage, CustomMessage, Interceptor};
 use osier_base::clock;
 use osier_protocol::ServerState;
@@ -65,13 +66,14 @@ impl Instructions {
     }
 }
 
+#[async_trait]
 impl Interceptor for Instructions {
     fn needs_history(&self) -> bool {
         !self.current().is_empty()
     }
 
-    fn reminders<'a>(&'a self, agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
-        ready(self.news(agent)).boxed()
+    async fn reminders(&self, agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+        self.news(agent)
     }
 }
 

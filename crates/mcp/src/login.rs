@@ -1,11 +1,12 @@
 //! Sign-ins to servers over HTTP: OAuth with PKCE and metadata discovery. The credential store contains the
 //! tokens next to the keys; they are refreshed under the store's lock.
 
+use async_trait::async_trait;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use reqwest::StatusCode;
 use reqwest::header::{ACCEPT, WWW_AUTHENTICATE};
 use reqwest::redirect::{Action, Attempt, Policy};
@@ -441,66 +442,34 @@ fn fault(error: &FileError) -> AuthError {
     AuthError::CredentialStoreError(error.to_string())
 }
 
-// The trait uses `async_trait`; these are its signatures without the macro.
+#[async_trait]
 impl CredentialStore for TokenFile {
-    fn load<'life, 'future>(
-        &'life self,
-    ) -> BoxFuture<'future, Result<Option<StoredCredentials>, AuthError>>
-    where
-        'life: 'future,
-        Self: 'future,
-    {
-        async move { self.read().map_err(|error| fault(&error)) }.boxed()
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        self.read().map_err(|error| fault(&error))
     }
 
-    fn save<'life, 'future>(
-        &'life self,
-        credentials: StoredCredentials,
-    ) -> BoxFuture<'future, Result<(), AuthError>>
-    where
-        'life: 'future,
-        Self: 'future,
-    {
-        async move {
-            let entry = json!({"type": "mcp", "credentials": credentials});
-            let saved = self
-                .change(|store| store.put_other(&self.entry, entry))
-                .await;
-            saved.map_err(|error| fault(&error))
-        }
-        .boxed()
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        let entry = json!({"type": "mcp", "credentials": credentials});
+        let saved = self
+            .change(|store| store.put_other(&self.entry, entry))
+            .await;
+        saved.map_err(|error| fault(&error))
     }
 
-    fn clear<'life, 'future>(&'life self) -> BoxFuture<'future, Result<(), AuthError>>
-    where
-        'life: 'future,
-        Self: 'future,
-    {
-        async move {
-            let remove = |store: &mut Store| {
-                store.remove(&self.entry);
-            };
-            let cleared = self.change(remove).await;
-            cleared.map_err(|error| fault(&error))
-        }
-        .boxed()
+    async fn clear(&self) -> Result<(), AuthError> {
+        let remove = |store: &mut Store| {
+            store.remove(&self.entry);
+        };
+        let cleared = self.change(remove).await;
+        cleared.map_err(|error| fault(&error))
     }
 
-    fn acquire_refresh_guard<'life, 'future>(
-        &'life self,
-    ) -> BoxFuture<'future, Result<Option<CredentialRefreshGuard>, AuthError>>
-    where
-        'life: 'future,
-        Self: 'future,
-    {
-        async move {
-            let locked = self.file.lock().await.map_err(|error| fault(&error))?;
-            *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(locked);
-            Ok(Some(CredentialRefreshGuard::new(Release(Arc::clone(
-                &self.held,
-            )))))
-        }
-        .boxed()
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let locked = self.file.lock().await.map_err(|error| fault(&error))?;
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(locked);
+        Ok(Some(CredentialRefreshGuard::new(Release(Arc::clone(
+            &self.held,
+        )))))
     }
 }
 

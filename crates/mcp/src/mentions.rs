@@ -2,11 +2,12 @@
 //! inserts the text of the server's prompt. Both are resolved when the prompt enters the conversation, in
 //! every mode.
 
+use async_trait::async_trait;
 use std::sync::{Arc, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use rmcp::model::{GetPromptRequestParams, JsonObject, ResourceContents, Role};
 use tokio_util::sync::CancellationToken;
 
@@ -143,9 +144,10 @@ fn wait(server: &Known) -> Wait {
     }
 }
 
+#[async_trait]
 impl Interceptor for Mentions {
-    fn on_input<'a>(&'a self, message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
-        self.resolve(message).boxed()
+    async fn on_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
+        self.resolve(message).await
     }
 }
 

@@ -6,12 +6,12 @@
     reason = "servers of versions before 2026-07-28 request sampling"
 )]
 
+use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use futures_util::future::BoxFuture;
 use osier_base::{text, visible};
 use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, Message, UserMessage};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
@@ -39,13 +39,14 @@ const SHOWN_LIMIT: usize = 16 * 1024;
 const REFUSED: ErrorCode = ErrorCode(-1);
 
 /// Calls the model of the session for servers.
+#[async_trait]
 pub trait Sampler: std::fmt::Debug + Send + Sync {
     /// Calls the model. `Err` is why there is no answer, for the server.
-    fn sample<'a>(
-        &'a self,
+    async fn sample(
+        &self,
         request: SamplingRequest,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<SamplingAnswer, String>>;
+        cancel: &CancellationToken,
+    ) -> Result<SamplingAnswer, String>;
 }
 
 /// A request to the model. Its texts are untrusted and limited.
@@ -347,12 +348,13 @@ mod tests {
     #[derive(Debug)]
     struct Echo;
 
+    #[async_trait]
     impl Sampler for Echo {
-        fn sample<'a>(
-            &'a self,
+        async fn sample(
+            &self,
             request: SamplingRequest,
-            _cancel: &'a CancellationToken,
-        ) -> BoxFuture<'a, Result<SamplingAnswer, String>> {
+            _cancel: &CancellationToken,
+        ) -> Result<SamplingAnswer, String> {
             let text = shown(&request);
             std::future::ready(Ok(SamplingAnswer {
                 model: "echo".to_owned(),
@@ -360,7 +362,7 @@ mod tests {
                 is_cut: false,
                 tokens: 10_000,
             }))
-            .boxed()
+            .await
         }
     }
 

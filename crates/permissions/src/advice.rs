@@ -1,25 +1,25 @@
 //! Advice of hooks on calls: hints for the gate, and answers instead of the user's.
 
+use async_trait::async_trait;
+use osier_agent::CheckedCall;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
-
-use futures_util::future::BoxFuture;
-use osier_agent::CheckedCall;
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Hint;
 
 /// Answers permission questions instead of the user: hooks.
+#[async_trait]
 pub trait Advisor: fmt::Debug + Send + Sync {
     /// The answer, or `None` to ask the user. `patterns` are the rules that can be saved.
-    fn advise<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        patterns: &'a [String],
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Option<Advised>>;
+    async fn advise(
+        &self,
+        call: &CheckedCall,
+        patterns: &[String],
+        cancel: &CancellationToken,
+    ) -> Option<Advised>;
 }
 
 /// An answer that replaces the user's.

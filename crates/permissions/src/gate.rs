@@ -1,10 +1,11 @@
 //! Checks every call against the rules and asks the user if they require it. Runs after all interceptors that can
 //! change the arguments, so that exactly the checked call runs.
 
+use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::FutureExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -498,25 +499,17 @@ struct OpenCall<'a> {
 /// The reason for a write that the sandbox denies, in a run in which nobody can answer.
 const OUTSIDE: &str = "the sandbox denies writing there, to file tools as to commands; write in the working directory, or the user can add the directory to `sandbox_write` in `settings.toml`";
 
+#[async_trait]
 impl Interceptor for Gate {
-    fn before_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ToolDecision> {
-        self.decide(call, cancel).boxed()
+    async fn before_tool(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
+        self.decide(call, cancel).await
     }
 
-    fn after_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        output: &'a mut ToolOutput,
-    ) -> BoxFuture<'a, ()> {
+    async fn after_tool(&self, call: &CheckedCall, output: &mut ToolOutput) {
         if output.status.is_success() {
             self.workspace.record_hooks(call.files());
         }
         self.reviews.add_to(&call.call, output);
-        futures_util::future::ready(()).boxed()
     }
 
     fn after_denial(&self, call: &ToolCall, output: &mut ToolOutput) {

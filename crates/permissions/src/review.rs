@@ -1,24 +1,24 @@
 //! Auto review: in the mode `auto`, a model judges calls that no rule decides and that name no sensitive file.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use osier_agent::{CheckedCall, ToolOutput};
 use osier_llm::ToolCall;
 use osier_protocol::{Effect, Review};
 use osier_tools::Workspace;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// Judges calls instead of the user.
+#[async_trait]
 pub trait Reviewer: fmt::Debug + Send + Sync {
     /// The judgement; `None` if there is none and the user is asked.
-    fn review<'a>(
-        &'a self,
-        request: ReviewRequest<'a>,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Option<Review>>;
+    async fn review(
+        &self,
+        request: ReviewRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Option<Review>;
 }
 
 /// A call to judge.

@@ -2,7 +2,8 @@
 //! turns are synced to disk, and the current answer has a draft. Earlier messages are read back when a model needs
 //! them.
 
-use futures_util::future::{BoxFuture, FutureExt};
+use async_trait::async_trait;
+use futures_util::future::FutureExt;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -26,26 +27,24 @@ impl MessageRecorder {
     }
 }
 
+#[async_trait]
 impl Interceptor for MessageRecorder {
-    fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move {
-            let entry = self
-                .writer
-                .append(EntryKind::message(message.clone()))
+    async fn commit(&self, message: &AgentMessage) -> Result<(), StopRun> {
+        let entry = self
+            .writer
+            .append(EntryKind::message(message.clone()))
+            .await
+            .map_err(|error| stop(&error))?;
+        if matches!(message, AgentMessage::User(_)) {
+            self.writer
+                .store()
+                .sync()
                 .await
                 .map_err(|error| stop(&error))?;
-            if matches!(message, AgentMessage::User(_)) {
-                self.writer
-                    .store()
-                    .sync()
-                    .await
-                    .map_err(|error| stop(&error))?;
-            }
-            // The receiver may be gone.
-            let _ = self.stored.send(entry.id);
-            Ok(())
         }
-        .boxed()
+        // The receiver may be gone.
+        let _ = self.stored.send(entry.id);
+        Ok(())
     }
 
     fn on_answer(&self, partial: &AssistantMessage) {
@@ -60,29 +59,23 @@ impl Interceptor for MessageRecorder {
         }
     }
 
-    fn on_turn_end<'a>(
-        &'a self,
-        _results: &'a [ToolResultMessage],
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move {
-            self.writer
-                .store()
-                .sync()
-                .await
-                .map_err(|error| stop(&error))
-        }
-        .boxed()
+    async fn on_turn_end(
+        &self,
+        _results: &[ToolResultMessage],
+        _cancel: &CancellationToken,
+    ) -> Result<(), StopRun> {
+        self.writer
+            .store()
+            .sync()
+            .await
+            .map_err(|error| stop(&error))
     }
 
-    fn on_settled<'a>(&'a self, _outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
-        async move {
-            // A remaining draft belongs to an abandoned answer.
-            if self.writer.is_at_leaf() {
-                let _ = self.writer.store().clear_draft().await;
-            }
+    async fn on_settled(&self, _outcome: &RunOutcome) {
+        // A remaining draft belongs to an abandoned answer.
+        if self.writer.is_at_leaf() {
+            let _ = self.writer.store().clear_draft().await;
         }
-        .boxed()
     }
 }
 
@@ -99,17 +92,15 @@ impl StoredHistory {
     }
 }
 
+#[async_trait]
 impl History for StoredHistory {
-    fn load(&self) -> BoxFuture<'_, Result<Vec<AgentMessage>, StopRun>> {
-        async move {
-            self.store.findings().await.map_err(|error| stop(&error))?;
-            let (index, leaf) = (self.store.index().clone(), self.leaf.clone());
-            let reading = osier_base::task::spawn_blocking(move || index.context(leaf.as_deref()));
-            reading.await.map_err(|error| StopRun {
-                message: format!("the session could not be read: {error}"),
-            })
-        }
-        .boxed()
+    async fn load(&self) -> Result<Vec<AgentMessage>, StopRun> {
+        self.store.findings().await.map_err(|error| stop(&error))?;
+        let (index, leaf) = (self.store.index().clone(), self.leaf.clone());
+        let reading = osier_base::task::spawn_blocking(move || index.context(leaf.as_deref()));
+        reading.await.map_err(|error| StopRun {
+            message: format!("the session could not be read: {error}"),
+        })
     }
 }
 

@@ -2,12 +2,13 @@
 //! messages are stored. A hook's decision about a call is a hint for the gate, so that a deny rule overrides
 //! a hook that allows.
 
+use async_trait::async_trait;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -340,27 +341,24 @@ impl AgentHooks {
     }
 }
 
+#[async_trait]
 impl Interceptor for AgentHooks {
-    fn on_input<'a>(&'a self, message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
-        self.judge_input(message).boxed()
+    async fn on_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
+        self.judge_input(message).await
     }
 
-    fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+    async fn commit(&self, message: &AgentMessage) -> Result<(), StopRun> {
         let stops = [HookEvent::Stop, HookEvent::SubagentStop];
         if let AgentMessage::Assistant(answer) = message
             && stops.into_iter().any(|event| self.session.has(event))
         {
             self.lock().answer = answer.text();
         }
-        futures_util::future::ready(Ok(())).boxed()
+        futures_util::future::ready(Ok(())).await
     }
 
-    fn before_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ToolDecision> {
-        self.judge_call(call, cancel).boxed()
+    async fn before_tool(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
+        self.judge_call(call, cancel).await
     }
 
     fn tool_starts(&self, call: &ToolCall) {
@@ -370,97 +368,81 @@ impl Interceptor for AgentHooks {
         }
     }
 
-    fn after_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        output: &'a mut ToolOutput,
-    ) -> BoxFuture<'a, ()> {
-        self.judge_output(call, output).boxed()
+    async fn after_tool(&self, call: &CheckedCall, output: &mut ToolOutput) {
+        self.judge_output(call, output).await
     }
 
-    fn before_compact<'a>(&'a self, plan: &'a CompactionPlan) -> BoxFuture<'a, CompactionDecision> {
-        self.judge_compaction(plan).boxed()
+    async fn before_compact(&self, plan: &CompactionPlan) -> CompactionDecision {
+        self.judge_compaction(plan).await
     }
 
-    fn after_compact<'a>(
-        &'a self,
-        reason: CompactionReason,
-        outcome: &'a CompactionOutcome,
-    ) -> BoxFuture<'a, ()> {
-        async move {
-            let CompactionOutcome::Done { summary, .. } = outcome else {
-                return;
-            };
-            let trigger = trigger(reason);
-            let fields = json!({"trigger": trigger, "compact_summary": summary});
-            self.fire(HookEvent::PostCompact, vec![trigger], fields)
-                .await;
-            if self.is_main {
-                self.session.compacted(&self.cwd).await;
-            }
+    async fn after_compact(&self, reason: CompactionReason, outcome: &CompactionOutcome) {
+        let CompactionOutcome::Done { summary, .. } = outcome else {
+            return;
+        };
+        let trigger = trigger(reason);
+        let fields = json!({"trigger": trigger, "compact_summary": summary});
+        self.fire(HookEvent::PostCompact, vec![trigger], fields)
+            .await;
+        if self.is_main {
+            self.session.compacted(&self.cwd).await;
         }
-        .boxed()
     }
 
-    fn on_turn_end<'a>(
-        &'a self,
-        _results: &'a [ToolResultMessage],
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
+    async fn on_turn_end(
+        &self,
+        _results: &[ToolResultMessage],
+        _cancel: &CancellationToken,
+    ) -> Result<(), StopRun> {
         let mut state = self.lock();
         state.before.clear();
         let ended = state.stop.take().map_or(Ok(()), |reason| Err(stop(reason)));
-        futures_util::future::ready(ended).boxed()
+        ended
     }
 
-    fn before_settle(&self) -> BoxFuture<'_, Option<UserMessage>> {
-        self.judge_end().boxed()
+    async fn before_settle(&self) -> Option<UserMessage> {
+        self.judge_end().await
     }
 
-    fn on_settled<'a>(&'a self, outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
-        async move {
-            self.lock().own = None;
-            if let RunOutcome::Failed { status } = outcome {
-                let error = error_name(status);
-                let fields = json!({"error": error, "error_details": status.message()});
-                self.fire(HookEvent::StopFailure, vec![error], fields).await;
-            }
+    async fn on_settled(&self, outcome: &RunOutcome) {
+        self.lock().own = None;
+        if let RunOutcome::Failed { status } = outcome {
+            let error = error_name(status);
+            let fields = json!({"error": error, "error_details": status.message()});
+            self.fire(HookEvent::StopFailure, vec![error], fields).await;
         }
-        .boxed()
     }
 }
 
+#[async_trait]
 impl Advisor for AgentHooks {
-    fn advise<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        patterns: &'a [String],
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Option<Advised>> {
-        async move {
-            let event = HookEvent::PermissionRequest;
-            if !self.session.has(event) {
-                return None;
-            }
-            let suggestions = |_: &_| json!({"permission_suggestions": patterns});
-            let answer = self.fire_call(event, call, suggestions, Some(cancel)).await;
-            if let Some(reason) = answer.stop {
-                self.lock().stop = Some(reason.clone());
-                return Some(Advised::Deny(reason));
-            }
-            if let Some(reason) = answer.block {
-                return Some(Advised::Deny(reason));
-            }
-            match answer.advice? {
-                Advice::Allow(None) => Some(Advised::Allow(None)),
-                Advice::Allow(Some(input)) => {
-                    let arguments = ours(&call.call.name, &input);
-                    Some(Advised::Allow(Some(arguments)))
-                }
-                Advice::Deny(reason) => Some(Advised::Deny(reason)),
-            }
+    async fn advise(
+        &self,
+        call: &CheckedCall,
+        patterns: &[String],
+        cancel: &CancellationToken,
+    ) -> Option<Advised> {
+        let event = HookEvent::PermissionRequest;
+        if !self.session.has(event) {
+            return None;
         }
-        .boxed()
+        let suggestions = |_: &_| json!({"permission_suggestions": patterns});
+        let answer = self.fire_call(event, call, suggestions, Some(cancel)).await;
+        if let Some(reason) = answer.stop {
+            self.lock().stop = Some(reason.clone());
+            return Some(Advised::Deny(reason));
+        }
+        if let Some(reason) = answer.block {
+            return Some(Advised::Deny(reason));
+        }
+        match answer.advice? {
+            Advice::Allow(None) => Some(Advised::Allow(None)),
+            Advice::Allow(Some(input)) => {
+                let arguments = ours(&call.call.name, &input);
+                Some(Advised::Allow(Some(arguments)))
+            }
+            Advice::Deny(reason) => Some(Advised::Deny(reason)),
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! Plugins in the agent loop: an event that can be changed or blocked goes to every plugin with a handler, in
 //! order; each receives the changes of the earlier ones.
 
+use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -33,194 +34,157 @@ impl PluginInterceptor {
     }
 }
 
+#[async_trait]
 impl Interceptor for PluginInterceptor {
-    fn on_input<'a>(&'a self, message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move {
-            if !self.0.listens("input") {
-                return Ok(());
-            }
-            let names = message.attachments.iter().map(|file| &file.file_name);
-            let payload = json!({"text": message.text, "attachments": names.collect::<Vec<_>>()});
-            let changed = self.ask_or_stop("input", payload).await?;
-            if let Some(Value::String(text)) = changed.get("text") {
-                message.text.clone_from(text);
-            }
-            Ok(())
+    async fn on_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
+        if !self.0.listens("input") {
+            return Ok(());
         }
-        .boxed()
+        let names = message.attachments.iter().map(|file| &file.file_name);
+        let payload = json!({"text": message.text, "attachments": names.collect::<Vec<_>>()});
+        let changed = self.ask_or_stop("input", payload).await?;
+        if let Some(Value::String(text)) = changed.get("text") {
+            message.text.clone_from(text);
+        }
+        Ok(())
     }
 
-    fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move {
-            if self.0.listens("message") {
-                let payload = json!({"message": message});
-                self.ask_or_stop("message", payload).await?;
-            }
-            Ok(())
+    async fn commit(&self, message: &AgentMessage) -> Result<(), StopRun> {
+        if self.0.listens("message") {
+            let payload = json!({"message": message});
+            self.ask_or_stop("message", payload).await?;
         }
-        .boxed()
+        Ok(())
     }
 
-    fn before_request<'a>(
-        &'a self,
-        context: &'a mut Context,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move {
-            if !self.0.listens("before_request") {
-                return Ok(());
-            }
-            let tools: Vec<&String> = context.tools.iter().map(|tool| &tool.name).collect();
-            let payload = json!({
-                "system_prompt": context.system_prompt,
-                "messages": context.messages,
-                "tools": tools,
-            });
-            let changed = self.ask_or_stop("before_request", payload).await?;
-            if let Some(Value::String(prompt)) = changed.get("system_prompt") {
-                context.system_prompt.clone_from(prompt);
-            }
-            if let Some(messages) = changed.get("messages") {
-                match serde_json::from_value::<Vec<Message>>(messages.clone()) {
-                    Ok(messages) => context.messages = messages,
-                    Err(error) => self.0.complain(&format!(
-                        "`before_request` returned invalid messages: {error}"
-                    )),
-                }
-            }
-            Ok(())
+    async fn before_request(&self, context: &mut Context) -> Result<(), StopRun> {
+        if !self.0.listens("before_request") {
+            return Ok(());
         }
-        .boxed()
+        let tools: Vec<&String> = context.tools.iter().map(|tool| &tool.name).collect();
+        let payload = json!({
+            "system_prompt": context.system_prompt,
+            "messages": context.messages,
+            "tools": tools,
+        });
+        let changed = self.ask_or_stop("before_request", payload).await?;
+        if let Some(Value::String(prompt)) = changed.get("system_prompt") {
+            context.system_prompt.clone_from(prompt);
+        }
+        if let Some(messages) = changed.get("messages") {
+            match serde_json::from_value::<Vec<Message>>(messages.clone()) {
+                Ok(messages) => context.messages = messages,
+                Err(error) => self.0.complain(&format!(
+                    "`before_request` returned invalid messages: {error}"
+                )),
+            }
+        }
+        Ok(())
     }
 
-    fn before_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ToolDecision> {
-        async move {
-            if !self.0.listens("tool_call") {
-                return ToolDecision::Allow;
-            }
-            let call = &call.call;
-            let payload = json!({"id": call.id, "name": call.name, "arguments": call.arguments});
-            let answer = tokio::select! {
-                answer = self.0.ask("tool_call", payload) => answer,
-                () = cancel.cancelled() => Err("interrupted".to_owned()),
-            };
-            match answer {
-                // A plugin that checks calls and fails denies them.
-                Err(reason) => ToolDecision::Deny { reason },
-                Ok(changed) => match (changed.get("block"), changed.get("arguments")) {
-                    (Some(reason), _) => ToolDecision::Deny {
-                        reason: text_of(reason),
-                    },
-                    (None, Some(arguments)) => ToolDecision::Rewrite {
-                        arguments: arguments.clone(),
-                    },
-                    (None, None) => ToolDecision::Allow,
+    async fn before_tool(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
+        if !self.0.listens("tool_call") {
+            return ToolDecision::Allow;
+        }
+        let call = &call.call;
+        let payload = json!({"id": call.id, "name": call.name, "arguments": call.arguments});
+        let answer = tokio::select! {
+            answer = self.0.ask("tool_call", payload) => answer,
+            () = cancel.cancelled() => Err("interrupted".to_owned()),
+        };
+        match answer {
+            // A plugin that checks calls and fails denies them.
+            Err(reason) => ToolDecision::Deny { reason },
+            Ok(changed) => match (changed.get("block"), changed.get("arguments")) {
+                (Some(reason), _) => ToolDecision::Deny {
+                    reason: text_of(reason),
                 },
-            }
+                (None, Some(arguments)) => ToolDecision::Rewrite {
+                    arguments: arguments.clone(),
+                },
+                (None, None) => ToolDecision::Allow,
+            },
         }
-        .boxed()
     }
 
-    fn after_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        output: &'a mut ToolOutput,
-    ) -> BoxFuture<'a, ()> {
-        async move {
-            if !self.0.listens("tool_result") {
-                return;
-            }
-            let (text, call) = (output.text(), &call.call);
-            let payload = json!({
-                "id": call.id,
-                "name": call.name,
-                "arguments": call.arguments,
-                "text": text,
-                "details": output.details,
-                "is_error": !output.status.is_success(),
-            });
-            let changed = self.0.ask("tool_result", payload).await.unwrap_or_default();
-            if let Some(text) = changed.get("text") {
-                output.content = vec![ContentBlock::text(text_of(text))];
-            }
-            if let Some(details) = changed.get("details") {
-                output.details = details.clone();
-            }
-            match changed.get("is_error") {
-                Some(Value::Bool(false)) => output.status = ToolStatus::Success,
-                Some(Value::Bool(true)) if output.status.is_success() => {
-                    let message = output.content.first().and_then(ContentBlock::as_text);
-                    output.status = ToolStatus::ExecutionError {
-                        message: message.unwrap_or_default().to_owned(),
-                    };
-                }
-                _ => {}
-            }
+    async fn after_tool(&self, call: &CheckedCall, output: &mut ToolOutput) {
+        if !self.0.listens("tool_result") {
+            return;
         }
-        .boxed()
+        let (text, call) = (output.text(), &call.call);
+        let payload = json!({
+            "id": call.id,
+            "name": call.name,
+            "arguments": call.arguments,
+            "text": text,
+            "details": output.details,
+            "is_error": !output.status.is_success(),
+        });
+        let changed = self.0.ask("tool_result", payload).await.unwrap_or_default();
+        if let Some(text) = changed.get("text") {
+            output.content = vec![ContentBlock::text(text_of(text))];
+        }
+        if let Some(details) = changed.get("details") {
+            output.details = details.clone();
+        }
+        match changed.get("is_error") {
+            Some(Value::Bool(false)) => output.status = ToolStatus::Success,
+            Some(Value::Bool(true)) if output.status.is_success() => {
+                let message = output.content.first().and_then(ContentBlock::as_text);
+                output.status = ToolStatus::ExecutionError {
+                    message: message.unwrap_or_default().to_owned(),
+                };
+            }
+            _ => {}
+        }
     }
 
-    fn before_compact<'a>(&'a self, plan: &'a CompactionPlan) -> BoxFuture<'a, CompactionDecision> {
-        async move {
-            if !self.0.listens("before_compact") {
-                return CompactionDecision::Proceed;
-            }
-            let payload = json!({
-                "reason": plan.reason,
-                "instructions": plan.instructions,
-                "tokens_before": plan.tokens_before,
-                "messages": plan.replaced,
-                "stays": plan.remaining,
-            });
-            let changed = self.0.ask("before_compact", payload).await;
-            let changed = changed.unwrap_or_default();
-            match ["block", "summary", "instructions"].map(|name| changed.get(name).map(text_of)) {
-                [Some(reason), ..] => CompactionDecision::Cancel { reason },
-                [_, Some(summary), _] => CompactionDecision::Replace { summary },
-                [.., Some(text)] => CompactionDecision::Instruct(text),
-                _ => CompactionDecision::Proceed,
-            }
+    async fn before_compact(&self, plan: &CompactionPlan) -> CompactionDecision {
+        if !self.0.listens("before_compact") {
+            return CompactionDecision::Proceed;
         }
-        .boxed()
+        let payload = json!({
+            "reason": plan.reason,
+            "instructions": plan.instructions,
+            "tokens_before": plan.tokens_before,
+            "messages": plan.replaced,
+            "stays": plan.remaining,
+        });
+        let changed = self.0.ask("before_compact", payload).await;
+        let changed = changed.unwrap_or_default();
+        match ["block", "summary", "instructions"].map(|name| changed.get(name).map(text_of)) {
+            [Some(reason), ..] => CompactionDecision::Cancel { reason },
+            [_, Some(summary), _] => CompactionDecision::Replace { summary },
+            [.., Some(text)] => CompactionDecision::Instruct(text),
+            _ => CompactionDecision::Proceed,
+        }
     }
 
-    fn on_turn_end<'a>(
-        &'a self,
-        results: &'a [ToolResultMessage],
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move {
-            if self.0.listens("after_turn") {
-                let payload = json!({"results": results});
-                self.ask_or_stop("after_turn", payload).await?;
-            }
-            Ok(())
+    async fn on_turn_end(
+        &self,
+        results: &[ToolResultMessage],
+        _cancel: &CancellationToken,
+    ) -> Result<(), StopRun> {
+        if self.0.listens("after_turn") {
+            let payload = json!({"results": results});
+            self.ask_or_stop("after_turn", payload).await?;
         }
-        .boxed()
+        Ok(())
     }
 
-    fn before_settle(&self) -> BoxFuture<'_, Option<UserMessage>> {
-        async move {
-            if !self.0.listens("before_settle") {
-                return None;
-            }
-            let changed = self.0.ask("before_settle", json!({})).await.ok()?;
-            let text = changed.get("message").map(text_of)?;
-            Some(UserMessage::new(text, clock::now_ms()))
+    async fn before_settle(&self) -> Option<UserMessage> {
+        if !self.0.listens("before_settle") {
+            return None;
         }
-        .boxed()
+        let changed = self.0.ask("before_settle", json!({})).await.ok()?;
+        let text = changed.get("message").map(text_of)?;
+        Some(UserMessage::new(text, clock::now_ms()))
     }
 
-    fn on_settled<'a>(&'a self, outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
-        async move {
-            if self.0.listens("settled") {
-                let _ = self.0.ask("settled", json!({"outcome": outcome})).await;
-            }
+    async fn on_settled(&self, outcome: &RunOutcome) {
+        if self.0.listens("settled") {
+            let _ = self.0.ask("settled", json!({"outcome": outcome})).await;
         }
-        .boxed()
     }
 }
 

@@ -1,12 +1,13 @@
 //! Instructions of directories that work moves to: those of nested `AGENTS.md` and similar files, and rules for paths. The
 //! model reads them at the end of the result of the call that moves there, so that cached prompts stay valid.
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use osier_agent::{CheckedCall, Interceptor, Severity, ToolOutput};
 use osier_context::PathInstructions;
 use osier_llm::ContentBlock;
@@ -103,22 +104,16 @@ impl AgentState {
     }
 }
 
+#[async_trait]
 impl Interceptor for NearbyInstructions {
-    fn after_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        output: &'a mut ToolOutput,
-    ) -> BoxFuture<'a, ()> {
-        async move {
-            let state = Arc::clone(&self.0);
-            let files = files(&state.workspace, call);
-            let found = osier_base::task::spawn_blocking(move || state.find(&files));
-            let text = found.await.unwrap_or_default();
-            if !text.is_empty() {
-                output.content.push(ContentBlock::text(text));
-            }
+    async fn after_tool(&self, call: &CheckedCall, output: &mut ToolOutput) {
+        let state = Arc::clone(&self.0);
+        let files = files(&state.workspace, call);
+        let found = osier_base::task::spawn_blocking(move || state.find(&files));
+        let text = found.await.unwrap_or_default();
+        if !text.is_empty() {
+            output.content.push(ContentBlock::text(text));
         }
-        .boxed()
     }
 }
 

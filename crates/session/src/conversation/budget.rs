@@ -2,10 +2,11 @@
 //! subagents, lanes, summaries and reviews. The guard of each agent stops a run before a call that the budget does not
 //! allow, and tells the model when little is left.
 
+use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use futures_util::{StreamExt as _, stream};
 use osier_agent::{Interceptor, Severity, StopRun, ToolOutput, Transport, UserMessage};
 use osier_llm::{
@@ -205,32 +206,30 @@ struct CountedTransport {
     budget: SessionBudget,
 }
 
+#[async_trait]
 impl Transport for CountedTransport {
-    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>> {
-        async move {
-            // For calls outside of a run; a run is stopped before.
-            if let Some(message) = self.budget.refusal().await {
-                return Err(TurnStatus::ModelError {
-                    message,
-                    retryable: false,
-                });
-            }
-            let model = Arc::clone(&request.model);
-            let call = CountedCall {
-                events: self.inner.stream(request).await?,
-                model,
-                usage: None,
-                is_final: false,
-                budget: self.budget.clone(),
-            };
-            let events = stream::unfold(call, |mut call| async move {
-                let event = call.events.next().await?;
-                call.on_event(&event);
-                Some((event, call))
+    async fn stream(&self, request: Request) -> Result<EventStream, TurnStatus> {
+        // For calls outside of a run; a run is stopped before.
+        if let Some(message) = self.budget.refusal().await {
+            return Err(TurnStatus::ModelError {
+                message,
+                retryable: false,
             });
-            Ok(events.boxed())
         }
-        .boxed()
+        let model = Arc::clone(&request.model);
+        let call = CountedCall {
+            events: self.inner.stream(request).await?,
+            model,
+            usage: None,
+            is_final: false,
+            budget: self.budget.clone(),
+        };
+        let events = stream::unfold(call, |mut call| async move {
+            let event = call.events.next().await?;
+            call.on_event(&event);
+            Some((event, call))
+        });
+        Ok(events.boxed())
     }
 }
 
@@ -304,12 +303,13 @@ impl BudgetGuard {
     }
 }
 
+#[async_trait]
 impl Interceptor for BudgetGuard {
-    fn on_input<'a>(&'a self, message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+    async fn on_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
         if let Some(reminder) = self.reminder() {
             message.text = format!("{}\n\n{reminder}", message.text);
         }
-        std::future::ready(Ok(())).boxed()
+        std::future::ready(Ok(())).await
     }
 
     fn on_result(&self, _call: &ToolCall, output: &mut ToolOutput) {
@@ -318,17 +318,11 @@ impl Interceptor for BudgetGuard {
         }
     }
 
-    fn before_request<'a>(
-        &'a self,
-        _context: &'a mut Context,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move {
-            match self.budget.refusal().await {
-                Some(message) => Err(StopRun { message }),
-                None => Ok(()),
-            }
+    async fn before_request(&self, _context: &mut Context) -> Result<(), StopRun> {
+        match self.budget.refusal().await {
+            Some(message) => Err(StopRun { message }),
+            None => Ok(()),
         }
-        .boxed()
     }
 }
 

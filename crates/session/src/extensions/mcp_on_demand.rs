@@ -2,12 +2,13 @@
 //! model gets one search tool with their names instead. A tool that it finds is loaded: it is appended to the tools of
 //! the following requests, which keeps the prompt cache, and stays loaded, also after a resume.
 
+use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use osier_agent::{
     AgentAccess, AgentMessage, CompactionPoint, Interceptor, PreparedCall, Preparing, StopRun,
     Tool, ToolHints, ToolOrigin, ToolOutput, ToolSet, ToolSource, prepare_typed,
@@ -197,13 +198,14 @@ impl ToolSource for Loaded {
 #[derive(Debug)]
 struct Follow(OnDemand);
 
+#[async_trait]
 impl Interceptor for Follow {
-    fn make_room<'a>(
-        &'a self,
-        agent: &'a dyn AgentAccess,
+    async fn make_room(
+        &self,
+        agent: &dyn AgentAccess,
         point: CompactionPoint,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<Option<Vec<AgentMessage>>, StopRun>> {
+        _cancel: &CancellationToken,
+    ) -> Result<Option<Vec<AgentMessage>>, StopRun> {
         if point == CompactionPoint::BeforeRequest {
             let is_restored = {
                 let mut state = self.0.state();
@@ -215,7 +217,7 @@ impl Interceptor for Follow {
                 self.0.restore(&agent.messages());
             }
         }
-        std::future::ready(Ok(None)).boxed()
+        std::future::ready(Ok(None)).await
     }
 }
 

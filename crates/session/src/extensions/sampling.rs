@@ -1,10 +1,11 @@
 //! Calls of the model for MCP servers (sampling). The server asks, `osier_mcp` limits and permits it, and the call uses
 //! the model of the session, without its conversation and its tools.
 
+use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use osier_agent::{AccountingEntry, Severity, Transport};
 use osier_llm::{Model, Request, StopReason, Usage};
 use osier_mcp::{Sampler, SamplingAnswer, SamplingRequest};
@@ -92,20 +93,18 @@ impl SessionSampler {
     }
 }
 
+#[async_trait]
 impl Sampler for SessionSampler {
-    fn sample<'a>(
-        &'a self,
+    async fn sample(
+        &self,
         request: SamplingRequest,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<SamplingAnswer, String>> {
-        async move {
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => Err("interrupted".to_owned()),
-                answer = self.call(request) => answer,
-            }
+        cancel: &CancellationToken,
+    ) -> Result<SamplingAnswer, String> {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err("interrupted".to_owned()),
+            answer = self.call(request) => answer,
         }
-        .boxed()
     }
 }
 

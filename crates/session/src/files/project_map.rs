@@ -1,12 +1,11 @@
 //! The map of the project: for clients an outline, and symbols by name, which are read in the background; for the model
 //! a tool, if the project is large enough.
 
-use std::sync::{Arc, OnceLock};
-
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use osier_agent::{Interceptor, StopRun, ToolSet, ToolSource, UserMessage};
 use osier_protocol::{Event, MappedFile, MappedSymbol, ProjectMap, ProjectSymbol};
 use osier_tools::{Outline, OutlinedFile, Symbol, SymbolMatch, Workspace};
+use std::sync::{Arc, OnceLock};
 
 use crate::cx::Cx;
 
@@ -101,17 +100,16 @@ impl ToolSource for MapSource {
     }
 }
 
+#[async_trait]
 impl Interceptor for MapSource {
-    fn on_input<'a>(&'a self, message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
-        Box::pin(async move {
-            self.workspace.note_mentions(&message.text);
-            if self.tools.get().is_none() {
-                let workspace = Arc::clone(&self.workspace);
-                let tool = osier_base::task::spawn_blocking(move || workspace.map_tool()).await;
-                let tool = tool.unwrap_or_default();
-                let _ = self.tools.set(tool.into_iter().collect());
-            }
-            Ok(())
-        })
+    async fn on_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
+        self.workspace.note_mentions(&message.text);
+        if self.tools.get().is_none() {
+            let workspace = Arc::clone(&self.workspace);
+            let tool = osier_base::task::spawn_blocking(move || workspace.map_tool()).await;
+            let tool = tool.unwrap_or_default();
+            let _ = self.tools.set(tool.into_iter().collect());
+        }
+        Ok(())
     }
 }

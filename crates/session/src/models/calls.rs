@@ -1,8 +1,9 @@
 //! How the calls of a session reach the providers: with its keys, and in the dialect of each model.
 
+use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use osier_agent::{KeySource, Transport};
 use osier_llm::auth::{Access, Keys};
 use osier_llm::{EventStream, Model, Provider, ProviderEntry, Providers, Request, TurnStatus};
@@ -21,12 +22,13 @@ impl DialectTransport {
     }
 }
 
+#[async_trait]
 impl Transport for DialectTransport {
-    fn stream(&self, mut request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>> {
+    async fn stream(&self, mut request: Request) -> Result<EventStream, TurnStatus> {
         let tuning = &request.model.tuning;
         trained_forms::translate(&mut request.context, tuning.tools);
         prompt::add_preamble(&mut request.context.system_prompt, tuning.preamble);
-        self.0.stream(request)
+        self.0.stream(request).await
     }
 }
 
@@ -61,8 +63,9 @@ impl SessionKeys {
     }
 }
 
+#[async_trait]
 impl KeySource for SessionKeys {
-    fn access(&self, provider: &str) -> BoxFuture<'_, Result<Access, TurnStatus>> {
+    async fn access(&self, provider: &str) -> Result<Access, TurnStatus> {
         let entry = self.entry(provider);
         async move {
             let Some(entry) = entry else {
@@ -71,20 +74,16 @@ impl KeySource for SessionKeys {
             let access = self.keys.access(entry).await;
             access.map_err(|error| error.status())
         }
-        .boxed()
+        .await
     }
 
-    fn renewed(
-        &self,
-        provider: &str,
-        refused: Access,
-    ) -> BoxFuture<'_, Result<Option<Access>, TurnStatus>> {
+    async fn renewed(&self, provider: &str, refused: Access) -> Result<Option<Access>, TurnStatus> {
         let entry = self.entry(provider);
         async move {
             let Some(entry) = entry else { return Ok(None) };
             let renewed = self.keys.renewed(entry, &refused).await;
             renewed.map_err(|error| error.status())
         }
-        .boxed()
+        .await
     }
 }

@@ -1,8 +1,9 @@
 //! The osier server that receives all calls, if one is configured: its token, its models, and the calls that stay local.
 
+use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::FutureExt;
 
 use crate::setup::SessionSetup;
 use osier_agent::{AppTransport, KeySource, ProviderTransport, Transport};
@@ -73,22 +74,16 @@ impl Server {
     }
 }
 
+#[async_trait]
 impl KeySource for Tokens {
-    fn access(&self, _: &str) -> BoxFuture<'_, Result<Access, TurnStatus>> {
-        let access = self.keys.access(&self.entry);
-        async move { access.await.map_err(|error| error.status()) }.boxed()
+    async fn access(&self, _: &str) -> Result<Access, TurnStatus> {
+        let access = self.keys.access(&self.entry).await;
+        access.map_err(|error| error.status())
     }
 
-    fn renewed(
-        &self,
-        _: &str,
-        refused: Access,
-    ) -> BoxFuture<'_, Result<Option<Access>, TurnStatus>> {
-        async move {
-            let renewed = self.keys.renewed(&self.entry, &refused).await;
-            renewed.map_err(|error| error.status())
-        }
-        .boxed()
+    async fn renewed(&self, _: &str, refused: Access) -> Result<Option<Access>, TurnStatus> {
+        let renewed = self.keys.renewed(&self.entry, &refused).await;
+        renewed.map_err(|error| error.status())
     }
 }
 
@@ -99,13 +94,14 @@ struct Routed {
     own: Option<String>,
 }
 
+#[async_trait]
 impl Transport for Routed {
-    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>> {
+    async fn stream(&self, request: Request) -> Result<EventStream, TurnStatus> {
         let model = &request.model;
         if model.api == Api::Scripted || self.own.as_ref() == Some(&model.reference()) {
-            self.local.stream(request)
+            self.local.stream(request).await
         } else {
-            self.server.stream(request)
+            self.server.stream(request).await
         }
     }
 }

@@ -4,11 +4,12 @@
 //! A provider searches in a call of its own, whose answer and sources become the result of the tool: they are stored and
 //! sent again like every other result, and permission rules, budgets and interrupts apply.
 
+use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use osier_agent::{
     AgentAccess, AgentMessage, CompactionPoint, Interceptor, PreparedCall, Preparing, Refusal,
     StopRun, Tool, ToolContext, ToolHints, ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate,
@@ -164,15 +165,16 @@ impl ToolSource for WebSearch {
 #[derive(Debug)]
 struct Follow(WebSearch);
 
+#[async_trait]
 impl Interceptor for Follow {
-    fn make_room<'a>(
-        &'a self,
-        agent: &'a dyn AgentAccess,
+    async fn make_room(
+        &self,
+        agent: &dyn AgentAccess,
         _point: CompactionPoint,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<Option<Vec<AgentMessage>>, StopRun>> {
+        _cancel: &CancellationToken,
+    ) -> Result<Option<Vec<AgentMessage>>, StopRun> {
         self.0.state().model = agent.models().into_iter().next();
-        std::future::ready(Ok(None)).boxed()
+        std::future::ready(Ok(None)).await
     }
 }
 

@@ -3,11 +3,12 @@
 //!
 //! The calls of a turn are compared together, so the order in which parallel calls end does not matter.
 
+use async_trait::async_trait;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use osier_agent::{AgentMessage, Interceptor, StopRun, ToolOutput, ToolResultMessage};
 use osier_llm::{ContentBlock, ToolCall};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
@@ -91,14 +92,15 @@ impl LoopGuard {
     }
 }
 
+#[async_trait]
 impl Interceptor for LoopGuard {
-    fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+    async fn commit(&self, message: &AgentMessage) -> Result<(), StopRun> {
         match message {
             AgentMessage::User(_) => *self.watch() = Watch::default(),
             AgentMessage::Assistant(answer) => self.watch().start_turn(answer.tool_calls().count()),
             _ => {}
         }
-        std::future::ready(Ok(())).boxed()
+        std::future::ready(Ok(())).await
     }
 
     fn on_result(&self, call: &ToolCall, output: &mut ToolOutput) {
@@ -108,19 +110,16 @@ impl Interceptor for LoopGuard {
         }
     }
 
-    fn on_turn_end<'a>(
-        &'a self,
-        _results: &'a [ToolResultMessage],
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move {
-            let repetition = self.watch().repetition.take();
-            match repetition {
-                Some(repetition) if !cancel.is_cancelled() => self.ask(&repetition, cancel).await,
-                _ => Ok(()),
-            }
+    async fn on_turn_end(
+        &self,
+        _results: &[ToolResultMessage],
+        cancel: &CancellationToken,
+    ) -> Result<(), StopRun> {
+        let repetition = self.watch().repetition.take();
+        match repetition {
+            Some(repetition) if !cancel.is_cancelled() => self.ask(&repetition, cancel).await,
+            _ => Ok(()),
         }
-        .boxed()
     }
 }
 

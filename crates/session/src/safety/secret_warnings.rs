@@ -4,12 +4,13 @@
 //! Each text is scanned once, on another thread, when it enters the conversation. A secret is reported once per session,
 //! by its name, its place and at most four of its characters.
 
+use async_trait::async_trait;
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use futures_util::future::{FutureExt as _, ready};
 
 use crate::emitter::Emitter;
 use osier_agent::{AgentMessage, Interceptor, Severity, StopRun};
@@ -107,8 +108,9 @@ impl SecretWarnings {
     }
 }
 
+#[async_trait]
 impl Interceptor for SecretWarnings {
-    fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+    async fn commit(&self, message: &AgentMessage) -> Result<(), StopRun> {
         let sources = self.sources(message);
         if !sources.is_empty() {
             let (reported, emitter) = (Arc::clone(&self.reported), self.emitter.clone());
@@ -120,7 +122,7 @@ impl Interceptor for SecretWarnings {
                 }
             });
         }
-        ready(Ok(())).boxed()
+        ready(Ok(())).await
     }
 }
 

@@ -154,7 +154,7 @@ fn approved(presented: &PresentedPlan, mode: PermissionMode, changes: &str) -> S
 mod tests {
     use std::sync::Mutex;
 
-    use futures_util::future::{BoxFuture, FutureExt as _};
+    use futures_util::future::FutureExt as _;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
@@ -170,17 +170,18 @@ mod tests {
         shown: Mutex<Vec<String>>,
     }
 
+    #[async_trait]
     impl PlanMode for Scripted {
         fn is_on(&self) -> bool {
             self.on
         }
 
-        fn present<'a>(
-            &'a self,
-            plan: &'a str,
-            call_id: &'a str,
-            _cancel: &'a CancellationToken,
-        ) -> BoxFuture<'a, PlanDecision> {
+        async fn present(
+            &self,
+            plan: &str,
+            call_id: &str,
+            _cancel: &CancellationToken,
+        ) -> PlanDecision {
             self.shown
                 .lock()
                 .unwrap()
@@ -189,7 +190,7 @@ mod tests {
                 answer: self.answer.clone(),
                 path: self.path.map(str::to_owned),
             };
-            std::future::ready(decision).boxed()
+            std::future::ready(decision).await
         }
     }
 

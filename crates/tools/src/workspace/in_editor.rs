@@ -52,12 +52,12 @@ impl Workspace {
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
     use std::path::{Path, PathBuf};
     use std::sync::{Arc, Mutex};
     use std::{fs, io};
 
     use futures_util::FutureExt as _;
-    use futures_util::future::BoxFuture;
     use serde_json::json;
 
     use osier_base::process::{Exit, Invocation};
@@ -72,6 +72,7 @@ mod tests {
         file: PathBuf,
     }
 
+    #[async_trait]
     impl Editor for FakeEditor {
         fn has_file(&self, _: &Path) -> bool {
             true
@@ -81,7 +82,7 @@ mod tests {
             true
         }
 
-        fn read<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<String, String>> {
+        async fn read(&self, path: &Path) -> Result<String, String> {
             let buffer = self.buffer.lock().unwrap().clone();
             let known = path == self.file;
             let text = if known {
@@ -89,23 +90,23 @@ mod tests {
             } else {
                 Err("not open".to_owned())
             };
-            std::future::ready(text).boxed()
+            std::future::ready(text).await
         }
 
-        fn write<'a>(&'a self, path: &'a Path, text: &'a str) -> BoxFuture<'a, Result<(), String>> {
+        async fn write(&self, path: &Path, text: &str) -> Result<(), String> {
             if path == self.file {
                 text.clone_into(&mut self.buffer.lock().unwrap());
             }
             let written = fs::File::create(path)
                 .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
-            std::future::ready(written.map_err(|error| error.to_string())).boxed()
+            std::future::ready(written.map_err(|error| error.to_string())).await
         }
 
-        fn open<'a>(
-            &'a self,
-            invocation: &'a Invocation,
+        async fn open(
+            &self,
+            invocation: &Invocation,
             _: usize,
-        ) -> BoxFuture<'a, Result<Box<dyn Terminal>, String>> {
+        ) -> Result<Box<dyn Terminal>, String> {
             let command = invocation
                 .args
                 .last()
@@ -113,7 +114,7 @@ mod tests {
                 .to_string_lossy()
                 .into_owned();
             let terminal: Box<dyn Terminal> = Box::new(FakeTerminal(command));
-            std::future::ready(Ok(terminal)).boxed()
+            std::future::ready(Ok(terminal)).await
         }
     }
 
@@ -121,33 +122,29 @@ mod tests {
     #[derive(Debug)]
     struct FakeTerminal(String);
 
+    #[async_trait]
     impl Terminal for FakeTerminal {
         fn id(&self) -> &'static str {
             "t1"
         }
 
-        fn exited(&self) -> BoxFuture<'_, Result<Exit, String>> {
+        async fn exited(&self) -> Result<Exit, String> {
             if self.0 == "wait" {
-                return std::future::pending().boxed();
+                return std::future::pending().await;
             }
-            let exit = Exit {
+            Ok(Exit {
                 code: Some(3),
                 signal: None,
-            };
-            std::future::ready(Ok(exit)).boxed()
+            })
         }
 
-        fn kill(&self) -> BoxFuture<'_, ()> {
-            std::future::ready(()).boxed()
+        async fn kill(&self) {}
+
+        async fn output(&self) -> Result<(String, bool), String> {
+            Ok((format!("ran {}\r\n", self.0), true))
         }
 
-        fn output(&self) -> BoxFuture<'_, Result<(String, bool), String>> {
-            std::future::ready(Ok((format!("ran {}\r\n", self.0), true))).boxed()
-        }
-
-        fn release(&self) -> BoxFuture<'_, ()> {
-            std::future::ready(()).boxed()
-        }
+        async fn release(&self) {}
     }
 
     fn bench() -> Bench {

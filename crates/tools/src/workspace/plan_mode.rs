@@ -1,22 +1,17 @@
 //! Plan mode, which a session provides.
 
-use std::fmt;
-
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use osier_protocol::PermissionMode;
+use std::fmt;
 use tokio_util::sync::CancellationToken;
 
 /// Plan mode as the tool uses it.
+#[async_trait]
 pub trait PlanMode: fmt::Debug + Send + Sync {
     fn is_on(&self) -> bool;
 
     /// Saves a plan and asks the user about it. An approval ends plan mode.
-    fn present<'a>(
-        &'a self,
-        plan: &'a str,
-        call_id: &'a str,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, PlanDecision>;
+    async fn present(&self, plan: &str, call_id: &str, cancel: &CancellationToken) -> PlanDecision;
 }
 
 /// The decision on a plan.

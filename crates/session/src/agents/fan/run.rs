@@ -1,10 +1,11 @@
 //! A fan: several models run side by side with one prompt. It is a change in the task of the session's agent, which
 //! waits meanwhile: an interrupt stops all lanes.
 
+use async_trait::async_trait;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt, join_all};
+use futures_util::future::{FutureExt, join_all};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -219,20 +220,18 @@ pub(crate) fn lane_models(
     Some(lanes)
 }
 
+#[async_trait]
 impl Change for Fan {
-    fn perform<'a>(
+    async fn perform(
         self: Box<Self>,
-        desk: &'a dyn AgentAccess,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ChangeOutcome> {
-        async move {
-            let ended = self.run(desk, cancel).await;
-            ChangeOutcome {
-                on_complete: Some(Box::new(move || self.ended(ended))),
-                ..ChangeOutcome::default()
-            }
+        desk: &dyn AgentAccess,
+        cancel: &CancellationToken,
+    ) -> ChangeOutcome {
+        let ended = self.run(desk, cancel).await;
+        ChangeOutcome {
+            on_complete: Some(Box::new(move || self.ended(ended))),
+            ..ChangeOutcome::default()
         }
-        .boxed()
     }
 
     fn refused(self: Box<Self>) {

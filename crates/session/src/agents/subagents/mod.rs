@@ -6,11 +6,12 @@
 mod definition;
 mod reload;
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
@@ -428,43 +429,28 @@ fn last_answer(agent: &Agent) -> Option<String> {
 #[derive(Debug)]
 struct Rules(Vec<Arc<dyn Interceptor>>);
 
+#[async_trait]
 impl Interceptor for Rules {
-    fn before_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ToolDecision> {
-        async move {
-            let mut changed: Option<Box<CheckedCall>> = None;
-            for rule in &self.0 {
-                let call = changed.as_deref().unwrap_or(call);
-                match rule.before_tool(call, cancel).await {
-                    ToolDecision::Allow => {}
-                    ToolDecision::Replace(call) => changed = Some(call),
-                    ToolDecision::Rewrite { arguments } => {
-                        match call.with_arguments(arguments).await {
-                            Ok(call) => changed = Some(Box::new(call)),
-                            Err(output) => return ToolDecision::Fail(output),
-                        }
-                    }
-                    refused => return refused,
-                }
+    async fn before_tool(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
+        let mut changed: Option<Box<CheckedCall>> = None;
+        for rule in &self.0 {
+            let call = changed.as_deref().unwrap_or(call);
+            match rule.before_tool(call, cancel).await {
+                ToolDecision::Allow => {}
+                ToolDecision::Replace(call) => changed = Some(call),
+                ToolDecision::Rewrite { arguments } => match call.with_arguments(arguments).await {
+                    Ok(call) => changed = Some(Box::new(call)),
+                    Err(output) => return ToolDecision::Fail(output),
+                },
+                refused => return refused,
             }
-            changed.map_or(ToolDecision::Allow, ToolDecision::Replace)
         }
-        .boxed()
+        changed.map_or(ToolDecision::Allow, ToolDecision::Replace)
     }
 
-    fn after_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        output: &'a mut ToolOutput,
-    ) -> BoxFuture<'a, ()> {
-        async move {
-            for rule in &self.0 {
-                rule.after_tool(call, output).await;
-            }
+    async fn after_tool(&self, call: &CheckedCall, output: &mut ToolOutput) {
+        for rule in &self.0 {
+            rule.after_tool(call, output).await;
         }
-        .boxed()
     }
 }

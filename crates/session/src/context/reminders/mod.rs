@@ -6,12 +6,11 @@ mod environment;
 mod message;
 mod stale_todo;
 
-use std::sync::Arc;
-
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use osier_agent::{AgentAccess, AgentMessage, Interceptor};
 use osier_protocol::Event;
 use osier_tools::Workspace;
+use std::sync::Arc;
 
 pub(crate) use self::environment::Environment;
 pub(crate) use self::message::message;
@@ -34,28 +33,27 @@ impl Reminders {
     }
 }
 
+#[async_trait]
 impl Interceptor for Reminders {
-    fn reminders<'a>(&'a self, agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
-        Box::pin(async move {
-            let messages = agent.messages();
-            let mut reminders = Vec::new();
-            if let Some(environment) = &self.environment {
-                reminders.extend(
-                    environment
-                        .reminder(&messages, self.workspace.shell_program())
-                        .await,
-                );
-            }
-            reminders.extend(changed_files::reminder(&self.workspace).await);
-            let has_todo = || {
-                agent
-                    .tools()
-                    .iter()
-                    .any(|tool| tool.name == osier_protocol::TOOL)
-            };
-            reminders.extend(stale_todo::reminder(&messages).filter(|_| has_todo()));
-            reminders
-        })
+    async fn reminders(&self, agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+        let messages = agent.messages();
+        let mut reminders = Vec::new();
+        if let Some(environment) = &self.environment {
+            reminders.extend(
+                environment
+                    .reminder(&messages, self.workspace.shell_program())
+                    .await,
+            );
+        }
+        reminders.extend(changed_files::reminder(&self.workspace).await);
+        let has_todo = || {
+            agent
+                .tools()
+                .iter()
+                .any(|tool| tool.name == osier_protocol::TOOL)
+        };
+        reminders.extend(stale_todo::reminder(&messages).filter(|_| has_todo()));
+        reminders
     }
 }
 

@@ -3,11 +3,12 @@
 //! It runs in the agent's task: there is at most one compaction, and an interrupt of the agent stops it. The
 //! conversation changes only after the summary is stored.
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::FutureExt;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -406,45 +407,42 @@ impl Compactor {
     }
 }
 
+#[async_trait]
 impl Interceptor for Compactor {
-    fn make_room<'a>(
-        &'a self,
-        desk: &'a dyn AgentAccess,
+    async fn make_room(
+        &self,
+        desk: &dyn AgentAccess,
         moment: CompactionPoint,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<Option<Vec<AgentMessage>>, StopRun>> {
-        async move {
-            if !self.is_automatic() && moment == CompactionPoint::Overflow {
-                return Ok(None);
-            }
-            if moment == CompactionPoint::Overflow {
-                return self.compact(desk, CompactionReason::Overflow, cancel).await;
-            }
-            let Some(model) = desk.models().first().cloned() else {
-                return Ok(None);
-            };
-            let limits = Limits::of(&model);
-            let Some(trigger) = limits.trigger() else {
-                return Ok(None);
-            };
-            let messages = desk.messages();
-            let mut tokens = context_tokens(&messages, overhead(desk));
-            let mut shortened = None;
-            if moment == CompactionPoint::BeforeRequest
-                && let Some((rest, saved)) =
-                    self.drop_results(desk, &model, &messages, tokens).await?
-            {
-                tokens = tokens.saturating_sub(saved);
-                shortened = Some(rest);
-            }
-            if tokens <= trigger || !self.is_automatic() {
-                self.warn(desk, tokens, &limits);
-                return Ok(shortened);
-            }
-            let compacted = self.compact_before_limit(desk, model.reference(), cancel);
-            Ok(compacted.await?.or(shortened))
+        cancel: &CancellationToken,
+    ) -> Result<Option<Vec<AgentMessage>>, StopRun> {
+        if !self.is_automatic() && moment == CompactionPoint::Overflow {
+            return Ok(None);
         }
-        .boxed()
+        if moment == CompactionPoint::Overflow {
+            return self.compact(desk, CompactionReason::Overflow, cancel).await;
+        }
+        let Some(model) = desk.models().first().cloned() else {
+            return Ok(None);
+        };
+        let limits = Limits::of(&model);
+        let Some(trigger) = limits.trigger() else {
+            return Ok(None);
+        };
+        let messages = desk.messages();
+        let mut tokens = context_tokens(&messages, overhead(desk));
+        let mut shortened = None;
+        if moment == CompactionPoint::BeforeRequest
+            && let Some((rest, saved)) = self.drop_results(desk, &model, &messages, tokens).await?
+        {
+            tokens = tokens.saturating_sub(saved);
+            shortened = Some(rest);
+        }
+        if tokens <= trigger || !self.is_automatic() {
+            self.warn(desk, tokens, &limits);
+            return Ok(shortened);
+        }
+        let compacted = self.compact_before_limit(desk, model.reference(), cancel);
+        Ok(compacted.await?.or(shortened))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Changes of the conversation that the agent's task makes between runs: a move in the tree, with or without a
 //! summary of the branch that is left, and a compaction that the user requests.
 
+use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::target::Target;
@@ -86,25 +87,23 @@ impl From<SessionError> for MoveError {
     }
 }
 
+#[async_trait]
 impl Change for Move {
-    fn perform<'a>(
+    async fn perform(
         self: Box<Self>,
-        desk: &'a dyn AgentAccess,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ChangeOutcome> {
-        async move {
-            let made = self.make(desk, cancel).await;
-            let history = made.as_ref().ok().map(|moved| {
-                let history = StoredHistory::new(self.store.clone(), moved.leaf.clone());
-                Arc::new(history) as Arc<dyn History>
-            });
-            ChangeOutcome {
-                history,
-                events: Vec::new(),
-                on_complete: Some(Box::new(move || self.finish(made))),
-            }
+        desk: &dyn AgentAccess,
+        cancel: &CancellationToken,
+    ) -> ChangeOutcome {
+        let made = self.make(desk, cancel).await;
+        let history = made.as_ref().ok().map(|moved| {
+            let history = StoredHistory::new(self.store.clone(), moved.leaf.clone());
+            Arc::new(history) as Arc<dyn History>
+        });
+        ChangeOutcome {
+            history,
+            events: Vec::new(),
+            on_complete: Some(Box::new(move || self.finish(made))),
         }
-        .boxed()
     }
 
     fn refused(self: Box<Self>) {
@@ -219,33 +218,31 @@ pub(crate) struct Compaction {
     pub done: Callback<TreeOutcome>,
 }
 
+#[async_trait]
 impl Change for Compaction {
-    fn perform<'a>(
+    async fn perform(
         self: Box<Self>,
-        desk: &'a dyn AgentAccess,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ChangeOutcome> {
-        async move {
-            let reason = CompactionReason::Manual;
-            desk.publish(osier_agent::Event::CompactionStart { reason });
-            let instructions = self.instructions.as_deref();
-            let drafting = self.compactor.draft(desk, reason, instructions, cancel);
-            match drafting.await {
-                Ok(draft) if self.review => {
-                    let end = ended(desk, CompactionOutcome::Drafted).await;
-                    let tell = move || {
-                        self.done.call(TreeOutcome::Drafted(Box::new(draft)));
-                    };
-                    ChangeOutcome {
-                        on_complete: Some(Box::new(tell)),
-                        ..end
-                    }
+        desk: &dyn AgentAccess,
+        cancel: &CancellationToken,
+    ) -> ChangeOutcome {
+        let reason = CompactionReason::Manual;
+        desk.publish(osier_agent::Event::CompactionStart { reason });
+        let instructions = self.instructions.as_deref();
+        let drafting = self.compactor.draft(desk, reason, instructions, cancel);
+        match drafting.await {
+            Ok(draft) if self.review => {
+                let end = ended(desk, CompactionOutcome::Drafted).await;
+                let tell = move || {
+                    self.done.call(TreeOutcome::Drafted(Box::new(draft)));
+                };
+                ChangeOutcome {
+                    on_complete: Some(Box::new(tell)),
+                    ..end
                 }
-                Ok(draft) => store(&self.compactor, desk, draft).await,
-                Err(outcome) => ended(desk, outcome).await,
             }
+            Ok(draft) => store(&self.compactor, desk, draft).await,
+            Err(outcome) => ended(desk, outcome).await,
         }
-        .boxed()
     }
 
     fn refused(self: Box<Self>) {
@@ -261,23 +258,21 @@ pub(crate) struct StoreDraft {
     pub done: Callback<TreeOutcome>,
 }
 
+#[async_trait]
 impl Change for StoreDraft {
-    fn perform<'a>(
+    async fn perform(
         self: Box<Self>,
-        desk: &'a dyn AgentAccess,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ChangeOutcome> {
-        async move {
-            if !self.compactor.fits(&self.draft).await {
-                let message = "another branch is current now: compact again";
-                let outcome = CompactionOutcome::Refused {
-                    message: message.to_owned(),
-                };
-                return ended(desk, outcome).await;
-            }
-            store(&self.compactor, desk, self.draft).await
+        desk: &dyn AgentAccess,
+        _cancel: &CancellationToken,
+    ) -> ChangeOutcome {
+        if !self.compactor.fits(&self.draft).await {
+            let message = "another branch is current now: compact again";
+            let outcome = CompactionOutcome::Refused {
+                message: message.to_owned(),
+            };
+            return ended(desk, outcome).await;
         }
-        .boxed()
+        store(&self.compactor, desk, self.draft).await
     }
 
     fn refused(self: Box<Self>) {

@@ -1,11 +1,12 @@
 //! Feedback of language servers and formatters on the model's calls: they open files that the model reads, check files
 //! that it changes, and report news to it.
 
+use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use futures_util::future::{FutureExt as _, ready};
 use osier_agent::{
     AgentAccess, AgentMessage, CheckedCall, FileTarget, Interceptor, StopRun, ToolDecision,
     ToolOutput, ToolResultMessage, UserMessage,
@@ -97,60 +98,44 @@ fn changed_files(call: &CheckedCall) -> impl Iterator<Item = &FileTarget> {
     files.filter(|file| file.purpose.writes())
 }
 
+#[async_trait]
 impl Interceptor for CodeFeedback {
-    fn on_input<'a>(&'a self, _message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
+    async fn on_input(&self, _message: &mut UserMessage) -> Result<(), StopRun> {
         self.code.offer_tools(&self.workspace);
-        futures_util::future::ready(Ok(())).boxed()
+        Ok(())
     }
 
-    fn before_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, ToolDecision> {
-        async move {
-            if let Some(formatting) = &self.formatting {
-                for target in changed_files(call) {
-                    formatting.before_change(&target.host).await;
-                }
-            }
-            ToolDecision::Allow
-        }
-        .boxed()
-    }
-
-    fn after_tool<'a>(
-        &'a self,
-        call: &'a CheckedCall,
-        output: &'a mut ToolOutput,
-    ) -> BoxFuture<'a, ()> {
-        async move {
-            if output.status.is_success() {
-                self.check(call, output).await;
+    async fn before_tool(&self, call: &CheckedCall, _cancel: &CancellationToken) -> ToolDecision {
+        if let Some(formatting) = &self.formatting {
+            for target in changed_files(call) {
+                formatting.before_change(&target.host).await;
             }
         }
-        .boxed()
+        ToolDecision::Allow
     }
 
-    fn on_turn_end<'a>(
-        &'a self,
-        _results: &'a [ToolResultMessage],
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<(), StopRun>> {
-        async move {
-            if let Some(formatting) = &self.formatting {
-                let formatted = formatting.format(cancel).await;
-                for path in formatted {
-                    self.code.look_at(path);
-                }
-            }
-            Ok(())
+    async fn after_tool(&self, call: &CheckedCall, output: &mut ToolOutput) {
+        if output.status.is_success() {
+            self.check(call, output).await;
         }
-        .boxed()
     }
 
-    fn reminders<'a>(&'a self, _agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
-        ready(self.news().into_iter().collect()).boxed()
+    async fn on_turn_end(
+        &self,
+        _results: &[ToolResultMessage],
+        cancel: &CancellationToken,
+    ) -> Result<(), StopRun> {
+        if let Some(formatting) = &self.formatting {
+            let formatted = formatting.format(cancel).await;
+            for path in formatted {
+                self.code.look_at(path);
+            }
+        }
+        Ok(())
+    }
+
+    async fn reminders(&self, _agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+        self.news().into_iter().collect()
     }
 }
 

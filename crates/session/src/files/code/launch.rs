@@ -1,8 +1,9 @@
 //! Starts programs of a project in the sandbox of the session.
 
+use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use osier_base::process::Invocation;
 use osier_lsp::Launch;
 use osier_sandbox::Confinement;
@@ -20,6 +21,7 @@ impl Confined {
     }
 }
 
+#[async_trait]
 impl Launch for Confined {
     fn key(&self) -> String {
         let Self(sandbox) = self;
@@ -28,7 +30,7 @@ impl Launch for Confined {
         format!("{mode} {network} {denies}")
     }
 
-    fn wrap(&self, invocation: Invocation) -> BoxFuture<'_, Result<Invocation, String>> {
-        self.confine(invocation).boxed()
+    async fn wrap(&self, invocation: Invocation) -> Result<Invocation, String> {
+        self.confine(invocation).await
     }
 }

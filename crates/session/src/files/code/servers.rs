@@ -1,5 +1,6 @@
 //! The language servers of a session: which servers run, their reports, and the reports that the model knows.
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use osier_agent::{Severity, ToolSet, ToolSource};
 use osier_base::regular_file;
 use osier_lsp::{
@@ -417,9 +418,10 @@ impl CodeIntelligence {
     }
 }
 
+#[async_trait]
 impl CodeServers for CodeIntelligence {
-    fn open<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<Vec<Opened>, String>> {
-        self.open_file(path).boxed()
+    async fn open(&self, path: &Path) -> Result<Vec<Opened>, String> {
+        self.open_file(path).await
     }
 
     fn running(&self) -> Vec<Arc<Server>> {

@@ -5,10 +5,11 @@
 mod file;
 mod reminder;
 
+use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
 use osier_base::visible::visible;
 use osier_permissions::Permissions;
@@ -163,18 +164,14 @@ impl PlanMode {
     }
 }
 
+#[async_trait]
 impl osier_tools::PlanMode for PlanMode {
     fn is_on(&self) -> bool {
         self.rules.mode() == PermissionMode::Plan
     }
 
-    fn present<'a>(
-        &'a self,
-        plan: &'a str,
-        call_id: &'a str,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, PlanDecision> {
-        self.present_plan(plan, call_id, cancel).boxed()
+    async fn present(&self, plan: &str, call_id: &str, cancel: &CancellationToken) -> PlanDecision {
+        self.present_plan(plan, call_id, cancel).await
     }
 }
 

@@ -4,9 +4,10 @@
 //! The conversation itself shows the last reminder, so that the next one is right after a restart, on another branch and
 //! after a compaction.
 
+use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use futures_util::future::{FutureExt as _, ready};
 use osier_agent::{AgentAccess, AgentMessage, Interceptor};
 use osier_permissions::Permissions;
 use osier_protocol::{PLAN_TOOL, PermissionMode, PlanOutcome, PresentedPlan};
@@ -22,9 +23,10 @@ pub(crate) struct PlanReminder {
     pub rules: Arc<Permissions>,
 }
 
+#[async_trait]
 impl Interceptor for PlanReminder {
-    fn reminders<'a>(&'a self, agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
-        ready(self.news(agent).into_iter().collect()).boxed()
+    async fn reminders(&self, agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+        self.news(agent).into_iter().collect()
     }
 }
 

@@ -7,11 +7,12 @@
 mod answer;
 mod request;
 
+use async_trait::async_trait;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::FutureExt as _;
 use osier_agent::{AccountingEntry, Severity, Transport};
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};
@@ -178,20 +179,18 @@ impl SessionReviewer {
     }
 }
 
+#[async_trait]
 impl Reviewer for SessionReviewer {
-    fn review<'a>(
-        &'a self,
-        request: ReviewRequest<'a>,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Option<Review>> {
-        async move {
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => None,
-                review = self.judge(request) => review,
-            }
+    async fn review(
+        &self,
+        request: ReviewRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Option<Review> {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            review = self.judge(request) => review,
         }
-        .boxed()
     }
 }
 
