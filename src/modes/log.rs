@@ -58,11 +58,7 @@ pub struct Log<'a> {
     pub accounting: Option<&'a mut dyn Write>,
 }
 
-impl std::fmt::Debug for Log<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Log").finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Log<'a>);
 
 impl Log<'_> {
     /// Logs the events until the session shuts down.

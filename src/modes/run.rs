@@ -40,11 +40,7 @@ pub struct Run<'a> {
     pub output: &'a mut (dyn Write + Send),
 }
 
-impl std::fmt::Debug for Run<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Run").finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Run<'a>);
 
 /// How all prompts ended.
 #[derive(Debug, Clone, PartialEq)]

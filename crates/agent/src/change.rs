@@ -4,7 +4,6 @@
 //! Messages that arrive during a change are queued, and `Op::Abort` cancels it.
 
 use async_trait::async_trait;
-use std::fmt;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -35,12 +34,4 @@ pub struct ChangeOutcome {
     pub on_complete: Option<Box<dyn FnOnce() + Send>>,
 }
 
-impl fmt::Debug for ChangeOutcome {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ChangeOutcome")
-            .field("history", &self.history)
-            .field("events", &self.events)
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(ChangeOutcome);

@@ -5,7 +5,6 @@
 //! Nothing else is merged or dropped; the order is preserved.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -204,19 +203,9 @@ impl<E: Coalesce> Subscription<E> {
     }
 }
 
-impl<E> fmt::Debug for Publisher<E> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Publisher").finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Publisher<E>);
 
-impl<E> fmt::Debug for Subscription<E> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Subscription")
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Subscription<E>);
 
 /// Ignores poisoning: a panic cannot interrupt these short critical sections.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -7,7 +7,6 @@
 
 mod in_place;
 
-use std::fmt;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -178,11 +177,7 @@ impl Replaced {
     }
 }
 
-impl fmt::Debug for Expected<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Expected").finish_non_exhaustive()
-    }
-}
+crate::opaque_debug!(Expected<'a>);
 
 type Guard<'a> = Option<&'a Expected<'a>>;
 

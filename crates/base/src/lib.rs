@@ -69,6 +69,7 @@ pub mod jsonl;
 pub mod leftovers;
 pub mod locked_file;
 pub mod locked_json;
+pub mod opaque;
 pub mod parts;
 pub mod path;
 pub mod pending_file;

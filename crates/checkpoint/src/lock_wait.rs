@@ -1,6 +1,5 @@
 //! Waits for the lock of the recorded states, visibly and until the user cancels.
 
-use std::fmt;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,11 +28,7 @@ pub struct LockWait {
     pub cancel: Option<CancellationToken>,
 }
 
-impl fmt::Debug for LockWait {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("LockWait").finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(LockWait);
 
 impl LockWait {
     /// Locks `file`, which is at `path`, together with other processes that share the lock. Blocks.

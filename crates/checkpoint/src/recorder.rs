@@ -2,7 +2,6 @@
 //! every round of tools that did.
 
 use async_trait::async_trait;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -136,14 +135,7 @@ enum Latest {
     Known(Option<StateId>),
 }
 
-impl fmt::Debug for Checkpointer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Checkpointer")
-            .field("files", &self.files)
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Checkpointer);
 
 impl Checkpointer {
     /// Records `files` in `session`.

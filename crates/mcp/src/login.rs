@@ -362,11 +362,7 @@ fn parameter(address: &str, name: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.into_owned())
 }
 
-impl std::fmt::Debug for Login {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Login").finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Login);
 
 /// The tokens of one server in the credential store.
 #[derive(Debug, Clone)]

@@ -200,11 +200,7 @@ impl Frames {
     }
 }
 
-impl std::fmt::Debug for Frames {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Frames").finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Frames);
 
 impl Stream for Frames {
     type Item = ProxyFrame;

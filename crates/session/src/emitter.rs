@@ -155,8 +155,4 @@ impl<T> Clone for Callback<T> {
     }
 }
 
-impl<T> fmt::Debug for Callback<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Callback")
-    }
-}
+osier_base::opaque_debug!(Callback<T>);

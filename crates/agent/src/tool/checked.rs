@@ -1,6 +1,5 @@
 //! A call with valid arguments, as interceptors judge it and the loop runs it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use osier_llm::ToolCall;
@@ -90,12 +89,4 @@ impl CheckedCall {
     }
 }
 
-impl fmt::Debug for CheckedCall {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("CheckedCall")
-            .field("call", &self.call)
-            .field("prepared", &self.prepared)
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(CheckedCall);

@@ -1,6 +1,5 @@
 //! The input and output of a running call.
 
-use std::fmt;
 use std::sync::Arc;
 
 use osier_llm::ContentBlock;
@@ -37,11 +36,7 @@ impl UpdateSink {
     }
 }
 
-impl fmt::Debug for UpdateSink {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("UpdateSink")
-    }
-}
+osier_base::opaque_debug!(UpdateSink);
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,6 @@
 //! A prepared call: a tool reads the arguments once and returns everything that rules, questions, the scheduler and the
 //! execution need.
 
-use std::fmt;
 use std::future::ready;
 use std::sync::Arc;
 
@@ -166,12 +165,4 @@ impl PreparedCall {
     }
 }
 
-impl fmt::Debug for PreparedCall {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("PreparedCall")
-            .field("files", &self.files)
-            .field("concurrency", &self.concurrency)
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(PreparedCall);

@@ -61,8 +61,4 @@ impl Sources<'_> {
     }
 }
 
-impl std::fmt::Debug for Sources<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Sources").finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Sources<'a>);

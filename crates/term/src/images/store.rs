@@ -1,7 +1,6 @@
 //! The cache of rendered images. Evicts the least recently shown ones.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
@@ -59,15 +58,7 @@ struct Entry {
     rendered: Option<RenderedImage>,
 }
 
-impl fmt::Debug for ImageStore {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ImageStore")
-            .field("canvas", &self.canvas)
-            .field("entries", &self.entries.len())
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(ImageStore);
 
 impl ImageStore {
     /// Creates an empty store, which shows nothing until it has a canvas. Starts no thread yet. The

@@ -99,15 +99,7 @@ pub struct Clipboard {
     desktop: Arc<Mutex<Option<arboard::Clipboard>>>,
 }
 
-impl fmt::Debug for Clipboard {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Clipboard")
-            .field("native", &self.native)
-            .field("host", &self.host)
-            .field("file", &self.file)
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Clipboard);
 
 impl Clipboard {
     /// `display` is true when a desktop is available (`DISPLAY` or `WAYLAND_DISPLAY` is set, or

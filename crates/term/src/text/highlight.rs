@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Weak};
-use std::{fmt, thread};
+use std::thread;
 
 use syntect::dumps::from_binary;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
@@ -124,14 +124,7 @@ pub struct Highlighter {
     next_key: u64,
 }
 
-impl fmt::Debug for Highlighter {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Highlighter")
-            .field("started", &self.requests.is_some())
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Highlighter);
 
 impl Highlighter {
     /// Creates the handle; starts no thread yet. The thread calls `deliver` with every result.
@@ -173,14 +166,7 @@ impl Highlighter {
 #[derive(Default)]
 pub struct BlockHighlighter(Option<Worker>);
 
-impl fmt::Debug for BlockHighlighter {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("BlockHighlighter")
-            .field("started", &self.0.is_some())
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(BlockHighlighter);
 
 impl BlockHighlighter {
     /// The tokens of every line of `code`; `None` for an unknown language or a block that is too

@@ -328,11 +328,7 @@ pub(super) fn joined(lines: &[Vec<String>]) -> Vec<String> {
     text.map(|line| line.trim_end().to_owned()).collect()
 }
 
-impl std::fmt::Debug for Emulator {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Emulator")
-    }
-}
+osier_base::opaque_debug!(Emulator);
 
 fn nonzero(size: PtySize) -> (NonZeroU16, NonZeroU16) {
     let size = limited(size);

@@ -35,14 +35,7 @@ struct List {
     inputs: usize,
 }
 
-impl std::fmt::Debug for Terminals {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Terminals")
-            .field("list", &self.list)
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Terminals);
 
 impl Terminals {
     fn list(&self) -> MutexGuard<'_, List> {

@@ -274,11 +274,7 @@ impl TerminalOutput {
     }
 }
 
-impl std::fmt::Debug for TerminalOutput {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("TerminalOutput")
-    }
-}
+osier_base::opaque_debug!(TerminalOutput);
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use std::{fmt, io};
+use std::io;
 
 use osier_base::clock::now_ms;
 use osier_base::process::{Exit, Pty, PtySize, TerminalChild, signal_name};
@@ -67,14 +67,7 @@ pub(crate) struct TerminalSession {
     _task: AbortOnDropHandle<()>,
 }
 
-impl fmt::Debug for TerminalSession {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("TerminalSession")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(TerminalSession);
 
 /// The state that the task publishes.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use std::{fmt, io};
+use std::io;
 
 use osier_agent::{FileUse, UpdateSink};
 use osier_base::path;
@@ -280,11 +280,4 @@ impl Workspace {
     }
 }
 
-impl fmt::Debug for Workspace {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Workspace")
-            .field("commands", &self.commands)
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Workspace);

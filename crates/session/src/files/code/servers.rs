@@ -63,13 +63,7 @@ struct Inner {
     state: Mutex<State>,
 }
 
-impl std::fmt::Debug for Inner {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("CodeIntelligence")
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Inner);
 
 #[derive(Debug, Default)]
 struct State {

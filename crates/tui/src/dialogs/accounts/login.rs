@@ -201,12 +201,5 @@ impl Component<Command, Action> for Login {
     }
 }
 
-/// The typed text may be a key, so it is not printed.
-impl std::fmt::Debug for Login {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Login")
-            .field("label", &self.label)
-            .finish_non_exhaustive()
-    }
-}
+// The typed text may be a key, so it is not printed.
+osier_base::opaque_debug!(Login);

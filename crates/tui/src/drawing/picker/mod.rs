@@ -5,7 +5,6 @@ mod list;
 mod menu;
 
 use std::cell::Cell;
-use std::fmt;
 use std::rc::Rc;
 
 use ratatui::buffer::Buffer;
@@ -200,8 +199,4 @@ impl<T: Choice> Component<Command, Action> for Picker<T> {
     }
 }
 
-impl<T> fmt::Debug for Picker<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Picker").finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Picker<T>);

@@ -32,14 +32,7 @@ pub(super) struct Find {
     best: BinaryHeap<Reverse<Rank>>,
 }
 
-impl std::fmt::Debug for Find {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Find")
-            .field("query", &self.query)
-            .field("next", &self.next)
-            .finish_non_exhaustive()
-    }
-}
+osier_base::opaque_debug!(Find);
 
 impl Find {
     /// A search for `query`; it reuses the results of `before` when it extends its query.

@@ -1,6 +1,5 @@
 //! The state of the loop.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -67,11 +66,7 @@ impl Open {
     }
 }
 
-impl fmt::Debug for Open {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Open").finish()
-    }
-}
+osier_base::opaque_debug!(Open);
 
 /// Results of background work.
 #[derive(Debug)]
