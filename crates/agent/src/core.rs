@@ -1,6 +1,7 @@
 //! The state that the task of an agent and a run share.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 use osier_base::ids;
 use osier_llm::{Model, ToolSpec};
@@ -44,7 +45,7 @@ impl Core {
 
     /// Locks the state. The guard must not be held across an await.
     pub(crate) fn state(&self) -> MutexGuard<'_, AgentState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(crate) fn notice(&self, severity: Severity, text: impl Into<String>) {

@@ -4,8 +4,9 @@
 //! Queued text deltas of one block are merged, so that the size of a queue is bounded by the text itself.
 //! Nothing else is merged or dropped; the order is preserved.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::Notify;
 
@@ -209,7 +210,7 @@ osier_base::opaque_debug!(Subscription<E>);
 
 /// Ignores poisoning: a panic cannot interrupt these short critical sections.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 #[cfg(test)]

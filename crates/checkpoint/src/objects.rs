@@ -3,12 +3,13 @@
 
 use osier_base::pending_file::PendingFile;
 use osier_base::{atomic_file, private};
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use std::{fmt, fs};
 
@@ -141,14 +142,14 @@ impl Objects {
     }
 
     fn note_unsynced(&self, path: PathBuf) {
-        let mut unsynced = self.unsynced.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unsynced = self.unsynced.lock();
         unsynced.insert(path);
     }
 
     /// Waits until all stored objects are on the disk.
     pub(super) fn sync(&self) -> io::Result<()> {
         // Locked to the end: the objects of another thread may be among them.
-        let mut unsynced = self.unsynced.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unsynced = self.unsynced.lock();
         #[cfg(target_os = "linux")]
         if unsynced.len() >= MANY {
             rustix::fs::syncfs(fs::File::open(&self.folder)?)?;

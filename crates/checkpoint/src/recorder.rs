@@ -2,8 +2,9 @@
 //! every round of tools that did.
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::FutureExt;
 use serde::{Deserialize, Serialize};
@@ -149,7 +150,7 @@ impl Checkpointer {
     }
 
     fn progress<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> T {
-        change(&mut self.progress.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.progress.lock())
     }
 
     /// The latest state; reads the session the first time.

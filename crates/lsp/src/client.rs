@@ -1,9 +1,10 @@
 //! The connection to a server: requests and their answers in any order, and messages that the server sends by itself.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -157,7 +158,7 @@ impl Connection {
             }
             (Some(id), None) => {
                 let sender = id.get().parse().ok();
-                let sender = sender.and_then(|id: i64| self.pending().remove(&id));
+                let sender = sender.and_then(|id: i64| self.pending.lock().remove(&id));
                 let Some(sender) = sender else { return };
                 let answer = match (incoming.error, incoming.result) {
                     (Some(error), _) => Err(problem(error.get())),
@@ -186,7 +187,7 @@ impl Connection {
     async fn request_once(&self, method: &str, params: &Value, limit: Duration) -> Answer {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        self.pending().insert(id, sender);
+        self.pending.lock().insert(id, sender);
         let forget = Forget {
             connection: self,
             id,
@@ -238,15 +239,11 @@ impl Connection {
             }
             is_first
         });
-        self.pending().clear();
+        self.pending.lock().clear();
     }
 
     pub(crate) async fn wait_for_end(&self) {
         let _ = self.ended.subscribe().wait_for(Option::is_some).await;
-    }
-
-    fn pending(&self) -> MutexGuard<'_, HashMap<i64, oneshot::Sender<Answer>>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -258,7 +255,7 @@ struct Forget<'c> {
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        if self.connection.pending().remove(&self.id).is_some() {
+        if self.connection.pending.lock().remove(&self.id).is_some() {
             let params = json!({"id": self.id});
             let _ = self.connection.notify("$/cancelRequest", &params);
         }

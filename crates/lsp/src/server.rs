@@ -2,8 +2,9 @@
 
 mod pull;
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
@@ -73,11 +74,7 @@ struct State {
     misses: usize,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Shared {}
 
 /// Why a server does not run.
 #[derive(Debug)]
@@ -148,7 +145,7 @@ impl Server {
         })?;
         let answer = lists::value(answer.get(), 4 * 1024 * 1024).unwrap_or_default();
         let capabilities = Capabilities::read(&answer).map_err(StartError::Final)?;
-        self.shared.state().capabilities = capabilities.clone();
+        self.shared.state.lock().capabilities = capabilities.clone();
         self.capabilities = capabilities;
         let crashed = |problem: Problem| StartError::Crashed(problem.to_string());
         let connection = &self.connection;
@@ -184,7 +181,7 @@ impl Server {
 
     /// The process id, as long as it runs.
     pub fn process_id(&self) -> Option<i32> {
-        let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = self.process.lock();
         process.as_ref().map(Piped::id)
     }
 
@@ -196,7 +193,7 @@ impl Server {
             )));
         }
         // One lock over both: texts must be sent in the order of their versions.
-        let mut state = self.shared.state();
+        let mut state = self.shared.state.lock();
         let report = state.reports;
         let (sync, version) = state.documents.set(path, text, report);
         let uri = uri::of_path(path);
@@ -240,7 +237,7 @@ impl Server {
     pub fn file_event(&self, path: &Path, exists: bool) {
         let kind = if exists { 1 } else { 3 };
         if !exists {
-            let mut state = self.shared.state();
+            let mut state = self.shared.state.lock();
             if state.documents.close(path) {
                 self.close_document(&mut state, path);
             }
@@ -261,25 +258,25 @@ impl Server {
 
     /// The text of an open file as the server knows it.
     pub(crate) fn text(&self, path: &Path) -> Option<Arc<str>> {
-        let state = self.shared.state();
+        let state = self.shared.state.lock();
         Some(Arc::clone(&state.documents.get(path)?.text))
     }
 
     /// The open files, the last used first.
     pub fn open_files(&self) -> Vec<PathBuf> {
-        self.shared.state().documents.recent()
+        self.shared.state.lock().documents.recent()
     }
 
     /// Whether waiting for reports is likely to be in vain: the server never reports, or is busy for long.
     pub fn is_quiet(&self) -> bool {
-        let state = self.shared.state();
+        let state = self.shared.state.lock();
         let allowed = if state.reports == 0 { 1 } else { MISSES };
         !self.capabilities.answers() && state.misses >= allowed
     }
 
     /// Records that a change was not reported on in time.
     pub fn missed(&self) {
-        self.shared.state().misses += 1;
+        self.shared.state.lock().misses += 1;
     }
 
     /// Waits, not for long, until the server has read a file: some answer nothing about a file before.
@@ -325,7 +322,7 @@ impl Server {
     }
 
     fn is_reported(&self, change: &Change) -> bool {
-        let state = self.shared.state();
+        let state = self.shared.state.lock();
         let document = state.documents.get(&change.path);
         document.is_none_or(|document| {
             document.version > change.version
@@ -342,7 +339,7 @@ impl Server {
             let text = self.text(path);
             let found =
                 tsserver::diagnostics(&self.connection, path, text.as_deref(), limit).await?;
-            let mut state = self.shared.state();
+            let mut state = self.shared.state.lock();
             // A report that the server pushes later replaces these diagnostics.
             state.diagnostics.set(path, Origin::Pushed, found);
             self.shared.count(&mut state, path, None);
@@ -353,16 +350,16 @@ impl Server {
 
     /// The diagnostics of a file.
     pub fn diagnostics(&self, path: &Path) -> FileDiagnostics {
-        self.shared.state().diagnostics.of(path)
+        self.shared.state.lock().diagnostics.of(path)
     }
 
     /// The diagnostics of every file that has any, by path.
     pub fn all_diagnostics(&self) -> Vec<(PathBuf, FileDiagnostics)> {
-        self.shared.state().diagnostics.all()
+        self.shared.state.lock().diagnostics.all()
     }
 
     pub fn counts(&self) -> Counts {
-        self.shared.state().diagnostics.counts()
+        self.shared.state.lock().diagnostics.counts()
     }
 
     /// Ends the server as the protocol wants it, and kills it if it stays.
@@ -386,7 +383,7 @@ impl Shared {
             return;
         };
         let Some(path) = published.path() else { return };
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let text = state
             .documents
             .get(&path)
@@ -476,7 +473,7 @@ impl Drop for Server {
 }
 
 fn taken(process: &Mutex<Option<Piped>>) -> Option<Piped> {
-    let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut process = process.lock();
     process.take()
 }
 

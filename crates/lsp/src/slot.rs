@@ -1,9 +1,10 @@
 //! The servers of the process: one for each root, shared by the sessions that use it.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 
 use osier_base::process::Invocation;
 use tokio::sync::watch;
@@ -74,7 +75,7 @@ impl Servers {
             root: root.to_owned(),
             launch: launch.key(),
         };
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.slots.lock();
         if let Some(known) = slots.get(&key).and_then(Weak::upgrade) {
             return known;
         }
@@ -147,7 +148,7 @@ impl Slot {
     }
 
     pub fn status(&self) -> Status {
-        match &self.state().stage {
+        match &self.state.lock().stage {
             Stage::Stopped => Status::Stopped,
             Stage::Starting => Status::Starting,
             Stage::Ready(server) if server.ended().is_some() => Status::Stopped,
@@ -158,7 +159,7 @@ impl Slot {
 
     /// The server, if it runs.
     pub fn running(&self) -> Option<Arc<Server>> {
-        match &self.state().stage {
+        match &self.state.lock().stage {
             Stage::Ready(server) if server.ended().is_none() => Some(Arc::clone(server)),
             _ => None,
         }
@@ -184,7 +185,7 @@ impl Slot {
 
     /// The current stage. A server that has stopped is started.
     fn use_now(self: &Arc<Self>) -> Stage {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.used = Instant::now();
         if let Stage::Ready(server) = &state.stage
             && let Some(reason) = server.ended()
@@ -201,7 +202,7 @@ impl Slot {
     async fn start(self: Arc<Self>) {
         loop {
             let started = self.start_once().await;
-            let mut state = self.state();
+            let mut state = self.state.lock();
             match started {
                 Ok(server) => {
                     state.used = Instant::now();
@@ -250,10 +251,6 @@ impl Slot {
         }
         None
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl State {
@@ -272,14 +269,14 @@ async fn stop_when_idle(slot: Weak<Slot>) {
     loop {
         let Some((used, limit)) = slot
             .upgrade()
-            .map(|slot| (slot.state().used, slot.limits.idle))
+            .map(|slot| (slot.state.lock().used, slot.limits.idle))
         else {
             return;
         };
         tokio::time::sleep_until(used + limit).await;
         let Some(slot) = slot.upgrade() else { return };
         let idle = {
-            let mut state = slot.state();
+            let mut state = slot.state.lock();
             let Stage::Ready(server) = &state.stage else {
                 return;
             };

@@ -1,8 +1,9 @@
 //! The map of one project: an index in memory, which a thread brings up to date while others use it.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::definition::Definition;
@@ -66,7 +67,7 @@ impl ProjectMap {
     /// The map of the project in `root`, a real path. Sessions of the same project share it. Its index is stored in
     /// the folder `store`, or only in memory.
     pub fn of(root: &Path, store: Option<&Path>) -> Arc<Self> {
-        let mut maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut maps = MAPS.lock();
         maps.retain(|(_, map)| map.strong_count() > 0);
         let place = (root.to_owned(), store.map(Path::to_owned));
         let known = maps.iter().find(|(known, _)| *known == place);
@@ -102,7 +103,7 @@ impl ProjectMap {
             };
         };
         let parsed = |path: &str, version: FileStamp| {
-            let state = self.lock();
+            let state = self.state.lock();
             let (of, found) = state.parsed.get(path)?;
             (*of == version).then(|| found.clone())
         };
@@ -135,14 +136,14 @@ impl ProjectMap {
     /// Waits until every file is known as it is now. For tests and measurements.
     pub fn complete(self: &Arc<Self>) {
         self.load();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.is_updating {
-            state = self.wait(state, Duration::from_mins(1));
+            self.changed.wait_for(&mut state, Duration::from_mins(1));
         }
         state.checked = None;
         state = self.start_update(state);
         while state.is_updating {
-            state = self.wait(state, Duration::from_mins(1));
+            self.changed.wait_for(&mut state, Duration::from_mins(1));
         }
     }
 
@@ -150,7 +151,7 @@ impl ProjectMap {
     fn current(self: &Arc<Self>, cold: Duration) -> (Option<Arc<Index>>, bool) {
         let start = Instant::now();
         self.load();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.is_fresh() {
             state = self.start_update(state);
         }
@@ -167,14 +168,14 @@ impl ProjectMap {
             if limit == cold && state.index.is_some() {
                 break;
             }
-            state = self.wait(state, left);
+            self.changed.wait_for(&mut state, left);
         }
         (state.index.clone(), state.is_updating)
     }
 
     /// Loads the stored index once.
     fn load(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.is_loaded {
             state.is_loaded = true;
             let file = self.file.as_deref();
@@ -202,7 +203,7 @@ impl ProjectMap {
             index: None,
         };
         let (old, parsed, is_fresh) = {
-            let state = self.lock();
+            let state = self.state.lock();
             let old = state.index.clone().unwrap_or_default();
             let is_fresh = state.is_fresh();
             (old, state.parsed.clone(), is_fresh)
@@ -222,7 +223,7 @@ impl ProjectMap {
         };
         let is_new = new.is_some() || !parsed.is_empty();
         let index = new.map_or(old, Arc::new);
-        self.lock().parsed.retain(|path, (version, _)| {
+        self.state.lock().parsed.retain(|path, (version, _)| {
             parsed.get(path).is_none_or(|(merged, _)| merged != version)
         });
         end.index = Some(Arc::clone(&index));
@@ -236,7 +237,7 @@ impl ProjectMap {
     fn save(&self, index: &Index) {
         let Some(file) = &self.file else { return };
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let is_recent = state.saved.is_some_and(|saved| saved.elapsed() < PAUSE);
             if is_recent && index.rows.len() > LARGE {
                 return;
@@ -247,7 +248,7 @@ impl ProjectMap {
     }
 
     fn replace(&self, index: Arc<Index>) {
-        self.lock().index = Some(index);
+        self.state.lock().index = Some(index);
         self.changed.notify_all();
     }
 
@@ -256,7 +257,7 @@ impl ProjectMap {
         if parsed.is_empty() {
             return;
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.parsed.len() > PARSED {
             state.parsed.clear();
         }
@@ -266,15 +267,6 @@ impl ProjectMap {
                 .insert(file.path, (file.version, file.definitions));
         }
         drop(self.start_update(state));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, limit: Duration) -> MutexGuard<'a, State> {
-        let waited = self.changed.wait_timeout(state, limit);
-        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
@@ -287,7 +279,7 @@ struct EndOfUpdate<'a> {
 
 impl Drop for EndOfUpdate<'_> {
     fn drop(&mut self) {
-        let mut state = self.map.lock();
+        let mut state = self.map.state.lock();
         state.is_updating = false;
         if let Some(index) = self.index.take() {
             state.index = Some(index);

@@ -3,7 +3,7 @@
 //! untrusted.
 
 use async_trait::async_trait;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::{FutureExt as _, ready};
 use osier_agent::{AgentAccess, AgentMessage, CustomMessage, Interceptor};
@@ -46,7 +46,6 @@ impl Instructions {
     /// The servers whose tools are offered, with their instructions.
     fn current(&self) -> Vec<(String, String)> {
         let known = self.0.known.lock();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
         let servers = known.values().filter(|server| {
             server.info.state == ServerState::Ready && !server.info.tools.is_empty()
         });

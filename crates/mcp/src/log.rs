@@ -1,12 +1,12 @@
 //! The log of a server: its standard error, invalid messages, and with `--trace-mcp` every message in both
 //! directions. When the file is full, it is renamed and a new one starts.
 
+use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::hidden::Hidden;
 use osier_base::{private, text};
@@ -83,7 +83,7 @@ impl ServerLog {
     }
 
     fn line_at(&self, now: jiff::Timestamp, kind: &str, text: &str) -> bool {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if open.as_ref().is_none_or(|open| open.length > LIMIT) {
             *open = self.begin().ok();
         }

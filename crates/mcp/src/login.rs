@@ -2,8 +2,9 @@
 //! tokens next to the keys; they are refreshed under the store's lock.
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::FutureExt as _;
@@ -61,19 +62,13 @@ impl Logins {
     pub(super) fn challenged(&self, url: &str, header: &str) {
         let Ok(base) = url.parse() else { return };
         let scope = WWWAuthenticateParams::parse(header, &base).scope;
-        let mut challenges = self.challenges();
+        let mut challenges = self.challenges.lock();
         let challenge = challenges.entry(url.to_owned()).or_default();
         header.clone_into(&mut challenge.header);
         add(
             &mut challenge.scopes,
             scope.iter().flat_map(|scope| scope.split_whitespace()),
         );
-    }
-
-    fn challenges(&self) -> MutexGuard<'_, HashMap<String, Challenge>> {
-        self.challenges
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn vault(&self, url: &str) -> TokenFile {
@@ -140,12 +135,12 @@ impl Logins {
             ));
         };
         let mut manager = self.manager(url).await?;
-        if !self.challenges().contains_key(url)
+        if !self.challenges.lock().contains_key(url)
             && let Some(header) = read_challenge(url, headers, *protocol).await
         {
             self.challenged(url, &header);
         }
-        let challenge = self.challenges().get(url).cloned();
+        let challenge = self.challenges.lock().get(url).cloned();
         let metadata = manager
             .resolve_metadata_from_challenge(challenge.as_ref().map(|it| it.header.as_str()))
             .await;
@@ -384,7 +379,7 @@ impl TokenFile {
 
     async fn change(&self, change: impl FnOnce(&mut Store)) -> Result<(), FileError> {
         {
-            let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            let held = self.held.lock();
             if let Some(locked) = &*held {
                 let mut store = locked.read()?;
                 change(&mut store);
@@ -430,7 +425,7 @@ struct Release(Arc<Mutex<Option<LockedFile>>>);
 
 impl Drop for Release {
     fn drop(&mut self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.0.lock().take();
     }
 }
 
@@ -462,7 +457,7 @@ impl CredentialStore for TokenFile {
 
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let locked = self.file.lock().await.map_err(|error| fault(&error))?;
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(locked);
+        *self.held.lock() = Some(locked);
         Ok(Some(CredentialRefreshGuard::new(Release(Arc::clone(
             &self.held,
         )))))

@@ -3,9 +3,10 @@
 //! ends all servers.
 
 use osier_base::sort;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use globset::GlobSet;
@@ -204,7 +205,6 @@ impl Mcp {
     /// The current states of the servers.
     pub fn servers(&self) -> Vec<ServerInfo> {
         let known = self.shared.known.lock();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
         known.values().map(|known| known.info.clone()).collect()
     }
 }
@@ -217,7 +217,7 @@ impl ToolSource for Mcp {
 
 impl Shared {
     fn tools(&self) -> MutexGuard<'_, ToolSet> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tools.lock()
     }
 }
 
@@ -239,7 +239,6 @@ impl ServerNames {
     /// The names of all configured servers.
     pub fn servers(&self) -> Vec<String> {
         let known = self.0.known.lock();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
         known.keys().cloned().collect()
     }
 }
@@ -488,11 +487,7 @@ impl Manager {
     fn publish(&mut self) {
         let tools: ToolSet = self.entries.iter().flat_map(Entry::offered).collect();
         let changed = {
-            let mut known = self
-                .shared
-                .tools
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.shared.tools.lock();
             let same = known.len() == tools.len()
                 && known
                     .iter()
@@ -508,11 +503,7 @@ impl Manager {
             .iter()
             .map(|entry| (entry.info.name.clone(), entry.known()));
         let known = known.collect();
-        *self
-            .shared
-            .known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = known;
+        *self.shared.known.lock() = known;
         if changed {
             self.send(ServerEvent::Tools);
         }

@@ -3,7 +3,7 @@
 //! every mode.
 
 use async_trait::async_trait;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -48,7 +48,6 @@ impl Mentions {
 
     fn known(&self) -> Vec<Known> {
         let known = self.shared.known.lock();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
         known.values().cloned().collect()
     }
 

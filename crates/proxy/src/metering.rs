@@ -1,8 +1,9 @@
 //! Counts what the running calls use, and settles each one when it ends in any way.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::{Stream, StreamExt as _};
@@ -53,7 +54,7 @@ impl RunningCalls {
 
     /// Adds a call that was reserved. It is settled when the result is dropped.
     pub(super) fn add(self: &Arc<Self>, reservation: Reservation, meter: CallMeter) -> RunningCall {
-        self.lock().insert(reservation.0, meter);
+        self.calls.lock().insert(reservation.0, meter);
         RunningCall {
             calls: Arc::clone(self),
             reservation,
@@ -62,22 +63,18 @@ impl RunningCalls {
 
     /// Settles all calls with what they have used so far, before the process ends.
     pub(super) fn settle_all(&self) {
-        let ids: Vec<i64> = self.lock().keys().copied().collect();
+        let ids: Vec<i64> = self.calls.lock().keys().copied().collect();
         for id in ids {
             self.settle(Reservation(id));
         }
     }
 
     fn settle(&self, reservation: Reservation) {
-        let removed = self.lock().remove(&reservation.0);
+        let removed = self.calls.lock().remove(&reservation.0);
         if let Some(meter) = removed {
             // If the disk is full, the reservation stays and is counted at the next start.
             let _ = self.store.settle(reservation, meter.used());
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<i64, CallMeter>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -169,14 +166,14 @@ pub(super) struct RunningCall {
 
 impl RunningCall {
     fn count(&self, event: &StreamEvent) {
-        if let Some(meter) = self.calls.lock().get_mut(&self.reservation.0) {
+        if let Some(meter) = self.calls.calls.lock().get_mut(&self.reservation.0) {
             meter.count(event);
         }
     }
 
     /// Records that the call was refused before it started.
     pub(super) fn refused(&self) {
-        if let Some(meter) = self.calls.lock().get_mut(&self.reservation.0) {
+        if let Some(meter) = self.calls.calls.lock().get_mut(&self.reservation.0) {
             meter.outcome = Outcome::Failed;
         }
     }

@@ -1,9 +1,9 @@
 //! The users of this server and their usage: one SQLite file that the server and `osier serve users` share. It stores
 //! only digests of tokens.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -162,7 +162,7 @@ impl Users {
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
         // The next transaction rolls back what a panic left.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The sandbox of a workspace, and how a command is wrapped for it.
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
@@ -112,19 +113,19 @@ impl Confinement {
         network: impl Into<NetworkAccess>,
         writable: Vec<PathBuf>,
     ) {
-        let mut requested = self.lock();
+        let mut requested = self.requested.lock();
         requested.mode = mode;
         requested.network = network.into();
         requested.writable = writable;
     }
 
     pub fn set_plan(&self, plan: bool) {
-        self.lock().plan = plan;
+        self.requested.lock().plan = plan;
     }
 
     /// Enables the questions whether a command can run outside of the sandbox, and whether it can use a network host.
     pub fn set_asker(&self, questions: Questions) {
-        self.lock().asker = Some(questions);
+        self.requested.lock().asker = Some(questions);
     }
 
     /// The program of osier itself.
@@ -134,33 +135,33 @@ impl Confinement {
 
     /// The effective mode.
     pub fn mode(&self) -> SandboxMode {
-        self.lock().effective()
+        self.requested.lock().effective()
     }
 
     /// Whether sandboxed processes have a network, at least for some hosts.
     pub fn has_network(&self) -> bool {
-        *self.lock().network() != NetworkAccess::Off
+        *self.requested.lock().network() != NetworkAccess::Off
     }
 
     /// Whether the sandbox is on and denies commands some of the network.
     pub fn denies_network(&self) -> bool {
-        let requested = self.lock();
+        let requested = self.requested.lock();
         requested.effective() != SandboxMode::Off && *requested.network() != NetworkAccess::All
     }
 
     /// Whether plan mode forces the sandbox: then nothing can run outside of it.
     pub fn is_plan(&self) -> bool {
-        self.lock().plan
+        self.requested.lock().plan
     }
 
     /// Whether bubblewrap is tried first: tests cover both backends.
     pub fn prefer(&self, bubblewrap: bool) {
-        self.lock().without_bubblewrap = !bubblewrap;
+        self.requested.lock().without_bubblewrap = !bubblewrap;
     }
 
     /// A warning for the user if the sandbox allows writes to more than a project.
     pub fn warning(&self) -> Option<String> {
-        let requested = self.lock().clone();
+        let requested = self.requested.lock().clone();
         let folders = self.folders.as_ref();
         let home = std::env::home_dir();
         (requested.effective() == SandboxMode::Workspace).then(|| {
@@ -174,7 +175,7 @@ impl Confinement {
         if let Some(known) = self.backend.get() {
             return known.clone();
         }
-        let without_bubblewrap = self.lock().without_bubblewrap;
+        let without_bubblewrap = self.requested.lock().without_bubblewrap;
         let found = Backend::find(without_bubblewrap).await;
         self.backend.get_or_init(|| found).clone()
     }
@@ -190,7 +191,7 @@ impl Confinement {
     /// Whether the user lets `command`, which the sandbox denied, run outside of it. Always false in plan
     /// mode and in non-interactive runs.
     pub async fn may_leave(&self, command: &str, cancel: &CancellationToken) -> bool {
-        let asker = self.lock().asker.clone();
+        let asker = self.requested.lock().asker.clone();
         let Some(questions) = asker.filter(|_| !self.is_plan()) else {
             return false;
         };
@@ -210,7 +211,7 @@ impl Confinement {
     /// Does not hide the directory `path` from commands, which cannot write to it.
     pub fn show(&self, path: &Path) {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         shown.insert(path);
     }
 
@@ -221,7 +222,7 @@ impl Confinement {
 
     /// Like `wrap`, with what the sandbox reports after the command has ended. Network hosts require a tokio runtime.
     pub fn confine(&self, invocation: Invocation) -> Result<Confined, SandboxError> {
-        let requested = self.lock().clone();
+        let requested = self.requested.lock().clone();
         let mut report = Report::default();
         let mode = requested.effective();
         if mode == SandboxMode::Off {
@@ -305,7 +306,7 @@ impl Confinement {
     /// Landlock cannot protect files such as `.git` in a writable directory; here they are protected as well. Requires a
     /// detected backend, like `wrap`.
     pub fn may_write(&self, path: &Path) -> bool {
-        let requested = self.lock().clone();
+        let requested = self.requested.lock().clone();
         if requested.effective() == SandboxMode::Off {
             return true;
         }
@@ -318,7 +319,7 @@ impl Confinement {
 
     /// The directories that commands can write to, as they name them; `None` when the sandbox is off.
     pub fn writable_roots(&self) -> Option<Vec<PathBuf>> {
-        let requested = self.lock().clone();
+        let requested = self.requested.lock().clone();
         let is_on = requested.effective() != SandboxMode::Off;
         is_on.then(|| {
             let temporary = self.temporary().ok();
@@ -342,7 +343,7 @@ impl Confinement {
 
     /// The mounts, when the sandbox is on and has any.
     fn own_layout(&self) -> Option<Layout> {
-        let requested = self.lock().clone();
+        let requested = self.requested.lock().clone();
         let is_on = requested.effective() != SandboxMode::Off;
         let has_mounts = matches!(self.backend.get(), Some(Ok(Backend::Bubblewrap(_))));
         (is_on && has_mounts)
@@ -373,7 +374,7 @@ impl Confinement {
         if let Some(folders) = &self.folders {
             layout.hide(folders);
         }
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = self.shown.lock();
         for path in shown.iter().chain(&self.helper) {
             layout.show(path);
         }
@@ -406,12 +407,6 @@ impl Confinement {
         let spec = serde_json::to_string(spec).unwrap_or_default();
         let args = vec![HELPER.into(), spec.into(), "--".into()];
         Ok(wrap(helper.into(), args, invocation))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Requested> {
-        self.requested
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Files below a writable directory that stay read-only: those that make git and osier run programs later.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, FileType};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use osier_base::regular_file;
@@ -74,7 +75,7 @@ impl Protected {
     /// Calls `with` for every directory below `root`, the upper ones first. Reads only directories that changed since the
     /// last call.
     fn visit(&self, root: &Path, mut with: impl FnMut(&Folder)) {
-        let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.read.lock();
         let mut entries = 0;
         let mut current = HashMap::with_capacity(known.len());
         let mut level = vec![root.to_owned()];

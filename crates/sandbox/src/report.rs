@@ -1,6 +1,7 @@
 //! The sandbox's report on a command that has ended.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use super::protected::Identities;
 
@@ -20,17 +21,14 @@ impl DeniedHosts {
     const MAX: usize = 20;
 
     pub(super) fn add(&self, host: String) {
-        let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hosts = self.0.lock();
         if hosts.len() < Self::MAX && !hosts.contains(&host) {
             hosts.push(host);
         }
     }
 
     fn all(&self) -> Vec<String> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().clone()
     }
 }
 

@@ -6,10 +6,11 @@
 //! A connection that waits for the rest of a body is idle: otherwise clients that never end their bodies lock out all
 //! others.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -124,7 +125,7 @@ impl Connections {
 
     fn lock(&self) -> MutexGuard<'_, Table> {
         // The critical sections do not panic half-way, so the table is valid.
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 

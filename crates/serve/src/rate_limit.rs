@@ -1,8 +1,8 @@
 //! Rate limits with one token bucket for each key.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Number of buckets at which full ones are removed.
@@ -50,7 +50,7 @@ impl<K: Eq + Hash> RateLimiter<K> {
     }
 
     fn update(&self, key: K, now: Instant, cost: f64) -> Result<(), u64> {
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.buckets.lock();
         let filled = |bucket: Bucket| {
             let elapsed = now.saturating_duration_since(bucket.updated).as_secs_f64();
             (bucket.tokens + elapsed * self.per_second).min(self.burst)

@@ -1,10 +1,11 @@
 //! Reads the bodies of requests. Size and time are limited, so that clients that send slowly cannot block others.
 
 #[cfg(feature = "proxy")]
+use parking_lot::Mutex;
+#[cfg(feature = "proxy")]
 use std::collections::HashMap;
 use std::sync::Arc;
-#[cfg(feature = "proxy")]
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::Weak;
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -85,7 +86,7 @@ impl LargeBodies {
 
     #[cfg(feature = "proxy")]
     fn permits_of_user(&self, name: &str) -> BodyPermits {
-        let mut by_user = self.by_user.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_user = self.by_user.lock();
         by_user.retain(|_, permits| permits.strong_count() > 0);
         let known = by_user.get(name).and_then(Weak::upgrade);
         let own = known.unwrap_or_else(|| {

@@ -1,8 +1,9 @@
 //! The send queue of one client, limited by size. Events that do not fit are dropped, and the client gets a snapshot
 //! later. Responses are always queued; a client that leaves too many unread is disconnected.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::Notify;
 
@@ -132,7 +133,7 @@ impl SendQueue {
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
         // The critical sections do not panic half-way, so the queue is valid.
-        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.queue.lock()
     }
 }
 

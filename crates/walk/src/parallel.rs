@@ -1,8 +1,8 @@
 //! The walk on several threads.
 
+use parking_lot::{Condvar, Mutex};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::entry::{Entry, WalkError};
@@ -72,7 +72,7 @@ struct Taken<'a> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        let mut waiting = self.queue.lock();
+        let mut waiting = self.queue.state.lock();
         waiting.busy -= 1;
         if waiting.busy == 0 {
             self.queue.changed.notify_all();
@@ -92,13 +92,9 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits for the next folder; `None` at the end of the walk.
     fn next(&self) -> Option<Taken<'_>> {
-        let mut waiting = self.lock();
+        let mut waiting = self.state.lock();
         loop {
             if waiting.is_stopped {
                 return None;
@@ -113,20 +109,19 @@ impl Queue {
             if waiting.busy == 0 {
                 return None;
             }
-            let waited = self.changed.wait(waiting);
-            waiting = waited.unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut waiting);
         }
     }
 
     fn add(&self, folders: Vec<Folder>) {
         if !folders.is_empty() {
-            self.lock().folders.extend(folders);
+            self.state.lock().folders.extend(folders);
             self.changed.notify_all();
         }
     }
 
     fn stop(&self) {
-        self.lock().is_stopped = true;
+        self.state.lock().is_stopped = true;
         self.changed.notify_all();
     }
 }

@@ -1,6 +1,7 @@
 //! Pages that were fetched in the last minutes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -26,7 +27,7 @@ struct Entry {
 
 impl Cache {
     pub(crate) fn get(&self, url: &Url) -> Option<Arc<Page>> {
-        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.0.lock();
         let fresh = |entry: &&Entry| entry.url == *url && entry.at.elapsed() < LIFETIME;
         entries
             .iter()
@@ -35,7 +36,7 @@ impl Cache {
     }
 
     pub(crate) fn put(&self, url: &Url, page: &Arc<Page>) {
-        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.0.lock();
         entries.retain(|entry| entry.url != *url && entry.at.elapsed() < LIFETIME);
         entries.push(Entry {
             url: url.clone(),

@@ -3,9 +3,10 @@
 
 pub mod helper;
 
+use parking_lot::Mutex;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use htmd::element_handler::Handlers;
@@ -79,7 +80,7 @@ fn convert(html: &str) -> Result<Converted, FetchError> {
     let found = Arc::clone(&title);
     let on_title = move |handlers: &dyn Handlers, element: Element<'_>| {
         let text = handlers.walk_children(element.node).content;
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = found.lock();
         found.get_or_insert(text);
         None
     };
@@ -95,7 +96,7 @@ fn convert(html: &str) -> Result<Converted, FetchError> {
         return Err(FetchError::Conversion(reason));
     }
     let markdown = squeezed(&converter.tree_to_markdown(&tree));
-    let title = title.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let title = title.lock().take();
     let title = title.map(|title| one_line(&title));
     Ok(Converted {
         title: title.filter(|title| !title.is_empty()),

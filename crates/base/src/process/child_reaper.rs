@@ -4,9 +4,10 @@
 //! input, and the shell ends the remaining groups and the processes with their markers. The parent death signal of
 //! Linux would only reach the children themselves, and is already sent when a thread ends.
 
+use parking_lot::Mutex;
 use std::io::{self, PipeWriter, Write as _};
 use std::process::Stdio;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use rustix::process::Pid;
 use tokio::process::Command;
@@ -76,17 +77,14 @@ impl ChildReaper {
     /// Tracks the group led by `leader`; `marker` is one word. Requires a tokio runtime, which reaps the shell.
     pub(super) fn watch(leader: Pid, marker: &str) -> io::Result<Self> {
         let group = format!("{} {marker}", leader.as_raw_nonzero());
-        SHELL
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .watch(&group)?;
+        SHELL.lock().watch(&group)?;
         Ok(Self(group))
     }
 }
 
 impl Drop for ChildReaper {
     fn drop(&mut self) {
-        let mut shell = SHELL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shell = SHELL.lock();
         shell.groups.retain(|group| *group != self.0);
         shell.tell('-', &self.0);
     }

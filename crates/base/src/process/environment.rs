@@ -3,8 +3,8 @@
 //! Like the environment itself, the names belong to the process. Every child lacks these variables unless its
 //! `Invocation` says otherwise, so that no new caller can forget to remove them.
 
+use parking_lot::RwLock;
 use std::collections::BTreeSet;
-use std::sync::{PoisonError, RwLock};
 
 #[derive(Debug)]
 struct Names {
@@ -19,19 +19,19 @@ static NAMES: RwLock<Names> = RwLock::new(Names {
 
 /// Adds variables that children do not inherit.
 pub fn withhold_variables(names: impl IntoIterator<Item = String>) {
-    let mut all = NAMES.write().unwrap_or_else(PoisonError::into_inner);
+    let mut all = NAMES.write();
     all.withheld.extend(names);
 }
 
 /// Adds variables that children inherit although they are keys: those that the user's settings name.
 pub fn pass_variables(names: impl IntoIterator<Item = String>) {
-    let mut all = NAMES.write().unwrap_or_else(PoisonError::into_inner);
+    let mut all = NAMES.write();
     all.passed.extend(names);
 }
 
 /// The variables that a child does not inherit.
 pub(super) fn withheld() -> Vec<String> {
-    let all = NAMES.read().unwrap_or_else(PoisonError::into_inner);
+    let all = NAMES.read();
     all.withheld.difference(&all.passed).cloned().collect()
 }
 

@@ -21,7 +21,7 @@
 
 mod builtins;
 #[cfg(test)]
-mod differential;
+mod differential_tests;
 mod grammar;
 mod lexer;
 #[cfg(test)]

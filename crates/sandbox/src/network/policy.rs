@@ -1,9 +1,10 @@
 //! Decides which hosts a command reaches, and connects to them.
 
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
@@ -175,30 +176,30 @@ impl Policy {
 
     /// Notes that the user is asked; false if they were asked before, or too often.
     fn notes_question(&self, destination: &Destination) -> bool {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.asked.lock();
         asked.len() < MAX_QUESTIONS && asked.insert(destination.clone())
     }
 }
 
 impl Answers {
     fn allow(&self, named: impl Fn(&HostRule) -> bool) -> bool {
-        let allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        let allowed = self.allowed.lock();
         allowed.iter().any(named)
     }
 
     fn denies(&self, destination: &Destination) -> bool {
-        let denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        let denied = self.denied.lock();
         denied.contains(destination)
     }
 
     fn add(&self, destination: &Destination, answer: &Answer) {
         match answer {
             Answer::Yes => {
-                let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut allowed = self.allowed.lock();
                 allowed.push(HostRule::exactly(destination));
             }
             Answer::Refuse { .. } => {
-                let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut denied = self.denied.lock();
                 denied.insert(destination.clone());
             }
             // Without an answer, the next command can ask again.

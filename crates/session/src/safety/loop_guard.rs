@@ -4,9 +4,9 @@
 //! The calls of a turn are compared together, so the order in which parallel calls end does not matter.
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::FutureExt as _;
 use osier_agent::{AgentMessage, Interceptor, StopRun, ToolOutput, ToolResultMessage};
@@ -60,10 +60,6 @@ impl LoopGuard {
         }
     }
 
-    fn watch(&self) -> MutexGuard<'_, Watch> {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Asks whether the run may continue.
     async fn ask(
         &self,
@@ -84,7 +80,7 @@ impl LoopGuard {
         };
         let answer = questions.ask(question, cancel).await;
         if answer == Answer::Yes || cancel.is_cancelled() {
-            self.watch().allow();
+            self.watch.lock().allow();
             return Ok(());
         }
         let message = format!("stopped: {what}");
@@ -96,15 +92,17 @@ impl LoopGuard {
 impl Interceptor for LoopGuard {
     async fn commit(&self, message: &AgentMessage) -> Result<(), StopRun> {
         match message {
-            AgentMessage::User(_) => *self.watch() = Watch::default(),
-            AgentMessage::Assistant(answer) => self.watch().start_turn(answer.tool_calls().count()),
+            AgentMessage::User(_) => *self.watch.lock() = Watch::default(),
+            AgentMessage::Assistant(answer) => {
+                self.watch.lock().start_turn(answer.tool_calls().count())
+            }
             _ => {}
         }
         std::future::ready(Ok(())).await
     }
 
     fn on_result(&self, call: &ToolCall, output: &mut ToolOutput) {
-        if let Some(repetition) = self.watch().add(call, output) {
+        if let Some(repetition) = self.watch.lock().add(call, output) {
             let note = repetition.for_model();
             output.content.push(ContentBlock::text(note));
         }
@@ -115,7 +113,7 @@ impl Interceptor for LoopGuard {
         _results: &[ToolResultMessage],
         cancel: &CancellationToken,
     ) -> Result<(), StopRun> {
-        let repetition = self.watch().repetition.take();
+        let repetition = self.watch.lock().repetition.take();
         match repetition {
             Some(repetition) if !cancel.is_cancelled() => self.ask(&repetition, cancel).await,
             _ => Ok(()),

@@ -5,10 +5,11 @@
 //! by its name, its place and at most four of its characters.
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::{FutureExt as _, ready};
 
@@ -42,7 +43,7 @@ impl Reported {
     /// Whether the secret is new.
     fn add(&self, secret: &str) -> bool {
         let hash = self.hasher.hash_one(secret);
-        let mut hashes = self.hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hashes = self.hashes.lock();
         hashes.insert(hash)
     }
 }

@@ -3,8 +3,9 @@
 //! The thread accepts one frame at a time. The next frame is drawn only when the thread is idle, so a slow connection
 //! skips frames instead of queueing them, and the event loop never waits.
 
+use parking_lot::{Condvar, Mutex};
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -53,7 +54,7 @@ impl Output {
 
     /// Whether the terminal accepted everything sent so far.
     pub fn is_idle(&self) -> bool {
-        self.shared.lock().is_idle()
+        self.shared.state.lock().is_idle()
     }
 
     /// Waits until the output is idle. Supports one waiter.
@@ -65,12 +66,12 @@ impl Output {
 
     /// An empty, reused buffer for the next frame.
     pub fn buffer(&self) -> Vec<u8> {
-        self.shared.lock().spare.take().unwrap_or_default()
+        self.shared.state.lock().spare.take().unwrap_or_default()
     }
 
     /// Sends a frame. If another frame is being written, this frame follows it.
     pub fn send(&self, mut frame: Vec<u8>) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         if state.failure.is_some() || frame.is_empty() {
             frame.clear();
             state.spare = Some(frame);
@@ -88,24 +89,24 @@ impl Output {
 
     /// How long the terminal took to accept the last complete frame.
     pub fn drain(&self) -> Duration {
-        self.shared.lock().drain
+        self.shared.state.lock().drain
     }
 
     /// Waits until the terminal accepted everything, before exit or suspend. Returns `false` on
     /// timeout or if the terminal is gone.
     pub(crate) fn flush_blocking(&self, timeout: Duration) -> bool {
-        let (state, _) = self
-            .shared
+        let mut state = self.shared.state.lock();
+        let is_busy = |state: &mut State| !state.is_idle();
+        self.shared
             .changed
-            .wait_timeout_while(self.shared.lock(), timeout, |state| !state.is_idle())
-            .unwrap_or_else(PoisonError::into_inner);
+            .wait_while_for(&mut state, is_busy, timeout);
         state.is_idle() && state.failure.is_none()
     }
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
+        self.shared.state.lock().closed = true;
         self.shared.changed.notify_all();
         // A thread blocked in a write to a dead connection must not delay the exit.
         if self.flush_blocking(Duration::from_millis(200))
@@ -123,15 +124,11 @@ impl State {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn run(&self, mut tty: impl Write) {
         while let Some(mut frame) = self.take() {
             let started = Instant::now();
             let result = write_all(&mut tty, &frame);
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.drain = started.elapsed();
             state.writing = false;
             if let Err(error) = result {
@@ -148,12 +145,10 @@ impl Shared {
 
     /// The next frame; `None` once the handle is dropped and everything is written.
     fn take(&self) -> Option<Vec<u8>> {
-        let mut state = self
-            .changed
-            .wait_while(self.lock(), |state| {
-                state.pending.is_empty() && !state.closed
-            })
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
+        self.changed.wait_while(&mut state, |state| {
+            state.pending.is_empty() && !state.closed
+        });
         if state.pending.is_empty() {
             return None;
         }
@@ -219,13 +214,13 @@ mod tests {
         assert!(output.is_idle());
         assert_eq!(written.recv().unwrap(), b"one");
         assert_eq!(output.buffer(), b"");
-        assert_eq!(output.shared.lock().failure, None);
+        assert_eq!(output.shared.state.lock().failure, None);
 
         drop(open);
         output.send(b"two".to_vec());
         output.ready().await;
         assert_eq!(
-            output.shared.lock().failure,
+            output.shared.state.lock().failure,
             Some(io::ErrorKind::BrokenPipe)
         );
     }

@@ -2,12 +2,13 @@
 //! into a file. A terminal never confirms OSC 52, so the result names the route and does not claim
 //! success.
 
+use parking_lot::Mutex;
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -187,7 +188,7 @@ impl Clipboard {
         }
         let desktop = Arc::clone(&self.desktop);
         let work = osier_base::task::spawn_blocking(move || {
-            let mut desktop = desktop.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut desktop = desktop.lock();
             if desktop.is_none() {
                 *desktop = arboard::Clipboard::new().ok();
             }

@@ -1,10 +1,11 @@
 //! Restores the terminal to its previous state. Shared with the panic hook, so it works from any
 //! thread and runs only once.
 
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{panic, thread};
 
@@ -57,7 +58,7 @@ impl RestoreGuard {
 
     /// Switches to raw mode. `bytes` reset the modes on restore.
     pub(super) fn enter_raw(&self, bytes: String) -> io::Result<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         // After a second call, or a stop in which the shell changed it, the first state counts.
         let termios = match state.termios.take() {
             Some(termios) => termios,
@@ -76,7 +77,7 @@ impl RestoreGuard {
 
     /// Changes the bytes that reset the modes.
     pub(super) fn update(&self, bytes: String, reply_timeout: Option<Duration>) {
-        if let Some(saved) = &mut self.lock().saved {
+        if let Some(saved) = &mut self.state.lock().saved {
             saved.bytes = bytes;
             saved.reply_timeout = reply_timeout;
         }
@@ -84,14 +85,14 @@ impl RestoreGuard {
 
     /// Changes how long to wait for a pending reply.
     pub(super) fn set_reply_timeout(&self, reply_timeout: Option<Duration>) {
-        if let Some(saved) = &mut self.lock().saved {
+        if let Some(saved) = &mut self.state.lock().saved {
             saved.reply_timeout = reply_timeout;
         }
     }
 
     /// Restores the terminal. Idempotent.
     pub(super) fn restore(&self) {
-        let Some(saved) = self.lock().saved.take() else {
+        let Some(saved) = self.state.lock().saved.take() else {
             return;
         };
         let mut output = &self.output;
@@ -100,16 +101,16 @@ impl RestoreGuard {
         if let Some(timeout) = saved.reply_timeout {
             let _ = self.drain(timeout);
         }
-        if let Some(termios) = &self.lock().termios {
+        if let Some(termios) = &self.state.lock().termios {
             let _ = tcsetattr(&self.input, OptionalActions::Now, termios);
         }
-        self.lock().termios = None;
+        self.state.lock().termios = None;
     }
 
     /// Restores the terminal as far as it is possible at once. Safe in a signal handler: no lock is waited for, nothing is
     /// allocated or freed.
     pub(super) fn restore_without_waiting(&self) {
-        let Ok(state) = self.state.try_lock() else {
+        let Some(state) = self.state.try_lock() else {
             return;
         };
         let mut fds = [PollFd::from_borrowed_fd(
@@ -127,12 +128,12 @@ impl RestoreGuard {
     }
 
     pub(super) fn is_active(&self) -> bool {
-        self.lock().saved.is_some()
+        self.state.lock().saved.is_some()
     }
 
     /// Messages of panics on other threads, which were not printed over the screen.
     pub(super) fn take_panics(&self) -> Vec<String> {
-        std::mem::take(&mut self.lock().panics)
+        std::mem::take(&mut self.state.lock().panics)
     }
 
     /// Reads until the device attributes arrive; returns the events.
@@ -159,10 +160,6 @@ impl RestoreGuard {
         }
         Ok(events)
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for RestoreGuard {
@@ -181,7 +178,7 @@ pub(super) fn hook_panics(restore: &Arc<RestoreGuard>) {
         match restore.upgrade().filter(|restore| restore.is_active()) {
             Some(restore) if thread::current().id() == owner => restore.restore(),
             Some(restore) => {
-                restore.lock().panics.push(info.to_string());
+                restore.state.lock().panics.push(info.to_string());
                 return;
             }
             None => {}

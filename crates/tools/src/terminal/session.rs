@@ -1,9 +1,9 @@
 //! One terminal session: a task owns the program and shows its output on the emulated screen.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use std::io;
 
 use osier_base::clock::now_ms;
 use osier_base::process::{Exit, Pty, PtySize, TerminalChild, signal_name};

@@ -8,10 +8,10 @@ mod maps;
 mod plan_mode;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use std::io;
 
 use osier_agent::{FileUse, UpdateSink};
 use osier_base::path;

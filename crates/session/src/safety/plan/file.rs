@@ -1,7 +1,7 @@
 //! The file of a plan: Markdown in the data directory, so that plan mode changes nothing in the project.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use osier_base::atomic_file::{Options, WriteError, write_with};
 use osier_base::regular_file::{self, ReadError};
@@ -36,7 +36,7 @@ impl PlanFiles {
     }
 
     pub(super) fn current(&self) -> MutexGuard<'_, Option<PathBuf>> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+        self.current.lock()
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn read(path: &Path) -> Result<String, ReadError> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     use super::*;
 

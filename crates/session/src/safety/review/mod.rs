@@ -8,8 +8,9 @@ mod answer;
 mod request;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::FutureExt as _;
@@ -195,13 +196,9 @@ impl Reviewer for SessionReviewer {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Reports once why no model can judge.
     fn complain(&self, problem: String) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.complaint.as_ref() == Some(&problem) {
             return;
         }
@@ -212,7 +209,7 @@ impl Shared {
 
     /// An earlier permission for the same input.
     fn known(&self, input: &Input) -> Option<Review> {
-        let state = self.state();
+        let state = self.state.lock();
         let (_, review) = state.allowed.iter().find(|(known, _)| known == input)?;
         Some(Review {
             usage: Usage::default(),
@@ -223,7 +220,7 @@ impl Shared {
 
     /// Counts denials and remembers permissions. After too many denials, leaves the mode and says so.
     fn count(&self, review: &Review, input: Option<Input>) -> Option<String> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if review.decision != Effect::Deny {
             state.denials_in_a_row = 0;
             if let Some(input) = input.filter(|_| review.decision == Effect::Allow) {
