@@ -10,7 +10,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("anyhow", &["osier", "tui"]),
     ("axum", &["serve"]),
     ("boon", &["agent", "testing"]),
-    ("clap", &["eval", "osier"]),
+    ("clap", &["osier"]),
     ("ignore", &["walk"]),
     ("mlua", &["extensions"]),
     ("pdf-extract", &["tools"]),

@@ -26,7 +26,7 @@ use osier_base::text::counted;
 use osier_protocol::SandboxMode;
 
 /// The tasks of the repository.
-const TASKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../evals");
+const TASKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Maximum number of runs at once.
 const LANES: i64 = 64;
