@@ -11,8 +11,8 @@ use regex::Regex;
 use super::layers::sources;
 
 /// Circles in all crates together, and files in the largest one, at most.
-const CIRCLES: usize = 9;
-const LARGEST: usize = 3;
+const CIRCLES: usize = 5;
+const LARGEST: usize = 2;
 
 type Module = Vec<String>;
 

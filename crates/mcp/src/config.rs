@@ -164,8 +164,8 @@ impl Launch {
 /// The tools of a server that are offered: patterns over the server's names.
 #[derive(Debug, Clone, Default)]
 pub struct ToolFilter {
-    /// All tools when not set.
-    allow: Option<GlobSet>,
+    /// All tools when not set; otherwise the user selected them by name.
+    pub(crate) allow: Option<GlobSet>,
     deny: GlobSet,
     /// The source patterns of both.
     patterns: (Option<Vec<String>>, Vec<String>),
@@ -192,11 +192,6 @@ impl ToolFilter {
     pub fn allows(&self, tool: &str) -> bool {
         let allowed = self.allow.as_ref().is_none_or(|allow| allow.is_match(tool));
         allowed && !self.deny.is_match(tool)
-    }
-
-    /// Whether the user selected tools by name.
-    pub(crate) fn is_chosen(&self) -> bool {
-        self.allow.is_some()
     }
 }
 

@@ -103,20 +103,20 @@ impl Starter<'_> {
         let (message, report) = match first {
             (Err(ConnectError::Failed(message)), report) => (message, report),
             (Ok(service), report) => {
-                if report.is_older() {
+                if report.is_older.is_set() {
                     approach.generation = Generation::Before2026;
                 }
                 return Ok(service);
             }
             (Err(error), _) => return Err(error),
         };
-        let next = if report.was_slow() {
+        let next = if report.was_slow.is_set() {
             // The server answered after the end of the probe, and does not know the handshake.
             Approach {
                 generation: Generation::From2026,
                 ..*approach
             }
-        } else if report.refuses_posts() && approach.protocol == HttpProtocol::Streamable {
+        } else if report.refuses_posts.is_set() && approach.protocol == HttpProtocol::Streamable {
             Approach {
                 generation: Generation::Before2026,
                 protocol: HttpProtocol::Sse,

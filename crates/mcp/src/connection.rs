@@ -10,9 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, CreateMessageRequest,
-    ElicitRequest, GetPromptRequest, GetPromptRequestParams, GetPromptResult, InputRequest,
-    InputRequests, InputRequiredResult, InputResponses, ReadResourceRequest,
+    ClientRequest, CreateMessageRequest, ElicitRequest, GetPromptRequest, GetPromptRequestParams,
+    GetPromptResult, InputRequest, InputRequests, InputResponses, ReadResourceRequest,
     ReadResourceRequestParams, ReadResourceResult, ServerPeerInfo, ServerResult,
 };
 use rmcp::service::{
@@ -26,11 +25,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::changes::ToolChanges;
 use super::client::{Client, Followed, Progress};
-use super::tasks::{self, Task};
 use osier_agent::{ToolUpdate, UpdateSink};
 
 /// Maximum rounds of questions per request.
-const ROUNDS: usize = 10;
+pub(super) const ROUNDS: usize = 10;
 /// A request that reports progress can take this many times as long as a silent one.
 pub(super) const PATIENCE: u32 = 30;
 
@@ -112,36 +110,6 @@ impl Connection {
         self.peer.peer_info()
     }
 
-    /// Calls a tool; with `as_task`, as a task that the server keeps.
-    pub(super) async fn call_tool(
-        &self,
-        mut params: CallToolRequestParams,
-        as_task: bool,
-        wait: &Wait,
-    ) -> Result<CallToolResult, CallError> {
-        let began = Instant::now();
-        for _ in 0..ROUNDS {
-            let request = if as_task {
-                tasks::call(params.clone())
-            } else {
-                ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()))
-            };
-            let answer = self.send(request, wait).await?;
-            if let Some((task, form)) = Task::started(&answer) {
-                return self.follow_task(task, form, began, wait).await;
-            }
-            match answer {
-                ServerResult::CallToolResult(result) => return Ok(result),
-                ServerResult::InputRequiredResult(result) => {
-                    (params.input_responses, params.request_state) =
-                        self.answers(result, wait).await?;
-                }
-                _ => return Err(ServiceError::UnexpectedResponse.into()),
-            }
-        }
-        Err(too_many_rounds())
-    }
-
     pub(super) async fn read_resource(
         &self,
         uri: &str,
@@ -150,17 +118,12 @@ impl Connection {
         let mut params = ReadResourceRequestParams::new(uri);
         for _ in 0..ROUNDS {
             let request = ReadResourceRequest::new(params.clone());
-            match self
-                .send(ClientRequest::ReadResourceRequest(request), wait)
-                .await?
-            {
+            let request = ClientRequest::ReadResourceRequest(request);
+            let asked = match self.send(request, wait).await? {
                 ServerResult::ReadResourceResult(result) => return Ok(result),
-                ServerResult::InputRequiredResult(result) => {
-                    (params.input_responses, params.request_state) =
-                        self.answers(result, wait).await?;
-                }
-                _ => return Err(ServiceError::UnexpectedResponse.into()),
-            }
+                other => self.answers(other, wait).await?,
+            };
+            (params.input_responses, params.request_state) = asked;
         }
         Err(too_many_rounds())
     }
@@ -171,18 +134,12 @@ impl Connection {
         wait: &Wait,
     ) -> Result<GetPromptResult, CallError> {
         for _ in 0..ROUNDS {
-            let request = GetPromptRequest::new(params.clone());
-            match self
-                .send(ClientRequest::GetPromptRequest(request), wait)
-                .await?
-            {
+            let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params.clone()));
+            let asked = match self.send(request, wait).await? {
                 ServerResult::GetPromptResult(result) => return Ok(result),
-                ServerResult::InputRequiredResult(result) => {
-                    (params.input_responses, params.request_state) =
-                        self.answers(result, wait).await?;
-                }
-                _ => return Err(ServiceError::UnexpectedResponse.into()),
-            }
+                other => self.answers(other, wait).await?,
+            };
+            (params.input_responses, params.request_state) = asked;
         }
         Err(too_many_rounds())
     }
@@ -265,12 +222,15 @@ impl Connection {
         }
     }
 
-    /// The answers to the questions of a 2026 server.
-    async fn answers(
+    /// The answers to the questions of a 2026 server, if that is what it sent.
+    pub(super) async fn answers(
         &self,
-        result: InputRequiredResult,
+        result: ServerResult,
         wait: &Wait,
     ) -> Result<(Option<InputResponses>, Option<String>), CallError> {
+        let ServerResult::InputRequiredResult(result) = result else {
+            return Err(ServiceError::UnexpectedResponse.into());
+        };
         let requests = result.input_requests.unwrap_or_default();
         if requests.is_empty() {
             if result.request_state.is_none() {
@@ -347,7 +307,7 @@ pub(super) fn challenge(error: &ServiceError) -> Option<&str> {
     None
 }
 
-fn too_many_rounds() -> CallError {
+pub(super) fn too_many_rounds() -> CallError {
     CallError::Server(format!(
         "the server asked more than {ROUNDS} rounds of questions"
     ))

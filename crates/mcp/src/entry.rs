@@ -34,7 +34,7 @@ pub(super) struct Entry {
     commands: mpsc::UnboundedSender<Command>,
     _task: AbortOnDropHandle<()>,
     tools: Vec<Arc<ServerTool>>,
-    tool_changes: ToolChanges,
+    pub tool_changes: ToolChanges,
     /// The server was ready before, so its end is reported.
     was_ready: bool,
 }
@@ -110,11 +110,6 @@ impl Entry {
         tools
             .map(|tool| Arc::clone(tool) as Arc<dyn Tool>)
             .collect()
-    }
-
-    /// The agent has the tools that belong to `changes`.
-    pub(super) fn has_listed(&self, changes: u64) {
-        self.tool_changes.listed(changes);
     }
 
     pub(super) fn take_state(&mut self, state: ServerState, error: Option<String>) -> Notice {

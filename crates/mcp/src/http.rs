@@ -93,8 +93,8 @@ impl HttpClient {
         if let Ok(answer) = tokio::time::timeout(limit, answer).await {
             return answer;
         }
-        self.probe.set_older();
-        self.probe.set_slow();
+        self.probe.is_older.set();
+        self.probe.was_slow.set();
         Ok(StreamableHttpPostResponse::Json(unknown_method(id), None))
     }
 
@@ -141,7 +141,7 @@ impl HttpClient {
                 StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
             );
             if is_handshake && is_refusal {
-                self.probe.set_refuses_posts();
+                self.probe.refuses_posts.set();
             }
             return failure(response, &message, session.is_some()).await;
         }

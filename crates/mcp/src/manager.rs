@@ -479,7 +479,7 @@ impl Manager {
         self.publish();
         let entry = self.entries.iter().find(|entry| entry.info.name == name);
         if let (Some(entry), Some(changes)) = (entry, changes) {
-            entry.has_listed(changes);
+            entry.tool_changes.listed(changes);
         }
     }
 

@@ -20,42 +20,29 @@ use super::log::ServerLog;
 pub(super) const PROBE_TIME: Duration = Duration::from_millis(1500);
 
 /// The findings of the probe of one connection. Cheap to clone.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ProbeReport(Arc<Findings>);
+pub(super) type ProbeReport = Arc<Findings>;
 
 #[derive(Debug, Default)]
-struct Findings {
+pub(super) struct Findings {
     /// The server may be one of 2026 that was slow.
-    was_slow: AtomicBool,
+    pub was_slow: Flag,
     /// The server does not know the probe.
-    is_older: AtomicBool,
+    pub is_older: Flag,
     /// The server accepts no messages at its URL, which may be one of the HTTP protocol of 2024.
-    refuses_posts: AtomicBool,
+    pub refuses_posts: Flag,
 }
 
-impl ProbeReport {
-    pub(super) fn was_slow(&self) -> bool {
-        self.0.was_slow.load(Ordering::Relaxed)
+/// A finding. Once it is set, it stays.
+#[derive(Debug, Default)]
+pub(super) struct Flag(AtomicBool);
+
+impl Flag {
+    pub(super) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn set_slow(&self) {
-        self.0.was_slow.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_older(&self) -> bool {
-        self.0.is_older.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_older(&self) {
-        self.0.is_older.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn refuses_posts(&self) -> bool {
-        self.0.refuses_posts.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_refuses_posts(&self) {
-        self.0.refuses_posts.store(true, Ordering::Relaxed);
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -172,7 +159,7 @@ impl<T> Probing<T> {
                 if let JsonRpcMessage::Response(response) = &message
                     && matches!(response.result, ServerResult::DiscoverResult(_))
                 {
-                    self.report.set_slow();
+                    self.report.was_slow.set();
                 }
                 self.state = State::Idle;
                 None
@@ -205,7 +192,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Probing<T> {
                             let id = id.clone();
                             self.log.line("osier", "no answer to `server/discover`: continuing with `initialize`");
                             self.state = State::Abandoned(id.clone());
-                            self.report.set_older();
+                            self.report.is_older.set();
                             return Some(unknown_method(id));
                         }
                     }

@@ -333,7 +333,7 @@ impl Source {
         peer: &Peer<RoleClient>,
     ) -> Result<Listed<Arc<ServerTool>>, ServiceError> {
         let (config, link, workspace) = (&self.config, &self.link, &self.workspace);
-        let mut tools = Listed::tools(config.tools.is_chosen() || self.wanted.is_some());
+        let mut tools = Listed::tools(config.tools.allow.is_some() || self.wanted.is_some());
         let mut params = PaginatedRequestParams::default();
         for _ in 0..PAGE_LIMIT {
             let timeout = config.timeout;

@@ -1,18 +1,18 @@
-//! Calls that run as tasks of the server: it answers at once with the id of a task, which is polled until it ends.
+//! Calls of tools, also those that run as tasks of the server: it answers at once with the id of a task, which is polled until it ends.
 //! Version 2025-11-25 has tasks for tools that require it; from 2026 on they are an extension, and the server decides.
 
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, CancelTaskParams, CancelTaskRequest, ClientRequest,
-    CustomRequest, GetTaskParams, GetTaskRequest, InputRequests, ServerResult, UpdateTaskParams,
-    UpdateTaskRequest,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskParams, CancelTaskRequest,
+    ClientRequest, CustomRequest, GetTaskParams, GetTaskRequest, InputRequests, ServerResult,
+    UpdateTaskParams, UpdateTaskRequest,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::connection::{CallError, Connection, PATIENCE, Wait};
+use super::connection::{CallError, Connection, PATIENCE, ROUNDS, Wait, too_many_rounds};
 use osier_agent::ToolUpdate;
 use osier_base::text;
 
@@ -26,15 +26,13 @@ const MAX_POLL_TIME: Duration = Duration::from_secs(30);
 const ID_LIMIT: usize = 256;
 /// Bytes of a status that is shown.
 const STATUS_LIMIT: usize = 200;
-/// Maximum rounds of questions of one task.
-const ROUNDS: usize = 10;
 /// Time for the server to take a cancellation.
 const CANCEL_TIME: Duration = Duration::from_secs(1);
 
 /// The state of a task, in both forms.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Task {
+struct Task {
     #[serde(rename = "taskId")]
     id: String,
     status: Status,
@@ -58,7 +56,7 @@ enum Status {
 
 /// Which form the tasks of a server have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+enum Form {
     /// Version 2025-11-25: the result is another request.
     Utility,
     /// From 2026 on: the task contains its result.
@@ -67,7 +65,7 @@ pub(super) enum Form {
 
 impl Task {
     /// The task that a server started instead of answering `result`; none for another result.
-    pub(super) fn started(result: &ServerResult) -> Option<(Self, Form)> {
+    fn started(result: &ServerResult) -> Option<(Self, Form)> {
         let (task, form) = match result {
             ServerResult::CreateTaskResult(created) => {
                 (serde_json::to_value(&created.task).ok()?, Form::Extension)
@@ -103,7 +101,7 @@ impl Task {
 }
 
 /// The call of a tool as a task, in version 2025-11-25.
-pub(super) fn call(params: CallToolRequestParams) -> ClientRequest {
+fn task_request(params: CallToolRequestParams) -> ClientRequest {
     let ttl = u64::try_from(KEEP_TIME.as_millis()).unwrap_or(u64::MAX);
     let mut params = serde_json::to_value(params).unwrap_or_default();
     params["task"] = json!({"ttl": ttl});
@@ -111,9 +109,36 @@ pub(super) fn call(params: CallToolRequestParams) -> ClientRequest {
 }
 
 impl Connection {
+    /// Calls a tool; with `as_task`, as a task that the server keeps.
+    pub(super) async fn call_tool(
+        &self,
+        mut params: CallToolRequestParams,
+        as_task: bool,
+        wait: &Wait,
+    ) -> Result<CallToolResult, CallError> {
+        let began = Instant::now();
+        for _ in 0..ROUNDS {
+            let request = if as_task {
+                task_request(params.clone())
+            } else {
+                ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()))
+            };
+            let answer = self.send(request, wait).await?;
+            if let Some((task, form)) = Task::started(&answer) {
+                return self.follow_task(task, form, began, wait).await;
+            }
+            let asked = match answer {
+                ServerResult::CallToolResult(result) => return Ok(result),
+                other => self.answers(other, wait).await?,
+            };
+            (params.input_responses, params.request_state) = asked;
+        }
+        Err(too_many_rounds())
+    }
+
     /// Waits for the end of `task`, the result of a call that began at `began`. A task that is interrupted or takes too
     /// long is cancelled.
-    pub(super) async fn follow_task(
+    async fn follow_task(
         &self,
         task: Task,
         form: Form,

@@ -73,11 +73,6 @@ impl Dispatcher {
         self.event_mode
     }
 
-    /// Whether a command has no answer yet.
-    pub fn has_pending_commands(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
     /// Lines for the client. The caller sends and removes them.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output

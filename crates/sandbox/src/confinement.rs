@@ -317,16 +317,6 @@ impl Confinement {
         mounts.is_ok_and(|mounts| mounts.may_write(path))
     }
 
-    /// The directories that commands can write to, as they name them; `None` when the sandbox is off.
-    pub fn writable_roots(&self) -> Option<Vec<PathBuf>> {
-        let requested = self.requested.lock().clone();
-        let is_on = requested.effective() != SandboxMode::Off;
-        is_on.then(|| {
-            let temporary = self.temporary().ok();
-            temporary.map_or_else(Vec::new, |temporary| self.writable(&requested, &temporary))
-        })
-    }
-
     /// The paths that commands can write to when they use the file system of the host.
     fn mounts_of_host(&self, requested: &Requested) -> Result<Mounts, SandboxError> {
         let mut mounts = Mounts::default();

@@ -110,7 +110,7 @@ impl SessionConnection {
             }
             let needed = self.sends_events
                 || self.has_selected_events
-                || self.dispatcher.has_pending_commands();
+                || self.dispatcher.pending_commands() > 0;
             if !needed && requests.is_empty() {
                 requests.close();
                 if requests.is_empty() {

@@ -70,7 +70,7 @@ async fn run_command(
             });
         }
         // A valid `ui_response` has no response.
-        if !dispatcher.has_pending_commands() {
+        if dispatcher.pending_commands() == 0 {
             return Ok(json!({"type": "response", "command": name, "success": true}));
         }
         let Some(received) = subscriber.next().await else {

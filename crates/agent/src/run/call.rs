@@ -196,7 +196,7 @@ async fn attempt(
     turn.log.call_ended(turn.number, model, &message, &status);
     Ok(Attempt {
         is_open: answer.is_open(),
-        id: answer.into_id(),
+        id: answer.id,
         message,
         status,
         notes,

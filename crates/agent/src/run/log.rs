@@ -208,7 +208,7 @@ impl<'a> RunLog<'a> {
         name: &str,
         message: String,
     ) -> LogEntry {
-        let toolbox = self.core.state().tools.toolbox().clone();
+        let toolbox = self.core.state().tools.toolbox.clone();
         let origin = toolbox.get(name).map(|tool| tool.origin());
         let (kind, remote_identifier) = match origin {
             Some(ToolOrigin::Server { server, tool }) => (LogKind::Mcp, format!("{server}:{tool}")),

@@ -15,7 +15,7 @@ use crate::interceptor::AgentAccess;
 pub(super) struct OpenAnswer<'a> {
     turn: Turn<'a>,
     /// The id of the answer in events.
-    id: String,
+    pub(super) id: String,
     empty: AssistantMessage,
     /// The partial answer of an earlier attempt, which this one replaces.
     partial: &'a mut Option<Attempt>,
@@ -42,10 +42,6 @@ impl<'a> OpenAnswer<'a> {
 
     pub(super) fn is_open(&self) -> bool {
         self.is_open
-    }
-
-    pub(super) fn into_id(self) -> String {
-        self.id
     }
 
     /// The call begins: publishes the start unless a partial answer is shown.

@@ -117,7 +117,7 @@ async fn check(
         };
         return Err(ToolOutput::failed(ToolStatus::ToolNotFound, text));
     }
-    let mut checked = prepared(turn, tools.toolbox().prepare(call.clone())).await?;
+    let mut checked = prepared(turn, tools.toolbox.prepare(call.clone())).await?;
     for interceptor in turn.core.interceptors() {
         let mut earlier = earlier.iter();
         checked.is_preceded = earlier.any(|ready| ready.checked.can_affect(&checked));

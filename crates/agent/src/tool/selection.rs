@@ -12,7 +12,8 @@ use crate::data::ToolInfo;
 /// The tools of an agent and which of them are offered.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolSelection {
-    toolbox: Arc<Toolbox>,
+    /// All tools, including those that are not offered.
+    pub(crate) toolbox: Arc<Toolbox>,
     /// Names of the tools that are not offered.
     withheld: HashSet<String>,
 }
@@ -23,11 +24,6 @@ impl ToolSelection {
             toolbox: Arc::new(Toolbox::new(tools)),
             withheld: HashSet::new(),
         }
-    }
-
-    /// All tools, including those that are not offered.
-    pub(crate) fn toolbox(&self) -> &Arc<Toolbox> {
-        &self.toolbox
     }
 
     /// The tool `name`, if calls of it can run.

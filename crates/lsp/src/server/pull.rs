@@ -50,7 +50,7 @@ impl Server {
                 else {
                     return;
                 };
-                let files = shared.state().documents.recent().into_iter();
+                let files = shared.state.lock().documents.recent().into_iter();
                 let pulls = files.take(OTHERS + 1).map(|path| {
                     let (connection, shared) = (&connection, &shared);
                     async move { shared.pull(connection, &path, limit).await }
@@ -86,7 +86,7 @@ impl Shared {
 
     fn take_pulled(&self, path: &Path, items: Option<&RawValue>) {
         let Some(items) = items else { return };
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let text = state.documents.get(path).map(|open| Arc::clone(&open.text));
         let encoding = state.capabilities.encoding;
         let found = crate::diagnostics::read(items.get(), text.as_deref(), encoding);

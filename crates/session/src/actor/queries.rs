@@ -56,7 +56,7 @@ impl Actor {
             let usage = &mut actor.progress.usage;
             usage.context_measured(measured, open, models, &actor.emitter);
         });
-        let options = session.tree.compaction_options();
+        let options = session.tree.compactor.options();
         let model = self.selection.models.chosen();
         let usage = &self.progress.usage;
         usage.measure_context(session, &model, options, done);

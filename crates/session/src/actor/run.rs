@@ -152,7 +152,7 @@ impl Actor {
         self.ask_for_trust();
         self.ask_about_claude_hooks();
         private_files::restrict(&self.setup.folders, self.emitter.detached());
-        self.project.start_sweeping();
+        self.project.sweeping.start();
         loop {
             tokio::select! {
                 biased;

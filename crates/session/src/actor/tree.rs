@@ -200,7 +200,7 @@ impl Actor {
             rules: session.rules.clone(),
             policy: session.policy.clone(),
             max_turns: setup.max_turns,
-            compaction: session.tree.compaction_options(),
+            compaction: session.tree.compactor.options(),
             emitter: self.emitter.clone(),
             done: self.callback(Self::finish_fan),
         }));

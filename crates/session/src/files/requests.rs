@@ -17,7 +17,7 @@ use crate::setup::SessionSetup;
 pub(crate) struct Project {
     pub directory: WorkingDirectory,
     pruning: Pruning,
-    sweeping: Sweeping,
+    pub(crate) sweeping: Sweeping,
 }
 
 impl Project {
@@ -40,11 +40,6 @@ impl Project {
             } => project_map::outline(request, query, tokens, cx),
             ProjectOp::FindSymbols { request, query } => project_map::symbols(request, query, cx),
         }
-    }
-
-    /// The session is open and idle.
-    pub(crate) fn start_sweeping(&mut self) {
-        self.sweeping.start();
     }
 
     /// The agent works.

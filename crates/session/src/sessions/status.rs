@@ -58,11 +58,11 @@ impl StoredStatus {
             model,
             thinking_level,
             is_streaming: state.as_ref().is_some_and(|state| state.is_streaming),
-            is_compacting: open.is_some_and(|session| session.tree.is_compacting()),
+            is_compacting: open.is_some_and(|session| session.tree.is_compacting),
             steering_mode,
             follow_up_mode,
             auto_compaction_enabled: session.map_or(setup.settings.auto_compact, |session| {
-                session.tree.auto_compaction()
+                session.tree.compactor.is_automatic()
             }),
             auto_retry_enabled: state.as_ref().is_none_or(|state| state.auto_retry),
             session_id: session.map(|session| session.id().to_owned()),

@@ -10,14 +10,10 @@ mod json_text;
 mod names;
 mod unknown;
 
-use std::sync::Arc;
-
 use osier_llm::{AssistantBlock, AssistantMessage, StopReason, ToolCall};
 use serde_json::{Map, Value};
 
-use super::interface::Tool;
 use super::selection::ToolSelection;
-use super::spellings::OtherName;
 use crate::data::ToolOrigin;
 
 /// Names of the only argument in which some models wrap all others.
@@ -108,13 +104,6 @@ fn unwrap(arguments: &mut Map<String, Value>, schema: &Value) {
     if let Some(inner) = inner {
         *arguments = inner;
     }
-}
-
-/// The tool that a call means.
-struct Found<'t> {
-    tool: &'t Arc<dyn Tool>,
-    /// The name of another program by which it was found.
-    other: Option<&'static OtherName>,
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Names of tools and arguments.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
+use super::super::interface::Tool;
 use super::super::selection::ToolSelection;
 use super::super::spellings::{OtherName, Spellings};
-use super::Found;
 
 /// Prefixes that some models add to the name of a tool.
 const PREFIXES: [&str; 7] = [
@@ -16,6 +18,13 @@ const PREFIXES: [&str; 7] = [
     "default_api:",
     "mcp__",
 ];
+
+/// The tool that a call means.
+pub(super) struct Found<'t> {
+    pub(super) tool: &'t Arc<dyn Tool>,
+    /// The name of another program by which it was found.
+    pub(super) other: Option<&'static OtherName>,
+}
 
 /// The offered tool that `name` means: by its own name, then with other case, then by the name of another program.
 pub(super) fn resolve<'t>(

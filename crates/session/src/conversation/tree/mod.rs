@@ -25,10 +25,10 @@ pub(crate) use target::Target;
 pub(crate) struct TreeState {
     store: SessionStore,
     agent: Agent,
-    compactor: Compactor,
+    pub(crate) compactor: Compactor,
     /// A summary that the user reviews.
     draft: Option<Draft>,
-    is_compacting: bool,
+    pub(crate) is_compacting: bool,
     /// The prompts that were undone: the current entry after undoing, and the one before.
     undone: Vec<(Option<String>, String)>,
     /// Cancels the search that runs.
@@ -57,19 +57,6 @@ impl TreeState {
             undone: Vec::new(),
             stop: Arc::default(),
         }
-    }
-
-    pub(crate) fn is_compacting(&self) -> bool {
-        self.is_compacting
-    }
-
-    /// Whether the session compacts automatically.
-    pub(crate) fn auto_compaction(&self) -> bool {
-        self.compactor.is_automatic()
-    }
-
-    pub(crate) fn compaction_options(&self) -> CompactionOptions {
-        self.compactor.options()
     }
 
     pub(crate) fn on_event(&mut self, event: &Event) {

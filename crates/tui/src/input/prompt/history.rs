@@ -60,10 +60,6 @@ impl History {
     pub fn leave(&mut self) {
         self.place = None;
     }
-
-    pub fn is_recalling(&self) -> bool {
-        self.place.is_some()
-    }
 }
 
 #[cfg(test)]
