@@ -76,6 +76,20 @@ impl Row {
         self.spans.iter().map(|span| &*span.text).collect()
     }
 
+    /// The row cut at `width`; a text that does not fit ends with `…`.
+    #[must_use]
+    pub fn truncated(mut self, width: usize) -> Self {
+        let mut left = width;
+        for span in &mut self.spans {
+            let shown = text::truncate(&span.text, left);
+            left = left.saturating_sub(text::width(&shown));
+            if shown.len() != span.text.len() {
+                span.text = shown.into();
+            }
+        }
+        self
+    }
+
     /// Appends a span.
     pub fn push(&mut self, text: impl Into<Box<str>>, face: impl Into<Face>) {
         self.spans.push(Span::new(text, face));

@@ -59,17 +59,6 @@ pub(crate) fn at_column(list: Rect, y: u16, column: usize) -> Position {
     }
 }
 
-/// The row cut to the width.
-pub(crate) fn fit(mut row: Row, width: usize) -> Row {
-    let mut left = width;
-    for span in &mut row.spans {
-        let cut = text::truncate(&span.text, left).into_owned();
-        left -= text::width(&cut).min(left);
-        span.text = cut.into();
-    }
-    row
-}
-
 /// Markdown of a model, laid out in at most `height` rows of this width behind `indent`.
 pub(crate) fn written(source: &str, indent: &[Span], width: usize, height: usize) -> Vec<Row> {
     let columns: usize = indent.iter().map(|span| text::width(&span.text)).sum();
@@ -89,13 +78,13 @@ pub(crate) fn written(source: &str, indent: &[Span], width: usize, height: usize
     rows
 }
 
-/// Applies an editing command to the query line.
+/// Edits a line; `No` when the command is none of a single line.
 pub(crate) fn edit(line: &mut LineInput, command: Command) -> Handled {
     match command {
         Command::Left => line.left(),
         Command::Right => line.right(),
-        Command::LineStart => line.home(),
-        Command::LineEnd => line.end(),
+        Command::LineStart | Command::First => line.home(),
+        Command::LineEnd | Command::Last => line.end(),
         Command::DeleteBackward => line.delete_backward(),
         Command::DeleteForward => line.delete_forward(),
         Command::DeleteWordBackward => line.delete_word_backward(),

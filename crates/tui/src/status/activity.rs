@@ -11,7 +11,7 @@ use osier_agent::Event as AgentEvent;
 use osier_base::text;
 use osier_llm::Delta;
 use osier_term::widgets::spinner;
-use osier_term::{Row, Span, Token, sentence};
+use osier_term::{Row, Token, sentence};
 
 /// How long a step of a run takes before the line names it: short ones would only flicker.
 const STEP_TIME: Duration = Duration::from_secs(3);
@@ -253,12 +253,12 @@ impl Activity {
         }
         let width = usize::from(width);
         let Some(right) = right else {
-            return clip(row, width);
+            return row.truncated(width);
         };
         // Where both do not fit, the left side is cut: the right shows the position.
         let right = text::truncate(right, width);
         let room = width - text::width(&right);
-        let mut row = clip(row, room.saturating_sub(1));
+        let mut row = row.truncated(room.saturating_sub(1));
         row.push(" ".repeat(room.saturating_sub(row.width())), Token::Text);
         row.push(right.into_owned(), Token::Accent);
         row
@@ -388,22 +388,6 @@ fn timed(elapsed: Duration, step: Option<&str>, tokens: Option<usize>) -> String
     // Writing to a string cannot fail.
     let _ = written;
     text
-}
-
-/// Cuts a row at `width`.
-fn clip(mut row: Row, width: usize) -> Row {
-    let mut left = width;
-    for span in &mut row.spans {
-        let shown = text::truncate(&span.text, left);
-        left = left.saturating_sub(text::width(&shown));
-        if shown.len() != span.text.len() {
-            *span = Span {
-                text: shown.into(),
-                ..span.clone()
-            };
-        }
-    }
-    row
 }
 
 #[cfg(test)]

@@ -114,8 +114,6 @@ impl Component<Command, Action> for ValueLine {
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
             }
-            Command::First => self.line.home(),
-            Command::Last => self.line.end(),
             command => return preview_pane::edit(&mut self.line, command),
         }
         Handled::Yes

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actions::Command;
+use crate::drawing::preview_pane::edit;
 use osier_base::text;
 use osier_checkpoint::hunks;
 use osier_protocol::{FileDiff, Reviewed};
@@ -298,15 +299,7 @@ impl Review {
                     self.clear_empty(&(path, piece));
                 }
             }
-            Command::Left => input.left(),
-            Command::Right => input.right(),
-            Command::LineStart => input.home(),
-            Command::LineEnd => input.end(),
-            Command::DeleteBackward => input.delete_backward(),
-            Command::DeleteForward => input.delete_forward(),
-            Command::DeleteWordBackward => input.delete_word_backward(),
-            Command::KillToLineStart => input.clear(),
-            _ => return Handled::No,
+            command => return edit(input, command),
         }
         Handled::Yes
     }

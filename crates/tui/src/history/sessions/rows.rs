@@ -9,8 +9,7 @@ use ratatui::layout::Rect;
 use super::view::SessionsView;
 use crate::actions::Command;
 use crate::drawing::{
-    preview_pane::above_keys, preview_pane::at_column, preview_pane::divide, preview_pane::fit,
-    preview_pane::written,
+    preview_pane::above_keys, preview_pane::at_column, preview_pane::divide, preview_pane::written,
 };
 use osier_base::{clock, path, text};
 use osier_protocol::{FoundSession, FoundText, PreviewLine, SessionState, TextSource};
@@ -119,7 +118,7 @@ impl SessionsView {
         let line = width.saturating_sub(row.width() + text::width(&count));
         row.push("─".repeat(line), Token::Border);
         row.push(count, Token::Muted);
-        fit(row, width)
+        row.truncated(width)
     }
 
     fn query_row(&mut self, list: Rect) -> Row {
@@ -139,7 +138,7 @@ impl SessionsView {
         } else {
             row.push(self.input.text(), Token::Text);
         }
-        fit(row, usize::from(list.width))
+        row.truncated(usize::from(list.width))
     }
 
     fn list(&self, width: usize) -> Vec<Row> {
@@ -252,7 +251,7 @@ impl SessionsView {
             let column = text::width(mark) + line.cursor_column();
             let position = at_column(area, area.y, column);
             self.cursor = Some(position);
-            return fit(row, width);
+            return row.truncated(width);
         }
         let key = |command: Command| {
             let keys = keymap.keys_for("sessions", command);
@@ -261,14 +260,14 @@ impl SessionsView {
         };
         if self.armed.is_some() {
             let text = format!(" press {} again to delete", key(Command::SessionDelete));
-            return fit(Row::plain(text, Token::Warning), width);
+            return Row::plain(text, Token::Warning).truncated(width);
         }
         if let Some(status) = &self.status {
             let mut text = format!(" {}", text::single_line(&text::sanitize(status)));
             if self.can_restore() {
                 text = format!("{text} · {} restore", key(Command::SessionRestore));
             }
-            return fit(Row::plain(text, Token::Warning), width);
+            return Row::plain(text, Token::Warning).truncated(width);
         }
         let mut line = String::new();
         for (command, meaning) in HINTS {
@@ -433,7 +432,7 @@ fn hit_row(hit: &FoundText, selected: bool, width: usize) -> Row {
     }
     let rest = text.get(at..).unwrap_or_default();
     row.push(rest.to_owned(), ground(Token::Muted));
-    fit(row, width)
+    row.truncated(width)
 }
 
 fn size(bytes: u64) -> String {

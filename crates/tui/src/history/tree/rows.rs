@@ -8,8 +8,7 @@ use super::flat::FlatRow;
 use super::view::{LEVEL, TreeView, Typing};
 use crate::actions::Command;
 use crate::drawing::{
-    preview_pane::above_keys, preview_pane::at_column, preview_pane::divide, preview_pane::fit,
-    preview_pane::written,
+    preview_pane::above_keys, preview_pane::at_column, preview_pane::divide, preview_pane::written,
 };
 use osier_base::text;
 use osier_markdown::plain;
@@ -210,7 +209,7 @@ impl TreeView {
         push(text::truncate(&line, room).into_owned(), face);
         push(folded, Token::Warning.into());
         push(here.to_owned(), Token::Success.into());
-        fit(row, width)
+        row.truncated(width)
     }
 
     /// The first line of the entry's text, on one row.

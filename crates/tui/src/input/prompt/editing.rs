@@ -1,7 +1,6 @@
 //! The editing commands, for every text that the user edits.
 
 use crate::actions::Command;
-use osier_term::LineInput;
 use osier_term::widgets::textarea::{Motion, TextArea};
 
 /// Edits `area`, which holds any number of lines; false when nothing was done.
@@ -31,20 +30,4 @@ pub(crate) fn edit_area(area: &mut TextArea, command: Command) -> bool {
         Command::Redo => area.redo(),
         _ => false,
     }
-}
-
-/// Edits `line`; false when the command is none of a single line.
-pub(crate) fn edit_line(line: &mut LineInput, command: Command) -> bool {
-    match command {
-        Command::Left => line.left(),
-        Command::Right => line.right(),
-        Command::LineStart | Command::First => line.home(),
-        Command::LineEnd | Command::Last => line.end(),
-        Command::DeleteBackward => line.delete_backward(),
-        Command::DeleteForward => line.delete_forward(),
-        Command::DeleteWordBackward => line.delete_word_backward(),
-        Command::KillToLineStart => line.clear(),
-        _ => return false,
-    }
-    true
 }

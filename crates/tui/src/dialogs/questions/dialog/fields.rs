@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::step::{Painted, Step};
 use crate::actions::Command;
-use crate::input::prompt::editing::edit_line;
+use crate::drawing::preview_pane::edit;
 use osier_base::text;
 use osier_protocol::form::{Field, FieldKind, Form, as_text, listed};
 use osier_protocol::questions::Answer;
@@ -193,7 +193,7 @@ impl Fields {
             Command::Accept => return self.accept(),
             command => match self.form.fields.get(self.at) {
                 Some(field) if is_text(field) => {
-                    let _ = edit_line(&mut self.texts[self.at], command);
+                    let _ = edit(&mut self.texts[self.at], command);
                 }
                 Some(_) if matches!(command, Command::Left | Command::Right) => {
                     self.turn(command == Command::Right);

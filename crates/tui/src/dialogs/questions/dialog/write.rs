@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::step::{Painted, Purpose, Step};
 use crate::actions::{Action, Command, Toast};
-use crate::input::{prompt::editing::edit_area, prompt::editing::edit_line};
+use crate::drawing::preview_pane::edit;
+use crate::input::prompt::editing::edit_area;
 use osier_base::text;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
 use osier_term::widgets::textarea::{Motion, TextArea};
@@ -172,7 +173,7 @@ impl Write {
             (Command::Newline, Field::Secret(_) | Field::Line(_)) => {}
             (Command::Up, Field::Lines(area)) => drop(area.move_by(Motion::Up(1))),
             (Command::Down, Field::Lines(area)) => drop(area.move_by(Motion::Down(1))),
-            (command, Field::Secret(line)) => drop(edit_line(line, command)),
+            (command, Field::Secret(line)) => drop(edit(line, command)),
             (command, Field::Line(area) | Field::Lines(area)) => drop(edit_area(area, command)),
         }
         Step::Stay
