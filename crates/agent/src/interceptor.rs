@@ -5,7 +5,6 @@ use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 
-use futures_util::future::{FutureExt, ready};
 use osier_llm::{AssistantMessage, Context, Delta, Model, ToolCall, ToolSpec};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;

@@ -5,7 +5,6 @@
 use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::{FutureExt as _, ready};
 use osier_agent::{AgentAccess, AgentMessage, CustomMessage, Interceptor};
 use osier_base::clock;
 use osier_protocol::ServerState;

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::FutureExt as _;
 use reqwest::StatusCode;
 use reqwest::header::{ACCEPT, WWW_AUTHENTICATE};
 use reqwest::redirect::{Action, Attempt, Policy};

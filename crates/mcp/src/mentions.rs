@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use futures_util::future::FutureExt as _;
 use rmcp::model::{GetPromptRequestParams, JsonObject, ResourceContents, Role};
 use tokio_util::sync::CancellationToken;
 

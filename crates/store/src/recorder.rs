@@ -3,7 +3,6 @@
 //! them.
 
 use async_trait::async_trait;
-use futures_util::future::FutureExt;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 

@@ -4,7 +4,6 @@
 use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::FutureExt as _;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

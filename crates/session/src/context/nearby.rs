@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures_util::future::FutureExt as _;
 use osier_agent::{CheckedCall, Interceptor, Severity, ToolOutput};
 use osier_context::PathInstructions;
 use osier_llm::ContentBlock;

@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
-use futures_util::future::FutureExt as _;
 use futures_util::{StreamExt as _, stream};
 use osier_agent::{Interceptor, Severity, StopRun, ToolOutput, Transport, UserMessage};
 use osier_llm::{

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use futures_util::future::FutureExt as _;
 use osier_agent::{
     AgentAccess, AgentMessage, CompactionPoint, Interceptor, PreparedCall, Preparing, StopRun,
     Tool, ToolHints, ToolOrigin, ToolOutput, ToolSet, ToolSource, prepare_typed,

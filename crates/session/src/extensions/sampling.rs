@@ -5,7 +5,6 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::FutureExt as _;
 use osier_agent::{AccountingEntry, Severity, Transport};
 use osier_llm::{Model, Request, StopReason, Usage};
 use osier_mcp::{Sampler, SamplingAnswer, SamplingRequest};

@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::FutureExt as _;
 use osier_agent::{KeySource, Transport};
 use osier_llm::auth::{Access, Keys};
 use osier_llm::{EventStream, Model, Provider, ProviderEntry, Providers, Request, TurnStatus};

@@ -3,8 +3,6 @@
 use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::FutureExt;
-
 use crate::setup::SessionSetup;
 use osier_agent::{AppTransport, KeySource, ProviderTransport, Transport};
 use osier_llm::auth::{Access, KeyStatus, Keys};

@@ -9,7 +9,6 @@ use parking_lot::{Mutex, MutexGuard};
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
-use futures_util::future::FutureExt as _;
 use osier_agent::{
     AgentAccess, AgentMessage, CompactionPoint, Interceptor, PreparedCall, Preparing, Refusal,
     StopRun, Tool, ToolContext, ToolHints, ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate,

@@ -8,7 +8,6 @@ use parking_lot::Mutex;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 
-use futures_util::future::FutureExt as _;
 use osier_agent::{AgentMessage, Interceptor, StopRun, ToolOutput, ToolResultMessage};
 use osier_llm::{ContentBlock, ToolCall};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};

@@ -11,7 +11,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures_util::future::{FutureExt as _, ready};
+use futures_util::future::ready;
 
 use crate::emitter::Emitter;
 use osier_agent::{AgentMessage, Interceptor, Severity, StopRun};

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures_util::future::{FutureExt, join_all};
+use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::{

@@ -11,7 +11,6 @@ use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use futures_util::future::FutureExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::conversation::compaction::{CompactionOptions, Compactor, Draft};
+use crate::conversation::compaction::{Compactor, Draft};
 use crate::cx::{store_entry, when_indexed};
 use crate::emitter::{Callback, Emitter};
 use crate::files::checkpoints::SessionFiles;

@@ -5,7 +5,6 @@ use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::future::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::target::Target;

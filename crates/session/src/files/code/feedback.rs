@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{FutureExt as _, ready};
 use osier_agent::{
     AgentAccess, AgentMessage, CheckedCall, FileTarget, Interceptor, StopRun, ToolDecision,
     ToolOutput, ToolResultMessage, UserMessage,

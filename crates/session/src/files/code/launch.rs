@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::FutureExt as _;
 use osier_base::process::Invocation;
 use osier_lsp::Launch;
 use osier_sandbox::Confinement;

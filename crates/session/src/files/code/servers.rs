@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::future::FutureExt as _;
 use osier_agent::{Severity, ToolSet, ToolSource};
 use osier_base::regular_file;
 use osier_lsp::{

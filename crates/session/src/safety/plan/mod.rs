@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
 use osier_base::visible::visible;
 use osier_permissions::Permissions;

@@ -7,7 +7,6 @@
 use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::{FutureExt as _, ready};
 use osier_agent::{AgentAccess, AgentMessage, Interceptor};
 use osier_permissions::Permissions;
 use osier_protocol::{PLAN_TOOL, PermissionMode, PlanOutcome, PresentedPlan};

@@ -13,7 +13,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::FutureExt as _;
 use osier_agent::{AccountingEntry, Severity, Transport};
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};

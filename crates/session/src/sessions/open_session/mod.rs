@@ -4,9 +4,10 @@ mod context;
 mod file;
 mod following;
 
+use parking_lot::Mutex;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
