@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use std::time::Duration;
 
-use futures_util::future::{FutureExt, join_all};
+use futures_util::future::join_all;
 use osier_agent::{
     AgentMessage, Event, FINAL_TURN_MESSAGE, Interceptor, Op, QueueMode, RunOutcome, StopRun,
     UserMessage,
@@ -627,7 +627,7 @@ impl Interceptor for Watcher {
         self.journal
             .note(format!("{} input {}", self.name, message.text));
         message.text.push_str(self.name);
-        async { Ok(()) }.await
+        Ok(())
     }
 
     async fn commit(&self, message: &AgentMessage) -> Result<(), StopRun> {
@@ -647,7 +647,7 @@ impl Interceptor for Watcher {
     async fn before_request(&self, context: &mut Context) -> Result<(), StopRun> {
         context.system_prompt.push_str(self.name);
         self.journal.note(format!("{} request", self.name));
-        async { Ok(()) }.await
+        Ok(())
     }
 
     fn on_retract(&self) {
@@ -657,7 +657,6 @@ impl Interceptor for Watcher {
     async fn on_settled(&self, outcome: &RunOutcome) {
         self.journal
             .note(format!("{} settled {outcome:?}", self.name));
-        async {}.await
     }
 }
 

@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use std::sync::Arc;
 
-use futures_util::future::FutureExt;
 use osier_agent::{
     CheckedCall, Concurrency, Event, Interceptor, Op, Output, RunOutcome, ToolDecision, ToolOutput,
     ToolStatus, ToolUpdate,
@@ -365,14 +364,13 @@ impl Interceptor for Guard {
         let text = call.call.arguments["text"].as_str().unwrap_or_default();
         self.journal.note(format!("{} asked {text}", self.name));
         let decision = (self.decide)(text);
-        async move { decision }.await
+        decision
     }
 
     async fn after_tool(&self, _call: &CheckedCall, output: &mut ToolOutput) {
         output
             .content
             .push(osier_llm::ContentBlock::text(self.name));
-        async {}.await
     }
 }
 

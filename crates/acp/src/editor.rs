@@ -167,7 +167,7 @@ impl Terminal for EditorTerminal {
         // This fails if the command has already exited.
         self.request(NAMES.terminal_kill)
             .map(drop::<Result<IgnoredAny, _>>)
-            .await
+            .await;
     }
 
     async fn output(&self) -> Result<(String, bool), String> {
@@ -180,7 +180,7 @@ impl Terminal for EditorTerminal {
         // This fails if the editor has disconnected.
         self.request(NAMES.terminal_release)
             .map(drop::<Result<IgnoredAny, _>>)
-            .await
+            .await;
     }
 }
 

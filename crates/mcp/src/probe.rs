@@ -261,7 +261,7 @@ mod tests {
             let message = probing.receive().await.unwrap();
             received.push(serde_json::to_value(message).unwrap());
         }
-        (received, report.was_slow())
+        (received, report.was_slow.is_set())
     }
 
     fn discovered(id: &Value) -> Value {

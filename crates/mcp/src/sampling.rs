@@ -338,7 +338,6 @@ fn result(answer: SamplingAnswer, stops: &[String]) -> CreateMessageResult {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::future::FutureExt as _;
     use osier_protocol::questions::Request;
     use serde_json::{Value, json};
 

@@ -353,7 +353,7 @@ impl Interceptor for AgentHooks {
         {
             self.lock().answer = answer.text();
         }
-        futures_util::future::ready(Ok(())).await
+        Ok(())
     }
 
     async fn before_tool(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
@@ -368,7 +368,7 @@ impl Interceptor for AgentHooks {
     }
 
     async fn after_tool(&self, call: &CheckedCall, output: &mut ToolOutput) {
-        self.judge_output(call, output).await
+        self.judge_output(call, output).await;
     }
 
     async fn before_compact(&self, plan: &CompactionPlan) -> CompactionDecision {
@@ -395,8 +395,7 @@ impl Interceptor for AgentHooks {
     ) -> Result<(), StopRun> {
         let mut state = self.lock();
         state.before.clear();
-        let ended = state.stop.take().map_or(Ok(()), |reason| Err(stop(reason)));
-        ended
+        state.stop.take().map_or(Ok(()), |reason| Err(stop(reason)))
     }
 
     async fn before_settle(&self) -> Option<UserMessage> {

@@ -308,7 +308,7 @@ impl Interceptor for BudgetGuard {
         if let Some(reminder) = self.reminder() {
             message.text = format!("{}\n\n{reminder}", message.text);
         }
-        std::future::ready(Ok(())).await
+        Ok(())
     }
 
     fn on_result(&self, _call: &ToolCall, output: &mut ToolOutput) {

@@ -216,7 +216,7 @@ impl Interceptor for Follow {
                 self.0.restore(&agent.messages());
             }
         }
-        std::future::ready(Ok(None)).await
+        Ok(None)
     }
 }
 

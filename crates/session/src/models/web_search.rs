@@ -173,7 +173,7 @@ impl Interceptor for Follow {
         _cancel: &CancellationToken,
     ) -> Result<Option<Vec<AgentMessage>>, StopRun> {
         self.0.state().model = agent.models().into_iter().next();
-        std::future::ready(Ok(None)).await
+        Ok(None)
     }
 }
 

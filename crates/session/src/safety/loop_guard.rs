@@ -93,11 +93,11 @@ impl Interceptor for LoopGuard {
         match message {
             AgentMessage::User(_) => *self.watch.lock() = Watch::default(),
             AgentMessage::Assistant(answer) => {
-                self.watch.lock().start_turn(answer.tool_calls().count())
+                self.watch.lock().start_turn(answer.tool_calls().count());
             }
             _ => {}
         }
-        std::future::ready(Ok(())).await
+        Ok(())
     }
 
     fn on_result(&self, call: &ToolCall, output: &mut ToolOutput) {

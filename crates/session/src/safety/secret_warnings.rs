@@ -123,7 +123,7 @@ impl Interceptor for SecretWarnings {
                 }
             });
         }
-        ready(Ok(())).await
+        Ok(())
     }
 }
 

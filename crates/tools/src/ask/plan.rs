@@ -154,7 +154,7 @@ fn approved(presented: &PresentedPlan, mode: PermissionMode, changes: &str) -> S
 mod tests {
     use std::sync::Mutex;
 
-    use futures_util::future::FutureExt as _;
+    use async_trait::async_trait;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
@@ -190,7 +190,7 @@ mod tests {
                 answer: self.answer.clone(),
                 path: self.path.map(str::to_owned),
             };
-            std::future::ready(decision).await
+            decision
         }
     }
 

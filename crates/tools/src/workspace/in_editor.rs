@@ -57,7 +57,6 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::{fs, io};
 
-    use futures_util::FutureExt as _;
     use serde_json::json;
 
     use osier_base::process::{Exit, Invocation};
@@ -90,7 +89,7 @@ mod tests {
             } else {
                 Err("not open".to_owned())
             };
-            std::future::ready(text).await
+            text
         }
 
         async fn write(&self, path: &Path, text: &str) -> Result<(), String> {
@@ -99,7 +98,7 @@ mod tests {
             }
             let written = fs::File::create(path)
                 .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
-            std::future::ready(written.map_err(|error| error.to_string())).await
+            written.map_err(|error| error.to_string())
         }
 
         async fn open(
@@ -114,7 +113,7 @@ mod tests {
                 .to_string_lossy()
                 .into_owned();
             let terminal: Box<dyn Terminal> = Box::new(FakeTerminal(command));
-            std::future::ready(Ok(terminal)).await
+            Ok(terminal)
         }
     }
 

@@ -1,10 +1,13 @@
+use std::sync::Arc;
+
 use futures_util::future::ready;
 use osier_llm::ToolSpec;
 use serde_json::json;
 
+use super::super::interface::Tool;
 use super::super::output::ToolOutput;
 use super::super::prepared::{PreparedCall, Preparing};
-use super::super::spellings::Spellings;
+use super::super::spellings::{OtherName, Spellings};
 use super::*;
 
 #[derive(Debug)]
