@@ -103,6 +103,7 @@ pub(in crate::cli) async fn run(
         screen(&kind, replies.as_deref()),
         images(replies.as_deref(), outer),
         clipboard(&kind, context),
+        notifications(outer),
         git(context).await,
         sandbox(context).await,
         providers(context),
@@ -315,6 +316,22 @@ fn images(replies: Option<&[TerminalReply]>, outer: Option<OuterTerminal>) -> Ch
         Some(Protocol::Iterm) => passed(name, "iTerm2 protocol"),
         Some(Protocol::Sixel) => passed(name, "Sixel"),
         _ => passed(name, "coloured half-blocks"),
+    }
+}
+
+/// When a run that ended is announced.
+fn notifications(outer: Option<OuterTerminal>) -> Check {
+    let name = "notices";
+    match outer.and_then(|outer| outer.reports_focus) {
+        Some(false) => warning(
+            name,
+            "sent if no key came since the run began; tmux does not report the focus",
+            "add `set -g focus-events on` to ~/.tmux.conf",
+        ),
+        _ => passed(
+            name,
+            "sent when a long run ends and the terminal has no focus",
+        ),
     }
 }
 

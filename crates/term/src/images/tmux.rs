@@ -18,8 +18,8 @@ const RETRY_DELAYS: [Duration; 3] = [
 ];
 /// Maximum number of bytes read from tmux.
 const LIMIT: usize = 4096;
-/// Whether tmux forwards passthrough sequences, and the reported name of its terminal.
-const FORMAT: &str = "#{allow-passthrough} #{client_termtype}";
+/// Whether tmux forwards passthrough sequences, whether it reports the focus, and the reported name of its terminal.
+const FORMAT: &str = "#{allow-passthrough} #{focus-events} #{client_termtype}";
 
 /// The outer terminal, as tmux reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct OuterTerminal {
     pub protocol: Option<Protocol>,
     /// Whether tmux forwards passthrough sequences.
     pub passes_through: bool,
+    /// Whether tmux reports the focus; `None` if it does not say.
+    pub reports_focus: Option<bool>,
 }
 
 impl OuterTerminal {
@@ -38,7 +40,7 @@ impl OuterTerminal {
         loop {
             let answer = timeout(TIMEOUT, answer()).await.ok().flatten();
             let answer = answer.unwrap_or_default();
-            let is_named = answer.trim().contains(' ');
+            let is_named = answer.trim().split(' ').count() > 2;
             match delays.next().filter(|_| !is_named && !answer.is_empty()) {
                 Some(delay) => sleep(*delay).await,
                 None => return Self::parse(&answer),
@@ -48,10 +50,17 @@ impl OuterTerminal {
 
     /// Parses the answer of tmux.
     fn parse(answer: &str) -> Self {
-        let (passes, name) = answer.trim().split_once(' ').unwrap_or_default();
+        let mut words = answer.trim().splitn(3, ' ');
+        let mut next = || words.next().unwrap_or_default();
+        let (passes, focus, name) = (next(), next(), next());
         Self {
             protocol: Protocol::from_name(name),
             passes_through: matches!(passes, "1" | "on" | "all"),
+            reports_focus: match focus {
+                "1" | "on" => Some(true),
+                "0" | "off" => Some(false),
+                _ => None,
+            },
         }
     }
 
@@ -97,49 +106,50 @@ mod tests {
     fn tmux_answer_gives_the_outer_terminal() {
         for (answer, protocol, passes_through, in_tmux) in [
             (
-                "1 kitty(0.41.1)\n",
+                "1 0 kitty(0.41.1)\n",
                 Some(Protocol::Kitty),
                 true,
                 Protocol::Kitty,
             ),
             (
-                "all kitty(0.28.0)",
+                "all 0 kitty(0.28.0)",
                 Some(Protocol::Kitty),
                 true,
                 Protocol::Kitty,
             ),
             (
-                "on ghostty 1.2.0",
+                "on 1 ghostty 1.2.0",
                 Some(Protocol::Kitty),
                 true,
                 Protocol::Kitty,
             ),
             (
-                "0 kitty(0.41.1)",
+                "0 0 kitty(0.41.1)",
                 Some(Protocol::Kitty),
                 false,
                 Protocol::Blocks,
             ),
             (
-                "off kitty(0.41.1)",
+                "off 0 kitty(0.41.1)",
                 Some(Protocol::Kitty),
                 false,
                 Protocol::Blocks,
             ),
-            ("on kitty(0.26.5)", None, true, Protocol::Blocks),
+            ("on 0 kitty(0.26.5)", None, true, Protocol::Blocks),
             (
-                "on WezTerm 20240203",
+                "on 0 WezTerm 20240203",
                 Some(Protocol::Iterm),
                 true,
                 Protocol::Blocks,
             ),
-            ("on XTerm(379)", None, true, Protocol::Blocks),
+            ("on 0 XTerm(379)", None, true, Protocol::Blocks),
             ("", None, false, Protocol::Blocks),
         ] {
             let terminal = OuterTerminal::parse(answer);
             let expected = OuterTerminal {
                 protocol,
                 passes_through,
+                reports_focus: answer.split(' ').nth(1).map(|focus| focus == "1"),
             };
             assert_eq!(terminal, expected, "{answer:?}");
             assert_eq!(terminal.protocol_in_tmux(), in_tmux, "{answer:?}");
