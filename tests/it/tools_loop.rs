@@ -363,8 +363,7 @@ impl Interceptor for Guard {
     async fn before_tool(&self, call: &CheckedCall, _cancel: &CancellationToken) -> ToolDecision {
         let text = call.call.arguments["text"].as_str().unwrap_or_default();
         self.journal.note(format!("{} asked {text}", self.name));
-        let decision = (self.decide)(text);
-        decision
+        (self.decide)(text)
     }
 
     async fn after_tool(&self, _call: &CheckedCall, output: &mut ToolOutput) {

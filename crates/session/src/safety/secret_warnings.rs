@@ -11,8 +11,6 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures_util::future::ready;
-
 use crate::emitter::Emitter;
 use osier_agent::{AgentMessage, Interceptor, Severity, StopRun};
 use osier_base::secrets::{self, Found};

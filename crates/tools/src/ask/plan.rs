@@ -186,11 +186,11 @@ mod tests {
                 .lock()
                 .unwrap()
                 .push(format!("{call_id}: {plan}"));
-            let decision = PlanDecision {
+
+            PlanDecision {
                 answer: self.answer.clone(),
                 path: self.path.map(str::to_owned),
-            };
-            decision
+            }
         }
     }
 

@@ -84,12 +84,12 @@ mod tests {
         async fn read(&self, path: &Path) -> Result<String, String> {
             let buffer = self.buffer.lock().unwrap().clone();
             let known = path == self.file;
-            let text = if known {
+
+            if known {
                 Ok(buffer)
             } else {
                 Err("not open".to_owned())
-            };
-            text
+            }
         }
 
         async fn write(&self, path: &Path, text: &str) -> Result<(), String> {
