@@ -4,8 +4,8 @@
 //   node scripts/bundle-models.mjs package [DATE] > crates/llm/src/catalogue/bundled.txt
 //
 // The script copies only facts: ids, context windows, limits, prices, thinking levels and the quirks of servers.
-// crates/llm/src/catalogue/bundled.rs describes the format. The preferred models of a provider come first, in order;
-// the others follow, newest names first.
+// crates/llm/src/catalogue/bundled.rs describes the format, and providers.json there has the providers. The preferred
+// models of a provider come first, in order; the others follow, newest names first.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -25,43 +25,7 @@ const APIS = {
   "bedrock-converse-stream": "bedrock-converse",
 };
 
-// Provider, name of its data file, wire format, preferred models, and an optional filter of ids.
-const PROVIDERS = [
-  ["anthropic", "anthropic", "anthropic-messages", ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-opus-5", "claude-sonnet-5", "claude-opus-4-8", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5"]],
-  ["openai", "openai", "openai-responses", ["gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-luna", "gpt-6-astra", "gpt-5.5", "gpt-5.4", "gpt-5.4-mini", "gpt-5.2", "gpt-4.1"]],
-  ["google", "google", "google-generative-ai", ["gemini-4-argon", "gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-3.5-flash-lite", "gemini-2.5-pro", "gemini-2.5-flash"]],
-  ["openrouter", "openrouter", CHAT, ["anthropic/claude-opus-5.5", "anthropic/claude-sonnet-5.5", "openai/gpt-6.1-sol", "google/gemini-4-argon", "google/gemini-3.8-flash", "deepseek/deepseek-v4.1-flash", "deepseek/deepseek-v4-pro-0813", "moonshotai/kimi-k3", "moonshotai/kimi-k3.1-pro", "z-ai/glm-5.3", "qwen/qwen3.7-max", "openai/gpt-oss-120b"]],
-  ["deepseek", "deepseek", CHAT, ["deepseek-v4-pro", "deepseek-flash"]],
-  ["mistral", "mistral", CHAT, ["mistral-large-4", "devstral-latest", "mistral-medium-latest", "mistral-small-latest", "codestral-latest"]],
-  ["xai", "xai", "openai-responses", ["grok-4.7", "grok-4.5", "grok-4.3"]],
-  ["groq", "groq", CHAT, ["openai/gpt-oss-120b", "qwen/qwen3.8-27b", "openai/gpt-oss-20b"]],
-  ["cerebras", "cerebras", CHAT, ["qwen-3.8-27b", "gpt-oss-120b"]],
-  ["together", "together", CHAT, ["moonshotai/Kimi-K3.1-Pro", "zai-org/GLM-5.3", "deepseek-ai/DeepSeek-V4-Pro-0813", "Qwen/Qwen3.7-Max", "openai/gpt-oss-120b"]],
-  ["fireworks", "fireworks", CHAT, []],
-  ["moonshot", "moonshotai", CHAT, []],
-  ["moonshot-cn", "moonshotai-cn", CHAT, []],
-  ["kimi", "kimi-coding", CHAT, []],
-  ["zai", "zai", CHAT, ["glm-5.3", "glm-5.3-flash"]],
-  ["zai-cn", "zai-coding-cn", CHAT, []],
-  ["minimax", "minimax", "anthropic-messages", ["MiniMax-M3.1-Flash", "MiniMax-M3"]],
-  ["minimax-cn", "minimax-cn", "anthropic-messages", ["MiniMax-M3.1-Flash", "MiniMax-M3"]],
-  ["meta", "meta", "openai-responses", []],
-  ["vercel", "vercel-ai-gateway", "anthropic-messages", ["anthropic/claude-opus-5.5", "anthropic/claude-sonnet-5.5", "openai/gpt-6.1-sol", "google/gemini-4-argon"]],
-  ["opencode", "opencode", CHAT, []],
-  ["opencode-go", "opencode-go", CHAT, []],
-  ["github-copilot", "github-copilot", CHAT, []],
-  ["azure", "azure", "openai-responses", ["gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-luna"]],
-  ["google-vertex", "google-vertex", "google-generative-ai", []],
-  // Google hosts the models of Anthropic under the names without a date.
-  ["google-vertex-anthropic", "anthropic", "anthropic-messages", ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"], (id) => !/-\d{8}$|-fable-5-2$/.test(id)],
-  ["bedrock", "amazon-bedrock", "bedrock-converse", ["global.anthropic.claude-opus-5-5", "global.anthropic.claude-sonnet-5-5", "global.anthropic.claude-haiku-5-5"]],
-  ["huggingface", "huggingface", CHAT, []],
-  ["nvidia", "nvidia", CHAT, []],
-  ["baseten", "baseten", CHAT, []],
-  ["cloudflare", "cloudflare-workers-ai", CHAT, []],
-  ["qwen", "qwen-token-plan", CHAT, []],
-  ["xiaomi", "xiaomi", CHAT, []],
-];
+const providers = new URL("../crates/llm/src/catalogue/providers.json", import.meta.url);
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 const BY_DEFAULT = new Set(LEVELS.slice(0, 5));
@@ -181,10 +145,11 @@ function row(provider, model, endpoint) {
 const newestFirst = (one, other) => other.id.localeCompare(one.id, "en", { numeric: true });
 
 let count = 0;
-const sections = PROVIDERS.map(([provider, file, api, preferred, hosted = () => true]) => {
+const rows = JSON.parse(readFileSync(providers)).filter(({ source }) => source);
+const sections = rows.map(({ name: provider, api, source: { file, preferred = [], except = "^$" } }) => {
   const data = JSON.parse(readFileSync(join(root, "dist/providers/data", `${file}.json`)));
   const kinds = Object.values(data).flatMap((kind) => Object.values(kind));
-  const all = kinds.filter((model) => model.type === "chat" && APIS[model.api] && !UNFIT.test(model.id) && hosted(model.id));
+  const all = kinds.filter((model) => model.type === "chat" && APIS[model.api] && !UNFIT.test(model.id) && !new RegExp(except).test(model.id));
   const rank = (model) => (preferred.includes(model.id) ? preferred.indexOf(model.id) : preferred.length);
   const sorted = all.sort(newestFirst).sort((one, other) => rank(one) - rank(other));
   const unique = sorted.filter((model, at) => sorted.findIndex((other) => other.id === model.id) === at);

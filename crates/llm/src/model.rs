@@ -312,6 +312,19 @@ pub struct Compat {
 }
 
 impl Compat {
+    /// Sets a field by its name in files. The error says why the value is invalid.
+    pub(crate) fn set(&mut self, field: &str, value: Value) -> Result<(), String> {
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(&*self) else {
+            return Err("cannot be changed".to_owned());
+        };
+        if !fields.contains_key(field) {
+            return Err("is not known".to_owned());
+        }
+        fields.insert(field.to_owned(), value);
+        *self = serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())?;
+        Ok(())
+    }
+
     /// The name of `level` in requests of OpenAI's formats.
     pub fn effort(&self, level: ThinkingLevel) -> &str {
         match self.effort_names.get(&level) {

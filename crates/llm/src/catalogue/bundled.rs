@@ -8,54 +8,51 @@
 //! levels (indices of `ThinkingLevel::ALL`), `i` for images, prices (`INPUT OUTPUT CACHE_READ CACHE_WRITE`,
 //! then `|ABOVE` and four prices per tier), compat.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde_json::{Map, Value};
 
-use super::providers::{PROVIDERS, ProviderEntry};
+use super::models_file;
+use super::providers::{PROVIDERS, ProviderEntry, ProviderRow};
 use crate::model::{Api, Compat, Modality, Model, ThinkingLevel};
 use crate::tuning::Tuning;
 use crate::usage::{Price, PriceTier, Tiers};
 
 const TABLE: &str = include_str!("bundled.txt");
 
-/// The scripted provider of the demo, which needs no key.
-const DEMO: &str = "demo";
+type Unchanged = (ProviderEntry, Vec<Arc<Model>>);
 
 /// The entries and models of providers without configuration, by index in `PROVIDERS`. They are parsed on
 /// first use and shared by all catalogues of the process.
-static UNCHANGED: [OnceLock<(ProviderEntry, Vec<Arc<Model>>)>; PROVIDERS.len()] =
-    [const { OnceLock::new() }; PROVIDERS.len()];
+static UNCHANGED: LazyLock<Vec<OnceLock<Unchanged>>> =
+    LazyLock::new(|| PROVIDERS.iter().map(|_| OnceLock::new()).collect());
 
 /// The bundled models of `entry`, preferred first. They are shared if `entry` is not configured differently.
 pub(super) fn models(entry: &ProviderEntry) -> Vec<Arc<Model>> {
-    let mut rows = PROVIDERS.iter().zip(&UNCHANGED);
+    let mut rows = PROVIDERS.iter().zip(UNCHANGED.iter());
     let Some((row, unchanged)) = rows.find(|(row, _)| row.name == entry.name) else {
         return Vec::new();
     };
     let (plain, models) = unchanged.get_or_init(|| {
         let plain = ProviderEntry::from(row);
-        let models = read(&plain);
+        let models = read(row, &plain);
         (plain, models)
     });
     if entry.has_same_connection(plain) {
         models.clone()
     } else {
-        read(entry)
+        read(row, entry)
     }
 }
 
-fn read(entry: &ProviderEntry) -> Vec<Arc<Model>> {
-    if entry.name == DEMO {
-        return vec![Arc::new(tour())];
-    }
+fn read(row: &ProviderRow, entry: &ProviderEntry) -> Vec<Arc<Model>> {
     let mut section = Section::new(entry);
-    // Invalid lines are skipped; a test checks that there are none.
-    lines(&entry.name)
-        .filter_map(|line| section.take(line))
-        .map(Arc::new)
-        .collect()
+    // Invalid lines and models are skipped; tests check that there are none.
+    let listed = lines(&entry.name).filter_map(|line| section.take(line));
+    let own = row.models.iter();
+    let own = own.filter_map(|model| models_file::model(model, entry).0);
+    listed.chain(own).map(Arc::new).collect()
 }
 
 /// The lines of a provider's section.
@@ -142,7 +139,7 @@ impl<'a> Section<'a> {
         let change = changes.nth(index.parse().ok()?)?;
         let mut merged = self.entry.compat.clone();
         for (key, value) in serde_json::from_str::<Map<String, Value>>(change).ok()? {
-            set_compat(&mut merged, &key, value).ok()?;
+            merged.set(&key, value).ok()?;
         }
         self.compats.insert(index, merged.clone());
         Some(merged)
@@ -206,37 +203,6 @@ fn files(api: Api, id: &str, sees: bool) -> &'static [Modality] {
     }
 }
 
-fn tour() -> Model {
-    Model {
-        provider: DEMO.to_owned(),
-        id: "tour".to_owned(),
-        name: "Scripted demo (no model)".to_owned(),
-        api: Api::Scripted,
-        base_url: String::new(),
-        context_window: 200_000,
-        max_tokens: 8192,
-        thinking_levels: vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High],
-        input: vec![Modality::Text, Modality::Image, Modality::Pdf],
-        price: Price::default(),
-        headers: BTreeMap::new(),
-        compat: Compat::default(),
-        tuning: Tuning::default(),
-    }
-}
-
-/// Sets a field of `compat` by its name in files. The error says why the value is invalid.
-pub(super) fn set_compat(compat: &mut Compat, key: &str, value: Value) -> Result<(), String> {
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(&*compat) else {
-        return Err("cannot be changed".to_owned());
-    };
-    if !fields.contains_key(key) {
-        return Err("is not known".to_owned());
-    }
-    fields.insert(key.to_owned(), value);
-    *compat = serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,11 +228,23 @@ mod tests {
             }
         }
         let header = TABLE.lines().next().unwrap();
+        let own = PROVIDERS.iter().flat_map(|row| &row.models).count();
         assert_eq!(
             header.split(' ').nth(1).unwrap(),
-            (all().len() - 1).to_string(),
+            (all().len() - own).to_string(),
             "{header}"
         );
+    }
+
+    #[test]
+    fn models_in_the_rows_of_providers_are_valid_and_not_in_the_table() {
+        for row in PROVIDERS.iter() {
+            let entry = ProviderEntry::from(row);
+            for value in &row.models {
+                let (model, warnings) = models_file::model(value, &entry);
+                assert_eq!((model.is_some(), warnings), (true, vec![]), "{value}");
+            }
+        }
     }
 
     #[test]
@@ -288,9 +266,7 @@ mod tests {
             .lines()
             .take_while(|line| line.starts_with('#'))
             .collect();
-        let count = models.iter().filter(|model| model.provider != DEMO).count();
-        let header = format!("# {count} models. Facts from npm ");
-        assert!(source.starts_with(&header), "{header}: {source}");
+        assert!(source.contains(" models. Facts from npm "), "{source}");
         let (_, taken) = source.split_once("; taken ").unwrap();
         let date: jiff::civil::Date = taken[..10].parse().unwrap();
         assert!(date.year() >= 2026 && source.contains("MIT"), "{source}");
@@ -381,7 +357,7 @@ mod tests {
                 cache_write: 0.125,
                 tiers: Tiers::try_from(vec![tier]).unwrap(),
             },
-            headers: BTreeMap::new(),
+            headers: std::collections::BTreeMap::new(),
             compat: Compat {
                 anthropic_version: Some("2026-10-21".to_owned()),
                 adaptive_thinking: true,

@@ -12,7 +12,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::bundled::set_compat;
 use super::discovery::LOCAL_WINDOW;
 use super::providers::ProviderEntry;
 use super::related::related;
@@ -354,6 +353,13 @@ impl FileModel {
     }
 }
 
+/// A model of `entry` in the form of `models.json`, and what is wrong with it.
+pub(super) fn model(value: &Value, entry: &ProviderEntry) -> (Option<Model>, Vec<String>) {
+    let mut warnings = Vec::new();
+    let model = FileModel::parse(value.clone(), entry.name.clone(), &mut warnings);
+    (model.map(|model| model.build(entry)), warnings)
+}
+
 /// A model of `entry` for which only the id is known. It is used like the related model in `known`.
 pub(super) fn unlisted(entry: &ProviderEntry, id: &str, known: &[Arc<Model>]) -> Model {
     if let Some(relative) = related(id, known) {
@@ -395,7 +401,7 @@ pub(super) fn unlisted(entry: &ProviderEntry, id: &str, known: &[Arc<Model>]) ->
 fn apply_compat(compat: &mut Compat, changes: &Map<String, Value>) {
     for (key, value) in changes {
         // Invalid values were removed with a warning when the file was parsed.
-        set_compat(compat, key, value.clone()).ok();
+        compat.set(key, value.clone()).ok();
     }
 }
 
@@ -435,7 +441,7 @@ impl Fields {
     fn compat(&mut self) -> Map<String, Value> {
         let mut changes: Map<String, Value> = self.take("compat", "an object").unwrap_or_default();
         changes.retain(|key, value| {
-            let outcome = set_compat(&mut Compat::default(), key, value.clone());
+            let outcome = Compat::default().set(key, value.clone());
             if let Err(reason) = &outcome {
                 let message = format!("{}.compat.{key} {reason}: ignored", self.location);
                 self.warnings.push(message);

@@ -1,34 +1,60 @@
-//! The providers that need no configuration: one row each.
+//! The providers that need no configuration: `providers.json` has one row each.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::auth::{Ambient, KeySource};
-use crate::model::{Api, Compat, KeyHeader, Model, Names, ThinkingFormat};
+use crate::model::{Api, Compat, Model, Names};
 use crate::url_template;
 
 /// The entry of the token for an LLM proxy.
 const SERVER: &str = "proxy";
 
+/// The bundled providers, in the order in which the default model is selected.
+pub static PROVIDERS: LazyLock<Vec<ProviderRow>> =
+    LazyLock::new(|| serde_json::from_str(TABLE).unwrap_or_default());
+
+// recipe: provider
+const TABLE: &str = include_str!("providers.json");
+
 /// A bundled provider.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProviderRow {
     pub name: &'static str,
     /// The display name.
     pub label: &'static str,
     /// Can contain variables, such as `{NAME}`, that depend on the account.
+    #[serde(default)]
     pub base_url: &'static str,
     /// Environment variable that can contain another base URL.
     pub base_url_env: Option<&'static str>,
     pub api: Api,
     /// Environment variables that can contain the key, in order of precedence. Empty: the provider needs no
     /// key.
-    pub env_keys: &'static [&'static str],
+    #[serde(default)]
+    pub keys: Vec<&'static str>,
     /// Credentials of the vendor's own tools that the provider accepts.
     pub ambient: Option<Ambient>,
-    /// Extra headers of every request.
-    pub headers: &'static [(&'static str, &'static str)],
-    pub compat: fn() -> Compat,
+    /// Extra headers of every request. `{VERSION}` is the version of osier.
+    #[serde(default)]
+    pub headers: BTreeMap<&'static str, &'static str>,
+    #[serde(default)]
+    pub compat: Compat,
+    /// Its name at models.dev, from where updates come.
+    pub published: Option<&'static str>,
+    /// Read by `scripts/bundle-models.mjs`: its file in the source of the table of models, the ids that come first, and a
+    /// regular expression for the ids that the provider does not have.
+    #[serde(default, rename = "source")]
+    _source: IgnoredAny,
+    /// Models that the source lacks, as in `models.json`.
+    #[serde(default)]
+    pub(super) models: Vec<Value>,
 }
 
 /// A provider: bundled, configured, or both.
@@ -65,18 +91,21 @@ impl fmt::Debug for ProviderEntry {
 
 impl From<&ProviderRow> for ProviderEntry {
     fn from(row: &ProviderRow) -> Self {
-        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let version = env!("CARGO_PKG_VERSION");
+        let header = |(name, value): (&&str, &&str)| {
+            ((*name).to_owned(), value.replace("{VERSION}", version))
+        };
         Self {
             name: row.name.to_owned(),
             label: row.label.to_owned(),
             base_url: row.base_url.to_owned(),
             api: row.api,
-            env_keys: row.env_keys.iter().map(|name| (*name).to_owned()).collect(),
-            needs_key: !row.env_keys.is_empty(),
+            env_keys: row.keys.iter().map(|name| (*name).to_owned()).collect(),
+            needs_key: !row.keys.is_empty(),
             ambient: row.ambient,
             key: None,
-            headers: row.headers.iter().map(owned).collect(),
-            compat: (row.compat)(),
+            headers: row.headers.iter().map(header).collect(),
+            compat: row.compat.clone(),
         }
     }
 }
@@ -94,9 +123,7 @@ const SHARED: &[&str] = &[
 /// The environment variables with keys that only osier needs: those of the providers `more` and of every bundled one,
 /// and the tokens of osier itself.
 pub fn key_variables<'a>(more: impl IntoIterator<Item = &'a ProviderEntry>) -> Vec<String> {
-    let bundled = PROVIDERS
-        .iter()
-        .flat_map(|row| row.env_keys.iter().copied());
+    let bundled = PROVIDERS.iter().flat_map(|row| row.keys.iter().copied());
     let own = ["OSIER_SERVE_TOKEN", "OSIER_PROXY_TOKEN"];
     let own = own.into_iter();
     let services = SEARCH_SERVICES.iter().map(|(.., variable)| *variable);
@@ -180,26 +207,6 @@ impl ProviderRow {
         }
         entry
     }
-
-    const fn ambient(mut self, ambient: Ambient) -> Self {
-        self.ambient = Some(ambient);
-        self
-    }
-
-    const fn compat(mut self, compat: fn() -> Compat) -> Self {
-        self.compat = compat;
-        self
-    }
-
-    const fn headers(mut self, headers: &'static [(&'static str, &'static str)]) -> Self {
-        self.headers = headers;
-        self
-    }
-
-    const fn base_url_env(mut self, name: &'static str) -> Self {
-        self.base_url_env = Some(name);
-        self
-    }
 }
 
 /// The base URL in a variable. A host without a scheme is accepted, and the wildcard address that a server
@@ -214,184 +221,12 @@ fn address(value: &str) -> String {
     url.replace("://0.0.0.0", "://127.0.0.1")
 }
 
-const CHAT: Api = Api::OpenaiChatCompletions;
-const RESPONSES: Api = Api::OpenaiResponses;
-const MESSAGES: Api = Api::AnthropicMessages;
-const GOOGLE: Api = Api::GoogleGenerativeAi;
-
 /// Search services with a key: name, label and environment variable.
 const SEARCH_SERVICES: &[(&str, &str, &str)] = &[
     ("brave", "Brave Search", "BRAVE_API_KEY"),
     ("tavily", "Tavily Search", "TAVILY_API_KEY"),
     ("exa", "Exa Search", "EXA_API_KEY"),
 ];
-
-/// The bundled providers, in the order in which the default model is selected.
-#[rustfmt::skip]
-pub const PROVIDERS: &[ProviderRow] = &[
-    row("anthropic", "Anthropic", "https://api.anthropic.com", MESSAGES, &["ANTHROPIC_API_KEY"])
-        .base_url_env("ANTHROPIC_BASE_URL")
-        .compat(|| Compat {
-            anthropic_version: Some("2026-10-21".to_owned()),
-            hosted_search: true,
-            ..Compat::default()
-        }),
-    row("openai", "OpenAI", "https://api.openai.com/v1", RESPONSES, &["OPENAI_API_KEY"])
-        .base_url_env("OPENAI_BASE_URL")
-        .compat(|| Compat {
-            developer_role: true,
-            prompt_cache_key: true,
-            freeform_tools: true,
-            hosted_search: true,
-            ..Compat::default()
-        }),
-    row("google", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta", GOOGLE,
-        &["GEMINI_API_KEY", "GOOGLE_API_KEY"])
-        .compat(|| Compat { hosted_search: true, ..Compat::default() }),
-    row("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", CHAT, &["OPENROUTER_API_KEY"])
-        .headers(&[("x-title", "osier")])
-        .compat(|| Compat { thinking_format: ThinkingFormat::Openrouter, ..Compat::default() }),
-    row("deepseek", "DeepSeek", "https://api.deepseek.com", CHAT, &["DEEPSEEK_API_KEY"])
-        .compat(|| Compat {
-            max_tokens_field: true,
-            thinking_format: ThinkingFormat::Thinking,
-            replay_reasoning_field: Some("reasoning_content".to_owned()),
-            ..Compat::default()
-        }),
-    row("mistral", "Mistral", "https://api.mistral.ai/v1", CHAT, &["MISTRAL_API_KEY"]).compat(mistral),
-    row("xai", "xAI", "https://api.x.ai/v1", RESPONSES, &["XAI_API_KEY"])
-        .compat(|| Compat { prompt_cache_key: true, ..Compat::default() }),
-    row("groq", "Groq", "https://api.groq.com/openai/v1", CHAT, &["GROQ_API_KEY"]),
-    row("cerebras", "Cerebras", "https://api.cerebras.ai/v1", CHAT, &["CEREBRAS_API_KEY"]),
-    row("together", "Together", "https://api.together.ai/v1", CHAT, &["TOGETHER_API_KEY"])
-        .compat(|| Compat {
-            max_tokens_field: true,
-            thinking_format: ThinkingFormat::ReasoningEnabled,
-            ..Compat::default()
-        }),
-    row("fireworks", "Fireworks", "https://api.fireworks.ai/inference/v1", CHAT, &["FIREWORKS_API_KEY"])
-        .compat(max_tokens),
-    row("moonshot", "Moonshot Kimi", "https://api.moonshot.ai/v1", CHAT, &["MOONSHOT_API_KEY"])
-        .compat(max_tokens),
-    row("moonshot-cn", "Moonshot Kimi (China)", "https://api.moonshot.cn/v1", CHAT, &["MOONSHOT_API_KEY"])
-        .compat(max_tokens),
-    row("kimi", "Kimi for coding", "https://api.kimi.com/coding/v1", CHAT, &["KIMI_API_KEY"])
-        .compat(max_tokens),
-    row("zai", "Z.ai", "https://api.z.ai/api/coding/paas/v4", CHAT, &["ZAI_API_KEY"]).compat(zai),
-    row("zai-cn", "Z.ai (China)", "https://open.bigmodel.cn/api/coding/paas/v4", CHAT, &["ZAI_CODING_CN_API_KEY"])
-        .compat(zai),
-    row("minimax", "MiniMax", "https://api.minimax.io/anthropic", MESSAGES, &["MINIMAX_API_KEY"]),
-    row("minimax-cn", "MiniMax (China)", "https://api.minimaxi.com/anthropic", MESSAGES, &["MINIMAX_CN_API_KEY"]),
-    row("meta", "Meta", "https://api.meta.ai/v1", RESPONSES, &["META_API_KEY"]),
-    row("vercel", "Vercel AI Gateway", "https://ai-gateway.vercel.sh", MESSAGES, &["AI_GATEWAY_API_KEY"]),
-    row("opencode", "OpenCode", "https://opencode.ai/inference/openai/v1", CHAT, &["OPENCODE_API_KEY"]),
-    row("opencode-go", "OpenCode Go", "https://opencode.ai/inference/go/openai/v1", CHAT, &["OPENCODE_API_KEY"]),
-    row("github-copilot", "GitHub Copilot", "https://api.githubcopilot.com", CHAT, &["COPILOT_GITHUB_TOKEN"])
-        .headers(&[
-            ("editor-version", concat!("osier/", env!("CARGO_PKG_VERSION"))),
-            ("openai-intent", "conversation-edits"),
-        ])
-        .compat(|| Compat { caller_headers: true, ..Compat::default() }),
-    row("azure", "Azure OpenAI", "https://{AZURE_OPENAI_RESOURCE_NAME}.openai.azure.com/openai/v1", RESPONSES,
-        &["AZURE_OPENAI_API_KEY"])
-        .base_url_env("AZURE_OPENAI_BASE_URL")
-        .compat(|| Compat {
-            key_header: Some(KeyHeader::ApiKey), prompt_cache_key: true, freeform_tools: true, ..Compat::default()
-        }),
-    row("google-vertex", "Google Vertex",
-        "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/publishers/google",
-        GOOGLE, &["GOOGLE_VERTEX_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"])
-        .ambient(Ambient::Google)
-        .compat(|| Compat { key_header: Some(KeyHeader::Bearer), ..Compat::default() }),
-    row("google-vertex-anthropic", "Claude on Google Vertex",
-        "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/publishers/anthropic",
-        MESSAGES, &["GOOGLE_VERTEX_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"])
-        .ambient(Ambient::Google)
-        .compat(|| Compat { key_header: Some(KeyHeader::Bearer), on_vertex: true, ..Compat::default() }),
-    row("bedrock", "Amazon Bedrock", "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
-        Api::BedrockConverse, &["AWS_BEARER_TOKEN_BEDROCK"])
-        .base_url_env("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
-        .ambient(Ambient::Aws),
-    row("huggingface", "Hugging Face", "https://router.huggingface.co/v1", CHAT, &["HF_TOKEN"]).compat(max_tokens),
-    row("nvidia", "NVIDIA", "https://integrate.api.nvidia.com/v1", CHAT, &["NVIDIA_API_KEY"])
-        .headers(&[("nvcf-poll-seconds", "3600")])
-        .compat(max_tokens),
-    row("baseten", "Baseten", "https://inference.baseten.co/v1", CHAT, &["BASETEN_API_KEY"]).compat(max_tokens),
-    row("cloudflare", "Cloudflare Workers AI",
-        "https://api.cloudflare.com/client/v4/accounts/{CLOUDFLARE_ACCOUNT_ID}/ai/v1", CHAT, &["CLOUDFLARE_API_KEY"])
-        .compat(max_tokens),
-    row("qwen", "Qwen", "https://token-plan.ap-southeast-1.maas.aliyuncs.com/compatible-mode/v1", CHAT,
-        &["QWEN_TOKEN_PLAN_API_KEY"])
-        .compat(|| Compat {
-            max_tokens_field: true,
-            thinking_format: ThinkingFormat::EnableThinking,
-            ..Compat::default()
-        }),
-    row("xiaomi", "Xiaomi MiMo", "https://api.xiaomimimo.com/v1", CHAT, &["XIAOMI_API_KEY"]),
-    row("ollama", "Ollama", "http://127.0.0.1:11434", Api::Ollama, &[]).base_url_env("OLLAMA_HOST"),
-    row("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", CHAT, &[]).compat(local),
-    row("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", CHAT, &[]).compat(local),
-    row("vllm", "vLLM", "http://127.0.0.1:8000/v1", CHAT, &[]).compat(local),
-    row("demo", "Demo", "", Api::Scripted, &[]),
-    row("script", "Script", "", Api::Scripted, &[]),
-];
-
-const fn row(
-    name: &'static str,
-    label: &'static str,
-    base_url: &'static str,
-    api: Api,
-    env_keys: &'static [&'static str],
-) -> ProviderRow {
-    ProviderRow {
-        name,
-        label,
-        base_url,
-        base_url_env: None,
-        api,
-        env_keys,
-        ambient: None,
-        headers: &[],
-        compat: Compat::default,
-    }
-}
-
-fn max_tokens() -> Compat {
-    Compat {
-        max_tokens_field: true,
-        ..Compat::default()
-    }
-}
-
-/// Servers whose models think through their chat template, if at all.
-fn local() -> Compat {
-    Compat {
-        max_tokens_field: true,
-        thinking_format: ThinkingFormat::ChatTemplate,
-        ..Compat::default()
-    }
-}
-
-fn mistral() -> Compat {
-    Compat {
-        max_tokens_field: true,
-        // Rejected by this server, which always reports the usage.
-        no_stream_usage: true,
-        short_tool_ids: true,
-        thinking_parts: true,
-        session_header: Some("x-affinity".to_owned()),
-        ..Compat::default()
-    }
-}
-
-fn zai() -> Compat {
-    Compat {
-        max_tokens_field: true,
-        thinking_format: ThinkingFormat::Thinking,
-        replay_reasoning_field: Some("reasoning_content".to_owned()),
-        ..Compat::default()
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -439,50 +274,36 @@ mod tests {
     }
 
     #[test]
-    fn known_vendors_are_bundled() {
-        for name in [
-            "anthropic",
-            "openai",
-            "google",
-            "mistral",
-            "groq",
-            "cerebras",
-            "xai",
-            "deepseek",
-            "openrouter",
-            "github-copilot",
-            "together",
-            "fireworks",
-            "moonshot",
-            "zai",
-            "minimax",
-            "huggingface",
-            "nvidia",
-            "azure",
-            "vercel",
-            "google-vertex",
-            "google-vertex-anthropic",
-            "bedrock",
-            "ollama",
-            "lmstudio",
-            "vllm",
-            "llamacpp",
-        ] {
-            assert!(PROVIDERS.iter().any(|row| row.name == name), "{name}");
-        }
-    }
-
-    #[test]
     fn provider_names_are_unique_and_remote_ones_need_a_key() {
         let mut names: Vec<&str> = PROVIDERS.iter().map(|row| row.name).collect();
         names.sort_unstable();
         let count = names.len();
         names.dedup();
         assert_eq!(names.len(), count);
-        for row in PROVIDERS {
+        for row in PROVIDERS.iter() {
             let local = row.base_url.starts_with("http://127.0.0.1") || row.api == Api::Scripted;
-            assert_eq!(row.env_keys.is_empty(), local, "{}", row.name);
+            assert_eq!(row.keys.is_empty(), local, "{}", row.name);
             assert!(!row.base_url.ends_with('/'), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn every_row_is_valid() {
+        let rows = serde_json::from_str::<Vec<ProviderRow>>(TABLE);
+        assert!(rows.unwrap().len() > 30);
+    }
+
+    #[test]
+    fn every_provider_is_in_the_documentation() {
+        let page = include_str!("../../../../docs/models.md");
+        let has = |name: &str| page.contains(&format!("`{name}`"));
+        let is_vendor = |row: &&ProviderRow| row.api != Api::Scripted;
+        for row in PROVIDERS.iter().filter(is_vendor) {
+            let usual = format!("{}_API_KEY", row.name.to_uppercase());
+            let keys = row.keys.iter().filter(|key| **key != usual);
+            for name in keys.copied().chain([row.name]) {
+                assert!(has(name), "add `{name}` to docs/models.md");
+            }
         }
     }
 }

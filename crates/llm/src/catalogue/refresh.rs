@@ -30,40 +30,6 @@ const WIDEST_WINDOW: u64 = 100_000_000;
 /// The maximum plausible price, in US dollars per million tokens.
 const MAX_PRICE: f64 = 10_000.0;
 
-/// Providers and their names in the document.
-const NAMES: &[(&str, &str)] = &[
-    ("anthropic", "anthropic"),
-    ("openai", "openai"),
-    ("google", "google"),
-    ("openrouter", "openrouter"),
-    ("deepseek", "deepseek"),
-    ("mistral", "mistral"),
-    ("xai", "xai"),
-    ("groq", "groq"),
-    ("cerebras", "cerebras"),
-    ("together", "togetherai"),
-    ("fireworks", "fireworks-ai"),
-    ("moonshot", "moonshotai"),
-    ("moonshot-cn", "moonshotai-cn"),
-    ("kimi", "kimi-for-coding"),
-    ("zai", "zai-coding-plan"),
-    ("zai-cn", "zhipuai-coding-plan"),
-    ("minimax", "minimax"),
-    ("minimax-cn", "minimax-cn"),
-    ("vercel", "vercel"),
-    ("opencode", "opencode"),
-    ("github-copilot", "github-copilot"),
-    ("azure", "azure"),
-    ("google-vertex", "google-vertex"),
-    ("google-vertex-anthropic", "google-vertex-anthropic"),
-    ("bedrock", "amazon-bedrock"),
-    ("huggingface", "huggingface"),
-    ("nvidia", "nvidia"),
-    ("baseten", "baseten"),
-    ("cloudflare", "cloudflare-workers-ai"),
-    ("xiaomi", "xiaomi"),
-];
-
 /// Differences from the bundled table, by provider.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -108,13 +74,9 @@ impl Published {
             .map_err(|error| format!("it is not a list of models: {error}"))?;
         let mut reading = Reading::default();
         let mut sound = 0;
-        for (ours, theirs) in NAMES {
-            let Some(row) = PROVIDERS.iter().find(|row| row.name == *ours) else {
-                continue;
-            };
-            let models = document
-                .get(*theirs)
-                .and_then(|provider| provider.get("models"));
+        for row in PROVIDERS.iter() {
+            let provider = row.published.and_then(|name| document.get(name));
+            let models = provider.and_then(|provider| provider.get("models"));
             let Some(models) = models.and_then(Value::as_object) else {
                 continue;
             };
@@ -145,7 +107,7 @@ impl Published {
                 reading
                     .published
                     .providers
-                    .insert((*ours).to_owned(), differing);
+                    .insert(row.name.to_owned(), differing);
             }
         }
         if sound < MIN_MODELS || reading.left_out > sound {

@@ -19,7 +19,8 @@ use crate::http::HttpOptions;
 use variables::Variables;
 
 /// A vendor whose tools store credentials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Ambient {
     Aws,
     Google,
