@@ -3,62 +3,84 @@
 
 use osier_base::ansi::{Hue, Style};
 
-/// The role of text. A theme has a style for every token; the names in [`Token::ALL`] are the keys
-/// of a theme file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Token {
+/// Declares the tokens, one row each: `Name = "name in theme files" or Fallback`.
+macro_rules! tokens {
+    ($($(#[$meta:meta])* $token:ident = $name:literal $(or $fallback:ident)?,)+) => {
+        /// The role of text. A theme has a style for every token.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Token {
+            $($(#[$meta])* $token,)+
+        }
+
+        impl Token {
+            /// Every token with its name in theme files, in enum order.
+            pub const ALL: &[(Self, &str)] = &[$((Self::$token, $name)),+];
+
+            /// The token whose style this one has in a theme that sets that one only.
+            fn fallback(self) -> Option<Self> {
+                match self {
+                    $($(Self::$token => Some(Self::$fallback),)?)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+// recipe: colour
+tokens! {
     #[default]
-    Text,
-    Muted,
-    Accent,
-    Border,
-    BorderActive,
-    Title,
-    Selected,
-    Match,
-    Placeholder,
-    User,
-    UserMarker,
-    Thinking,
-    Tool,
-    ToolName,
-    ToolOutput,
-    Working,
-    Success,
-    Warning,
-    Error,
-    Heading,
-    Code,
-    CodeBlock,
-    Link,
-    Quote,
-    ListMarker,
-    TableBorder,
-    Rule,
-    DiffAdded,
-    DiffRemoved,
-    DiffAddedWord,
-    DiffRemovedWord,
-    DiffContext,
-    DiffGutter,
-    DiffHunk,
-    SyntaxAttribute,
-    SyntaxComment,
-    SyntaxConstant,
-    SyntaxFunction,
-    SyntaxKeyword,
-    SyntaxNumber,
-    SyntaxOperator,
-    SyntaxPunctuation,
-    SyntaxString,
-    SyntaxTag,
-    SyntaxType,
-    SyntaxVariable,
-    Footer,
-    FooterAccent,
-    Chip,
-    Backdrop,
+    Text = "text",
+    Muted = "muted",
+    Accent = "accent",
+    Border = "border",
+    BorderActive = "border_active",
+    Title = "title",
+    Selected = "selected",
+    Match = "match",
+    Placeholder = "placeholder" or Muted,
+    User = "user",
+    UserMarker = "user_marker",
+    Thinking = "thinking",
+    Tool = "tool",
+    ToolName = "tool_name",
+    ToolOutput = "tool_output",
+    Working = "working",
+    Success = "success",
+    Warning = "warning",
+    Error = "error",
+    Heading = "heading",
+    Code = "code",
+    CodeBlock = "code_block",
+    Link = "link",
+    Quote = "quote",
+    ListMarker = "list_marker",
+    TableBorder = "table_border" or Border,
+    Rule = "rule" or Border,
+    DiffAdded = "diff_added",
+    DiffRemoved = "diff_removed",
+    DiffAddedWord = "diff_added_word",
+    DiffRemovedWord = "diff_removed_word",
+    DiffContext = "diff_context",
+    DiffGutter = "diff_gutter",
+    DiffHunk = "diff_hunk",
+    SyntaxAttribute = "syntax_attribute",
+    SyntaxComment = "syntax_comment",
+    SyntaxConstant = "syntax_constant",
+    SyntaxFunction = "syntax_function",
+    SyntaxKeyword = "syntax_keyword",
+    SyntaxNumber = "syntax_number" or SyntaxConstant,
+    SyntaxOperator = "syntax_operator",
+    SyntaxPunctuation = "syntax_punctuation",
+    SyntaxString = "syntax_string",
+    SyntaxTag = "syntax_tag",
+    SyntaxType = "syntax_type",
+    SyntaxVariable = "syntax_variable",
+    Footer = "footer",
+    FooterAccent = "footer_accent",
+    Chip = "chip",
+    Backdrop = "backdrop",
 }
 
 impl Token {
@@ -67,59 +89,10 @@ impl Token {
         Self::ALL[self as usize].1
     }
 
-    /// Every token with its name in theme files, in enum order.
-    pub const ALL: &[(Self, &str)] = &[
-        (Self::Text, "text"),
-        (Self::Muted, "muted"),
-        (Self::Accent, "accent"),
-        (Self::Border, "border"),
-        (Self::BorderActive, "border_active"),
-        (Self::Title, "title"),
-        (Self::Selected, "selected"),
-        (Self::Match, "match"),
-        (Self::Placeholder, "placeholder"),
-        (Self::User, "user"),
-        (Self::UserMarker, "user_marker"),
-        (Self::Thinking, "thinking"),
-        (Self::Tool, "tool"),
-        (Self::ToolName, "tool_name"),
-        (Self::ToolOutput, "tool_output"),
-        (Self::Working, "working"),
-        (Self::Success, "success"),
-        (Self::Warning, "warning"),
-        (Self::Error, "error"),
-        (Self::Heading, "heading"),
-        (Self::Code, "code"),
-        (Self::CodeBlock, "code_block"),
-        (Self::Link, "link"),
-        (Self::Quote, "quote"),
-        (Self::ListMarker, "list_marker"),
-        (Self::TableBorder, "table_border"),
-        (Self::Rule, "rule"),
-        (Self::DiffAdded, "diff_added"),
-        (Self::DiffRemoved, "diff_removed"),
-        (Self::DiffAddedWord, "diff_added_word"),
-        (Self::DiffRemovedWord, "diff_removed_word"),
-        (Self::DiffContext, "diff_context"),
-        (Self::DiffGutter, "diff_gutter"),
-        (Self::DiffHunk, "diff_hunk"),
-        (Self::SyntaxAttribute, "syntax_attribute"),
-        (Self::SyntaxComment, "syntax_comment"),
-        (Self::SyntaxConstant, "syntax_constant"),
-        (Self::SyntaxFunction, "syntax_function"),
-        (Self::SyntaxKeyword, "syntax_keyword"),
-        (Self::SyntaxNumber, "syntax_number"),
-        (Self::SyntaxOperator, "syntax_operator"),
-        (Self::SyntaxPunctuation, "syntax_punctuation"),
-        (Self::SyntaxString, "syntax_string"),
-        (Self::SyntaxTag, "syntax_tag"),
-        (Self::SyntaxType, "syntax_type"),
-        (Self::SyntaxVariable, "syntax_variable"),
-        (Self::Footer, "footer"),
-        (Self::FooterAccent, "footer_accent"),
-        (Self::Chip, "chip"),
-        (Self::Backdrop, "backdrop"),
-    ];
+    /// This token and its fallbacks, nearest first.
+    pub(crate) fn with_fallbacks(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(self), |token| token.fallback())
+    }
 }
 
 /// A token with modifications. `ground` is the token that provides the background: a highlighted
@@ -235,10 +208,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_listed_once_in_enum_order() {
-        for (index, (token, _)) in Token::ALL.iter().enumerate() {
-            assert_eq!(*token as usize, index, "{token:?}");
+    fn a_fallback_is_listed_before_its_token() {
+        for (token, name) in Token::ALL {
+            let fallback = token.fallback();
+            assert!(fallback.is_none_or(|fallback| fallback < *token), "{name}");
         }
-        assert_eq!(Token::ALL.len(), Token::Backdrop as usize + 1);
     }
 }

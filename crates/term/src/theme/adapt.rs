@@ -39,7 +39,6 @@ const TINTS: &[(Token, Tint, f32)] = &[
 /// Tokens that are less prominent than text, and the proportion of the background.
 const MUTED_TOKENS: &[(Token, f32)] = &[
     (Token::Muted, 0.45),
-    (Token::Placeholder, 0.45),
     (Token::Thinking, 0.35),
     (Token::ToolOutput, 0.3),
     (Token::Quote, 0.3),
@@ -162,8 +161,21 @@ impl Theme {
                 other => other,
             };
         }
+        for (token, fallback) in self.followers() {
+            theme.specs[token as usize] = theme.specs[fallback as usize];
+        }
         theme.resolve();
         theme
+    }
+
+    /// The tokens with the style of their fallback, and that token.
+    fn followers(&self) -> impl Iterator<Item = (Token, Token)> {
+        let pairs = Token::ALL.iter().filter_map(|(token, _)| {
+            let fallback = token.with_fallbacks().nth(1)?;
+            Some((*token, fallback))
+        });
+        let style = |token: Token| self.specs[token as usize];
+        pairs.filter(move |(token, fallback)| style(*token) == style(*fallback))
     }
 
     /// Replaces colours of the sixteen that are unreadable on the terminal's background, such as

@@ -177,15 +177,16 @@ impl Reader<'_> {
                 self.document.report(name.span(), message, hint);
                 continue;
             };
-            specs[index] = Some(self.spec(value));
+            specs[index] = self.spec(value);
         }
     }
 
-    fn spec(&mut self, value: &Value<'_>) -> StyleSpec {
+    /// The style; `None` if it is an invalid colour.
+    fn spec(&mut self, value: &Value<'_>) -> Option<StyleSpec> {
         let mut spec = StyleSpec::default();
         let Some(table) = value.get_ref().as_table() else {
-            spec.fg = self.colour(value);
-            return spec;
+            spec.fg = Some(self.colour(value)?);
+            return Some(spec);
         };
         for (key, value) in table {
             match &**key.get_ref() {
@@ -199,7 +200,7 @@ impl Reader<'_> {
                 }
             }
         }
-        spec
+        Some(spec)
     }
 
     fn modifiers(&mut self, value: &Value<'_>) -> Modifier {

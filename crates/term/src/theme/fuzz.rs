@@ -107,7 +107,7 @@ fn check_depth(theme: &Theme, depth: ColourDepth) {
     }
 }
 
-/// A token that a file does not name has the style of the theme for its kind.
+/// Tokens that a file does not name, nor the one that they follow, are those of the theme for its kind.
 fn check_untouched(text: &str, theme: &Theme) {
     if ["palette", "inherit", "\\"]
         .iter()
@@ -122,7 +122,8 @@ fn check_untouched(text: &str, theme: &Theme) {
     };
     let (base, _) = ThemeStore::new(None, ColourDepth::True).load(base);
     for (token, name) in Token::ALL {
-        if !text.contains(name) {
+        let mut names = token.with_fallbacks().map(Token::name);
+        if !names.any(|name| text.contains(name)) {
             let (own, expected) = (theme.specs[*token as usize], base.specs[*token as usize]);
             assert_eq!(own, expected, "{name} of {text:?}");
         }

@@ -4,8 +4,9 @@ use osier_base::sort;
 use std::path::PathBuf;
 
 use super::file::{Palette, ThemeFile, ThemeHeader};
-use super::{ColourDepth, StyleSpec, Theme, ThemeKind};
+use super::{ColourDepth, Theme, ThemeKind};
 use crate::document::did_you_mean;
+use crate::text::face::Token;
 use osier_base::problem::Problem;
 
 macro_rules! theme {
@@ -258,10 +259,11 @@ fn apply_file(theme: &mut Theme, file: ThemeFile) {
     theme.background = file.background.or(theme.background);
     theme.paints_background = file.paints_background.unwrap_or(theme.paints_background);
     theme.name = file.name.unwrap_or_else(|| std::mem::take(&mut theme.name));
-    let specs = theme.specs.iter_mut().zip(file.specs);
-    for (spec, own) in specs {
-        let own: Option<StyleSpec> = own;
-        *spec = own.unwrap_or(*spec);
+    for (token, _) in Token::ALL {
+        let own = |token: Token| file.specs[token as usize];
+        if let Some(spec) = token.with_fallbacks().find_map(own) {
+            theme.specs[*token as usize] = spec;
+        }
     }
 }
 
@@ -271,8 +273,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::text::face::{Emphasis, Face, Token};
-    use crate::theme::Colour;
+    use crate::text::face::{Emphasis, Face};
+    use crate::theme::{Colour, StyleSpec};
 
     fn store(depth: ColourDepth) -> ThemeStore {
         ThemeStore::new(None, depth)
@@ -328,6 +330,32 @@ mod tests {
         let (dark, _) = store.load("dark");
         assert_eq!(theme.style(Token::Error), dark.style(Token::Error));
         assert!(store.entries().iter().any(|entry| entry.name == "mine"));
+    }
+
+    /// Themes of users that were written before a token existed give it the colour of its fallback.
+    #[test]
+    fn tokens_that_a_theme_does_not_set_follow_those_that_it_sets() {
+        let directory = TempDir::new().unwrap();
+        let theme = |name: &str, text: &str| {
+            let path = directory.path().join(format!("{name}.toml"));
+            osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
+            let store = ThemeStore::new(Some(directory.path().to_owned()), ColourDepth::True);
+            let (theme, problems) = store.load(name);
+            assert_eq!(problems, []);
+            [Token::Border, Token::Rule].map(|token| theme.style(token).fg)
+        };
+        let red = Some(Color::Rgb(255, 0, 0));
+        let blue = Some(Color::Rgb(0, 0, 255));
+        let border = "kind = \"dark\"\n[tokens]\nborder = \"#f00\"\n";
+        assert_eq!(theme("old", border), [red, red]);
+        assert_eq!(
+            theme("new", &format!("{border}rule = \"#00f\"\n")),
+            [red, blue]
+        );
+        // A theme that inherits from it decides again.
+        let child = "inherit = \"new\"\n[tokens]\nborder = \"#00f\"\n";
+        assert_eq!(theme("child", child), [blue, blue]);
+        assert_eq!(theme("grandchild", "inherit = \"new\"\n"), [red, blue]);
     }
 
     #[test]
