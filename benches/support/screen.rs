@@ -10,7 +10,7 @@ use osier_agent::{AgentMessage, UserMessage};
 use osier_base::folders::Folders;
 use osier_llm::{AssistantBlock, AssistantMessage, Delta, TurnStatus};
 use osier_protocol::Event;
-use osier_settings::Settings;
+use osier_settings::{ScreenSettings, Settings};
 use osier_term::frame::{Cursor, Features, FrameWriter};
 use osier_term::highlight::Highlighter;
 use osier_term::input::InputEvent;
@@ -59,8 +59,10 @@ impl Screen {
             keymap: looks.keymap(&settings.screen.keymap).0,
             // Code stays plain, because another thread highlights it.
             highlighter: Highlighter::new(|_| {}),
-            show_thinking: false,
-            reduced_motion: false,
+            settings: ScreenSettings {
+                show_thinking: false,
+                ..settings.screen
+            },
             cwd: "~/work".to_owned(),
             model_hint: "mock/mock".to_owned(),
         });

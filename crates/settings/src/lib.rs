@@ -3,8 +3,9 @@
 //! Start at [`Settings`], the resolved values; [`SETTINGS`], the table of which each row is a setting; and [`list`], which
 //! returns every value with its source.
 //!
-//! - `table` has the rows: field, default, parser, checks, schema and documentation come from them. `row` says what a row
-//!   is, `kinds` what settings accept, `form` how values are described, `values` has types that only settings have.
+//! - `table` has the rows, `screen` those of the screen: field, default, parser, checks, schema and documentation come from
+//!   them. `row` says what a row is, `kinds` what settings accept, `form` how values are described, `values` has types that
+//!   only settings have.
 //! - `load`, `project` and `claude` read files with `parse`; `edit` changes one.
 //! - `strict`, `misspelt` and `last_valid` decide what applies while a file cannot be read.
 //!
@@ -43,15 +44,16 @@ mod parse;
 mod project;
 mod row;
 pub mod schema;
+mod screen;
 mod strict;
 mod table;
 mod values;
 
 pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
-pub use options::{READING, wants_reading};
-pub use table::{Group, SETTINGS, ScreenSettings, Setting, Settings, setting};
-pub use values::{CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch};
+pub use screen::{ExitOutput, FooterPart, Images, READING, ScreenSettings, wants_reading};
+pub use table::{Group, SETTINGS, Setting, Settings, setting};
+pub use values::{CredentialStore, LanguageServer, WebSearch};
 
 /// Maximum size of a settings file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;

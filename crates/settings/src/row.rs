@@ -129,7 +129,7 @@ macro_rules! settings {
         }
 
         impl $struct {
-            const SETTINGS: &'static [Setting] = &[$($({
+            pub(super) const SETTINGS: &'static [Setting] = &[$($({
                 const ROW: Row<$type> = $row;
                 Setting {
                     name: stringify!($name),
@@ -156,7 +156,7 @@ macro_rules! settings {
             },)+)+];
 
             /// Every setting is empty.
-            fn empty() -> Self {
+            pub(super) fn empty() -> Self {
                 Self {
                     $($($name: Default::default(),)+)+
                     $($other: $value,)*

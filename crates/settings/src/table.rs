@@ -1,4 +1,5 @@
-//! The table of all settings, from which everything else is derived: one row each, by subject.
+//! The table of the settings, from which everything else is derived: one row each, by subject. `screen` has the rows of
+//! the screen.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,12 +13,13 @@ use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 
 use super::form::Form;
 use super::kinds::{
-    ALLOWING_RULES, CHOICE, CREDENTIAL_STORE, FLAG, MODEL, PARTS, RESTRICTING_RULES, allowed,
-    allowed_hosts, any_text, cost_limit, language_servers, limit, model_options, models, network,
-    number, optional_word, path, percentage, refresh, url, web_search, word,
+    ALLOWING_RULES, CHOICE, CREDENTIAL_STORE, FLAG, MODEL, RESTRICTING_RULES, allowed,
+    allowed_hosts, cost_limit, language_servers, limit, model_options, models, network, number,
+    optional_word, path, percentage, refresh, url, web_search, word,
 };
 use super::row::{Other, Project, Row, Safety, field, settings};
-use super::values::{CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch};
+use super::screen::ScreenSettings;
+use super::values::{CredentialStore, LanguageServer, WebSearch};
 
 /// A setting: its name, its values, its description and its parser.
 #[derive(Debug, Clone, Copy)]
@@ -28,8 +30,8 @@ pub struct Setting {
     pub description: &'static str,
     pub group: Group,
     pub form: Form,
-    accepts: &'static str,
-    read: fn(&mut Settings, &DeValue<'_>) -> Option<()>,
+    pub(super) accepts: &'static str,
+    pub(super) read: fn(&mut Settings, &DeValue<'_>) -> Option<()>,
     /// Sets the strictest value; only of safety settings.
     pub(super) strictest: Option<fn(&mut Settings)>,
     /// Combines the value with that of other settings. Whether it names a scripted model, and is ignored.
@@ -222,54 +224,19 @@ settings! {
     }
 }
 
-settings! {
-    /// The settings that only the screen uses.
-    pub struct ScreenSettings [screen] {
-        Screen {
-            /// Colour theme: a built-in theme, a file in `themes/`, or `DARK/LIGHT` to follow the terminal.
-            theme: String = "system", any_text("the name of a theme");
-            /// Keymap: `default`, `vim`, `emacs`, or a file in `keymaps/` that extends the default.
-            keymap: String = "default", any_text("the name of a keymap");
-            /// Enable the mouse: the wheel scrolls, a click expands or collapses.
-            mouse: bool = true, FLAG;
-            /// The text that stays in the terminal after exit.
-            exit_output: ExitOutput = "answer", word();
-            /// Whether thinking is expanded at first.
-            show_thinking: bool = true, FLAG;
-            /// Show the model, the duration, the tools and the cost below each turn.
-            turn_summary: bool = true, FLAG;
-            /// No spinner: the status line changes only on events.
-            reduced_motion: bool = false, FLAG;
-            /// Screen reader mode: one column, words instead of symbols and lines, the cursor on the selection. Also
-            /// `--screen-reader` and `OSIER_SCREEN_READER=1`.
-            screen_reader: bool = false, FLAG;
-            /// Show the side panel on screens with 140 columns or more: changed files, jobs, terminals and the to-do list.
-            side_panel: bool = false, FLAG;
-            /// Parts of the footer on the left, in this order.
-            footer_left: Vec<FooterPart> = ["sessions", "cwd", "branch", "session"], PARTS;
-            /// Parts of the footer on the right, in this order.
-            footer_right: Vec<FooterPart> = ["connection", "plugins", "jobs", "diagnostics", "permissions", "sandbox", "tokens", "cost", "context", "cache", "model", "thinking"], PARTS;
-            /// How images are shown: detected from the terminal, with a fixed protocol, as coloured half-blocks, or not at all.
-            images: Images = "auto", word();
-            /// Send a terminal notification when a turn ends while the terminal is not focused.
-            notifications: bool = true, FLAG;
-            /// Show the session and its state in the terminal title.
-            title: bool = true, FLAG;
+/// The default of every setting.
+pub(super) static DEFAULTS: LazyLock<Settings> = LazyLock::new(|| {
+    let mut settings = Settings::empty();
+    for setting in SETTINGS.iter() {
+        if let Ok(default) = DeValue::parse(setting.default) {
+            setting.read(&mut settings, default.get_ref());
         }
     }
-}
+    settings
+});
 
 impl Default for Settings {
     fn default() -> Self {
-        static DEFAULTS: LazyLock<Settings> = LazyLock::new(|| {
-            let mut settings = Settings::empty();
-            for setting in SETTINGS.iter() {
-                if let Ok(default) = DeValue::parse(setting.default) {
-                    setting.read(&mut settings, default.get_ref());
-                }
-            }
-            settings
-        });
         DEFAULTS.clone()
     }
 }

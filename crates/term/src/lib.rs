@@ -89,7 +89,7 @@ pub mod widgets;
 pub use frame::{Links, linear};
 pub use input::KeyPress;
 pub use keymap::Keymap;
-pub use screen::component::{Component, Cx, Handled, View};
+pub use screen::component::{Commands, Component, Cx, Handled, View};
 pub use screen::layers::Layers;
 pub use screen::{component, layers};
 pub use terminal::clipboard;

@@ -293,7 +293,7 @@ async fn each_turn_ends_with_its_model_duration_and_tools() {
     assert_eq!(summaries(&mut screen), ["  mock · 2 tools", "  mock"]);
     let mut hidden = Settings::default().screen;
     hidden.turn_summary = false;
-    screen.app.take_settings(&hidden);
+    screen.app.set_settings(&hidden);
     assert_eq!(
         screen.conversation(),
         "▌ run\n\n● bash echo one\n  one\n\n● bash echo two\n  two\n\n  Both ran.\n\n▌ again\n\n  Nothing to run."

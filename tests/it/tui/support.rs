@@ -19,7 +19,7 @@ use osier_llm::{Api, Compat, ContentBlock, Modality, Model, Price, ThinkingLevel
 use osier_protocol::questions::{Answer, Question};
 use osier_protocol::{Event, Op};
 use osier_session::{SessionChoice, SessionHandle, SessionSetup};
-use osier_settings::Settings;
+use osier_settings::{ScreenSettings, Settings};
 use osier_term::frame::Links;
 use osier_term::highlight::Highlighter;
 use osier_term::input::{InputEvent, KeyPress, MouseInput};
@@ -155,12 +155,13 @@ impl Builder {
             theme,
             keymap,
             highlighter: Highlighter::new(|_| {}),
-            show_thinking: self.settings.screen.show_thinking,
-            reduced_motion: true,
+            settings: ScreenSettings {
+                reduced_motion: true,
+                ..self.settings.screen.clone()
+            },
             cwd: "~/work".to_owned(),
             model_hint: "mock/mock".to_owned(),
         });
-        app.take_settings(&self.settings.screen);
         app.report(&problems);
         let theme = self.settings.screen.theme.clone();
         let setup = SessionSetup {

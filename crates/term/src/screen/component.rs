@@ -19,11 +19,18 @@ use crate::text::row::Row;
 use crate::theme::Theme;
 use crate::widgets::paint::paint_rows;
 
+/// The type of commands that keys are bound to.
+pub trait Commands: Copy + 'static {
+    /// The settings that components read.
+    type Settings;
+}
+
 /// Shared data that a component reads while it renders.
 #[derive(Debug)]
-pub struct View<'a, C> {
+pub struct View<'a, C: Commands> {
     pub theme: &'a Theme,
     pub keymap: &'a Keymap<C>,
+    pub settings: &'a C::Settings,
     /// Assigns ids to hyperlinks.
     pub links: &'a Links,
     pub now: Instant,
@@ -31,15 +38,19 @@ pub struct View<'a, C> {
     pub focused: bool,
 }
 
-impl<C> Clone for View<'_, C> {
+#[expect(
+    clippy::expl_impl_clone_on_copy,
+    reason = "a derived one requires settings that can be copied"
+)]
+impl<C: Commands> Clone for View<'_, C> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C> Copy for View<'_, C> {}
+impl<C: Commands> Copy for View<'_, C> {}
 
-impl<C> View<'_, C> {
+impl<C: Commands> View<'_, C> {
     /// Paints rows in the styles of the theme.
     pub fn paint(&self, rows: &[Row], area: Rect, buffer: &mut Buffer) {
         paint_rows(rows, area, buffer, self.links, |face| {
@@ -77,7 +88,7 @@ pub enum Handled {
 
 /// A part of the screen. `C` is the type of commands that keys are bound to; `A` is the type of
 /// actions that a component can request. Its owner finds it by its type to update it in place.
-pub trait Component<C: Copy, A>: Any {
+pub trait Component<C: Commands, A>: Any {
     /// Draws into `area`, which may be empty.
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>);
 

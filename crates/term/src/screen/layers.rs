@@ -9,28 +9,28 @@ use ratatui::layout::Rect;
 
 use crate::frame::Cursor;
 use crate::input::KeyPress;
-use crate::screen::component::{Component, Cx, Handled, View};
+use crate::screen::component::{Commands, Component, Cx, Handled, View};
 use crate::text::highlight::{Highlighted, Highlighter};
 
 /// One overlay and its id.
-struct Layer<C, A> {
+struct Layer<C: Commands, A> {
     id: &'static str,
     modal: bool,
     component: Box<dyn Component<C, A>>,
 }
 
 /// The stack of overlays.
-pub struct Layers<C, A> {
+pub struct Layers<C: Commands, A> {
     stack: Vec<Layer<C, A>>,
 }
 
-impl<C, A> Default for Layers<C, A> {
+impl<C: Commands, A> Default for Layers<C, A> {
     fn default() -> Self {
         Self { stack: Vec::new() }
     }
 }
 
-impl<C, A> fmt::Debug for Layers<C, A> {
+impl<C: Commands, A> fmt::Debug for Layers<C, A> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_list()
             .entries(self.stack.iter().map(|layer| layer.id))
@@ -38,7 +38,7 @@ impl<C, A> fmt::Debug for Layers<C, A> {
     }
 }
 
-impl<C: Copy + 'static, A: 'static> Layers<C, A> {
+impl<C: Commands, A: 'static> Layers<C, A> {
     /// Pushes a layer that passes unused events to the layers below. Replaces a layer with the same
     /// id.
     pub fn push(&mut self, id: &'static str, component: impl Component<C, A>) {
@@ -203,6 +203,10 @@ mod tests {
         cursor: Option<Position>,
     }
 
+    impl Commands for u8 {
+        type Settings = ();
+    }
+
     impl Component<u8, String> for Probe {
         fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, u8>) {
             let mark = if view.focused { "*" } else { "" };
@@ -286,6 +290,7 @@ mod tests {
         let view = View {
             theme: &theme,
             keymap: &keymap,
+            settings: &(),
             links: &links,
             now: Instant::now(),
             focused: true,

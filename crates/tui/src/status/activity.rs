@@ -4,12 +4,14 @@
 //! clock share a face, so that a change needs no colour codes, and nothing moves when a number gets another digit.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::toast::ToastLine;
 use osier_agent::Event as AgentEvent;
 use osier_base::text;
 use osier_llm::Delta;
+use osier_settings::ScreenSettings;
 use osier_term::widgets::spinner;
 use osier_term::{Row, Token, sentence};
 
@@ -44,9 +46,7 @@ enum Work {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Activity {
     work: Work,
-    reduced_motion: bool,
-    /// Nothing changes by itself: it would be read again.
-    linear: bool,
+    pub(crate) settings: Arc<ScreenSettings>,
     pub(crate) toast: ToastLine,
     hint: Option<String>,
     /// The step that the run waits for, and its start.
@@ -67,17 +67,9 @@ struct Streamed {
 const BYTES_PER_TOKEN: usize = 4;
 
 impl Activity {
-    pub(crate) fn set_reduced_motion(&mut self, reduced_motion: bool) {
-        self.reduced_motion = reduced_motion;
-    }
-
-    pub(crate) fn set_linear(&mut self, linear: bool) {
-        self.linear = linear;
-    }
-
-    pub(crate) fn new(reduced_motion: bool) -> Self {
+    pub(crate) fn new(settings: Arc<ScreenSettings>) -> Self {
         Self {
-            reduced_motion,
+            settings,
             ..Self::default()
         }
     }
@@ -200,9 +192,11 @@ impl Activity {
 
     /// When the line changes next without an event.
     pub(crate) fn next_change(&self, now: Instant) -> Option<Instant> {
-        let tick = self.since().filter(|_| !self.linear).map(|since| {
+        // A screen reader would read again what changes by itself.
+        let since = self.since().filter(|_| !self.settings.screen_reader);
+        let tick = since.map(|since| {
             let elapsed = now.saturating_duration_since(since);
-            if self.reduced_motion {
+            if self.settings.reduced_motion {
                 return since + Duration::from_secs(elapsed.as_secs() + 1);
             }
             now + spinner::until_next(elapsed)
@@ -220,12 +214,12 @@ impl Activity {
         let mut row = Row::default();
         if let Some(since) = self.since() {
             let elapsed = now.saturating_duration_since(since);
-            let mark = if self.reduced_motion {
+            let mark = if self.settings.reduced_motion {
                 "·"
             } else {
                 spinner::frame(elapsed)
             };
-            if self.linear {
+            if self.settings.screen_reader {
                 row.push(self.words(asks), Token::Working);
             } else {
                 row.push(mark, Token::Working);
@@ -236,17 +230,17 @@ impl Activity {
             if let Some(time) = row
                 .spans
                 .last_mut()
-                .filter(|time| time.face == Token::Working.into() && !self.linear)
+                .filter(|time| time.face == Token::Working.into() && !self.settings.screen_reader)
             {
                 time.text = format!("{:<TIME_COLUMNS$}", time.text).into();
             }
-            if !self.linear || !row.spans.is_empty() {
+            if !self.settings.screen_reader || !row.spans.is_empty() {
                 row.push("  ", token);
             }
             row.spans.extend(sentence(&toast, token));
         }
         if let Some(hint) = self.hint.as_ref().filter(|_| row.spans.is_empty()) {
-            if !self.linear {
+            if !self.settings.screen_reader {
                 row.push("  ", Token::Muted);
             }
             row.push(hint.clone(), Token::Muted);
@@ -394,9 +388,16 @@ fn timed(elapsed: Duration, step: Option<&str>, tokens: Option<usize>) -> String
 mod tests {
     use super::*;
 
+    fn without_motion() -> Activity {
+        Activity::new(Arc::new(ScreenSettings {
+            reduced_motion: true,
+            ..ScreenSettings::default()
+        }))
+    }
+
     #[test]
     fn the_status_says_that_a_question_waits() {
-        let mut activity = Activity::new(true);
+        let mut activity = without_motion();
         let now = Instant::now();
         activity.begin(now);
         let text = |asks: bool| activity.row(now, 60, None, asks).text();
@@ -406,7 +407,7 @@ mod tests {
 
     #[test]
     fn the_tokens_of_an_answer_are_counted_once_a_second() {
-        let mut activity = Activity::new(true);
+        let mut activity = without_motion();
         let now = Instant::now();
         activity.begin(now);
         let at = |millis| now + Duration::from_millis(millis);
@@ -432,7 +433,7 @@ mod tests {
 
     #[test]
     fn a_long_step_is_named() {
-        let mut activity = Activity::new(true);
+        let mut activity = without_motion();
         let now = Instant::now();
         activity.begin(now);
         activity.follow(&AgentEvent::TurnStart { turn: 1 }, now);

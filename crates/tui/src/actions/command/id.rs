@@ -1,6 +1,8 @@
 //! Everything that a key can be bound to.
 
 use super::registry::commands;
+use osier_settings::ScreenSettings;
+use osier_term::Commands;
 use osier_term::widgets::textarea::modal::Edit;
 
 macro_rules! ids {
@@ -30,3 +32,7 @@ macro_rules! ids {
 }
 
 commands!(ids);
+
+impl Commands for Command {
+    type Settings = ScreenSettings;
+}

@@ -320,7 +320,7 @@ mod tests {
                 ))),
             };
             let all: Vec<StoredMessage> = (0..count).map(message).collect();
-            let mut transcript = Transcript::new(false);
+            let mut transcript = Transcript::new(&std::sync::Arc::default());
             transcript.apply(&Event::SessionOpened {
                 session: Box::<SessionInfo>::default(),
                 messages: all[count - PAGE..].to_vec(),

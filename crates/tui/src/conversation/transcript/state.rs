@@ -7,6 +7,7 @@ use super::cell::{Body, Cell};
 use super::cell_style::CellStyle;
 use super::strip::Strip;
 use osier_protocol::{Landmark, Op};
+use osier_settings::ScreenSettings;
 use osier_store::Needle;
 use osier_term::KeyPress;
 use osier_term::images::PlacedStrip;
@@ -48,6 +49,7 @@ pub struct Transcript {
     pub(super) missed: Option<String>,
     pub(super) position: Position,
     pub(super) style: CellStyle,
+    pub(super) settings: Arc<ScreenSettings>,
     /// Width and height of the last frame; scrolling is counted in its rows.
     pub(super) viewport: (u16, u16),
     /// The assistant's message that streams: its id, and the cell of each block.
@@ -180,15 +182,24 @@ pub(super) enum Seen {
 }
 
 impl Transcript {
-    pub fn new(show_thinking: bool) -> Self {
-        Self {
-            style: CellStyle {
-                show_thinking,
-                turn_summaries: true,
-                ..CellStyle::default()
-            },
+    pub fn new(settings: &Arc<ScreenSettings>) -> Self {
+        let mut transcript = Self {
             viewport: (80, 24),
             ..Self::default()
+        };
+        transcript.style.show_thinking = settings.show_thinking;
+        transcript.set_settings(settings);
+        transcript
+    }
+
+    /// Applies the settings. Thinking that was expanded or collapsed with a key stays when other settings change.
+    pub fn set_settings(&mut self, settings: &Arc<ScreenSettings>) {
+        self.style.linear = settings.screen_reader;
+        self.style.turn_summaries = settings.turn_summary;
+        let before = std::mem::replace(&mut self.settings, Arc::clone(settings));
+        if settings.show_thinking != before.show_thinking {
+            self.style.show_thinking = settings.show_thinking;
+            self.clear_overrides();
         }
     }
 
@@ -296,11 +307,6 @@ impl Transcript {
         self.style.expand_key = key;
     }
 
-    /// Lays everything out to be read aloud.
-    pub fn set_linear(&mut self, linear: bool) {
-        self.style.linear = linear;
-    }
-
     /// Whether the end is followed.
     pub fn follows(&self) -> bool {
         self.position == Position::Follow
@@ -330,15 +336,6 @@ impl Transcript {
 
     pub fn toggle_thinking(&mut self) {
         self.style.show_thinking = !self.style.show_thinking;
-        self.clear_overrides();
-    }
-
-    pub fn show_turn_summaries(&mut self, show: bool) {
-        self.style.turn_summaries = show;
-    }
-
-    pub fn show_thinking(&mut self, show: bool) {
-        self.style.show_thinking = show;
         self.clear_overrides();
     }
 

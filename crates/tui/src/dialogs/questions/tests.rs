@@ -3,6 +3,7 @@
 use super::*;
 use crate::actions::Action;
 use osier_protocol::PermissionMode;
+use osier_settings::ScreenSettings;
 use osier_term::widgets::diff::Syntax;
 
 fn subject_text(question: &Question, inner: usize) -> String {
@@ -216,6 +217,7 @@ fn keys_do_not_answer_a_dialog_that_has_just_opened_by_itself() {
     let view = osier_term::component::View {
         theme: &theme,
         keymap: &keymap,
+        settings: &ScreenSettings::default(),
         links: &links,
         now,
         focused: true,

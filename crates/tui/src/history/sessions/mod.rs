@@ -246,7 +246,7 @@ mod tests {
     fn a_session_that_cannot_be_opened_is_replaced_by_one_that_offers_what_to_do() {
         let (mut sessions, mut overlays) = (Sessions::default(), Overlays::default());
         let mut outbox = Outbox::default();
-        let mut transcript = Transcript::new(false);
+        let mut transcript = Transcript::new(&std::sync::Arc::default());
         sessions.set_failed("in use", Some("/s/1.jsonl"), true, &mut outbox);
         assert_eq!(outbox.take(), [Op::NewSession.into()]);
         sessions.show_failure(&mut transcript, &mut overlays);

@@ -249,7 +249,7 @@ mod tests {
             let mut cx = TreeContext {
                 session: &SessionInfo::default(),
                 editor: &mut editor,
-                transcript: &mut Transcript::new(false),
+                transcript: &mut Transcript::new(&std::sync::Arc::default()),
                 activity: &mut Activity::default(),
                 footer: &mut Footer::default(),
                 overlays: &mut Overlays::default(),

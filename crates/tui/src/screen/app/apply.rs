@@ -99,7 +99,7 @@ impl App {
             }
             Action::EndSearch => self.search.end(&mut self.transcript, overlays, outbox),
             Action::ToggleTool(name) => self.tools.toggle(&name, overlays, outbox),
-            Action::EditSetting(name) => self.settings.edit(name, overlays, outbox),
+            Action::EditSetting(name) => self.settings_editor.edit(name, overlays, outbox),
             Action::CaptureKeys { context, command } => {
                 keymap::capture_keys(context, command, overlays);
             }

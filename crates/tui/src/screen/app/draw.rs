@@ -54,15 +54,12 @@ impl App {
 
     /// Paints the main screen and the overlays; returns where the cursor belongs.
     fn draw_all(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
-        let (screen, has_panel) = self.side_panel.divide(buffer.area, !self.linear);
+        let linear = self.settings.screen_reader;
+        let (screen, has_panel) = self.side_panel.divide(buffer.area, !linear);
         let limit = layout::editor_limit(screen.height);
         let editor_rows = self.prompt.height(screen.width, limit);
-        let mut areas = layout::divide(
-            screen,
-            editor_rows,
-            self.prompt.queue_height(),
-            self.questions.height(),
-        );
+        let (queue, questions) = (self.prompt.queue_height(), self.questions.height());
+        let mut areas = layout::divide(screen, editor_rows, queue, questions);
         let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
         let mut todo_rows = self.todo.lay_out(screen.height);
         if has_panel {
@@ -82,7 +79,7 @@ impl App {
                 permissions: self.footer.permissions,
                 directory: &self.footer.cwd,
                 recent: self.sessions.recent(),
-                is_drawn: !self.linear,
+                is_drawn: !linear,
             };
             surface.paint(&welcome::rows(page.width, page.height, &start), page);
         }
@@ -100,14 +97,13 @@ impl App {
         // After the conversation: it counts the rows below the viewport.
         let right = self.status_right(now);
         let width = areas.status.width;
-        let status = self
-            .activity
-            .row(now, width, right.as_deref(), self.questions.height() > 0);
+        let right = right.as_deref();
+        let status = self.activity.row(now, width, right, questions > 0);
         surface.paint(&[status], areas.status);
         self.prompt.draw_queue(areas, &self.keymap, &mut surface);
         self.questions
             .draw(areas.questions, &self.keymap, &mut surface);
-        let cursor = self.prompt.draw_editor(areas, self.linear, &mut surface);
+        let cursor = self.prompt.draw_editor(areas, linear, &mut surface);
         draw_footer(&self.footer, areas, &mut surface);
         let shared = Shared {
             todo: &self.todo,
@@ -119,7 +115,7 @@ impl App {
             .draw_attached(areas, &mut self.pictures, &mut surface);
         let is_quiet = self.activity.is_idle() && !self.activity.toast.is_shown(now);
         self.prompt
-            .draw_completion(areas, is_quiet, self.linear, &mut surface);
+            .draw_completion(areas, is_quiet, linear, &mut surface);
         if !self.pending_keys.is_empty() {
             let next = self
                 .keymap
@@ -130,7 +126,7 @@ impl App {
             self.main_cursor(buffer, areas, cursor)
         } else {
             // The results of a search are in the conversation, which stays readable.
-            if !self.linear && self.overlays.top() != Some(search::ID) {
+            if !linear && self.overlays.top() != Some(search::ID) {
                 step_back(screen, areas, &mut surface);
             }
             self.draw_overlays(buffer, links, now)
@@ -148,18 +144,19 @@ impl App {
         let view = View {
             theme: &self.theme,
             keymap: &self.keymap,
+            settings: &self.settings,
             links,
             now,
             focused: self.focus.has_it(),
         };
         let is_search = self.overlays.top() == Some(search::ID);
-        let cursor = if self.linear && is_search {
+        let cursor = if self.settings.screen_reader && is_search {
             self.overlays.render(screen, buffer, &view);
             // The screen reader reads the results, not the query.
             let found = osier_term::linear::strip(buffer, screen);
             let query = self.overlays.cursor().map(|cursor| cursor.position);
             found.or(query)
-        } else if self.linear {
+        } else if self.settings.screen_reader {
             linear::draw_layer(&mut self.overlays, buffer, &view)
         } else {
             self.overlays.render(screen, buffer, &view);
@@ -200,7 +197,7 @@ impl App {
     /// editor.
     fn main_cursor(&self, buffer: &mut Buffer, areas: Areas, typing: Position) -> Option<Position> {
         let browses = self.transcript.is_browsing();
-        if !self.linear {
+        if !self.settings.screen_reader {
             return (!browses).then_some(typing);
         }
         let seen = linear::selected(buffer, areas);
@@ -216,9 +213,9 @@ impl App {
 
 /// Draws the footer, and the panel that it shares with the editor.
 fn draw_footer(footer: &Footer, areas: Areas, surface: &mut Surface<'_>) {
-    let text = layout::footer_text(areas.footer, footer.linear);
+    let text = layout::footer_text(areas.footer, footer.settings.screen_reader);
     surface.paint(&[footer.row(text.width)], text);
-    if footer.linear {
+    if footer.settings.screen_reader {
         return;
     }
     for area in [areas.rule, areas.editor, areas.footer] {

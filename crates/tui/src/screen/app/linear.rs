@@ -4,29 +4,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::App;
 use crate::actions::{Action, Command};
 use crate::drawing::layout::Areas;
-use osier_settings::ScreenSettings;
 use osier_term::linear;
 use osier_term::{Layers, View};
-
-impl App {
-    /// Applies the settings for the appearance of the screen.
-    pub fn take_settings(&mut self, settings: &ScreenSettings) {
-        let linear = settings.screen_reader;
-        self.linear = linear;
-        self.transcript.set_linear(linear);
-        self.transcript.show_turn_summaries(settings.turn_summary);
-        self.activity.set_linear(linear);
-        self.footer.linear = linear;
-        self.side_panel.set_on(settings.side_panel);
-        self.footer.left.clone_from(&settings.footer_left);
-        self.footer.right.clone_from(&settings.footer_right);
-        self.theme.mark_selected(linear);
-        self.outbox.redraw(true);
-    }
-}
 
 /// The selection on the main screen above the prompt.
 pub(super) fn selected(buffer: &mut Buffer, areas: Areas) -> Option<Position> {

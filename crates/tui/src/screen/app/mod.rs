@@ -14,13 +14,14 @@ mod linear;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use osier_agent::{Attachment, Severity};
 use osier_base::clock;
 use osier_base::problem::Problem;
 use osier_protocol::{Op, SessionInfo};
-use osier_settings::SettingInfo;
+use osier_settings::{ScreenSettings, SettingInfo};
 use osier_term::images::{Canvas, ImageStore, RenderedImage};
 use osier_term::input::{InputEvent, MouseInput};
 use osier_term::{Highlighted, Highlighter, KeyPress, Keymap, Theme};
@@ -68,7 +69,9 @@ pub struct App {
     search: Search,
     servers: Servers,
     sessions: Sessions,
-    settings: SettingsEditor,
+    /// The settings of the screen, which the features share.
+    settings: Arc<ScreenSettings>,
+    settings_editor: SettingsEditor,
     side_panel: SidePanel,
     stash: Stash,
     todo: TodoView,
@@ -76,8 +79,6 @@ pub struct App {
     tree: Tree,
     rewind: Rewind,
     late: Late,
-    /// The screen is laid out to be read aloud.
-    linear: bool,
 }
 
 /// The options of a new app.
@@ -86,8 +87,7 @@ pub struct AppOptions {
     pub theme: Theme,
     pub keymap: Keymap<Command>,
     pub highlighter: Highlighter,
-    pub show_thinking: bool,
-    pub reduced_motion: bool,
+    pub settings: ScreenSettings,
     pub cwd: String,
     /// The model that the footer shows until the session reports one.
     pub model_hint: String,
@@ -112,23 +112,27 @@ impl App {
         let mut prompt = Prompt::default();
         prompt.editor.set_folder(&options.cwd);
         prompt.editor.set_modes(options.keymap.modes());
+        let settings = Arc::new(options.settings);
         let footer = Footer {
+            settings: Arc::clone(&settings),
             cwd: options.cwd,
             model_hint: options.model_hint,
             ..Footer::default()
         };
         let mut outbox = Outbox::default();
         outbox.redraw(true);
-        let mut transcript = Transcript::new(options.show_thinking);
+        let mut transcript = Transcript::new(&settings);
         transcript.set_expand_key(expand_key(&options.keymap));
+        let mut theme = Box::new(options.theme);
+        theme.mark_selected(settings.screen_reader);
         Self {
             transcript,
             prompt,
             footer,
-            theme: Box::new(options.theme),
+            theme,
             session: SessionInfo::default(),
             pictures: ImageStore::new(drop),
-            activity: Activity::new(options.reduced_motion),
+            activity: Activity::new(Arc::clone(&settings)),
             questions: Questions::default(),
             tabs: TabControl::default(),
             focus: Focus::default(),
@@ -147,15 +151,15 @@ impl App {
             search: Search::default(),
             servers: Servers::default(),
             sessions: Sessions::default(),
-            settings: SettingsEditor::default(),
-            side_panel: SidePanel::default(),
+            settings_editor: SettingsEditor::default(),
+            side_panel: SidePanel::new(settings.side_panel),
+            settings,
             stash: Stash::default(),
             todo: TodoView::default(),
             tools: Tools::default(),
             tree: Tree::default(),
             rewind: Rewind::default(),
             late: Late::default(),
-            linear: false,
         }
     }
 
@@ -272,7 +276,7 @@ impl App {
 
     pub fn set_theme(&mut self, theme: Theme) {
         *self.theme = theme;
-        self.theme.mark_selected(self.linear);
+        self.theme.mark_selected(self.settings.screen_reader);
         self.outbox.redraw(true);
     }
 
@@ -295,14 +299,19 @@ impl App {
 
     /// Lists the settings, or updates the open list.
     pub fn show_settings(&mut self, settings: Vec<SettingInfo>) {
-        self.settings.show(settings, &mut self.overlays);
+        self.settings_editor.show(settings, &mut self.overlays);
         self.outbox.redraw(true);
     }
 
-    /// Applies changed preferences.
-    pub fn prefer(&mut self, show_thinking: bool, reduced_motion: bool) {
-        self.transcript.show_thinking(show_thinking);
-        self.activity.set_reduced_motion(reduced_motion);
+    /// Applies changed settings of the screen.
+    pub fn set_settings(&mut self, settings: &ScreenSettings) {
+        let settings = Arc::new(settings.clone());
+        self.transcript.set_settings(&settings);
+        self.activity.settings = Arc::clone(&settings);
+        self.footer.settings = Arc::clone(&settings);
+        self.side_panel.set_on(settings.side_panel);
+        self.theme.mark_selected(settings.screen_reader);
+        self.settings = settings;
         self.outbox.redraw(true);
     }
 

@@ -6,6 +6,7 @@ use super::{App, AppOptions};
 use crate::actions::{Command, command::Run, command::commands};
 use crate::dialogs::Appearance;
 use osier_base::folders::Folders;
+use osier_settings::ScreenSettings;
 use osier_term::Highlighter;
 use osier_term::terminal::TerminalKind;
 
@@ -18,8 +19,7 @@ fn app() -> App {
         theme: appearance.theme("dark").0,
         keymap: appearance.keymap("default").0,
         highlighter: Highlighter::new(drop),
-        show_thinking: false,
-        reduced_motion: false,
+        settings: ScreenSettings::default(),
         cwd: String::new(),
         model_hint: String::new(),
     })

@@ -62,7 +62,7 @@ impl Screen {
     pub(super) fn save_side_panel(&mut self, is_on: bool) {
         self.options.settings.screen.side_panel = is_on;
         for tab in self.tabs.tabs() {
-            tab.app.take_settings(&self.options.settings.screen);
+            tab.app.set_settings(&self.options.settings.screen);
         }
         let path = self.options.folders.settings();
         if let Err(error) = osier_settings::write(&path, "side_panel", Some(&is_on.to_string())) {
@@ -160,21 +160,12 @@ impl Screen {
         problems.extend(found);
         self.terminal.set_mouse(settings.screen.mouse);
         let before = &self.options.settings;
-        let preferred = (
-            settings.screen.show_thinking,
-            settings.screen.reduced_motion,
-        );
-        // Cells that the user folded stay folded when another setting changes.
-        let is_other = preferred != (before.screen.show_thinking, before.screen.reduced_motion);
         let are_other_favourites = settings.favourites != before.favourites;
         self.options.settings = settings;
         self.place = place;
         let now = Instant::now();
         for tab in self.tabs.tabs() {
-            if is_other {
-                tab.app.prefer(preferred.0, preferred.1);
-            }
-            tab.app.take_settings(&self.options.settings.screen);
+            tab.app.set_settings(&self.options.settings.screen);
             if are_other_favourites {
                 tab.app.act(Op::ListModels, now);
             }

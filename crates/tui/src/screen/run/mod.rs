@@ -209,12 +209,10 @@ fn new_app(
         theme,
         keymap,
         highlighter,
-        show_thinking: settings.screen.show_thinking,
-        reduced_motion: settings.screen.reduced_motion,
+        settings: settings.screen.clone(),
         cwd: setup.cwd.display().to_string(),
         model_hint: named.cloned().unwrap_or_default(),
     });
-    app.take_settings(&settings.screen);
     if let Some(elsewhere) = &options.elsewhere
         && !elsewhere.files_are_here
     {

@@ -86,15 +86,13 @@ impl Screen {
             theme: (*front.theme).clone(),
             keymap,
             highlighter: Highlighter::new(drop),
-            show_thinking: settings.show_thinking,
-            reduced_motion: settings.reduced_motion,
+            settings: settings.clone(),
             cwd: front.footer.cwd.clone(),
             model_hint: front.footer.model_hint.clone(),
         });
         if !self.has_files() {
             app.prompt.editor.set_elsewhere();
         }
-        app.take_settings(settings);
         app
     }
 

@@ -2,6 +2,8 @@
 
 mod row;
 
+use std::sync::Arc;
+
 use crate::status::{Presence, cache_countdown::CacheCountdown};
 use osier_agent::AgentMessage;
 use osier_base::text;
@@ -11,14 +13,14 @@ use osier_protocol::{
     CodeServerInfo, ConnectionState, DiagnosticCounts, ModelInfo, PermissionMode, Review, Role,
     SandboxMode, Spending,
 };
-use osier_settings::FooterPart;
+use osier_settings::{FooterPart, ScreenSettings};
 use osier_term::{Face, Span, Token};
 
 /// Most columns of plugin texts.
 const PLUGIN_COLUMNS: usize = 30;
 
 /// The data of the footer. Owned by the app, changed by events.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Footer {
     /// Working directory with `~` for the home.
     pub cwd: String,
@@ -56,43 +58,7 @@ pub struct Footer {
     pub presence: Presence,
     /// The sandbox of commands.
     pub sandbox: SandboxMode,
-    /// The parts that are wanted, from each end.
-    pub left: Vec<FooterPart>,
-    pub right: Vec<FooterPart>,
-    /// Words instead of signs.
-    pub linear: bool,
-}
-
-impl Default for Footer {
-    fn default() -> Self {
-        let screen = osier_settings::Settings::default().screen;
-        Self {
-            cwd: String::new(),
-            branch: None,
-            session_name: None,
-            read_only: false,
-            model: None,
-            model_hint: String::new(),
-            level: ThinkingLevel::default(),
-            permissions: PermissionMode::default(),
-            sandbox: SandboxMode::default(),
-            role: None,
-            total: Usage::default(),
-            budget: BudgetState::default(),
-            context_tokens: 0,
-            cache: CacheCountdown::default(),
-            jobs: 0,
-            terminals: 0,
-            code_servers: Vec::new(),
-            plugins: String::new(),
-            sessions: Vec::new(),
-            connection: None,
-            presence: Presence::default(),
-            left: screen.footer_left,
-            right: screen.footer_right,
-            linear: false,
-        }
-    }
+    pub settings: Arc<ScreenSettings>,
 }
 
 /// How a part is drawn; no spans when it is empty.
@@ -194,7 +160,11 @@ impl Footer {
                     } else {
                         Token::Footer
                     };
-                    let between = if self.linear { ", " } else { "  " };
+                    let between = if self.settings.screen_reader {
+                        ", "
+                    } else {
+                        "  "
+                    };
                     spans.push(Span::new(between, Token::Footer));
                     spans.push(Span::new(clients, token));
                 }
@@ -238,7 +208,14 @@ impl Footer {
             (_, 0) => spans_of(errors(), Token::Error),
             _ => vec![
                 Span::new(errors(), Token::Error),
-                Span::new(if self.linear { ", " } else { " " }, Token::Footer),
+                Span::new(
+                    if self.settings.screen_reader {
+                        ", "
+                    } else {
+                        " "
+                    },
+                    Token::Footer,
+                ),
                 Span::new(warnings(), Token::Warning),
             ],
         }
@@ -246,7 +223,7 @@ impl Footer {
 
     /// The permission mode as a chip.
     fn permissions(&self) -> Vec<Span> {
-        let chip = if self.linear {
+        let chip = if self.settings.screen_reader {
             Span::new(format!("mode {}", self.mode()), Token::Footer)
         } else {
             let token = match self.permissions {
@@ -258,7 +235,14 @@ impl Footer {
         if self.read_only {
             return vec![
                 Span::new("read-only", Token::Warning),
-                Span::new(if self.linear { ", " } else { "  " }, Token::Footer),
+                Span::new(
+                    if self.settings.screen_reader {
+                        ", "
+                    } else {
+                        "  "
+                    },
+                    Token::Footer,
+                ),
                 chip,
             ];
         }
@@ -296,7 +280,7 @@ impl Footer {
         if usage.total_tokens() == 0 {
             return Vec::new();
         }
-        let signs = if self.linear {
+        let signs = if self.settings.screen_reader {
             ["in ", ", out ", ", cached "]
         } else {
             ["↑", " ↓", " ↺"]
@@ -311,7 +295,7 @@ impl Footer {
 
     /// The countdown changes by itself, so a screen reader would read it again and again.
     fn cache(&self) -> Vec<Span> {
-        let words = if self.linear {
+        let words = if self.settings.screen_reader {
             String::new()
         } else {
             self.cache.words()

@@ -27,13 +27,13 @@ impl Footer {
     /// loses its beginning.
     pub fn row(&self, width: u16) -> Row {
         let width = usize::from(width);
-        let left = self.pieces(&self.left);
+        let left = self.pieces(&self.settings.footer_left);
         // The open sessions stay: what waits in another one must be seen.
         let tabs = left
             .first()
             .filter(|piece| piece.part == FooterPart::Sessions);
         let limit = width.saturating_sub(tabs.map_or(0, |piece| spans_width(&piece.spans) + 2));
-        let mut right = self.pieces(&self.right);
+        let mut right = self.pieces(&self.settings.footer_right);
         let mut right_width = self.width(&right, "  ");
         while right_width > limit && right.len() > 1 {
             let least = (0..right.len()).min_by_key(|place| right[*place].rank);
@@ -128,7 +128,7 @@ impl Footer {
                 | (FooterPart::Tokens, FooterPart::Cost)
                 | (FooterPart::Model, FooterPart::Thinking)
         );
-        match (belongs, self.linear) {
+        match (belongs, self.settings.screen_reader) {
             (true, _) => " ",
             (false, true) => ", ",
             (false, false) => usual,
@@ -171,7 +171,10 @@ fn cut(spans: Vec<Span>, room: usize) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
     use osier_protocol::{PermissionMode, SandboxMode};
+    use osier_settings::ScreenSettings;
 
     #[test]
     fn the_parts_stand_where_they_are_wanted_and_the_least_goes_first() {
@@ -197,14 +200,20 @@ mod tests {
             footer.row(40).text(),
             "   2 jobs   ask   sandbox workspace  m/m"
         );
-        footer.left = vec![FooterPart::Model, FooterPart::Cost];
-        footer.right = vec![FooterPart::Branch];
+        let mut settings = ScreenSettings {
+            footer_left: vec![FooterPart::Model, FooterPart::Cost],
+            footer_right: vec![FooterPart::Branch],
+            ..ScreenSettings::default()
+        };
+        footer.settings = Arc::new(settings.clone());
         assert_eq!(footer.row(30).text(), "m/m · $0.250            (main)");
-        footer.linear = true;
-        footer.left = vec![FooterPart::Tokens];
+        settings.screen_reader = true;
+        settings.footer_left = vec![FooterPart::Tokens];
+        footer.settings = Arc::new(settings.clone());
         assert_eq!(footer.row(30).text(), "in 1.5k, out 0          (main)");
-        footer.left = vec![FooterPart::Cwd, FooterPart::Branch];
-        footer.right = Vec::new();
+        settings.footer_left = vec![FooterPart::Cwd, FooterPart::Branch];
+        settings.footer_right = Vec::new();
+        footer.settings = Arc::new(settings);
         assert_eq!(footer.row(10).text(), "…rk (main)");
     }
 

@@ -61,6 +61,13 @@ struct LaidOut {
 }
 
 impl SidePanel {
+    pub(crate) fn new(is_on: bool) -> Self {
+        Self {
+            is_on,
+            ..Self::default()
+        }
+    }
+
     /// Applies the setting.
     pub(crate) fn set_on(&mut self, is_on: bool) {
         self.is_on = is_on;

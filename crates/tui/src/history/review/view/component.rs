@@ -56,7 +56,7 @@ impl DiffView {
 
 impl Component<Command, Action> for DiffView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        self.linear = view.theme.marks_selected();
+        self.linear = view.settings.screen_reader;
         let wide = area.width >= SIDE_BY_SIDE && self.files.len() > 1;
         let most = LIST.max(area.width / 3);
         let list = if wide {
