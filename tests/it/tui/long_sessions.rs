@@ -174,6 +174,7 @@ async fn prompt_during_loading_is_sent_with_the_complete_context() {
     let stored = stored(&Shape::work(3000));
     let builder = Screen::new(80, 24)
         .script(Script::always("I know."))
+        .with_tokens()
         .settings(|settings| {
             settings.auto_compact = false;
             settings.drop_results = false;

@@ -49,7 +49,8 @@ async fn resumed_session_shows_its_messages() {
 
 #[tokio::test]
 async fn session_picker_opens_a_session() {
-    let mut screen = Screen::new(80, 24).script(conversation()).start().await;
+    let screen = Screen::new(80, 24).script(conversation()).with_tokens();
+    let mut screen = screen.start().await;
     screen.send("first prompt").settled().await;
     let first = screen.conversation();
     let total = screen.footer();

@@ -19,7 +19,7 @@ use osier_llm::{Api, Compat, ContentBlock, Modality, Model, Price, ThinkingLevel
 use osier_protocol::questions::{Answer, Question};
 use osier_protocol::{Event, Op};
 use osier_session::{SessionChoice, SessionHandle, SessionSetup};
-use osier_settings::{ScreenSettings, Settings};
+use osier_settings::{FooterPart, ScreenSettings, Settings};
 use osier_term::frame::Links;
 use osier_term::highlight::Highlighter;
 use osier_term::input::{InputEvent, KeyPress, MouseInput};
@@ -139,6 +139,12 @@ impl Builder {
         self
     }
 
+    /// Shows the tokens of the session in the footer.
+    #[must_use]
+    pub(super) fn with_tokens(self) -> Self {
+        self.settings(|settings| settings.screen.footer_right.push(FooterPart::Tokens))
+    }
+
     /// Starts the session and waits for all events of the start.
     pub(super) async fn start(self) -> Screen {
         let folders = Folders::under(&home(&self.place));
@@ -224,8 +230,12 @@ impl Screen {
         fs::create_dir_all(home(&place)).unwrap();
         fs::create_dir_all(work(&place)).unwrap();
         let mut settings = Settings::default();
-        // Durations differ from run to run.
-        settings.screen.turn_summary = false;
+        // Durations differ from run to run, and counts of tokens with every change of a tool.
+        let screen = &mut settings.screen;
+        screen.turn_summary = false;
+        screen
+            .footer_right
+            .retain(|part| *part != FooterPart::Tokens);
         Builder {
             size: (columns, rows),
             script: Script::default(),
