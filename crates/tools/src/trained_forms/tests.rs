@@ -51,59 +51,38 @@ fn translated(form: ToolForm, name: &str, arguments: Value) -> (String, Value, S
     )
 }
 
-fn names(form: ToolForm) -> Vec<String> {
+fn definitions(form: ToolForm) -> Vec<ToolSpec> {
     let mut context = conversation("ls", json!({}));
     translate(&mut context, form);
-    context.tools.into_iter().map(|spec| spec.name).collect()
+    context.tools
 }
 
+/// The definitions that every model reads first. A form has only the definitions that it changes.
 #[test]
 fn every_form_has_its_tools() {
-    let own = [
-        "read",
-        "write",
-        "edit",
-        "bash",
-        "grep",
-        "find",
-        "ls",
-        "todo",
-        "ask_user",
-        "web_fetch",
-        "exit_plan_mode",
-    ];
-    assert_eq!(names(ToolForm::Edit), own);
-    assert_eq!(
-        names(ToolForm::Patch),
-        [
-            "read",
-            "apply_patch",
-            "bash",
-            "grep",
-            "find",
-            "ls",
-            "todo",
-            "ask_user",
-            "web_fetch",
-            "exit_plan_mode"
-        ]
-    );
-    assert_eq!(
-        names(ToolForm::Gemini),
-        [
-            "read_file",
-            "write_file",
-            "replace",
-            "run_shell_command",
-            "grep_search",
-            "glob",
-            "list_directory",
-            "write_todos",
-            "ask_user",
-            "web_fetch",
-            "exit_plan_mode"
-        ]
-    );
+    let own = tools();
+    assert_eq!(definitions(ToolForm::Edit), own);
+    let changed = |form| {
+        let mut changed = definitions(form);
+        changed.retain(|spec| !own.contains(spec));
+        changed
+    };
+    for (name, tools) in [
+        ("tools", own.clone()),
+        ("tools_patch", changed(ToolForm::Patch)),
+        ("tools_gemini", changed(ToolForm::Gemini)),
+    ] {
+        insta::assert_snapshot!(name, serde_json::to_string_pretty(&tools).unwrap());
+    }
+    // A patch does the work of two tools, and no form moves a tool.
+    let names = |tools: Vec<ToolSpec>| tools.into_iter().map(|spec| spec.name);
+    let expected = names(own.clone()).filter(|name| name != "edit");
+    let expected = expected.map(|name| match &*name {
+        "write" => "apply_patch".to_owned(),
+        _ => name,
+    });
+    assert!(names(definitions(ToolForm::Patch)).eq(expected));
+    assert_eq!(definitions(ToolForm::Gemini).len(), own.len());
     // Without one of the tools that a patch does the work of, there are no patches.
     let mut context = conversation("ls", json!({}));
     context.tools.retain(|spec| spec.name != "write");

@@ -88,3 +88,41 @@ pub fn theme_schema() -> Value {
         "definitions": {"colour": colour, "style": style},
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use osier_testing::json_schema::JsonSchema;
+
+    use super::*;
+
+    #[test]
+    fn built_in_keymaps_and_themes_fit_their_schemas() {
+        for (schema, folder, mistake) in [
+            (
+                keymap_schema(),
+                "../../keymaps",
+                "[global]\n\"ctrl+x\" = \"no_such_action\"\n",
+            ),
+            (
+                theme_schema(),
+                "../../themes",
+                "[tokens]\nno_such_token = \"red\"\n",
+            ),
+        ] {
+            let schema = JsonSchema::new(&schema);
+            let faults = |text: &str| schema.errors(&json!(text.parse::<toml::Table>().unwrap()));
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+            let mut count = 0;
+            for file in std::fs::read_dir(folder).unwrap() {
+                let path = file.unwrap().path();
+                let text = std::fs::read_to_string(&path).unwrap();
+                assert_eq!(faults(&text), [""; 0], "{}", path.display());
+                count += 1;
+            }
+            assert!(count >= 3, "{count}");
+            assert_eq!(faults(mistake).len(), 1, "{mistake}");
+        }
+    }
+}
