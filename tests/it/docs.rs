@@ -1,6 +1,7 @@
 //! The documentation is complete: every page is in the book, and every link has a target.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -175,4 +176,77 @@ fn every_tool_is_named_on_the_front_page_of_the_tools() {
         .filter(|name| !first.contains(&format!("`{name}`")))
         .collect();
     assert_eq!(missing, Vec::<&str>::new());
+}
+
+/// The files below a folder whose comments can have steps of recipes.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let end = path.extension().unwrap_or_default();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if ["js", "mjs", "rs", "toml"]
+            .iter()
+            .any(|known| end == *known)
+        {
+            found.push(path);
+        }
+    }
+}
+
+/// The list of recipes. A step is a comment where something has to be done, or where the file is known that it names:
+/// `recipe: a theme, 2: its row` or ``recipe: a theme, 1: `themes/NAME.toml`: its palette``.
+fn recipes() -> String {
+    let mut files = Vec::new();
+    for folder in ["assets/web", "crates", "keymaps", "scripts", "src"] {
+        sources(&root().join(folder), &mut files);
+    }
+    let mut recipes: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    for path in files {
+        let here = path.strip_prefix(root()).unwrap().display().to_string();
+        for line in read(&path).lines().map(str::trim_start) {
+            let comment = line.strip_prefix("// ").or(line.strip_prefix("# "));
+            let Some(step) = comment.and_then(|text| text.strip_prefix("recipe: ")) else {
+                continue;
+            };
+            let (title, text) = step.split_once(": ").unwrap();
+            let (title, number) = title.rsplit_once(", ").unwrap_or((title, "1"));
+            let is_file = text.starts_with('`') && text.contains("`: ");
+            let text = if is_file || text.starts_with("`docs/") || text.starts_with("`tests/") {
+                text.to_owned()
+            } else {
+                format!("`{here}`: {text}")
+            };
+            let (article, noun) = title.split_once(' ').unwrap();
+            let title = format!("{noun} {}", article.replace('a', "A"));
+            let steps = recipes.entry(title).or_default();
+            steps.push((number.to_owned(), text));
+        }
+    }
+    let mut list = String::new();
+    for (title, mut steps) in recipes {
+        let (noun, article) = title.rsplit_once(' ').unwrap();
+        let _ = write!(list, "\n**{article} {noun}**\n\n");
+        steps.sort();
+        for (number, text) in steps {
+            let _ = writeln!(list, "{number}. {text}");
+        }
+    }
+    list
+}
+
+/// The recipes are comments at the places that they name, so that none is forgotten when these move.
+#[test]
+fn recipes_are_those_of_the_sources() {
+    let path = root().join("CONTRIBUTING.md");
+    let guide = read(&path);
+    let (before, rest) = guide.split_once("<!-- recipes -->\n").unwrap();
+    let (written, after) = rest.split_once("\n<!-- end of recipes -->").unwrap();
+    let list = recipes();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let text = format!("{before}<!-- recipes -->\n{list}\n<!-- end of recipes -->{after}");
+        osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
+    } else {
+        assert_eq!(written, list, "run the test with UPDATE_DOCS=1");
+    }
 }

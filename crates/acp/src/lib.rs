@@ -21,10 +21,6 @@
 //!
 //! - An editor can provide files and terminals (`editor`): files are read and written through its buffers, and
 //!   commands run in its terminals, as far as it supports them.
-//!
-//! # To add
-//!
-//! - a slash command for editors: a row of `commands.rs`
 
 mod commands;
 mod connection;

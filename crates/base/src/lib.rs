@@ -41,10 +41,6 @@
 //!   on a shared conversation, and the events that answer it.
 //! - `allocator` returns large blocks to the system when they are freed. It is one of the two files of osier with
 //!   unsafe code.
-//!
-//! # To add
-//!
-//! - a format of keys: a row of `secrets/table.rs`
 
 pub mod allocator;
 pub mod ansi;

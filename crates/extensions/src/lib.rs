@@ -12,11 +12,6 @@
 //! assert_eq!(HookEvent::find("pre_tool_use"), HookEvent::find("PreToolUse"));
 //! assert!(osier_extensions::plugins::api::find_event("tool_call").is_some());
 //! ```
-//!
-//! # To add
-//!
-//! - a function or event of plugins: a row of `plugins/api.rs`, its arm in `plugins/bindings.rs` or
-//!   `plugins/async_functions.rs`
 
 pub mod hooks;
 pub mod plugins;

@@ -54,12 +54,6 @@
 //! - `MessageBuilder` builds the answer from the events, so the partial answer is available at every moment.
 //! - One thread of the process reads all answers (`http/reader.rs`). It sleeps between reads instead of waking for
 //!   each delta, and passes batches on.
-//!
-//! # To add
-//!
-//! - a provider: a row of `catalogue/providers.rs`, its models by `scripts/bundle-models.mjs`
-//! - a wire format: a folder in `wire`, its fixtures
-//! - credentials of a vendor's own tools: a file in `auth/ambient`
 
 pub mod auth;
 mod aws_events;

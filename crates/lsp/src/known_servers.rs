@@ -19,6 +19,8 @@ struct Row {
 
 const NODE_MARKERS: &[&str] = &["package.json", "tsconfig.json", "jsconfig.json"];
 
+// recipe: a language server, 1: its row
+// recipe: a language server, 2: `docs/code-intelligence.md`: its line
 const ROWS: &[Row] = &[
     Row {
         name: "rust-analyzer",

@@ -12,10 +12,6 @@
 //!
 //! - Language servers belong to the process: a `Slot` for each program, root and sandbox starts one when it is used,
 //!   and the last session that has the slot ends it.
-//!
-//! # To add
-//!
-//! - a language server: a row of `known_servers.rs`, its line in `docs/code-intelligence.md`
 
 mod capabilities;
 mod client;

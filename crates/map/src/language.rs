@@ -86,6 +86,8 @@ const BASE: Language = Language {
 
 use Kind::{Class, Constant, Enum, Function, Interface, Macro, Module, Struct, Trait, Type};
 
+// recipe: a language of the map, 1: its row; with a grammar also `grammar.rs`
+// recipe: a language of the map, 2: `crates/map/src/languages_test.rs`: a case
 /// The languages, of which the stored index has the numbers: add new ones at the end.
 pub(crate) const LANGUAGES: &[Language] = &[
     Language {

@@ -30,11 +30,6 @@
 //!   shown.
 //! - The index is stored for each project, and sessions of the process share it. A thread brings it up to date while
 //!   answers use the last one.
-//!
-//! # To add
-//!
-//! - a language: a row of `LANGUAGES` in `language.rs`, a case in `languages_test.rs`; with a grammar also
-//!   `grammar.rs`
 
 mod definition;
 mod focus;

@@ -8,10 +8,6 @@
 //! [`lines`] converts one formula. It returns `None` for a formula with an unsupported command, so that the result
 //! is never partial. [`with_dollars`] prepares a Markdown text whose formulas are in `\(…\)` and `\[…\]`. The crate
 //! does not know Markdown or the screen.
-//!
-//! # To add
-//!
-//! - a LaTeX symbol: a row of `symbols.rs`
 
 mod delimiters;
 mod symbols;

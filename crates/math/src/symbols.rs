@@ -1,5 +1,6 @@
 //! LaTeX commands and their Unicode characters.
 
+// recipe: a LaTeX symbol: its row
 /// Commands and their symbols. Relations and arrows have spaces around them.
 pub(super) const SYMBOLS: &[(&str, &str)] = &[
     ("alpha", "α"),

@@ -16,6 +16,7 @@ use std::sync::Arc;
 /// Maximum bytes of output in one merged event.
 const WAITING_OUTPUT: usize = 64 * 1024;
 
+// recipe: a request of the protocol, 3: the row of its event with its delivery, if that is new
 osier_base::events! {
     /// One thing that happened. Those of the agent are flattened into this enum.
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
+// recipe: an event of hooks: its row, and the place where it happens
 /// An event that runs hooks. On the wire it has Claude Code's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

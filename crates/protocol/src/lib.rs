@@ -25,10 +25,6 @@
 //!   and receives the second, so a script can do what the screen can do.
 //! - The enum, the RPC command, its schema and documentation, the client's method, the write lock of several clients,
 //!   and the order behind a session that is still being read come from the row of the request.
-//!
-//! # To add
-//!
-//! - an event of hooks: a row of `hook_event.rs`, and where it happens
 
 mod about;
 mod accounts;

@@ -27,10 +27,6 @@
 //!
 //! - The sandbox starts as osier itself: the hidden subcommand of `helper` limits itself and becomes the command.
 //! - Hosts by name are reached through a proxy outside of the sandbox (`network`).
-//!
-//! # To add
-//!
-//! - a denied system call: a row of `seccomp/calls.rs`, an attack in `tests/fixtures/sandbox/attacks.py`
 
 mod backend;
 mod bubblewrap;

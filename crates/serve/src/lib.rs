@@ -31,10 +31,6 @@
 //! # Design
 //!
 //! - Each client has a bounded `SendQueue`; a snapshot replaces the events that it loses.
-//!
-//! # To add
-//!
-//! - a path: a row of `routes.rs`, then `UPDATE_DOCS=1 cargo test -p osier-serve openapi`
 
 mod access;
 mod browser_chat;

@@ -7,6 +7,7 @@ use super::kinds::{FLAG, any_text, list, put, word};
 use super::row::{Row, Safety, field, settings};
 use super::table::{DEFAULTS, Group, Setting, Settings};
 
+// recipe: a setting, 2: its row, if the screen alone uses it
 settings! {
     /// The settings that only the screen uses.
     pub struct ScreenSettings [screen] {

@@ -66,6 +66,7 @@ pub fn setting(name: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name == name)
 }
 
+// recipe: a setting, 1: its row, by subject
 settings! {
     /// All settings, resolved.
     pub struct Settings [] {

@@ -67,11 +67,6 @@
 //! - Only `theme` knows colours; layout speaks in `Face`s.
 //! - `terminal/death.rs` restores the terminal in a signal handler. It is one of the two files of osier with unsafe
 //!   code.
-//!
-//! # To add
-//!
-//! - a theme: a palette in `themes/`, a row of the theme store, its line in `docs/themes.md`
-//! - an image protocol: a file in `images`
 
 mod document;
 pub mod frame;

@@ -101,6 +101,9 @@ pub const TOOL_SEARCH: &str = "tool_search";
 /// The tool that searches the web. The session provides it.
 pub const WEB_SEARCH: &str = "web_search";
 
+// recipe: a tool, 1: `crates/tools/src/ROOM/NAME.rs`: the tool and its row, `ROW`
+// recipe: a tool, 2: its place in `BUILT_IN`
+// recipe: a tool, 4: `docs/tools.md`
 /// Every tool, in the order that models see.
 pub const BUILT_IN: &[BuiltIn] = &[
     read::tool::ROW,

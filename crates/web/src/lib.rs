@@ -12,11 +12,6 @@
 //!
 //! - Pages are untrusted: they come only from addresses that were checked, and a process with limits (`__html`) reads
 //!   them.
-//!
-//! # To add
-//!
-//! - a search service: a row of `ServiceKind` in `search.rs`, and of `SEARCH_SERVICES` in
-//!   `crates/llm/src/catalogue/providers.rs`
 
 mod address;
 mod cache;

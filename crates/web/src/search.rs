@@ -19,6 +19,7 @@ const TIME: Duration = Duration::from_secs(30);
 const TITLE: usize = 200;
 const SNIPPET: usize = 600;
 
+// recipe: a search service, 1: its row
 /// A kind of search service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceKind {

@@ -41,6 +41,7 @@ const fn format(
 
 use Characters::{Base64, Capital, Dotted, Hexadecimal, Url, Word};
 
+// recipe: a format of keys: its row
 #[rustfmt::skip]
 pub(super) const FORMATS: &[Format] = &[
     // The more specific prefix of two that start alike comes first.

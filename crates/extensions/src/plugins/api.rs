@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+// recipe: a function of plugins, 1: its row
+// recipe: a function of plugins, 2: `crates/extensions/src/plugins/bindings.rs`: its arm, or in `async_functions.rs`
 /// A function or value in the table `osier`.
 #[derive(Debug, Clone, Copy)]
 pub struct Function {

@@ -19,7 +19,8 @@ const SERVER: &str = "proxy";
 pub static PROVIDERS: LazyLock<Vec<ProviderRow>> =
     LazyLock::new(|| serde_json::from_str(TABLE).unwrap_or_default());
 
-// recipe: provider
+// recipe: a provider, 1: `crates/llm/src/catalogue/providers.json`: its row, with its models if the source of the table lacks them
+// recipe: a provider, 3: `tests/fixtures/llm/`: an answer, if it differs from others with the same wire format
 const TABLE: &str = include_str!("providers.json");
 
 /// A bundled provider.
@@ -221,6 +222,7 @@ fn address(value: &str) -> String {
     url.replace("://0.0.0.0", "://127.0.0.1")
 }
 
+// recipe: a search service, 2: the environment variable of its key
 /// Search services with a key: name, label and environment variable.
 const SEARCH_SERVICES: &[(&str, &str, &str)] = &[
     ("brave", "Brave Search", "BRAVE_API_KEY"),
@@ -293,6 +295,7 @@ mod tests {
         assert!(rows.unwrap().len() > 30);
     }
 
+    // recipe: a provider, 4: `docs/models.md`: its row in "API keys"
     #[test]
     fn every_provider_is_in_the_documentation() {
         let page = include_str!("../../../../docs/models.md");

@@ -34,6 +34,8 @@ use crate::model::{Api, Model, ThinkingLevel};
 use crate::provider::{CallOptions, Context, Request, ToolSpec};
 use crate::tuning::Tuning;
 
+// recipe: a wire format, 1: its row, and a folder in this one
+// recipe: a wire format, 2: `tests/fixtures/llm/`: recorded answers
 /// All wire formats.
 pub(crate) const WIRES: &[Wire] = &[
     anthropic::WIRE,

@@ -15,6 +15,8 @@ pub(in super::super) struct Coverage {
     pub owner: (u32, u32),
 }
 
+// recipe: a denied system call, 1: its row
+// recipe: a denied system call, 2: `tests/fixtures/sandbox/attacks.py`: an attack
 /// Calls that change the system, leave a namespace or lead around the filter.
 const ALWAYS: &[i64] = &[
     libc::SYS_io_uring_setup,

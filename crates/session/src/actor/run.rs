@@ -212,6 +212,7 @@ impl Actor {
         self.emitter.set_request(before);
     }
 
+    // recipe: a request of the protocol, 2: leads to the `match` of its group: its arm
     async fn apply(&mut self, op: Op) {
         let is_loading = self
             .session

@@ -6,6 +6,7 @@
 //! like any row. Images that the terminal paints over cells (Sixel, iTerm2) are cut into strips,
 //! one per row. A strip is sent again whenever it moved.
 
+// recipe: an image protocol: a file in this folder
 mod blocks;
 mod canvas;
 mod iterm2;

@@ -28,7 +28,8 @@ macro_rules! tokens {
     };
 }
 
-// recipe: colour
+// recipe: a colour, 1: its row, with the token whose style it has in themes that do not set it
+// recipe: a colour, 2: `themes/dark.toml`, `themes/system.toml`: its style, if it is another
 tokens! {
     #[default]
     Text = "text",

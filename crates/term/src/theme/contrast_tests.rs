@@ -136,6 +136,7 @@ fn all_themes() -> Vec<(String, Theme)> {
         .collect()
 }
 
+// recipe: a theme, 3: `docs/themes.md`: its line in the contrast table, which `cargo test -p osier-term contrast` prints
 #[test]
 fn text_is_readable_on_every_background_in_every_theme() {
     let mut table =

@@ -18,6 +18,8 @@ macro_rules! theme {
     };
 }
 
+// recipe: a theme, 1: `themes/NAME.toml`: its palette
+// recipe: a theme, 2: its row
 /// Name and text of every built-in theme. Only themes in use are parsed.
 const EMBEDDED: &[(&str, &str)] = &[
     theme!("system"),

@@ -4,6 +4,8 @@ use super::picker::{Choice, Picker};
 use crate::actions::{Action, Command};
 use osier_term::Layers;
 
+// recipe: an overlay, 1: `crates/tui/src/ROOM/FEATURE/NAME.rs`: the overlay, in the folder of its feature
+// recipe: an overlay, 3: `tests/it/tui/`: a snapshot
 /// The overlays above the main screen.
 pub(crate) type Overlays = Layers<Command, Action>;
 

@@ -1,5 +1,7 @@
 //! The table of commands: one row each, with category, keymap name, description, slash command and action.
 
+// recipe: a command (key, palette entry), 1: its row
+// recipe: an overlay, 2: the command that opens it
 /// Gives the rows to a macro: `id` makes [`super::Command`] of them, `info` the table.
 macro_rules! commands {
     ($make:ident) => {
