@@ -17,7 +17,7 @@ macro_rules! tokens {
             /// Every token with its name in theme files, in enum order.
             pub const ALL: &[(Self, &str)] = &[$((Self::$token, $name)),+];
 
-            /// The token whose style this one has in a theme that sets that one only.
+            /// The token that this one follows: a theme that sets only the followed one gives both its style.
             fn fallback(self) -> Option<Self> {
                 match self {
                     $($(Self::$token => Some(Self::$fallback),)?)+

@@ -385,6 +385,9 @@ mod tests {
         );
         assert_eq!(problems[1].hint, "did you mean `heading`?");
         assert_eq!(theme.style(Token::Error).fg, Some(Color::Rgb(255, 0, 0)));
+        // An invalid colour leaves the one of the parent.
+        let (system, _) = store.load("system");
+        assert_eq!(theme.style(Token::Text), system.style(Token::Text));
 
         let (theme, problems) = store.load("sytsem");
         assert_eq!(problems[0].hint, "did you mean `system`?");
