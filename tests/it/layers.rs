@@ -107,13 +107,12 @@ const SCREEN_LAYERS: &[&str] = &[
 ];
 
 /// The files that implement the app of the screen, below `crates/tui/src`.
-const APP_FILES: [&str; 7] = [
+const APP_FILES: [&str; 6] = [
     "screen/app/apply.rs",
     "screen/app/commands.rs",
     "screen/app/draw.rs",
     "screen/app/events.rs",
     "screen/app/keys.rs",
-    "screen/app/linear.rs",
     "screen/app/mod.rs",
 ];
 
