@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use osier_base::words::Word as _;
 use osier_llm::{ToolForm, Verbosity};
 
-use super::screen::FooterPart;
+use super::values::FooterPart;
 
 /// The form of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

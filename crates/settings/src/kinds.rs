@@ -17,7 +17,7 @@ use osier_tools::ServiceKind;
 
 use super::form::Form;
 use super::row::{Project, Row, Safety};
-use super::values::{CredentialStore, LanguageServer, WebSearch};
+use super::values::{CredentialStore, FooterPart, LanguageServer, WebSearch};
 
 /// On or off.
 pub(super) const FLAG: Row<bool> = Row::new(Form::Flag, "", |own, value| put(own, value.as_bool()));
@@ -250,6 +250,20 @@ pub(super) const fn web_search(accepts: &'static str) -> Row<WebSearch> {
     .project(Project::Nothing)
 }
 
+/// Parts of the footer; each is used once.
+pub(super) const PARTS: Row<Vec<FooterPart>> = Row::new(Form::Parts, "", |own, value| {
+    let names = list(value)?;
+    let mut parts = Vec::with_capacity(names.len());
+    for name in &names {
+        let part = FooterPart::from_name(name)?;
+        if parts.contains(&part) {
+            return None;
+        }
+        parts.push(part);
+    }
+    put(own, Some(parts))
+});
+
 /// Options by model.
 pub(super) const fn model_options(accepts: &'static str) -> Row<Vec<ModelOptions>> {
     Row::new(Form::ModelTables, accepts, |own, value| {
@@ -272,7 +286,7 @@ pub(super) const fn language_servers(accepts: &'static str) -> Row<Vec<LanguageS
     })
 }
 
-pub(super) fn put<T>(own: &mut T, value: Option<T>) -> Option<()> {
+fn put<T>(own: &mut T, value: Option<T>) -> Option<()> {
     *own = value?;
     Some(())
 }
@@ -281,7 +295,7 @@ fn text(value: &DeValue<'_>) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-pub(super) fn list(value: &DeValue<'_>) -> Option<Vec<String>> {
+fn list(value: &DeValue<'_>) -> Option<Vec<String>> {
     let list = value.as_array()?;
     list.iter().map(|value| text(value.get_ref())).collect()
 }

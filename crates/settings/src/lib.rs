@@ -51,9 +51,9 @@ mod values;
 
 pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
-pub use screen::{ExitOutput, FooterPart, Images, READING, ScreenSettings, wants_reading};
-pub use table::{Group, SETTINGS, Setting, Settings, setting};
-pub use values::{CredentialStore, LanguageServer, WebSearch};
+pub use options::{READING, wants_reading};
+pub use table::{Group, SETTINGS, ScreenSettings, Setting, Settings, setting};
+pub use values::{CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch};
 
 /// Maximum size of a settings file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;

@@ -129,7 +129,7 @@ macro_rules! settings {
         }
 
         impl $struct {
-            pub(super) const SETTINGS: &'static [Setting] = &[$($({
+            const SETTINGS: &'static [Setting] = &[$($({
                 const ROW: Row<$type> = $row;
                 Setting {
                     name: stringify!($name),
@@ -156,7 +156,7 @@ macro_rules! settings {
             },)+)+];
 
             /// Every setting is empty.
-            pub(super) fn empty() -> Self {
+            fn empty() -> Self {
                 Self {
                     $($($name: Default::default(),)+)+
                     $($other: $value,)*

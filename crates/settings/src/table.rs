@@ -13,13 +13,13 @@ use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 
 use super::form::Form;
 use super::kinds::{
-    ALLOWING_RULES, CHOICE, CREDENTIAL_STORE, FLAG, MODEL, RESTRICTING_RULES, allowed,
-    allowed_hosts, cost_limit, language_servers, limit, model_options, models, network, number,
-    optional_word, path, percentage, refresh, url, web_search, word,
+    ALLOWING_RULES, CHOICE, CREDENTIAL_STORE, FLAG, MODEL, PARTS, RESTRICTING_RULES, allowed,
+    allowed_hosts, any_text, cost_limit, language_servers, limit, model_options, models, network,
+    number, optional_word, path, percentage, refresh, url, web_search, word,
 };
 use super::row::{Other, Project, Row, Safety, field, settings};
-use super::screen::ScreenSettings;
-use super::values::{CredentialStore, LanguageServer, WebSearch};
+use super::screen::screen_rows;
+use super::values::{CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch};
 
 /// A setting: its name, its values, its description and its parser.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +30,8 @@ pub struct Setting {
     pub description: &'static str,
     pub group: Group,
     pub form: Form,
-    pub(super) accepts: &'static str,
-    pub(super) read: fn(&mut Settings, &DeValue<'_>) -> Option<()>,
+    accepts: &'static str,
+    read: fn(&mut Settings, &DeValue<'_>) -> Option<()>,
     /// Sets the strictest value; only of safety settings.
     pub(super) strictest: Option<fn(&mut Settings)>,
     /// Combines the value with that of other settings. Whether it names a scripted model, and is ignored.
@@ -225,8 +225,10 @@ settings! {
     }
 }
 
+screen_rows!(settings);
+
 /// The default of every setting.
-pub(super) static DEFAULTS: LazyLock<Settings> = LazyLock::new(|| {
+static DEFAULTS: LazyLock<Settings> = LazyLock::new(|| {
     let mut settings = Settings::empty();
     for setting in SETTINGS.iter() {
         if let Ok(default) = DeValue::parse(setting.default) {
@@ -239,6 +241,12 @@ pub(super) static DEFAULTS: LazyLock<Settings> = LazyLock::new(|| {
 impl Default for Settings {
     fn default() -> Self {
         DEFAULTS.clone()
+    }
+}
+
+impl Default for ScreenSettings {
+    fn default() -> Self {
+        DEFAULTS.screen.clone()
     }
 }
 

@@ -5,6 +5,71 @@ use serde::Deserialize;
 use osier_tools::ServiceKind;
 
 osier_base::words! {
+    /// How images are shown.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Images {
+        /// Detected from the terminal.
+        #[default]
+        Auto = "auto",
+        Kitty = "kitty",
+        Iterm = "iterm",
+        Sixel = "sixel",
+        /// As coloured half-blocks.
+        Blocks = "blocks",
+        Off = "off",
+    }
+}
+
+osier_base::words! {
+    /// The part of the session that stays in the scrollback on exit.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum ExitOutput {
+        Nothing = "nothing",
+        #[default]
+        Answer = "answer",
+        Transcript = "transcript",
+    }
+}
+
+osier_base::words! {
+    /// A part of the footer.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum FooterPart {
+        /// The open sessions, when there are several.
+        Sessions = "sessions",
+        /// The current directory.
+        Cwd = "cwd",
+        /// The git branch.
+        Branch = "branch",
+        /// The session's name.
+        Session = "session",
+        /// The connection to a remote agent.
+        Connection = "connection",
+        /// Status texts of plugins.
+        Plugins = "plugins",
+        /// Running background jobs.
+        Jobs = "jobs",
+        /// Errors and warnings of language servers.
+        Diagnostics = "diagnostics",
+        /// The permission mode, if it is not the default, and whether the session is read-only.
+        Permissions = "permissions",
+        /// The sandbox mode.
+        Sandbox = "sandbox",
+        /// Input, output and cached tokens.
+        Tokens = "tokens",
+        /// The cost of the session.
+        Cost = "cost",
+        /// The use of the context window.
+        Context = "context",
+        /// How long the provider still keeps the conversation in its cache.
+        Cache = "cache",
+        Model = "model",
+        /// The thinking level.
+        Thinking = "thinking",
+    }
+}
+
+osier_base::words! {
     /// Where API keys and sign-ins are stored.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum CredentialStore {
