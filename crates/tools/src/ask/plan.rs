@@ -186,7 +186,6 @@ mod tests {
                 .lock()
                 .unwrap()
                 .push(format!("{call_id}: {plan}"));
-
             PlanDecision {
                 answer: self.answer.clone(),
                 path: self.path.map(str::to_owned),

@@ -84,7 +84,6 @@ mod tests {
         async fn read(&self, path: &Path) -> Result<String, String> {
             let buffer = self.buffer.lock().unwrap().clone();
             let known = path == self.file;
-
             if known {
                 Ok(buffer)
             } else {
