@@ -3,5 +3,6 @@
 mod environment;
 mod files;
 mod git;
+mod git_variables;
 mod terminal;
 mod trust;

@@ -6,7 +6,8 @@
 //! output ends once the pipe is idle for a moment: a detached grandchild that holds the pipe open does not block the
 //! reader.
 //!
-//! A child does not inherit the keys of osier ([`withhold_variables`]), unless its [`Invocation`] says so.
+//! A child does not inherit the keys of osier ([`withhold_variables`]), unless its [`Invocation`] says so. No child
+//! inherits the repository of a git that started osier.
 
 mod child_reaper;
 mod detached;
@@ -108,9 +109,8 @@ impl Invocation {
     fn command(&self, wrapper: &[&Path], defaults: &[(&str, &str)]) -> Command {
         let own = self.env.iter().rev().find(|(name, _)| name == "PATH");
         let program = search::program(&self.program, own.map(|(_, path)| path.as_os_str()));
-        #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
-        let mut command =
-            Command::new(wrapper.first().map_or(&*program, |first| first.as_os_str()));
+        let first = wrapper.first().map_or(&*program, |first| first.as_os_str());
+        let mut command = Command::from(new_command(first));
         if wrapper.is_empty() {
             command.process_group(0);
         } else {
@@ -134,11 +134,19 @@ impl Invocation {
     }
 }
 
+/// The start of every child. It lacks the variables with which a git that started osier names its own repository.
+fn new_command(program: impl AsRef<OsStr>) -> std::process::Command {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+    let mut command = std::process::Command::new(program);
+    for name in environment::GIT_LOCAL {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// Replaces this process with `program`, looked up in `PATH`; returns only on failure.
 pub fn replace(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> io::Error {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
-    let mut command = std::process::Command::new(program_path(program));
-    command.args(args).exec()
+    new_command(program_path(program)).args(args).exec()
 }
 
 /// A child with the standard streams and the process group of this process.
@@ -147,16 +155,13 @@ pub struct Inheriting(Child);
 
 /// Starts `program` as a part of this process's own command: it has the same streams and group. Requires a tokio runtime.
 pub fn spawn_inheriting(program: &Path, args: &[OsString]) -> io::Result<Inheriting> {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
-    let mut command = Command::new(program);
+    let mut command = Command::from(new_command(program));
     command.args(args).spawn().map(Inheriting)
 }
 
 /// Like `spawn_inheriting`, for a process that waits for all its children itself.
 pub fn start_inheriting(program: &OsStr, args: &[OsString]) -> io::Result<Pid> {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
-    let mut command = std::process::Command::new(program);
-    let child = command.args(args).spawn()?;
+    let child = new_command(program).args(args).spawn()?;
     let pid = Pid::from_raw(child.id().cast_signed());
     pid.ok_or_else(|| io::Error::other("the child has no process id"))
 }

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::{Invocation, MARKER, program_path};
+use super::{Invocation, MARKER, new_command, program_path};
 use crate::private;
 
 /// Starts a program in its own process group and returns the first line it prints; empty if it exited before. Its
@@ -21,8 +21,7 @@ pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String>
         .create(true)
         .mode(private::FILE_MODE)
         .open(log)?;
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
-    let mut command = std::process::Command::new(program_path(&invocation.program));
+    let mut command = new_command(program_path(&invocation.program));
     command
         .args(&invocation.args)
         .envs(invocation.env.iter().map(|(name, value)| (name, value)))

@@ -1,10 +1,32 @@
-//! The environment variables that children do not inherit: the keys of osier.
+//! The environment variables that children do not inherit: the keys of osier, and the repository of a git that
+//! started osier.
 //!
 //! Like the environment itself, the names belong to the process. Every child lacks these variables unless its
 //! `Invocation` says otherwise, so that no new caller can forget to remove them.
 
 use parking_lot::RwLock;
 use std::collections::BTreeSet;
+
+/// With these variables git names its own repository to an alias, a hook or another program. A git in another folder
+/// must not obey them: it would change the index of that repository. `git rev-parse --local-env-vars` lists them.
+pub(super) const GIT_LOCAL: [&str; 16] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
 
 #[derive(Debug)]
 struct Names {
@@ -45,6 +67,16 @@ mod tests {
     async fn printed(invocation: Invocation) -> String {
         let output = run_captured(&invocation, None, Duration::from_mins(1)).await;
         String::from_utf8(output.unwrap().stdout).unwrap()
+    }
+
+    #[tokio::test]
+    async fn every_variable_of_git_is_known() {
+        if !osier_testing::skip::has(&["git"], "apt install git") {
+            return;
+        }
+        let listed = printed(Invocation::new("git", ["rev-parse", "--local-env-vars"])).await;
+        let unknown = listed.lines().filter(|name| !GIT_LOCAL.contains(name));
+        assert_eq!(unknown.collect::<Vec<_>>(), [""; 0]);
     }
 
     #[tokio::test]
