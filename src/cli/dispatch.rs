@@ -194,6 +194,7 @@ fn doctor(
         cwd: &config.cwd,
         problems: &config.all_problems(&setup),
         model: format!("{}/{}", chosen.provider, chosen.id),
+        guards: block_on(osier_session::check_guards(&setup))?,
     };
     block_on(commands::doctor::run(&context, out))
 }

@@ -2,12 +2,14 @@
 
 mod contract;
 mod events;
+mod failures;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use osier_agent::{AgentMessage, RunOutcome, Severity};
 use osier_base::folders::Folders;
+use osier_extensions::hooks::failures_table;
 use osier_llm::Script;
 use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::{Event, Op, PermissionMode, reference};
@@ -15,6 +17,7 @@ use osier_session::{SessionChoice, SessionSetup};
 use osier_testing::skip;
 use serde_json::{Value, json};
 
+use crate::support::cli::Home;
 use crate::support::session::{OpenSession, TestProject};
 
 fn write(path: &Path, text: &str) {
@@ -405,19 +408,20 @@ async fn invalid_hooks_file_is_reported_once_and_other_files_apply() {
 }
 
 #[test]
-fn documentation_has_the_table_of_events() {
+fn documentation_has_the_tables_of_events_and_failures() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/hooks.md");
-    let page = std::fs::read_to_string(&path).unwrap();
-    let (start, end) = ("<!-- events -->\n", "<!-- /events -->");
-    let (before, rest) = page.split_once(start).expect("where the table begins");
-    let (table, after) = rest.split_once(end).expect("where the table ends");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let page = format!("{before}{start}{}{end}{after}", reference());
-        write(&path, &page);
-    } else {
-        assert!(
-            table == reference(),
-            "docs/hooks.md is old: run the test with UPDATE_DOCS=1"
-        );
+    for (name, expected) in [("events", reference()), ("failures", failures_table())] {
+        let page = std::fs::read_to_string(&path).unwrap();
+        let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+        let (before, rest) = page.split_once(&start).expect("where the table begins");
+        let (table, after) = rest.split_once(&end).expect("where the table ends");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            write(&path, &format!("{before}{start}{expected}{end}{after}"));
+        } else {
+            assert!(
+                table == expected,
+                "docs/hooks.md is old: run the test with UPDATE_DOCS=1"
+            );
+        }
     }
 }

@@ -42,6 +42,8 @@ pub struct EventInfo {
     pub text_is_context: bool,
     /// Exit code 2 blocks the action, or continues the model.
     pub blocks: bool,
+    /// A hook that does not answer blocks: it was asked whether something may happen.
+    pub guards: bool,
 }
 
 const fn info(
@@ -73,6 +75,10 @@ const fn info(
                 | HookEvent::SubagentStart
                 | HookEvent::PostCompact
                 | HookEvent::Notification
+        ),
+        guards: matches!(
+            event,
+            HookEvent::UserPromptSubmit | HookEvent::PreToolUse | HookEvent::PermissionRequest
         ),
     }
 }

@@ -78,6 +78,7 @@ mod setup;
 pub use actor::{RemoteSession, SessionHandle, StartError};
 pub use agents::subagents;
 pub use conversation::compaction::input_tokens;
+pub use extensions::hooks::check_guards;
 pub use extensions::mcp::server_files;
 pub use files::checkpoints::prune_options;
 pub use models::accounts;

@@ -30,6 +30,8 @@ pub(in crate::cli) struct DoctorContext<'a> {
     pub problems: &'a [Problem],
     /// The model of a new session.
     pub model: String,
+    /// The number of hooks that block if they do not answer, and a line for each that cannot start.
+    pub guards: (usize, Vec<String>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +111,7 @@ pub(in crate::cli) async fn run(
         providers(context),
         model(context),
         sessions(context),
+        hooks(context),
         files(context),
     ];
     for check in &checks {
@@ -492,6 +495,26 @@ fn sessions(context: &DoctorContext<'_>) -> Check {
     }
 }
 
+fn hooks(context: &DoctorContext<'_>) -> Check {
+    let name = "hooks";
+    let (count, obstacles) = &context.guards;
+    match (count, obstacles.as_slice()) {
+        (0, _) => passed(name, "none that can block a call or a prompt"),
+        (count, []) => passed(
+            name,
+            format!("{count} can block calls or prompts, and do so if they fail"),
+        ),
+        (_, [first, rest @ ..]) => failed(
+            name,
+            match rest.len() {
+                0 => format!("{first}: it blocks"),
+                more => format!("{first}: it blocks (and {more} more)"),
+            },
+            "fix the command in the file that `/hooks` names, or delete the hook",
+        ),
+    }
+}
+
 fn files(context: &DoctorContext<'_>) -> Check {
     let name = "files";
     match context.problems {
@@ -530,6 +553,7 @@ mod tests {
             cwd: home.path(),
             problems,
             model: model.to_owned(),
+            guards: (0, Vec::new()),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

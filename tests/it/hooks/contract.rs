@@ -223,28 +223,31 @@ async fn failed_call_runs_post_tool_use_failure() {
 }
 
 #[tokio::test]
-async fn hook_errors_are_one_line_and_the_call_runs() {
-    for (command, expected) in [
+async fn hook_errors_are_one_line() {
+    for (command, expected, runs) in [
         (
             "echo '{\"decision\": '",
             "the PreToolUse hook `echo '{\"decision\": '`: its output looks like JSON but is invalid",
+            false,
         ),
-        ("head -c 3000 /dev/zero", ""),
-        ("printf '\\033[31m\\377\\376 red'", ""),
+        ("head -c 3000 /dev/zero", "", true),
+        ("printf '\\033[31m\\377\\376 red'", "", true),
         (
             "echo first >&2; echo 'no such file' >&2; exit 1",
             "exit code 1: no such file",
+            true,
         ),
-        ("/no/such/hook", "exit code 127: "),
-        ("kill -9 $$", "ended by a signal"),
-        ("echo '[1, 2]'", ""),
+        ("/no/such/hook", "exit code 127: ", false),
+        ("kill -9 $$", "ended by a signal", false),
+        ("echo '[1, 2]'", "", true),
         (
             "echo '{\"decision\": \"perhaps\"}'",
-            "invalid decision \"perhaps\"",
+            "invalid decision `perhaps`",
+            false,
         ),
     ] {
         let (events, (text, success)) = call(&json!({"PreToolUse": hook(command)})).await;
-        assert!(success, "{command}: {text}");
+        assert_eq!(success, runs, "{command}: {text}");
         let notices = notices(&events);
         match expected {
             "" => assert_eq!(notices, []),
@@ -261,9 +264,9 @@ async fn hook_errors_are_one_line_and_the_call_runs() {
 #[tokio::test]
 async fn hanging_hook_is_killed_after_its_timeout() {
     let hooks = json!([{"hooks": [{"command": "sleep 600", "timeout": 0.2}]}]);
-    let (events, (_, success)) = call(&json!({"PreToolUse": hooks})).await;
-    assert!(success);
+    let (events, result) = call(&json!({"PreToolUse": hooks})).await;
     let expected = "the PreToolUse hook `sleep 600`: it did not end within 0.2 s and was killed";
+    assert_eq!(result, (format!("This call was denied: {expected}"), false));
     assert_eq!(notices(&events), [(Severity::Warning, expected.to_owned())]);
 }
 

@@ -1,14 +1,14 @@
 //! The answer of hooks: exit code and JSON of one hook, and the combined answer for an event.
 //!
-//! The contract is Claude Code's. Output is untrusted: invalid output is one line for the user and has no
-//! effect.
+//! The contract is Claude Code's. Output is untrusted: invalid output is one line for the user. A hook that did not
+//! answer blocks the events that it guards (`EventInfo::guards`); for other events it has no effect.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
 use osier_base::text;
-use osier_protocol::HookEvent;
+use osier_protocol::{EventInfo, HookEvent};
 
 /// Maximum time of a hook in the background.
 pub(super) const BACKGROUND: Duration = Duration::from_mins(10);
@@ -54,6 +54,8 @@ pub(super) struct HookAnswer {
     pub messages: Vec<String>,
     /// The error of the hook itself.
     pub problem: Option<String>,
+    /// Whether it is unknown because of that error what the hook would have answered.
+    pub unanswered: bool,
     /// The user interrupted the wait for it.
     pub interrupted: bool,
 }
@@ -85,10 +87,15 @@ impl HookAnswer {
                     None => "ended by a signal".to_owned(),
                 };
                 let last = stderr.lines().rfind(|line| !line.trim().is_empty());
-                Self::failed(match last {
+                let problem = match last {
                     Some(last) => format!("{how}: {}", line(last)),
                     None => how,
-                })
+                };
+                if is_unanswered(code) {
+                    Self::unanswered(problem)
+                } else {
+                    Self::failed(problem)
+                }
             }
         }
     }
@@ -101,15 +108,33 @@ impl HookAnswer {
         }
     }
 
+    /// The same for a hook of which it is unknown what it would have answered.
+    pub(super) fn unanswered(problem: impl Into<String>) -> Self {
+        Self {
+            unanswered: true,
+            ..Self::failed(problem)
+        }
+    }
+
+    /// The first error of an answer that is not understood completely.
+    fn add_problem(&mut self, problem: impl Into<String>) {
+        self.problem.get_or_insert_with(|| problem.into());
+        self.unanswered = true;
+    }
+
     fn of_output(event: HookEvent, stdout: &str) -> Self {
         let printed = stdout.trim();
         if printed.starts_with('{') {
             return match serde_json::from_str(printed) {
                 Ok(answer) => Self::of_answer(event, &answer),
-                Err(error) => Self::failed(format!(
-                    "its output looks like JSON but is invalid: {error}; it has no effect"
+                Err(error) => Self::unanswered(format!(
+                    "its output looks like JSON but is invalid: {error}"
                 )),
             };
+        }
+        let info = event.info();
+        if let Some(problem) = info.guards.then(|| no_answer(printed, info)).flatten() {
+            return Self::unanswered(problem);
         }
         let context = bounded(printed);
         let mut answer = Self::default();
@@ -123,9 +148,13 @@ impl HookAnswer {
         let mut answer = Self::default();
         let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(bounded);
         let reason = text(output, "reason");
-        if output.get("continue") == Some(&Value::Bool(false)) {
-            let why = text(output, "stopReason").or_else(|| reason.clone());
-            answer.stop = Some(why.unwrap_or_else(|| "stopped by a hook".to_owned()));
+        match output.get("continue") {
+            Some(Value::Bool(false)) => {
+                let why = text(output, "stopReason").or_else(|| reason.clone());
+                answer.stop = Some(why.unwrap_or_else(|| "stopped by a hook".to_owned()));
+            }
+            None | Some(Value::Bool(true) | Value::Null) => {}
+            Some(other) => answer.add_problem(invalid("continue", other, "true or false")),
         }
         answer.messages.extend(text(output, "systemMessage"));
         match output.get("decision") {
@@ -141,14 +170,20 @@ impl HookAnswer {
                 }
             }
             Some(other) => {
-                answer.problem = Some(format!(
-                    "invalid decision {}; expected `block` or `approve`",
-                    line(&other.to_string())
-                ));
+                answer.add_problem(invalid("decision", other, "`block` or `approve`"));
             }
         }
-        if let Some(specific) = output.get("hookSpecificOutput") {
-            answer.take_specific(event, specific);
+        if let Some(field) = MISPLACED.iter().find(|name| output.get(name).is_some()) {
+            answer.add_problem(format!(
+                "`{field}` has no meaning there; write `decision`, or `permissionDecision` in `hookSpecificOutput`"
+            ));
+        }
+        match output.get("hookSpecificOutput") {
+            None | Some(Value::Null) => {}
+            Some(specific @ Value::Object(_)) => answer.take_specific(event, specific),
+            Some(other) => {
+                answer.add_problem(invalid("hookSpecificOutput", other, "an object"));
+            }
         }
         answer
     }
@@ -159,7 +194,7 @@ impl HookAnswer {
         if named.is_some_and(|named| HookEvent::find(named) != Some(event)) {
             let named = line(named.unwrap_or_default());
             let event = event.name();
-            self.problem = Some(format!(
+            self.add_problem(format!(
                 "its `hookSpecificOutput` is for `{named}`, not for `{event}`; that part has no effect"
             ));
             return;
@@ -169,38 +204,37 @@ impl HookAnswer {
             .extend(text("additionalContext").filter(|text| !text.is_empty()));
         self.first_message = text("initialUserMessage")
             .filter(|text| event == HookEvent::SessionStart && !text.is_empty());
-        self.input = specific
-            .get("updatedInput")
-            .filter(|input| input.is_object())
-            .cloned();
+        match specific.get("updatedInput") {
+            None | Some(Value::Null) => {}
+            Some(input @ Value::Object(_)) => self.input = Some(input.clone()),
+            Some(other) => self.add_problem(invalid("updatedInput", other, "an object")),
+        }
         let output = specific.get("updatedToolOutput");
         let output = output.or_else(|| specific.get("updatedMCPToolOutput"));
         self.output = output.filter(|output| !output.is_null()).cloned();
         let reason = text("permissionDecisionReason");
-        match text("permissionDecision").as_deref() {
-            None => {}
-            Some("deny") => {
-                self.block = Some(reason.unwrap_or_else(|| "no reason given".to_owned()));
-            }
-            Some(word) => {
-                let decision = match word {
-                    "allow" => Some(Decision::Allow),
-                    "ask" => Some(Decision::Ask),
-                    "defer" => Some(Decision::Defer),
-                    _ => None,
-                };
-                match decision {
-                    Some(decision) => self.decision = Some((decision, reason.unwrap_or_default())),
-                    None => {
-                        self.problem = Some(format!(
-                            "invalid permissionDecision `{}`; expected allow, ask, defer or deny",
-                            line(word)
-                        ));
-                    }
+        let reason = || reason.clone();
+        match specific.get("permissionDecision") {
+            None | Some(Value::Null) => {}
+            Some(word) => match word.as_str() {
+                Some("deny") => {
+                    self.block = Some(reason().unwrap_or_else(|| "no reason given".to_owned()));
                 }
-            }
+                Some("allow") => {
+                    self.decision = Some((Decision::Allow, reason().unwrap_or_default()));
+                }
+                Some("ask") => self.decision = Some((Decision::Ask, reason().unwrap_or_default())),
+                Some("defer") => {
+                    self.decision = Some((Decision::Defer, reason().unwrap_or_default()));
+                }
+                _ => self.add_problem(invalid(
+                    "permissionDecision",
+                    word,
+                    "allow, ask, defer or deny",
+                )),
+            },
         }
-        if let Some(decision) = specific.get("decision") {
+        if let Some(decision) = specific.get("decision").filter(|value| !value.is_null()) {
             self.take_advice(decision);
         }
     }
@@ -222,8 +256,7 @@ impl HookAnswer {
                 self.advice = Some(Advice::Deny(message));
             }
             _ => {
-                self.problem =
-                    Some("its decision has no valid `behavior`; expected allow or deny".to_owned());
+                self.add_problem("its decision has no valid `behavior`; expected allow or deny");
             }
         }
     }
@@ -316,6 +349,61 @@ impl HookAnswer {
     }
 }
 
+/// Fields of decisions at places where they have no effect. A hook that writes one meant to decide.
+const MISPLACED: [&str; 6] = [
+    "permissionDecision",
+    "updatedInput",
+    "behavior",
+    "block",
+    "blocked",
+    "deny",
+];
+
+/// Whether a hook that ended so did not answer: a signal ended it, also behind a shell, or it could not start. The
+/// contract gives every other code a meaning.
+fn is_unanswered(code: Option<i32>) -> bool {
+    matches!(code, None | Some(126 | 127 | 129..=192))
+}
+
+/// Why plain output of a guard is no answer. Other text is only a log.
+fn no_answer(printed: &str, info: &EventInfo) -> Option<&'static str> {
+    /// Lines that may begin an answer after other text.
+    const TRIED: usize = 16;
+    let begins = |start: &str| {
+        let head = printed.get(..start.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(start))
+    };
+    if begins("<!doctype") || begins("<html") {
+        return Some("its output is an HTML page");
+    }
+    if info.text_is_context {
+        return None;
+    }
+    let is_answer = |text: &str| {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let value = values.next().and_then(Result::ok).unwrap_or_default();
+        let value = value.get(0).unwrap_or(&value);
+        ["decision", "hookSpecificOutput", "continue"]
+            .iter()
+            .any(|field| value.get(field).is_some())
+    };
+    if printed.starts_with('[') && is_answer(printed) {
+        return Some("its output is a list instead of an object");
+    }
+    let mut rests = printed.match_indices("\n{").take(TRIED);
+    rests
+        .any(|(at, _)| is_answer(&printed[at + 1..]))
+        .then_some("its output has text before the JSON")
+}
+
+fn invalid(field: &str, value: &Value, expected: &str) -> String {
+    let value = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    format!("invalid {field} `{}`; expected {expected}", line(&value))
+}
+
 /// Parses an output line that announces that the hook continues in the background, with the time limit.
 pub(super) fn announces_async(line: &str) -> Option<Duration> {
     let answer: Value = serde_json::from_str(line.trim()).ok()?;
@@ -372,17 +460,17 @@ mod tests {
             (told.block, told.problem.as_deref()),
             (None, Some("no bell"))
         );
+        let traceback = "Traceback\nKeyError: 'x'\n\n";
+        let failed = HookAnswer::failed;
         for (code, stderr, expected) in [
-            (
-                Some(1),
-                "Traceback\nKeyError: 'x'\n\n",
-                "exit code 1: KeyError: 'x'",
-            ),
-            (Some(127), "", "exit code 127"),
-            (None, "", "ended by a signal"),
+            (Some(1), traceback, failed("exit code 1: KeyError: 'x'")),
+            (Some(255), "", failed("exit code 255")),
+            (Some(127), "", HookAnswer::unanswered("exit code 127")),
+            (Some(137), "", HookAnswer::unanswered("exit code 137")),
+            (None, "", HookAnswer::unanswered("ended by a signal")),
         ] {
             let answer = HookAnswer::of(HookEvent::PreToolUse, code, "", stderr);
-            assert_eq!(answer, HookAnswer::failed(expected));
+            assert_eq!(answer, expected);
         }
     }
 
@@ -416,11 +504,31 @@ mod tests {
     }
 
     #[test]
-    fn invalid_output_is_one_line_without_effect() {
+    fn invalid_output_is_one_line_and_no_answer() {
         for (output, part) in [
             ("{\"decision\": ", "looks like JSON but is invalid"),
             ("{\"decision\": \"maybe\"}", "`block` or `approve`"),
-            ("{\"decision\": 3}", "invalid decision 3"),
+            ("{\"decision\": 3}", "invalid decision `3`"),
+            ("{\"continue\": \"no\"}", "invalid continue `no`"),
+            ("{\"blocked\": true}", "`blocked` has no meaning there"),
+            (
+                "{\"permissionDecision\": \"deny\"}",
+                "`permissionDecision` has no meaning there",
+            ),
+            (
+                "{\"hookSpecificOutput\": \"deny\"}",
+                "invalid hookSpecificOutput `deny`",
+            ),
+            (
+                "{\"hookSpecificOutput\": {\"updatedInput\": \"ls\"}}",
+                "invalid updatedInput `ls`",
+            ),
+            ("<!DOCTYPE html><p>502", "HTML page"),
+            ("[{\"decision\": \"block\"}]", "a list instead"),
+            (
+                "checking\n{\"decision\": \"block\"}\n",
+                "text before the JSON",
+            ),
             (
                 "{\"hookSpecificOutput\": {\"hookEventName\": \"Stop\", \"permissionDecision\": \"allow\"}}",
                 "is for `Stop`, not for `PreToolUse`",
@@ -436,7 +544,16 @@ mod tests {
                 problem.contains(part) && !problem.contains('\n'),
                 "{problem}"
             );
-            assert_eq!(answer, HookAnswer::failed(problem));
+            assert_eq!(answer, HookAnswer::unanswered(problem));
+        }
+        for log in [
+            "checked",
+            "[info] checked",
+            "12",
+            "a\n{b",
+            "read\n{\"tool_name\": \"Bash\"}",
+        ] {
+            assert_eq!(parse(HookEvent::PreToolUse, log), HookAnswer::default());
         }
         let garbage = parse(HookEvent::SessionStart, "\u{1b}[31mred\u{7}\0 text");
         assert_eq!(garbage.context, ["red text"]);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::matcher::Matcher;
+use super::session::TIMEOUT;
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
 use osier_base::unique_json;
@@ -244,7 +245,8 @@ impl Reader<'_> {
             Some(seconds) if seconds > 0.0 => Some(Duration::from_secs_f64(seconds.min(LONGEST))),
             _ => {
                 let message = format!("the timeout `{value}` is not a number of seconds");
-                self.warn("timeout", &message, "the default of 60 is used");
+                let hint = format!("the default of {} is used", TIMEOUT.as_secs());
+                self.warn("timeout", &message, &hint);
                 None
             }
         }

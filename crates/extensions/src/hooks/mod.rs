@@ -3,20 +3,22 @@
 //! output (`answer`).
 //!
 //! [`Hooks`] contains the hooks of a session, [`SessionHooks`] adds the session's data, and [`AgentHooks`] is
-//! the interceptor of one agent. A hook never fails a run: its errors are one line for the user. Hooks run
-//! outside of the sandbox, because they are the user's own.
+//! the interceptor of one agent. The errors of a hook are one line for the user; a guard that did not answer blocks
+//! what it guards ([`FAILURES`]). Hooks run outside of the sandbox, because they are the user's own.
 
 mod agent;
 mod answer;
 mod config;
+mod failures;
 mod matcher;
+mod programs;
 mod response;
 mod run;
 mod session;
 
 use osier_protocol::{HookEvent, HookInfo, HookRun, LastRun};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
@@ -25,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 pub use agent::{AgentHooks, Role};
 use config::Handler;
 pub use config::HookFile;
+pub use failures::{FAILURES, Failure, failures_table};
 use osier_agent::Severity;
 use osier_base::problem::Problem;
 pub use session::SessionHooks;
@@ -86,6 +89,25 @@ impl Hooks {
     /// The problems because of which hooks in `files` are missing that could deny a call. Blocks.
     pub fn check(files: &[HookFile]) -> Vec<Problem> {
         config::load(files).faults
+    }
+
+    /// The number of hooks in `files` that block if they do not answer, and a line for each of them that cannot start in
+    /// `cwd`.
+    pub async fn check_guards(files: &[HookFile], cwd: &Path, root: &Path) -> (usize, Vec<String>) {
+        let files = files.to_vec();
+        let loaded = osier_base::task::spawn_blocking(move || config::load(&files).handlers).await;
+        let mut guards = loaded.unwrap_or_default();
+        guards.retain(|handler| handler.event.info().guards && !handler.in_background);
+        let mut lines = Vec::new();
+        for handler in &guards {
+            if let Some(obstacle) = programs::obstacle(handler, cwd, root).await {
+                let (event, command) = (handler.event.name(), shown(handler));
+                lines.push(format!(
+                    "the {event} hook `{command}` cannot start: {obstacle}"
+                ));
+            }
+        }
+        (guards.len(), lines)
     }
 
     /// The hooks in `file`, a line each. Blocks.

@@ -14,11 +14,13 @@ use super::answer::{BACKGROUND, announces_async};
 use super::config::Handler;
 use osier_base::process::{Exit, Invocation, Piped, spawn_piped};
 
-/// Bytes stored of each stream; the rest is discarded.
-const KEPT: usize = 256 * 1024;
+/// Bytes stored of each stream; the rest is discarded. Hooks that log their input print it completely.
+const KEPT: usize = 8 * 1024 * 1024;
 /// After this silence, the output of an ended hook is complete.
 const IDLE: Duration = Duration::from_millis(100);
-const CHUNK: usize = 8 * 1024;
+const CHUNK: usize = 64 * 1024;
+/// Bytes of the line with which a hook announces that it continues in the background.
+const FIRST_LINE: usize = 4 * 1024;
 
 /// The result of a process.
 pub(super) enum HookEnd {
@@ -127,8 +129,9 @@ impl Child {
 
     /// The time that its first line announces for the background, if it does.
     fn announced(&self) -> Option<Duration> {
-        let end = self.printed.iter().position(|byte| *byte == b'\n')?;
-        announces_async(std::str::from_utf8(&self.printed[..end]).ok()?)
+        let start = &self.printed[..self.printed.len().min(FIRST_LINE)];
+        let end = start.iter().position(|byte| *byte == b'\n')?;
+        announces_async(std::str::from_utf8(&start[..end]).ok()?)
     }
 
     /// Waits for the end of a hook that continues in the background.
@@ -221,7 +224,7 @@ mod tests {
     async fn large_input_and_output_are_bounded() {
         let input = "x".repeat(3 * 1024 * 1024);
         let HookEnd::Ended { stdout, .. } =
-            ran("cat; cat /dev/zero | head -c 2000000", &input, LONG).await
+            ran("cat; cat /dev/zero | head -c 6000000", &input, LONG).await
         else {
             panic!("it did not end");
         };

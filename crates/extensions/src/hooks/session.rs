@@ -20,8 +20,8 @@ use osier_peers::tools::theirs;
 use osier_permissions::Permissions;
 use osier_protocol::{HookEvent, LastRun, PermissionMode};
 
-/// Default timeout of a hook.
-const TIMEOUT: Duration = Duration::from_mins(1);
+/// Default timeout of a hook, as in the contract.
+pub(super) const TIMEOUT: Duration = Duration::from_mins(10);
 /// Default timeout at the end of a session, for which the user waits.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Columns of a command in a message.
@@ -373,24 +373,28 @@ fn judge(
     limit: Duration,
     started: Instant,
 ) -> HookAnswer {
-    let answer = match ran {
+    let mut answer = match ran {
         HookEnd::Ended {
             exit,
             stdout,
             stderr,
         } => HookAnswer::of(handler.event, exit.code, &stdout, &stderr),
-        HookEnd::TimedOut => HookAnswer::failed(format!(
+        HookEnd::TimedOut => HookAnswer::unanswered(format!(
             "it did not end within {} s and was killed",
             limit.as_secs_f64()
         )),
-        HookEnd::Failed(error) => HookAnswer::failed(format!("it could not be run: {error}")),
+        HookEnd::Failed(error) => HookAnswer::unanswered(format!("it cannot start: {error}")),
         HookEnd::GoesOn(..) => HookAnswer::default(),
     };
     if let Some(problem) = &answer.problem {
         let command = text::single_line(&shown(handler));
         let command = text::truncate(&command, COMMAND).into_owned();
-        let event = handler.event.name();
-        hooks.warn(format!("the {event} hook `{command}`: {problem}"));
+        let event = handler.event.info();
+        let text = format!("the {} hook `{command}`: {problem}", event.name);
+        if answer.unanswered && event.guards {
+            answer.block.get_or_insert_with(|| text.clone());
+        }
+        hooks.warn(text);
     }
     hooks.note(handler, last(&answer, started));
     answer

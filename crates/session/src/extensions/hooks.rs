@@ -144,6 +144,11 @@ pub(crate) fn check(setup: &SessionSetup) -> Vec<Problem> {
     Hooks::check(&files(setup))
 }
 
+/// The number of configured hooks that block if they do not answer, and a line for each of them that cannot start.
+pub async fn check_guards(setup: &SessionSetup) -> (usize, Vec<String>) {
+    Hooks::check_guards(&files(setup), &setup.cwd, &project_root(&setup.cwd)).await
+}
+
 /// The files that can configure hooks. Files of the project are included only if it is trusted.
 fn files(setup: &SessionSetup) -> Vec<HookFile> {
     let file = |file: ConfigFile, of_project: bool, of_settings: bool| HookFile {

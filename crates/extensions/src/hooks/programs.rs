@@ -1,0 +1,147 @@
+//! Whether the program of a hook can start, without running it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use osier_base::process::{Invocation, run_captured};
+
+use super::config::Handler;
+
+/// Prints what the shell runs for `$1`: an executable file, or the name of a builtin.
+const FIND: &str = r#"found=$(command -v -- "$1") || exit
+case $found in */*) [ -f "$found" ] && [ -x "$found" ] || exit ;; esac
+printf %s "$found""#;
+/// Time of the shell that looks up a name.
+const LOOKUP: Duration = Duration::from_secs(5);
+/// Bytes of the first line of a script that the system reads.
+const LINE: u64 = 256;
+/// Programs whose first argument is the file that they run.
+const INTERPRETERS: [&str; 8] = [
+    "bash", "bun", "node", "perl", "python", "python3", "ruby", "sh",
+];
+/// Characters that a shell replaces: the word is unknown here.
+const REPLACED: [char; 7] = ['$', '`', '*', '?', '[', '{', '\\'];
+/// Characters that end a command.
+const ENDS: [char; 7] = [';', '|', '&', '<', '>', '(', ')'];
+
+/// Why `handler` cannot start in `cwd`; `None` if it can, or if only running it could tell.
+pub(super) async fn obstacle(handler: &Handler, cwd: &Path, root: &Path) -> Option<String> {
+    let words = match &handler.args {
+        Some(args) => std::iter::once(&handler.command)
+            .chain(args)
+            .cloned()
+            .collect(),
+        None => first_words(&expanded(&handler.command, root)),
+    };
+    let program = words.first()?;
+    let Some(path) = found(program, cwd).await else {
+        return Some(format!("`{program}` does not exist or is not executable"));
+    };
+    if let Some(interpreter) = interpreter(&cwd.join(path))
+        && found(&interpreter, cwd).await.is_none()
+    {
+        return Some(format!(
+            "the interpreter `{interpreter}` of `{program}` does not exist"
+        ));
+    }
+    let name = Path::new(program).file_name()?.to_str()?;
+    let script = words.get(1).filter(|word| !word.starts_with('-'))?;
+    let is_missing = INTERPRETERS.contains(&name) && !cwd.join(script).exists();
+    is_missing.then(|| format!("`{script}` does not exist"))
+}
+
+/// The command with the variables that osier sets, and the home directory.
+fn expanded(command: &str, root: &Path) -> String {
+    let root = root.to_string_lossy();
+    let home = std::env::home_dir().unwrap_or_default();
+    let home = home.to_string_lossy();
+    let mut text = command.to_owned();
+    for (name, value) in [
+        ("CLAUDE_PROJECT_DIR", &root),
+        ("OSIER_PROJECT_DIR", &root),
+        ("HOME", &home),
+    ] {
+        text = text.replace(&format!("${{{name}}}"), value);
+        text = text.replace(&format!("${name}"), value);
+    }
+    match text.trim_start().strip_prefix("~/") {
+        Some(rest) => format!("{home}/{rest}"),
+        None => text,
+    }
+}
+
+/// The program of a shell command and its first argument, as far as they are plain words.
+fn first_words(command: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let (mut word, mut quote) = (None::<String>, None);
+    for char in command.chars().chain([' ']) {
+        if char != '\'' && quote != Some('\'') && REPLACED.contains(&char) {
+            return words;
+        }
+        match quote {
+            Some(mark) if char == mark => quote = None,
+            Some(_) => word.get_or_insert_default().push(char),
+            None if char == '\'' || char == '"' => {
+                quote = Some(char);
+                word.get_or_insert_default();
+            }
+            None if char.is_whitespace() || ENDS.contains(&char) => {
+                let is_assignment = |word: &String| words.is_empty() && word.contains('=');
+                words.extend(word.take().filter(|word| !is_assignment(word)));
+                if !char.is_whitespace() || words.len() == 2 {
+                    return words;
+                }
+            }
+            None => word.get_or_insert_default().push(char),
+        }
+    }
+    words
+}
+
+/// What the shell runs for this name: a path, or the name of a builtin.
+async fn found(name: &str, cwd: &Path) -> Option<String> {
+    let invocation = Invocation {
+        cwd: Some(cwd.to_owned()),
+        ..Invocation::new("sh", ["-c", FIND, "sh", name])
+    };
+    let output = run_captured(&invocation, None, LOOKUP).await.ok()?;
+    let path = String::from_utf8(output.stdout).ok()?;
+    output.exit.is_success().then_some(path)
+}
+
+/// The program that the first line of a script names.
+fn interpreter(path: &Path) -> Option<String> {
+    let (bytes, _) = osier_base::regular_file::head(path, LINE).ok()?;
+    let line = String::from_utf8_lossy(bytes.strip_prefix(b"#!")?).into_owned();
+    let mut words = line.lines().next()?.split_whitespace();
+    let first = words.next()?;
+    let is_env = Path::new(first)
+        .file_name()
+        .is_some_and(|name| name == "env");
+    let named = words.find(|word| !word.starts_with('-') && !word.contains('='));
+    Some(named.filter(|_| is_env).unwrap_or(first).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_of_a_shell_command_is_its_first_plain_word() {
+        for (command, expected) in [
+            ("check.py", &["check.py"][..]),
+            ("A=1 python3 'a b.py' --x", &["python3", "a b.py"]),
+            ("\"/w/my check\" | tee log", &["/w/my check"]),
+            ("exec node $X/y.js", &["exec", "node"]),
+            ("$CHECK now", &[]),
+            ("(cd /; ls)", &[]),
+        ] {
+            assert_eq!(first_words(command), expected, "{command}");
+        }
+        let text = expanded(
+            "\"$CLAUDE_PROJECT_DIR\"/a.sh ${OSIER_PROJECT_DIR}",
+            Path::new("/w"),
+        );
+        assert_eq!(text, "\"/w\"/a.sh /w");
+    }
+}

@@ -1,0 +1,125 @@
+//! Every row of the table of failures, played for every event that hooks guard, and for others.
+
+use osier_extensions::hooks::{FAILURES, Failure};
+
+use super::*;
+
+/// A hook that gets no more than a moment if it has to be killed.
+fn fails(command: &str) -> Value {
+    let timeout = if command.starts_with("sleep") {
+        0.2
+    } else {
+        60.0
+    };
+    json!([{"hooks": [{"command": command, "timeout": timeout}]}])
+}
+
+/// What happened to a run whose hook for `event` is `command`.
+async fn play(event: &str, command: &str) -> String {
+    let place = with(&json!({ event: fails(command) }));
+    write(&place.work().join("not-executable"), "#!/bin/sh\n");
+    program(&place.work().join("no-interpreter"), "#!/no/such/program\n");
+    let setup = |setup: &mut SessionSetup| {
+        if event == "PermissionRequest" {
+            asks(setup);
+            setup.answers_questions = false;
+        }
+    };
+    let script = runs(&["echo ran"]);
+    let mut open = place.open_with(SessionChoice::New, script, setup).await;
+    let events = open.run("go").await;
+    open.close().await;
+    match outcome(&events) {
+        RunOutcome::Stopped { message } => message,
+        _ => result(&events).0,
+    }
+}
+
+async fn hold(failure: &Failure, command: &str) {
+    let blocks = failure.blocks;
+    for (event, blocked, passed) in [
+        (
+            "PreToolUse",
+            "This call was denied: the PreToolUse hook `",
+            "ran",
+        ),
+        (
+            "PermissionRequest",
+            "the PermissionRequest hook `",
+            "`bash` needs permission",
+        ),
+        (
+            "UserPromptSubmit",
+            "a hook blocked the prompt: the UserPromptSubmit hook `",
+            "ran",
+        ),
+        ("PostToolUse", "ran", "ran"),
+        ("SessionStart", "ran", "ran"),
+    ] {
+        let happened = play(event, command).await;
+        let expected = if blocks { blocked } else { passed };
+        assert!(
+            happened.contains(expected),
+            "{event}, {command}: {happened}"
+        );
+        let named = happened.contains(&format!("the {event} hook `"));
+        assert_eq!(
+            named,
+            blocks && blocked != passed,
+            "{event}, {command}: {happened}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_guard_that_does_not_answer_blocks_and_every_other_failure_passes() {
+    for failure in FAILURES {
+        for command in failure.commands {
+            hold(failure, command).await;
+        }
+    }
+}
+
+/// `osier doctor` names the guards that cannot start before they block.
+#[test]
+fn doctor_names_guards_that_cannot_start() {
+    let home = Home::new();
+    for (command, obstacle) in [
+        (
+            "/no/such/check",
+            Some("`/no/such/check` does not exist or is not executable"),
+        ),
+        (
+            "no-such-check --all",
+            Some("`no-such-check` does not exist or is not executable"),
+        ),
+        (
+            "./not-executable",
+            Some("`./not-executable` does not exist or is not executable"),
+        ),
+        (
+            "./no-interpreter",
+            Some("the interpreter `/no/such/program` of `./no-interpreter` does not exist"),
+        ),
+        ("sh missing.sh", Some("`missing.sh` does not exist")),
+        ("echo checked; exit 2", None),
+        ("\"$CLAUDE_PROJECT_DIR\"/check.sh", None),
+        ("$CHECK", None),
+    ] {
+        home.file("not-executable", "#!/bin/sh\n");
+        program(&home.work().join("no-interpreter"), "#!/no/such/program\n");
+        program(&home.work().join("check.sh"), "#!/usr/bin/env sh\n");
+        let hooks = json!({"hooks": {"PreToolUse": hook(command)}});
+        home.config("hooks.json", hooks.to_string());
+        let output = home.cli().args(["doctor"]).run().stdout;
+        let expected = match obstacle {
+            Some(obstacle) => format!(
+                "!! hooks      the PreToolUse hook `{command}` cannot start: {obstacle}: it blocks\n"
+            ),
+            None => {
+                "ok hooks      1 can block calls or prompts, and do so if they fail\n".to_owned()
+            }
+        };
+        assert!(output.contains(&expected), "{expected}\n{output}");
+    }
+}
