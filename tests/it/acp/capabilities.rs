@@ -79,19 +79,43 @@ fn files_are_read_and_written_through_the_editor() {
     assert!(!home.work().join("made.txt").exists());
 }
 
+/// What the editor refuses is the result: osier neither reads the disk nor starts the command itself.
 #[test]
-fn file_that_the_editor_rejects_is_read_from_disk() {
+fn refusals_of_the_editor_are_results() {
     let home = Home::new();
-    home.file("note.txt", "on the disk\n");
-    let (mut editor, session) = Editor::with_capabilities(files(), acp(&home), &home);
-    let turn = editor.send("session/prompt", prompt(&session, "zzread"));
-    let read = editor.request("fs/read_text_file");
-    editor.respond_error(&read, "not in the project");
-    let (_, call) = finished(&mut editor, turn);
-    assert!(
-        call["content"].to_string().contains("on the disk"),
-        "{call}"
-    );
+    let note = home.file("note.txt", "on the disk\n");
+    let offers = json!({"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true});
+    let (mut editor, session) = Editor::with_capabilities(offers, acp(&home), &home);
+    for (text, method, expected) in [
+        (
+            "zzread",
+            "fs/read_text_file",
+            "the editor did not read the file: not in the project",
+        ),
+        (
+            "zzedit",
+            "fs/read_text_file",
+            "the editor did not read the file: not in the project",
+        ),
+        (
+            "zzrun",
+            "terminal/create",
+            "the editor did not start the command: not in the project",
+        ),
+    ] {
+        let turn = editor.send("session/prompt", prompt(&session, text));
+        let request = editor.request(method);
+        editor.respond_error(&request, "not in the project");
+        let (reason, call) = finished(&mut editor, turn);
+        assert_eq!(
+            (reason, &call["status"]),
+            (json!("end_turn"), &json!("failed"))
+        );
+        let content = call["content"].to_string();
+        assert!(content.contains(expected), "{content}");
+        assert!(!content.contains("on the disk"), "{content}");
+    }
+    assert_eq!(std::fs::read_to_string(note).unwrap(), "on the disk\n");
 }
 
 #[test]

@@ -19,19 +19,22 @@ const STORED: usize = 1024 * 1024;
 /// Time that a killed command has to end.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Starts the command in a terminal of `editor`; `None` where commands are child processes.
+/// Starts the command in a terminal of `editor`; `None` where commands are child processes. What the editor refuses,
+/// osier does not start either.
 pub(super) async fn open(
     editor: &dyn Editor,
     invocation: &Invocation,
-) -> Option<Box<dyn Terminal>> {
+) -> Option<io::Result<Box<dyn Terminal>>> {
     if !editor.has_terminals() {
         return None;
     }
     let mut invocation = invocation.clone();
     let quiet = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
     invocation.env.splice(0..0, quiet);
-    // A command that the editor cannot start is started by osier.
-    editor.open(&invocation, STORED).await.ok()
+    let opened = editor.open(&invocation, STORED).await;
+    let refused =
+        |error| io::Error::other(format!("the editor did not start the command: {error}"));
+    Some(opened.map_err(refused))
 }
 
 /// Waits for the command in `terminal`.

@@ -46,7 +46,7 @@ impl Commands {
     }
 
     /// A terminal of the editor that runs the command; `None` where commands are child processes.
-    async fn terminal(&self, invocation: &Invocation) -> Option<Box<dyn Terminal>> {
+    async fn terminal(&self, invocation: &Invocation) -> Option<io::Result<Box<dyn Terminal>>> {
         open(self.editor.as_deref()?, invocation).await
     }
 }
@@ -99,7 +99,7 @@ async fn run(
 ) -> io::Result<ShellOutcome> {
     if let Some(terminal) = commands.terminal(invocation).await {
         return follow(
-            &*terminal,
+            &*terminal?,
             &commands.shell.outputs,
             request,
             cancel,

@@ -102,7 +102,7 @@ fn current(
     let bytes = if metadata.len() > MAX_HASHED {
         None
     } else if let Some(text) = in_editor() {
-        Some(text.into_bytes())
+        Some(text?.into_bytes())
     } else {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
+use std::io::{self, BufRead as _, BufReader, Seek as _};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -152,8 +152,10 @@ pub(crate) fn read(
     }
     check_text(start, &name, metadata.len())?;
     if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
-        let mut content = String::new();
-        source.read_to_string(&mut content).map_err(failed)?;
+        let content = match workspace.text_in_editor(target, &metadata) {
+            Some(text) => text.map_err(failed)?,
+            None => io::read_to_string(&mut source).map_err(failed)?,
+        };
         let cells = notebook::read(workspace, target, &metadata, &content, range);
         if let Some(output) = cells {
             return output.map_err(|total| ReadError::PastEnd {
@@ -170,7 +172,7 @@ pub(crate) fn read(
         max_bytes: MAX_BYTES,
     };
     let scanned = match workspace.text_in_editor(target, &metadata) {
-        Some(text) => scan(text.as_bytes(), window, cancel),
+        Some(text) => scan(text.map_err(failed)?.as_bytes(), window, cancel),
         None => scan(source, window, cancel),
     };
     let scan = match scanned {

@@ -1,6 +1,7 @@
 //! Files in an editor: texts are read and written through its buffers.
 
 use std::fs::Metadata;
+use std::io;
 
 use osier_agent::FileTarget;
 use osier_base::without_links;
@@ -11,19 +12,22 @@ use crate::files::ledger::MAX_HASHED;
 use crate::files::target::in_editor;
 
 impl Workspace {
-    /// The text of the file at `path` in the editor; `None` where the disk is used. Blocks.
+    /// The text of the file at `path` in the editor; `None` where the disk is used. What the editor refuses is not read
+    /// from disk: it can have unsaved changes, and the refusal is a decision. Blocks.
     pub(crate) fn text_in_editor(
         &self,
         target: &FileTarget,
         metadata: &Metadata,
-    ) -> Option<String> {
+    ) -> Option<io::Result<String>> {
         let path = &in_editor(target, self.editor().map(|_| self.cwd())?);
         let editor = self.editor().filter(|editor| editor.has_file(path))?;
         if metadata.len() > MAX_HASHED {
             return None;
         }
-        // A file that the editor cannot read is read from disk.
-        Handle::try_current().ok()?.block_on(editor.read(path)).ok()
+        let text = Handle::try_current().ok()?.block_on(editor.read(path));
+        let refused =
+            |error| io::Error::other(format!("the editor did not read the file: {error}"));
+        Some(text.map_err(refused))
     }
 
     /// Writes a text through the editor; `None` where the disk is used. Blocks.
@@ -83,11 +87,10 @@ mod tests {
 
         async fn read(&self, path: &Path) -> Result<String, String> {
             let buffer = self.buffer.lock().unwrap().clone();
-            let known = path == self.file;
-            if known {
-                Ok(buffer)
-            } else {
-                Err("not open".to_owned())
+            match path {
+                path if path == self.file => Ok(buffer),
+                path if path.ends_with("private") => Err("not for agents".to_owned()),
+                path => fs::read_to_string(path).map_err(|error| error.to_string()),
             }
         }
 
@@ -111,6 +114,9 @@ mod tests {
                 .unwrap()
                 .to_string_lossy()
                 .into_owned();
+            if command.starts_with("touch") {
+                return Err("no commands".to_owned());
+            }
             let terminal: Box<dyn Terminal> = Box::new(FakeTerminal(command));
             Ok(terminal)
         }
@@ -169,9 +175,32 @@ mod tests {
         let write = json!({"file_path": "new/g", "content": "made\n"});
         assert!(bench.run("write", write).await.status.is_success());
         assert_eq!(bench.get("new/g"), "made\n");
-        // Other files are read from disk.
         let read = bench.run("read", json!({"file_path": "new/g"})).await;
         assert_eq!(text(&read), "1\tmade\n");
+    }
+
+    #[tokio::test]
+    async fn a_refusal_of_the_editor_is_the_result() {
+        let bench = bench();
+        bench.put("private", "secret\n");
+        let path = json!({"file_path": "private"});
+        let edit = json!({"file_path": "private", "old_string": "secret", "new_string": "x"});
+        let write = json!({"file_path": "private", "content": "x\n"});
+        for (tool, arguments) in [("read", path), ("edit", edit), ("write", write)] {
+            let output = bench.run(tool, arguments).await;
+            let told = text(&output);
+            let expected = "the editor did not read the file: not for agents";
+            assert!(told.contains(expected), "{tool}: {told}");
+            assert!(!output.status.is_success(), "{tool}: {told}");
+        }
+        assert_eq!(bench.get("private"), "secret\n");
+        let output = bench.run("bash", json!({"command": "touch made"})).await;
+        let told = text(&output);
+        assert!(
+            told.contains("the editor did not start the command: no commands"),
+            "{told}"
+        );
+        assert!(!bench.workspace.cwd().join("made").exists());
     }
 
     #[tokio::test]
