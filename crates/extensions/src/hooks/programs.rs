@@ -80,7 +80,6 @@ fn first_words(command: &str) -> Vec<String> {
         }
         match quote {
             Some(mark) if char == mark => quote = None,
-            Some(_) => word.get_or_insert_default().push(char),
             None if char == '\'' || char == '"' => {
                 quote = Some(char);
                 word.get_or_insert_default();
@@ -92,7 +91,7 @@ fn first_words(command: &str) -> Vec<String> {
                     return words;
                 }
             }
-            None => word.get_or_insert_default().push(char),
+            Some(_) | None => word.get_or_insert_default().push(char),
         }
     }
     words
