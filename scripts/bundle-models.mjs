@@ -1,6 +1,6 @@
 // Generate crates/llm/src/catalogue/bundled.txt from the data of the npm package `@earendil-works/pi-ai` (MIT).
 //
-//   npm pack @earendil-works/pi-ai@1.5.2 && tar xzf earendil-works-pi-ai-*.tgz
+//   npm pack @earendil-works/pi-ai@1.6.0 && tar xzf earendil-works-pi-ai-*.tgz
 //   node scripts/bundle-models.mjs package [DATE] > crates/llm/src/catalogue/bundled.txt
 //
 // The script copies only facts: ids, context windows, limits, prices, thinking levels and the quirks of servers.

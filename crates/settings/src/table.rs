@@ -98,8 +98,8 @@ settings! {
             cache_retention: CacheRetention = "short", word();
             /// Whether osier detects Ollama, LM Studio, llama.cpp and vLLM on this machine.
             discover_local_models: bool = true, FLAG;
-            /// Whether osier checks for new models and prices once a day.
-            refresh_models: Option<String> = false, refresh("true, false, or the https URL of a copy of models.dev/api.json");
+            /// Whether osier checks for new models and prices once a day, in the background.
+            refresh_models: Option<String> = true, refresh("true, false, or the https URL of a copy of models.dev/api.json");
         }
         Safety {
             /// Permission mode.

@@ -312,8 +312,12 @@ mod tests {
                 ];
                 let sound = all.iter().all(|rate| (0.0..1000.0).contains(rate));
                 assert!(sound, "{name}: {rates:?}");
-                // No known model violates this. If one does, add it to a list of exceptions here.
-                assert!(rates.cache_read <= rates.input, "{name}: {rates:?}");
+                // If another model violates this, add it to the exceptions.
+                let is_odd = name == "openrouter/~deepseek/deepseek-pro-latest";
+                assert!(
+                    rates.cache_read <= rates.input || is_odd,
+                    "{name}: {rates:?}"
+                );
                 assert!(rates.input_tokens_above >= before, "{name}: {rates:?}");
                 before = rates.input_tokens_above + 1;
             }

@@ -125,7 +125,7 @@ impl Catalogue {
         }
     }
 
-    /// The assumptions about a model that the catalogue does not have.
+    /// A line with the assumptions about a model that the catalogue does not have.
     pub fn assumptions(&self, model: &Model) -> Option<String> {
         let reference = model.reference();
         if model.api == Api::Scripted || self.get(&reference).is_some() {

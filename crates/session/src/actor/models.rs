@@ -7,7 +7,8 @@ use crate::extensions::sampling::{self, SamplingNews};
 use crate::models::accounts::login::LoginOutcome;
 use crate::models::refresh::Refreshed;
 use crate::models::{
-    Choice, Models, SeveralModels, SmallModel, SmallModelRequest, WAIT, refresh_if_due,
+    Choice, DailyRefresh, Models, SeveralModels, SmallModel, SmallModelRequest, WAIT,
+    refresh_if_due,
 };
 use crate::safety::review::{self, ReviewNews};
 use crate::setup::SessionChoice;
@@ -52,6 +53,11 @@ impl Actor {
         if let Some(several) = self.selection.models.unclear() {
             self.ask_for_model(several);
         }
+    }
+
+    fn refreshed_daily(&mut self, daily: DailyRefresh) {
+        self.selection
+            .refreshed_daily(daily, &self.setup, &self.emitter);
     }
 
     fn refreshed(&mut self, outcome: Result<Refreshed, String>) {
@@ -175,7 +181,8 @@ impl Actor {
     /// Background work of a new actor: the git branch, local servers, new models.
     pub(super) fn start_discovery(&self) {
         self.project.directory.describe(&self.emitter);
-        refresh_if_due(&self.setup, self.callback(Self::refreshed));
+        let refreshed = self.callback(Self::refreshed_daily);
+        refresh_if_due(&self.setup, &self.selection.models, refreshed);
         if self.setup.settings.discover_local_models && self.setup.local_models.is_none() {
             let done = self.async_callback(|actor, found| actor.discovered(found).boxed());
             let search = self.selection.models.search_local(DEADLINE);

@@ -68,7 +68,7 @@ pub struct Models {
     refused: Option<String>,
     /// A name that fits several models, until the user selects one.
     pub(super) unclear: Option<SeveralModels>,
-    /// The assumptions about the selected model, until they are published.
+    /// A line about an unlisted selected model, until it is published.
     assumptions: Option<String>,
 }
 
@@ -563,14 +563,20 @@ impl Models {
             || self.call_order().iter().any(is_same)
     }
 
-    /// The assumptions about `model`, if only its id is known.
+    /// Whether the selected model is called at a bundled provider.
+    pub(crate) fn is_of_bundled_vendor(&self) -> bool {
+        let is_bundled = PROVIDERS.iter().any(|row| row.name == self.chosen.provider);
+        is_bundled && self.server.is_none() && self.chosen.base_url.starts_with("https://")
+    }
+
+    /// A line with the assumptions about `model`, if only its id is known.
     pub(crate) fn assumed_of(&self, model: &Model) -> Option<String> {
         let embedded = self.embedded.as_ref();
         let is_embedded = embedded.is_some_and(|(own, _)| own.reference() == model.reference());
         (!is_embedded).then(|| self.catalogue.assumptions(model))?
     }
 
-    /// The assumptions about the selected model.
+    /// Removes the line with the assumptions about the selected model.
     pub(crate) fn take_assumptions(&mut self) -> Option<String> {
         self.assumptions.take()
     }

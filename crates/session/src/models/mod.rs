@@ -25,5 +25,7 @@ pub(crate) use self::local::WAIT;
 pub use self::local::find_local;
 pub use self::placeholder::NO_MODEL;
 pub use self::scripts::TOUR;
-pub(crate) use self::selection::{Choice, ModelSelection, refresh_if_due, take_roles};
+pub(crate) use self::selection::{
+    Choice, DailyRefresh, ModelSelection, refresh_if_due, take_roles,
+};
 pub(crate) use self::small::{SmallModel, SmallModelRequest, SmallModels};

@@ -1,6 +1,5 @@
 //! Downloads models that were published since this build, and stores the differences to the bundled table in one small
-//! file of the data directory. Only on request, or once a day if `refresh_models` is set; never while a session
-//! starts.
+//! file of the data directory. On request, or once a day unless `refresh_models` is off; never while a session starts.
 
 use std::fs;
 use std::path::Path;
@@ -137,6 +136,11 @@ pub async fn refresh(
     atomic_file::write_with(&path, &text, Options::PRIVATE)
         .map_err(|error| failed(format!("{error}; {}", error.hint())))?;
     Ok(outcome)
+}
+
+/// Whether models were downloaded before.
+pub fn is_first(folders: &Folders) -> bool {
+    matches!(stored(&folders.published()), Ok(None))
 }
 
 /// Whether the last download is a day ago.

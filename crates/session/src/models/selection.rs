@@ -3,6 +3,7 @@
 //! them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use osier_agent::{Op, Severity};
 use osier_llm::catalogue::refresh::SOURCE;
@@ -17,6 +18,9 @@ use super::{ModelError, Models, ServerError};
 use crate::cx::{ActiveSession, Cx, store_entry};
 use crate::emitter::{Callback, Emitter};
 use crate::setup::SessionSetup;
+
+/// The time between the start of a session and the refresh of a default setting.
+const REFRESH_DELAY: Duration = Duration::from_secs(20);
 
 /// A model to select, and the level that was named with it.
 pub(crate) type Choice = (Arc<Model>, Option<ThinkingLevel>);
@@ -333,6 +337,40 @@ impl ModelSelection {
         }
     }
 
+    /// Handles the result of a refresh without a request. By default, only the first one is announced, and there is no
+    /// warning: a machine can be offline for long.
+    pub(crate) fn refreshed_daily(
+        &mut self,
+        daily: DailyRefresh,
+        setup: &SessionSetup,
+        emitter: &Emitter,
+    ) {
+        let DailyRefresh {
+            outcome,
+            by_default,
+            is_first,
+        } = daily;
+        if !by_default {
+            return self.refreshed(outcome, setup, emitter);
+        }
+        let Ok(outcome) = outcome else { return };
+        if is_first {
+            let text = format!(
+                "models: {}. osier reads new models and prices from models.dev once a day; `refresh_models = false` in \
+                 `settings.toml` turns this off",
+                outcome.described()
+            );
+            emitter.notice(Severity::Info, text);
+        }
+        self.take_published(setup, emitter);
+    }
+
+    fn take_published(&mut self, setup: &SessionSetup, emitter: &Emitter) {
+        let path = setup.folders.published();
+        self.models.published(refresh::read(&path, &mut Vec::new()));
+        self.publish(emitter);
+    }
+
     /// Applies the result of a refresh.
     pub(crate) fn refreshed(
         &mut self,
@@ -343,10 +381,7 @@ impl ModelSelection {
         match outcome {
             Ok(outcome) => {
                 emitter.notice(Severity::Info, format!("models: {}", outcome.described()));
-                let mut problems = Vec::new();
-                let path = setup.folders.published();
-                self.models.published(refresh::read(&path, &mut problems));
-                self.publish(emitter);
+                self.take_published(setup, emitter);
             }
             Err(message) => emitter.notice(Severity::Warning, message),
         }
@@ -361,17 +396,38 @@ pub(crate) fn take_roles(settings: Settings, current: &mut Settings) {
     current.small_model = settings.small_model;
 }
 
-/// Refreshes the models if the settings enable it and a day has passed.
-pub(crate) fn refresh_if_due(setup: &SessionSetup, done: Callback<Result<Refreshed, String>>) {
+/// A refresh without a request, and whether it was the first.
+pub(crate) struct DailyRefresh {
+    outcome: Result<Refreshed, String>,
+    /// The source is the one of the default setting.
+    by_default: bool,
+    is_first: bool,
+}
+
+/// Refreshes the models if the settings enable it and a day has passed. By default only where somebody watches, for models
+/// of bundled providers, and some time after the start.
+pub(crate) fn refresh_if_due(setup: &SessionSetup, models: &Models, done: Callback<DailyRefresh>) {
     let Some(source) = setup.settings.refresh_models.clone() else {
         return;
     };
+    let by_default = source == SOURCE;
+    if by_default && !(setup.answers_questions && models.is_of_bundled_vendor()) {
+        return;
+    }
     let (folders, http) = (setup.folders.clone(), setup.settings.http());
     osier_base::task::spawn(async move {
-        let due = folders.clone();
-        let due = osier_base::task::spawn_blocking(move || refresh::is_due(&due)).await;
-        if due.unwrap_or(false) {
-            done.call(refresh::refresh(&folders, &http, &source).await);
+        if by_default {
+            tokio::time::sleep(REFRESH_DELAY).await;
+        }
+        let stored = folders.clone();
+        let state = move || (refresh::is_due(&stored), refresh::is_first(&stored));
+        let state = osier_base::task::spawn_blocking(state).await;
+        if let Ok((true, is_first)) = state {
+            done.call(DailyRefresh {
+                outcome: refresh::refresh(&folders, &http, &source).await,
+                by_default,
+                is_first,
+            });
         }
     });
 }
