@@ -5,6 +5,7 @@
 //! without the key.
 
 mod patterns;
+mod retry_delay;
 
 use std::borrow::Cow;
 
@@ -26,6 +27,8 @@ pub(crate) struct Fault {
     /// Type, code and status in the error body, joined by spaces.
     pub code: String,
     pub message: String,
+    /// The parameter of the request that the error names, such as `messages.3.content.1`.
+    pub param: String,
     pub retry_after_ms: Option<u64>,
     /// The `x-should-retry` header.
     pub should_retry: Option<bool>,
@@ -85,6 +88,7 @@ impl Fault {
         }
         let mut fault = Self::new(message);
         fault.add_code(error);
+        fault.param = param(error).unwrap_or_default();
         fault.retry_after_ms = body_retry_delay(error);
         fault.add_quotas(error);
         Some(fault)
@@ -118,6 +122,15 @@ impl Fault {
                 .or_else(|| words.iter().find_map(|word| word.parse().ok()))
         });
         self.code = words.join(" ");
+    }
+
+    /// Whether the error can be about a part of the request: the vendor neither is busy nor refuses the caller.
+    pub(crate) fn names_a_part(&self) -> bool {
+        let can_name = matches!(
+            self.status,
+            None | Some(400 | 404..=406 | 409 | 415 | 422 | 500 | 501)
+        );
+        can_name && !self.message.is_empty() && self.kind() == Kind::Transient
     }
 
     /// Google lists the exceeded quotas: a daily quota is used up, other quotas reset soon.
@@ -166,8 +179,10 @@ impl Fault {
                 message: format!("{answered} ({suggestion})"),
             },
             Kind::Rate if self.should_retry != Some(false) => TurnStatus::RateLimit {
+                retry_after_ms: self
+                    .retry_after_ms
+                    .or_else(|| retry_delay::in_text(&self.message)),
                 message: answered,
-                retry_after_ms: self.retry_after_ms,
             },
             // Only a rate limit has a delay; a busy server that specifies one is handled as one.
             Kind::Transient
@@ -218,6 +233,21 @@ impl Fault {
         let message = format!("{} {}", self.code, self.message).to_lowercase();
         patterns::find(&message).map(|shape| shape.kind)
     }
+}
+
+/// The parameter in OpenAI's and FastAPI's error bodies.
+fn param(error: &Value) -> Option<String> {
+    if let Some(param) = error.get("param").and_then(Value::as_str) {
+        return Some(param.to_owned());
+    }
+    let details = error.get("detail").or_else(|| error.get("message"))?;
+    let path = details.get(0)?.get("loc")?.as_array()?;
+    let parts = path.iter().skip_while(|part| *part == "body");
+    let parts = parts.map(|part| {
+        part.as_str()
+            .map_or_else(|| part.to_string(), str::to_owned)
+    });
+    Some(parts.collect::<Vec<_>>().join("."))
 }
 
 /// The retry delay in Google's error bodies.

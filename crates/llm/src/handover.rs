@@ -3,7 +3,7 @@
 //! A conversation can contain answers of several vendors, partial answers, calls without results, and ids
 //! that only one vendor accepts. `prepare` guarantees to every wire format: each tool call has exactly one
 //! result, directly after its message and in call order; ids are unique and in an accepted form; no message
-//! is empty; opaque data is sent only to the model that wrote it. The result for a message never depends on
+//! is empty; the first message is one of the user and the last one is no answer; opaque data is sent only to the model that wrote it. The result for a message never depends on
 //! later ones, so that prompt caches remain valid.
 
 use std::collections::{HashMap, HashSet};
@@ -15,16 +15,33 @@ use super::message::{
 };
 use super::model::{Api, Modality, Model};
 
-/// Maximum length of an id that every vendor accepts.
+/// Maximum length of an id or name.
 const ID_LENGTH: usize = 64;
+/// Maximum length of an id of Chat Completions.
+const CHAT_ID_LENGTH: usize = 40;
 /// Length of ids for servers that require short ones.
 const SHORT_ID_LENGTH: usize = 9;
 const NO_RESULT: &str = "no result: the call was interrupted before it gave one";
+const NO_START: &str = "(the beginning of this conversation is not available)";
+const NO_PROMPT: &str = "Continue.";
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const NO_IMAGE: &str = "[image omitted: this model accepts only text]";
 
 /// The conversation for `model`.
 pub(crate) fn prepare(messages: &[Message], model: &Model) -> Vec<Message> {
-    let mut ids = Ids::new(model.compat.short_tool_ids);
+    let mut prepared = turns(messages, model);
+    let note = |text| Message::User(UserMessage::text(text));
+    if !matches!(prepared.first(), Some(Message::User(_))) {
+        prepared.insert(0, note(NO_START));
+    }
+    if matches!(prepared.last(), Some(Message::Assistant(_))) {
+        prepared.push(note(NO_PROMPT));
+    }
+    prepared
+}
+
+fn turns(messages: &[Message], model: &Model) -> Vec<Message> {
+    let mut ids = Ids::new(model);
     let mut prepared = Vec::with_capacity(messages.len());
     let mut rest = messages;
     while let Some((message, after)) = rest.split_first() {
@@ -72,7 +89,7 @@ fn add_turn(
     let mut answers = Vec::new();
     for block in &answer.content {
         let AssistantBlock::ToolCall(call) = block else {
-            content.extend(assistant_block(block, own));
+            content.extend(assistant_block(block, own, model.api));
             continue;
         };
         let sent = tool_call(call, own, ids);
@@ -82,6 +99,11 @@ fn add_turn(
             .and_then(Option::take);
         answers.push(Message::ToolResult(tool_result(found, &sent, model)));
         content.push(AssistantBlock::ToolCall(sent));
+    }
+    // Thinking without what it led to, of an interrupted answer.
+    let leads = matches!(model.api, Api::AnthropicMessages | Api::BedrockConverse);
+    while leads && matches!(content.last(), Some(AssistantBlock::Thinking { .. })) {
+        content.pop();
     }
     if !content.is_empty() {
         prepared.push(Message::Assistant(AssistantMessage {
@@ -140,6 +162,15 @@ fn blocks(content: &[ContentBlock], model: &Model) -> Vec<ContentBlock> {
             ContentBlock::Image { .. } if !model.accepts(Modality::Image) => {
                 Some(ContentBlock::text(NO_IMAGE))
             }
+            ContentBlock::Image { data, mime_type }
+                if data.is_empty() || !IMAGE_TYPES.contains(&mime_type.as_str()) =>
+            {
+                let note = format!(
+                    "{}: left out, it is no image of a known type",
+                    block.description()
+                );
+                Some(ContentBlock::text(note))
+            }
             ContentBlock::File {
                 text, mime_type, ..
             } if !accepts_file(model, mime_type, block) => {
@@ -150,16 +181,33 @@ fn blocks(content: &[ContentBlock], model: &Model) -> Vec<ContentBlock> {
         .collect()
 }
 
-fn assistant_block(block: &AssistantBlock, own: bool) -> Option<AssistantBlock> {
+/// An empty signature is none.
+fn signed(signature: Option<&String>, own: bool) -> Option<String> {
+    signature
+        .filter(|signature| own && !signature.is_empty())
+        .cloned()
+}
+
+fn assistant_block(block: &AssistantBlock, own: bool, api: Api) -> Option<AssistantBlock> {
     match block {
         AssistantBlock::Text { text, signature } => {
-            let signature = signature.clone().filter(|_| own);
-            (!text.trim().is_empty() || signature.is_some()).then(|| AssistantBlock::Text {
+            let signature = signed(signature.as_ref(), own);
+            // Google signs the end of an answer.
+            let is_mark = signature.is_some() && api == Api::GoogleGenerativeAi;
+            (!text.trim().is_empty() || is_mark).then(|| AssistantBlock::Text {
                 text: text.clone(),
                 signature,
             })
         }
-        AssistantBlock::Thinking { .. } if own => Some(block.clone()),
+        AssistantBlock::Thinking {
+            thinking,
+            signature,
+            redacted,
+        } if own => Some(AssistantBlock::Thinking {
+            thinking: thinking.clone(),
+            signature: signed(signature.as_ref(), own),
+            redacted: *redacted,
+        }),
         AssistantBlock::Thinking {
             thinking, redacted, ..
         } => {
@@ -183,7 +231,7 @@ fn tool_call(call: &ToolCall, own: bool, ids: &mut Ids) -> ToolCall {
         name: tool_name(&call.name),
         arguments,
         arguments_error: None,
-        signature: call.signature.clone().filter(|_| own),
+        signature: signed(call.signature.as_ref(), own),
         original: None,
     }
 }
@@ -207,7 +255,7 @@ fn tool_result(found: Option<&ToolResult>, call: &ToolCall, model: &Model) -> To
 }
 
 /// Converts an invented tool name to a form that vendors accept, so that it cannot block the session.
-fn tool_name(name: &str) -> String {
+pub(crate) fn tool_name(name: &str) -> String {
     let name: String = name.chars().map(accepted).take(ID_LENGTH).collect();
     if name.is_empty() {
         "unknown".to_owned()
@@ -226,15 +274,20 @@ fn accepted(char: char) -> char {
 /// Assigns every call a unique id in an accepted form.
 struct Ids {
     short: bool,
+    length: usize,
     used: HashSet<String>,
     /// How often an original id occurred: some servers count from zero in every answer.
     seen: HashMap<String, u32>,
 }
 
 impl Ids {
-    fn new(short: bool) -> Self {
+    fn new(model: &Model) -> Self {
         Self {
-            short,
+            short: model.compat.short_tool_ids,
+            length: match model.api {
+                Api::OpenaiChatCompletions => CHAT_ID_LENGTH,
+                _ => ID_LENGTH,
+            },
             used: HashSet::new(),
             seen: HashMap::new(),
         }
@@ -260,7 +313,7 @@ impl Ids {
             return id.len() == SHORT_ID_LENGTH
                 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         }
-        (1..=ID_LENGTH).contains(&id.len()) && id.chars().all(|char| accepted(char) == char)
+        (1..=self.length).contains(&id.len()) && id.chars().all(|char| accepted(char) == char)
     }
 
     fn rewrite(&self, original: &str, salt: u32) -> String {
@@ -268,7 +321,11 @@ impl Ids {
         if self.short {
             return format!("{hash:016x}")[..SHORT_ID_LENGTH].to_owned();
         }
-        let readable: String = original.chars().map(accepted).take(40).collect();
+        let readable: String = original
+            .chars()
+            .map(accepted)
+            .take(self.length.min(57) - 17)
+            .collect();
         format!("{readable}_{hash:016x}")
     }
 }
@@ -326,9 +383,9 @@ mod tests {
             signed,
         ];
         let messages = [answer(&own(), content.clone())];
-        assert_eq!(contents(&prepare(&messages, &own()))[0].content, content);
+        assert_eq!(contents(&turns(&messages, &own()))[0].content, content);
         assert_eq!(
-            contents(&prepare(&messages, &foreign()))[0].content,
+            contents(&turns(&messages, &foreign()))[0].content,
             [text("<thinking>\nhm\n</thinking>"), text("yes")]
         );
     }
@@ -359,7 +416,7 @@ mod tests {
             user("steer"),
             answer(&own(), vec![text("done")]),
         ];
-        assert_eq!(prepare(&messages, &own()), expected);
+        assert_eq!(turns(&messages, &own()), expected);
     }
 
     #[test]
@@ -371,10 +428,10 @@ mod tests {
             messages.push(answer(&own(), vec![call(id, json!({}))]));
             messages.push(result(id, vec![ContentBlock::text(id)]));
         }
-        let prepared = prepare(&messages, &own());
-        assert_eq!(prepared, prepare(&messages, &own()));
+        let prepared = turns(&messages, &own());
+        assert_eq!(prepared, turns(&messages, &own()));
         // Later messages never change earlier ones.
-        assert_eq!(prepared[..6], prepare(&messages[..6], &own())[..]);
+        assert_eq!(prepared[..6], turns(&messages[..6], &own())[..]);
         let mut seen = HashSet::new();
         for pair in prepared.chunks(2) {
             let [Message::Assistant(answer), Message::ToolResult(result)] = pair else {
@@ -400,7 +457,7 @@ mod tests {
             answer(&own(), vec![text(""), text("yes")]),
         ];
         let expected = [answer(&own(), vec![text("yes")])];
-        assert_eq!(prepare(&messages, &own()), expected);
+        assert_eq!(turns(&messages, &own()), expected);
     }
 
     #[test]
@@ -414,7 +471,7 @@ mod tests {
             original: None,
         });
         let messages = [answer(&own(), vec![broken])];
-        let prepared = prepare(&messages, &foreign());
+        let prepared = turns(&messages, &foreign());
         let expected = ToolCall {
             id: "a".to_owned(),
             name: "re_ad".to_owned(),
@@ -451,6 +508,6 @@ mod tests {
             answer(&own(), vec![call("a", json!({}))]),
             result("a", vec![ContentBlock::text(NO_IMAGE)]),
         ];
-        assert_eq!(prepare(&messages, &blind), expected);
+        assert_eq!(turns(&messages, &blind), expected);
     }
 }

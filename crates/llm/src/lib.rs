@@ -103,4 +103,4 @@ pub use tuning::{
     CacheRetention, ModelOptions, Preamble, ToolForm, Tuning, TuningChange, Verbosity,
 };
 pub use usage::{Cost, Price, PriceTier, Tiers, TooManyTiers, Usage};
-pub use wire::{ignored_options, ignores_temperature};
+pub use wire::{ignored_options, ignores_temperature, valid_schema};

@@ -57,6 +57,16 @@ pub struct ToolSpec {
     pub freeform: Option<Freeform>,
 }
 
+impl ToolSpec {
+    /// The description for vendors that require one.
+    pub(crate) fn sent_description(&self) -> &str {
+        match self.description.trim() {
+            "" => &self.name,
+            _ => &self.description,
+        }
+    }
+}
+
 /// How a tool with one argument, a text, is offered where models can write it without JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

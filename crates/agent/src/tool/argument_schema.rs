@@ -73,6 +73,8 @@ pub(super) struct Mistakes {
     pub(super) path: String,
     /// All of them.
     pub(super) message: String,
+    /// Whether the schema is wrong, not the arguments.
+    pub(super) is_of_schema: bool,
 }
 
 /// Whether `schema` is a JSON schema.
@@ -123,7 +125,11 @@ impl ArgumentSchema {
         };
         checked.unwrap_or_else(|message| {
             let path = String::new();
-            Err(Mistakes { path, message })
+            Err(Mistakes {
+                path,
+                message,
+                is_of_schema: false,
+            })
         })
     }
 
@@ -133,6 +139,7 @@ impl ArgumentSchema {
             return Err(Mistakes {
                 path: String::new(),
                 message: "the references of the schema are too much work to check".to_owned(),
+                is_of_schema: true,
             });
         }
         let Err(error) = self.schemas.validate(arguments, self.root) else {
@@ -153,7 +160,10 @@ impl ArgumentSchema {
             messages.truncate(REPORTED);
             messages.push(format!("{more} more"));
         }
+        let is_cycle =
+            |leaf: &&ValidationError<'_, '_>| matches!(leaf.kind, ErrorKind::RefCycle { .. });
         Err(Mistakes {
+            is_of_schema: leaves.iter().any(|leaf| is_cycle(leaf)),
             path: leaves
                 .first()
                 .map(|leaf| schema_path(leaf))

@@ -27,22 +27,26 @@ impl Slot {
         &self.tool.spec().name
     }
 
-    /// Checks arguments against the schema.
+    /// Checks arguments against the schema. Parts of the schema that are wrong themselves are not checked.
     ///
     /// # Errors
     /// `ToolStatus::InvalidParameters` with the schema path of the first failure and every message.
     #[expect(clippy::result_large_err, reason = "a refused call is rare")]
     pub(super) fn validate(&self, arguments: &Value) -> Result<(), ToolOutput> {
         let name = self.name();
-        let compile = || ArgumentSchema::new(&self.tool.spec().parameters);
-        let checked = match self.schema.get_or_init(compile) {
-            Ok(schema) => schema.check(arguments),
-            Err(error) => Err(Mistakes {
-                path: String::new(),
-                message: format!("the argument schema of `{name}` is invalid: {error}"),
-            }),
+        let parameters = &self.tool.spec().parameters;
+        let compile = || {
+            let exact = ArgumentSchema::new(parameters);
+            exact.or_else(|_| ArgumentSchema::new(&osier_llm::valid_schema(parameters)))
         };
-        checked.map_err(|Mistakes { path, message }| {
+        let Ok(schema) = self.schema.get_or_init(compile) else {
+            return Ok(());
+        };
+        let checked = match schema.check(arguments) {
+            Err(mistakes) if mistakes.is_of_schema => Ok(()),
+            checked => checked,
+        };
+        checked.map_err(|Mistakes { path, message, .. }| {
             let text = format!(
                 "Invalid arguments for `{name}`: {message}. The tool was not run; call it again with valid arguments."
             );

@@ -2,6 +2,7 @@
 //! closes the connection.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -11,10 +12,11 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::adapt::{Adaptations, diagnose};
 use super::client::{Clients, HttpOptions, Way};
 use super::fault::{self, Peer};
 use super::polling::Pace;
-use crate::errors;
+use crate::errors::{self, Fault};
 use crate::event::{Delta, StreamEvent};
 use crate::frames::FrameParser;
 use crate::provider::Request;
@@ -24,7 +26,7 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::surrogates::Surrogates;
 use crate::usage::Usage;
-use crate::wire::{self, Body, Decoder, Wire};
+use crate::wire::{self, Body, Decoder, OriginalKeys, Wire};
 use osier_base::clock;
 
 /// Maximum bytes of text and arguments of one answer; far more than any model writes.
@@ -32,6 +34,9 @@ const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
 
 /// Bytes of a stream without events that are kept for the error text.
 const HEAD_BYTES: usize = 1024;
+
+/// Maximum number of requests for one answer from which a refused part was removed.
+const CHANGES: usize = 12;
 
 /// The last event of some formats, which is not JSON.
 const END: &str = "[DONE]";
@@ -47,6 +52,12 @@ pub(super) struct Call {
     /// The wire format, if it is not that of the model.
     wire: Option<&'static Wire>,
     peer: Peer,
+    /// How often a refused part was removed.
+    changes: usize,
+    /// The renamed arguments of tools.
+    renamed: HashMap<String, OriginalKeys>,
+    /// The open calls of such tools, by block.
+    calls: HashMap<usize, String>,
 }
 
 enum Phase {
@@ -68,6 +79,8 @@ struct Outgoing {
 /// An answer that is being received.
 struct Reading {
     response: Response,
+    /// The name of the server, for errors.
+    name: String,
     host: String,
     parser: FrameParser,
     surrogates: Surrogates,
@@ -92,6 +105,9 @@ impl Call {
             phase: Phase::Prepare,
             ready: Vec::new(),
             wire: None,
+            changes: 0,
+            renamed: HashMap::new(),
+            calls: HashMap::new(),
         }
     }
 
@@ -137,8 +153,25 @@ impl Call {
         event
     }
 
+    /// The parts that the model refuses. An LLM proxy finds them itself.
+    fn adaptations(&self) -> Option<Arc<Adaptations>> {
+        let is_own = self.wire.is_none();
+        is_own.then(|| self.clients.refused.of(&self.request))
+    }
+
     fn prepare(&mut self) {
-        match Outgoing::new(&self.request, self.wire) {
+        let tools = self.request.context.tools.iter();
+        let api = self.request.model.api;
+        self.renamed = tools
+            .filter_map(|tool| {
+                Some((
+                    tool.name.clone(),
+                    wire::original_keys(&tool.parameters, api)?,
+                ))
+            })
+            .collect();
+        let adaptations = self.adaptations().unwrap_or_default();
+        match Outgoing::new(&self.request, self.wire, &adaptations) {
             Ok(outgoing) => {
                 let trace = self.request.options.trace;
                 self.ready.push(StreamEvent::Request {
@@ -183,16 +216,14 @@ impl Call {
         let model = &self.request.model;
         if !response.status().is_success() {
             let key = self.request.api_key.as_ref();
-            let status = fault::answered(response, &self.peer, bytes, key, idle).await;
-            return self.fail(status);
-        }
-        if fault::is_page(&response) {
-            let key = self.request.api_key.as_ref();
-            let status = fault::not_a_stream(response, &self.peer, key, idle).await;
-            return self.fail(status);
+            return match fault::answered(response, &self.peer, bytes, key, idle).await {
+                Ok(fault) => self.refused(&fault),
+                Err(status) => self.fail(status),
+            };
         }
         self.phase = Phase::Read(Box::new(Reading {
             response,
+            name: self.peer.name.clone(),
             host,
             parser: wire.framing.parser(),
             surrogates: Surrogates::default(),
@@ -204,6 +235,56 @@ impl Call {
             started: Instant::now(),
             last_event: Instant::now(),
         }));
+    }
+
+    /// Removes the part of the request that an error names, and starts again; fails if it names none.
+    fn refused(&mut self, fault: &Fault) {
+        if !self.adapt(fault) {
+            let key = self.request.api_key.as_ref();
+            let status = fault.status_of(&self.peer.name, &self.peer.suggestion, key);
+            self.fail(status);
+        }
+    }
+
+    /// Whether the request is sent again without the part that an error names.
+    fn adapt(&mut self, fault: &Fault) -> bool {
+        let Some(adaptations) = self.adaptations().filter(|_| self.changes < CHANGES) else {
+            return false;
+        };
+        let adapted = adaptations.request(&self.request);
+        let sent = adapted.as_ref().unwrap_or(&self.request);
+        let Some(wire) = wire::find(sent.model.api) else {
+            return false;
+        };
+        let mut body = (wire.body)(sent).json;
+        adaptations.change_body(&mut body);
+        let Some(diagnosis) = diagnose(fault, sent, &body) else {
+            return false;
+        };
+        if !self.clients.refused.add(&self.request, diagnosis.change) {
+            return false;
+        }
+        let text = errors::clean(&diagnosis.said, self.request.api_key.as_ref());
+        self.ready.push(StreamEvent::Warning { text });
+        self.changes += 1;
+        self.phase = Phase::Prepare;
+        true
+    }
+
+    /// Whether the answer failed before it had content, and the request is sent again without the part that the error
+    /// names.
+    fn adapts_after(&mut self, reading: &Reading, out: &[StreamEvent]) -> bool {
+        let Some(StreamEvent::Failed { status, .. }) = out.last() else {
+            return false;
+        };
+        let (TurnStatus::ModelError { message, .. }, 0) = (status, reading.length) else {
+            return false;
+        };
+        let fault = Fault {
+            message: message.clone(),
+            ..Fault::default()
+        };
+        self.adapt(&fault)
     }
 
     /// Reads until a batch is complete or the answer ends.
@@ -220,6 +301,9 @@ impl Call {
             }
         }
         reading.pace.delivered();
+        if self.adapts_after(&reading, &out) {
+            return;
+        }
         for event in out {
             self.add(event);
         }
@@ -229,7 +313,10 @@ impl Call {
     }
 
     /// Merges deltas that arrived together, so that receivers handle them once.
-    fn add(&mut self, event: StreamEvent) {
+    fn add(&mut self, mut event: StreamEvent) {
+        if !self.renamed.is_empty() {
+            self.restore(&mut event);
+        }
         if let (Some(StreamEvent::Delta(last)), StreamEvent::Delta(next)) =
             (self.ready.last_mut(), &event)
             && last.merge(next)
@@ -237,6 +324,26 @@ impl Call {
             return;
         }
         self.ready.push(event);
+    }
+}
+
+impl Call {
+    /// Gives the arguments of a call their original names.
+    fn restore(&mut self, event: &mut StreamEvent) {
+        match event {
+            StreamEvent::Delta(Delta::ToolcallStart { index, name, .. }) => {
+                self.calls.insert(*index, name.clone());
+            }
+            StreamEvent::Delta(Delta::ToolcallEnd {
+                index, arguments, ..
+            }) => {
+                let name = self.calls.remove(index);
+                if let Some(keys) = name.and_then(|name| self.renamed.get(&name)) {
+                    keys.restore(arguments);
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -363,18 +470,35 @@ impl Reading {
     }
 
     fn finish(&mut self, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
-        if let Some(event) = self.parser.finish() {
+        let is_json = self.parser.is_json();
+        let before = out.len();
+        for event in self.parser.finish() {
             let is_first = !std::mem::replace(&mut self.saw_event, true);
+            if self.decoder.ended() {
+                return;
+            }
             if !is_cut(&event) {
                 self.decode(event, out);
-            } else if is_first {
+            } else if is_first || is_json {
                 self.decoder.fail(fault::lost(&self.host), out);
             }
         }
         if self.decoder.ended() {
             return;
         }
-        if !self.saw_event && self.parser.has_begun(&self.head) {
+        if is_json && out.len() == before {
+            let status = fault::no_stream(&self.name, "JSON", &self.head, key);
+            return self.decoder.fail(status, out);
+        }
+        if is_json {
+            // Complete, also without a mark of its end.
+            let data = END.to_owned();
+            self.decode(SseEvent { event: None, data }, out);
+        }
+        if self.head.trim_ascii_start().starts_with(b"<") && !self.saw_event {
+            let status = fault::no_stream(&self.name, "a web page", &self.head, key);
+            self.decoder.fail(status, out);
+        } else if !self.saw_event && self.parser.has_begun(&self.head) {
             self.decoder.fail(fault::lost(&self.host), out);
         } else if !self.saw_event && !self.head.is_empty() {
             let came = errors::excerpt(&self.head, key);
@@ -383,7 +507,9 @@ impl Reading {
             self.decoder
                 .fail(TurnStatus::InvalidResponse { message }, out);
         }
-        self.decoder.finish(out);
+        if !self.decoder.ended() {
+            self.decoder.finish(out);
+        }
     }
 }
 
@@ -415,7 +541,13 @@ fn delta_length(event: &StreamEvent) -> usize {
 }
 
 impl Outgoing {
-    fn new(request: &Request, wire: Option<&'static Wire>) -> Result<Self, TurnStatus> {
+    fn new(
+        request: &Request,
+        wire: Option<&'static Wire>,
+        adaptations: &Adaptations,
+    ) -> Result<Self, TurnStatus> {
+        let adapted = adaptations.request(request);
+        let request = adapted.as_ref().unwrap_or(request);
         let model = &request.model;
         let refuse = |message: String| TurnStatus::ModelError {
             message,
@@ -441,7 +573,11 @@ impl Outgoing {
                 ))
             })?;
         let mut headers = headers(request, wire).map_err(refuse)?;
-        let Body { json, prefix_hash } = (wire.body)(request);
+        let Body {
+            mut json,
+            prefix_hash,
+        } = (wire.body)(request);
+        adaptations.change_body(&mut json);
         let body = json.to_string();
         sign(request, &url, &mut headers, &body).map_err(refuse)?;
         Ok(Self {

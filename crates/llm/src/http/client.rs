@@ -7,6 +7,7 @@ use std::time::Duration;
 use reqwest::{Certificate, Client, Url, redirect};
 use tokio::sync::OnceCell;
 
+use super::adapt::Memory;
 use super::fault;
 
 /// The timeouts and trusted certificates of connections.
@@ -60,6 +61,8 @@ pub(super) struct Clients {
     pub options: HttpOptions,
     /// One client per `Way`.
     built: [OnceCell<Client>; 3],
+    /// The parts that models refuse.
+    pub refused: Memory,
 }
 
 impl Clients {

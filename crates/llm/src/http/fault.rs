@@ -144,14 +144,14 @@ fn reason(error: &reqwest::Error) -> String {
     clean(&message, None)
 }
 
-/// The server returned an error status.
+/// The server returned an error status: its error, or the status of a redirect.
 pub(super) async fn answered(
     response: Response,
     peer: &Peer,
     request_bytes: usize,
     key: Option<&Secret>,
     idle: Duration,
-) -> TurnStatus {
+) -> Result<Fault, TurnStatus> {
     let code = response.status().as_u16();
     if response.status().is_redirection() {
         let target = response
@@ -160,12 +160,12 @@ pub(super) async fn answered(
             .and_then(|to| to.to_str().ok());
         let target = target.and_then(|to| Url::parse(to).ok());
         let to = target.map_or_else(String::new, |to| format!(" to `{}`", host(&to)));
-        return TurnStatus::InvalidResponse {
+        return Err(TurnStatus::InvalidResponse {
             message: format!(
                 "`{}` answered {code}, a redirect{to}: check its base URL",
                 peer.name
             ),
-        };
+        });
     }
     let retry_after_ms = retry_after(response.headers(), server_time(response.headers()));
     let should_retry = should_retry(response.headers());
@@ -190,49 +190,26 @@ pub(super) async fn answered(
     fault.status = Some(code);
     fault.retry_after_ms = retry_after_ms.or(fault.retry_after_ms);
     fault.should_retry = should_retry;
-    fault.status_of(&peer.name, &peer.suggestion, key)
-}
-
-/// Whether the content type of a successful response is not that of a stream.
-pub(super) fn is_page(response: &Response) -> bool {
-    is_html(response) || content_type(response).starts_with("application/json")
+    Ok(fault)
 }
 
 fn is_html(response: &Response) -> bool {
-    content_type(response).contains("html")
-}
-
-fn content_type(response: &Response) -> String {
     let value = response.headers().get(CONTENT_TYPE);
     let text = value
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    text.to_ascii_lowercase()
+    text.to_ascii_lowercase().contains("html")
 }
 
-/// A successful response that is not a stream: an error, a login page, or a complete answer.
-pub(super) async fn not_a_stream(
-    response: Response,
-    peer: &Peer,
-    key: Option<&Secret>,
-    idle: Duration,
-) -> TurnStatus {
-    let what = if is_html(&response) {
-        "a web page"
-    } else {
-        "JSON"
-    };
-    let body = body(response, idle).await;
-    let value = serde_json::from_slice::<Value>(&body).ok();
-    if let Some(fault) = value.as_ref().and_then(Fault::from_body) {
-        return fault.status_of(&peer.name, &peer.suggestion, key);
-    }
-    TurnStatus::InvalidResponse {
+/// The status of a response that is `what` instead of an answer. The same request would have the same response, and may
+/// be billed.
+pub(super) fn no_stream(name: &str, what: &str, body: &[u8], key: Option<&Secret>) -> TurnStatus {
+    TurnStatus::ModelError {
         message: format!(
-            "`{}` answered with {what} instead of an event stream: {}",
-            peer.name,
-            excerpt(&body, key)
+            "`{name}` answered with {what} instead of an event stream: {}; check its base URL",
+            excerpt(body, key)
         ),
+        retryable: false,
     }
 }
 

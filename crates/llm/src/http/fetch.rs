@@ -73,7 +73,8 @@ impl Fetch<'_> {
             return Ok(Fetched::Unchanged);
         }
         if !response.status().is_success() {
-            return Err(fault::answered(response, peer, 0, self.token, self.time).await);
+            let fault = fault::answered(response, peer, 0, self.token, self.time).await?;
+            return Err(fault.status_of(&peer.name, &peer.suggestion, self.token));
         }
         let etag = response.headers().get(ETAG);
         let etag = etag.and_then(|etag| etag.to_str().ok()).map(str::to_owned);

@@ -4,6 +4,7 @@
 //! is slow. Answers are decoded while they arrive and never buffered completely. Every error ends the stream
 //! with one `Failed` event, and no text that leaves this module contains the key.
 
+mod adapt;
 mod call;
 mod client;
 pub(super) mod fault;

@@ -3,13 +3,15 @@
 use serde_json::Value;
 
 use super::reported::Reported;
-use crate::errors::{Fault, excerpt};
+use crate::errors::{Fault, clean, excerpt};
 use crate::event::{Delta, StreamEvent};
 use crate::message::StopReason;
 use crate::model::Model;
 use crate::status::TurnStatus;
 use crate::usage::{Price, Usage};
 
+/// Maximum number of parts that a warning names.
+const ODD_PARTS: usize = 5;
 /// No call costs that many US dollars.
 const MAX_COST: f64 = 1e6;
 
@@ -21,6 +23,8 @@ pub(crate) struct Answer {
     vendor_cost: Option<f64>,
     /// The server reported tokens or a cost that cannot be right.
     has_invalid_usage: bool,
+    /// Parts of events that could not be read.
+    odd: Vec<String>,
     provider: String,
     /// `PROVIDER/ID`.
     reference: String,
@@ -40,6 +44,7 @@ impl Answer {
             usage: Usage::default(),
             vendor_cost: None,
             has_invalid_usage: false,
+            odd: Vec::new(),
             provider: model.provider.clone(),
             reference: model.reference(),
             price: model.price,
@@ -54,6 +59,20 @@ impl Answer {
 
     pub(crate) fn ended(&self) -> bool {
         self.ended
+    }
+
+    /// Notes a part of an event that could not be read.
+    pub(super) fn leave_out(&mut self, part: String) {
+        // The same parts of all choices and chunks are one.
+        if !self.odd.contains(&part) && self.odd.len() < ODD_PARTS {
+            self.odd.push(part);
+        }
+    }
+
+    /// Skips an event that has no part of an answer.
+    pub(super) fn skip(&mut self, data: &str) {
+        let start: String = data.chars().take(40).collect();
+        self.leave_out(start);
     }
 
     /// Emits `Start` once.
@@ -190,6 +209,15 @@ impl Answer {
                         "`{}` reported invalid token counts or costs: usage and cost may be wrong",
                         self.reference
                     );
+                    out.push(StreamEvent::Warning { text });
+                }
+                if !self.odd.is_empty() {
+                    let text = format!(
+                        "`{}` sent parts of an answer that osier cannot read, and leaves out: `{}`",
+                        self.reference,
+                        self.odd.join("`, `")
+                    );
+                    let text = clean(&text, None);
                     out.push(StreamEvent::Warning { text });
                 }
                 let usage = self.priced();

@@ -3,10 +3,13 @@
 
 use std::collections::HashSet;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::testing::{answer, body, interrupted, model, play, play_in, request, text, user};
-use crate::message::{ContentBlock, Message, StopReason, ToolResult, UserMessage};
+use crate::message::{
+    AssistantBlock, ContentBlock, Message, StopReason, ToolCall, ToolResult, UserMessage,
+};
 use crate::model::{Api, Model};
 
 /// A server with its wire format and a recorded answer.
@@ -180,6 +183,100 @@ fn every_conversation_can_be_sent_to_every_vendor() {
                 assert!(told.contains(&said), "{said} to {}", to.model.provider);
             }
             assert!(told.contains("AAAA") && told.contains("go on"));
+        }
+    }
+}
+
+/// A message of any history: damaged files, imports, crashes and other vendors leave every one of them.
+fn any_message() -> impl Strategy<Value = Message> {
+    let texts = || prop::sample::select(vec!["", " \n", "hi", "<b>", "é漢"]);
+    let ids = || {
+        prop::sample::select(vec!["", "a", "b", "call 1", "functions.read:0", "ü"])
+            .prop_map(str::to_owned)
+            .boxed()
+            .prop_union(Just("x".repeat(90)).boxed())
+    };
+    let content = || {
+        let block = prop_oneof![
+            texts().prop_map(ContentBlock::text),
+            Just(image()),
+            Just(ContentBlock::Image {
+                data: String::new(),
+                mime_type: "image/png".to_owned()
+            }),
+            Just(ContentBlock::Image {
+                data: "AAAA".to_owned(),
+                mime_type: "image/bmp".to_owned()
+            }),
+        ];
+        prop::collection::vec(block, 0..3)
+    };
+    let signature = || {
+        prop::option::of(prop::sample::select(vec![
+            "",
+            "sig",
+            "[]",
+            "{\"type\":\"x\"}",
+        ]))
+    };
+    let arguments = prop::sample::select(vec![
+        json!({"path": "x"}),
+        json!(null),
+        json!([1]),
+        json!("x"),
+    ]);
+    let name = prop::sample::select(vec!["read", "", "a b/ü", "mcp__x__y"]);
+    let block = prop_oneof![
+        (texts(), signature()).prop_map(|(text, signature)| AssistantBlock::Text {
+            text: text.to_owned(),
+            signature: signature.map(str::to_owned),
+        }),
+        (texts(), signature(), any::<bool>()).prop_map(|(thinking, signature, redacted)| {
+            AssistantBlock::Thinking {
+                thinking: thinking.to_owned(),
+                signature: signature.map(str::to_owned),
+                redacted,
+            }
+        }),
+        (ids(), name, arguments, signature()).prop_map(|(id, name, arguments, signature)| {
+            AssistantBlock::ToolCall(ToolCall {
+                id,
+                name: name.to_owned(),
+                arguments,
+                signature: signature.map(str::to_owned),
+                ..ToolCall::default()
+            })
+        }),
+    ];
+    let mut vendors: Vec<Model> = parties().into_iter().map(|party| party.model).collect();
+    vendors.push(model(Api::Ollama));
+    let vendors = prop::sample::select(vendors);
+    prop_oneof![
+        content().prop_map(|content| Message::User(UserMessage {
+            content,
+            timestamp: 0
+        })),
+        (ids(), content(), any::<bool>()).prop_map(|(tool_call_id, content, is_error)| {
+            Message::ToolResult(ToolResult {
+                tool_call_id,
+                content,
+                is_error,
+                ..ToolResult::default()
+            })
+        }),
+        (prop::collection::vec(block, 0..4), vendors)
+            .prop_map(|(content, vendor)| answer(&vendor, content)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_history_can_be_sent_to_every_vendor(messages in prop::collection::vec(any_message(), 0..9)) {
+        for party in parties() {
+            let body = sent(&party.model, &messages);
+            (party.check)(&body, &party.model);
         }
     }
 }

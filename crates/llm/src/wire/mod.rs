@@ -18,15 +18,22 @@ mod headers;
 #[cfg(test)]
 mod hosted_search_tests;
 mod limit;
+#[cfg(test)]
+mod odd_tests;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod repair;
 mod reported;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod testing;
+mod think_tags;
+mod tool_schema;
 
 pub(crate) use answer::parse_arguments;
 pub(crate) use format::{Body, Decoder, Wire};
+pub use tool_schema::valid_schema;
+pub(crate) use tool_schema::{OriginalKeys, lower, original_keys};
 
 use serde_json::json;
 

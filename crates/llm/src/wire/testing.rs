@@ -18,6 +18,7 @@ use crate::message::{
 };
 use crate::model::{Api, Compat, Modality, Model, ThinkingLevel};
 use crate::provider::{CallOptions, Context, Request, ToolSpec};
+use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::usage::Price;
 use serde_json::{Value, json};
@@ -155,8 +156,13 @@ pub(crate) fn events(model: &Model, bytes: &[u8], size: usize) -> Option<Vec<Str
             decoder.push(&event, &mut events);
         }
     }
-    if let Some(event) = parser.finish() {
+    let is_json = parser.is_json();
+    for event in parser.finish() {
         decoder.push(&event, &mut events);
+    }
+    if is_json {
+        let data = "[DONE]".to_owned();
+        decoder.push(&SseEvent { event: None, data }, &mut events);
     }
     if !decoder.ended() {
         decoder.finish(&mut events);

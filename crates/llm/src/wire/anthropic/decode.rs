@@ -14,7 +14,8 @@ use crate::model::Model;
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
-use crate::wire::format::Decoder;
+use crate::wire::format::{Decoder, or_default};
+use crate::wire::repair::{self, Shape};
 use crate::wire::reported::{Count, Reported};
 
 #[derive(Debug)]
@@ -47,11 +48,52 @@ enum Kind {
     },
 }
 
+const USAGE: Shape = Shape::Any;
+
+const BLOCK: Shape = Shape::Object(&[
+    ("type", Shape::Word),
+    ("text", Shape::Text),
+    ("thinking", Shape::Text),
+    ("signature", Shape::Word),
+    ("data", Shape::Word),
+    ("id", Shape::Word),
+    ("name", Shape::Word),
+]);
+
+/// The fields of an event.
+const FRAME: Shape = Shape::Object(&[
+    ("type", Shape::Word),
+    ("index", Shape::Index),
+    (
+        "message",
+        Shape::Object(&[("id", Shape::Word), ("usage", USAGE)]),
+    ),
+    ("content_block", BLOCK),
+    (
+        "delta",
+        Shape::Carrier(
+            "text",
+            &[
+                ("text", Shape::Text),
+                ("thinking", Shape::Text),
+                ("signature", Shape::Word),
+                ("partial_json", Shape::Json),
+                ("stop_reason", Shape::Word),
+            ],
+        ),
+    ),
+    // A complete message instead of a stream.
+    ("id", Shape::Word),
+    ("content", Shape::List(&BLOCK)),
+    ("stop_reason", Shape::Word),
+]);
+
 /// All events as one type: fields of other events are absent.
 #[derive(Debug, Deserialize)]
 struct Frame {
-    r#type: String,
     #[serde(default)]
+    r#type: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
     index: u64,
     #[serde(default)]
     message: Option<Start>,
@@ -61,6 +103,12 @@ struct Frame {
     delta: Option<BlockDelta>,
     #[serde(default)]
     usage: Reported<WireUsage>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    content: Vec<Block>,
+    #[serde(default)]
+    stop_reason: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -71,8 +119,9 @@ struct Start {
     usage: Reported<WireUsage>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Block {
+    #[serde(default, deserialize_with = "or_default")]
     r#type: String,
     #[serde(default)]
     text: Option<String>,
@@ -123,15 +172,6 @@ struct OutputDetails {
     thinking_tokens: Count,
 }
 
-/// The known types; others are not parsed.
-const KNOWN: &[&str] = &[
-    "message_start",
-    "content_block_start",
-    "content_block_delta",
-    "content_block_stop",
-    "message_delta",
-];
-
 impl AnthropicDecoder {
     pub(super) fn new(model: &Model) -> Self {
         Self {
@@ -141,9 +181,10 @@ impl AnthropicDecoder {
         }
     }
 
-    fn take(&mut self, frame: Frame, data: &str, out: &mut Vec<StreamEvent>) {
-        match frame.r#type.as_str() {
+    fn take(&mut self, name: &str, frame: Frame, data: &str, out: &mut Vec<StreamEvent>) {
+        match name {
             "message_start" => self.begin(frame.message, out),
+            "message" => self.take_complete(frame, out),
             "content_block_start" => {
                 if let Some(block) = frame.content_block {
                     self.answer.start(None, out);
@@ -156,7 +197,11 @@ impl AnthropicDecoder {
                 }
             }
             "content_block_stop" => {
-                if let Some(at) = self.open.iter().position(|open| open.remote == frame.index) {
+                if let Some(at) = self
+                    .open
+                    .iter()
+                    .rposition(|open| open.remote == frame.index)
+                {
                     let block = self.open.remove(at);
                     close_block(block, out);
                 }
@@ -170,6 +215,17 @@ impl AnthropicDecoder {
             "error" => self.fail_from(data, out),
             _ => {}
         }
+    }
+
+    /// Handles a complete message instead of a stream.
+    fn take_complete(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
+        self.answer.start(frame.id, out);
+        self.count(frame.usage, out);
+        for (remote, block) in (0..).zip(frame.content) {
+            self.open_block(remote, block, out);
+        }
+        self.stop_reason = frame.stop_reason;
+        self.end(out);
     }
 
     fn begin(&mut self, message: Option<Start>, out: &mut Vec<StreamEvent>) {
@@ -228,7 +284,22 @@ impl AnthropicDecoder {
     }
 
     fn grow_block(&mut self, remote: u64, delta: BlockDelta, out: &mut Vec<StreamEvent>) {
-        let Some(block) = self.open.iter_mut().find(|open| open.remote == remote) else {
+        let is_open = self.open.iter().any(|open| open.remote == remote);
+        let kind = match (&delta.text, &delta.thinking) {
+            (Some(_), _) => "text",
+            (None, Some(_)) => "thinking",
+            (None, None) => "",
+        };
+        if !is_open && !kind.is_empty() {
+            // Its start was lost.
+            let block = Block {
+                r#type: kind.to_owned(),
+                ..Block::default()
+            };
+            self.answer.start(None, out);
+            self.open_block(remote, block, out);
+        }
+        let Some(block) = self.open.iter_mut().rfind(|open| open.remote == remote) else {
             return;
         };
         let index = block.index;
@@ -293,13 +364,21 @@ impl Decoder for AnthropicDecoder {
         if self.answer.ended() || event.data.trim().is_empty() || event.data.trim() == "[DONE]" {
             return;
         }
-        match serde_json::from_str::<Frame>(&event.data) {
-            Ok(frame) => self.take(frame, &event.data, out),
-            Err(_) => match serde_json::from_str::<Value>(&event.data) {
-                Ok(body) if Fault::from_body(&body).is_some() => self.fail_from(&event.data, out),
-                Ok(body) if !is_known(&body) => {}
-                _ => self.answer.garbled(&event.data, out),
-            },
+        let data = event.data.trim();
+        if repair::is_filler(data) {
+            return self.answer.skip(data);
+        }
+        let Some(frame) = repair::read::<Frame>(data, FRAME, &mut self.answer) else {
+            return self.answer.garbled(data, out);
+        };
+        // Proxies leave out one of them.
+        let name = frame.r#type.clone().or_else(|| event.event.clone());
+        if let Some(name) = name {
+            return self.take(&name, frame, data, out);
+        }
+        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+        if Fault::from_body(&body).is_some() {
+            self.fail_from(data, out);
         }
     }
 
@@ -317,13 +396,6 @@ impl Decoder for AnthropicDecoder {
 
     fn ended(&self) -> bool {
         self.answer.ended()
-    }
-}
-
-fn is_known(body: &Value) -> bool {
-    match body.get("type").and_then(Value::as_str) {
-        Some(name) => KNOWN.contains(&name),
-        None => !body.is_object(),
     }
 }
 

@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 
 use crate::handover;
 use crate::message::{AssistantBlock, ContentBlock, Message, ToolResult};
-use crate::model::ThinkingLevel;
+use crate::model::{Api, ThinkingLevel};
 use crate::provider::{Request, ToolChoice, ToolSpec};
 use crate::wire::binding::{self, Prefix};
 use crate::wire::cache_marks::{Marks, cache_control};
 use crate::wire::format::{Body, add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
+use crate::wire::tool_schema::lower;
 
 /// The API version on Google Vertex.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
@@ -201,8 +202,8 @@ fn tools(specs: &[ToolSpec], control: Option<&Value>) -> Value {
         .map(|spec| {
             json!({
                 "name": spec.name,
-                "description": spec.description,
-                "input_schema": spec.parameters,
+                "description": spec.sent_description(),
+                "input_schema": lower(&spec.parameters, Api::AnthropicMessages),
             })
         })
         .collect();

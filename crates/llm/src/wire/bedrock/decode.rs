@@ -5,6 +5,7 @@
 //! `metadata`.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
@@ -14,6 +15,7 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::{Decoder, or_default};
+use crate::wire::repair::{self, Shape};
 use crate::wire::reported::{Count, Reported};
 use osier_base::ids;
 
@@ -53,11 +55,44 @@ enum Kind {
     Call { raw: String },
 }
 
+const TOOL_USE: Shape = Shape::Object(&[
+    ("toolUseId", Shape::Word),
+    ("name", Shape::Word),
+    ("input", Shape::Json),
+]);
+
+const REASONING: Shape = Shape::Carrier(
+    "text",
+    &[
+        ("text", Shape::Text),
+        ("signature", Shape::Word),
+        ("redactedContent", Shape::Word),
+    ],
+);
+
+/// The fields of an event.
+const FRAME: Shape = Shape::Object(&[
+    ("contentBlockIndex", Shape::Index),
+    ("start", Shape::Object(&[("toolUse", TOOL_USE)])),
+    (
+        "delta",
+        Shape::Carrier(
+            "text",
+            &[
+                ("text", Shape::Text),
+                ("toolUse", TOOL_USE),
+                ("reasoningContent", REASONING),
+            ],
+        ),
+    ),
+    ("stopReason", Shape::Word),
+]);
+
 /// All events as one type: fields of other events are absent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Frame {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     content_block_index: u64,
     #[serde(default, deserialize_with = "or_default")]
     start: Start,
@@ -79,9 +114,9 @@ struct Start {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolUse {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     tool_use_id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     name: String,
 }
 
@@ -98,7 +133,7 @@ struct BlockDelta {
 
 #[derive(Debug, Deserialize)]
 struct Input {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     input: String,
 }
 
@@ -152,7 +187,7 @@ impl BedrockDecoder {
             }
             "contentBlockDelta" => self.grow(remote, frame.delta, out),
             "contentBlockStop" => {
-                if let Some(at) = self.open.iter().position(|open| open.remote == remote) {
+                if let Some(at) = self.open.iter().rposition(|open| open.remote == remote) {
                     close(self.open.remove(at), out);
                 }
             }
@@ -168,7 +203,7 @@ impl BedrockDecoder {
 
     fn grow(&mut self, remote: u64, delta: BlockDelta, out: &mut Vec<StreamEvent>) {
         let Self { answer, open, .. } = self;
-        let at = open.iter().position(|open| open.remote == remote);
+        let at = open.iter().rposition(|open| open.remote == remote);
         let at = at.or_else(|| {
             let (index, kind) = begin(&delta, answer, out)?;
             open.push(Open {
@@ -237,8 +272,44 @@ impl BedrockDecoder {
         }
     }
 
+    /// Handles a complete response instead of a stream, as the events of one.
+    fn take_complete(&mut self, body: &Value, out: &mut Vec<StreamEvent>) {
+        let blocks = body
+            .pointer("/output/message/content")
+            .and_then(Value::as_array);
+        for (index, block) in blocks.into_iter().flatten().enumerate() {
+            let delta = match (
+                block.get("toolUse"),
+                block.pointer("/reasoningContent/reasoningText"),
+            ) {
+                (Some(tool), _) => {
+                    let start = json!({"contentBlockIndex": index, "start": {"toolUse": tool}});
+                    self.take_value("contentBlockStart", &start, out);
+                    json!({"toolUse": {"input": tool["input"].to_string()}})
+                }
+                (None, Some(reasoning)) => json!({ "reasoningContent": reasoning }),
+                (None, None) => block.clone(),
+            };
+            let delta = json!({"contentBlockIndex": index, "delta": delta});
+            self.take_value("contentBlockDelta", &delta, out);
+        }
+        self.take_value(
+            "messageStop",
+            &json!({"stopReason": body["stopReason"]}),
+            out,
+        );
+        self.take_value("metadata", &json!({"usage": body["usage"]}), out);
+    }
+
+    fn take_value(&mut self, name: &str, value: &Value, out: &mut Vec<StreamEvent>) {
+        let frame = repair::read::<Frame>(&value.to_string(), FRAME, &mut self.answer);
+        if let Some(frame) = frame {
+            self.take(name, frame, out);
+        }
+    }
+
     fn fail_from(&mut self, name: &str, data: &str, out: &mut Vec<StreamEvent>) {
-        let body = serde_json::from_str(data).unwrap_or_default();
+        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
         let fault = Fault::from_body(&body).unwrap_or_else(|| Fault {
             message: data.to_owned(),
             ..Fault::default()
@@ -263,9 +334,19 @@ impl Decoder for BedrockDecoder {
         if name.ends_with("Exception") || name.ends_with("Error") {
             return self.fail_from(name, data, out);
         }
-        match serde_json::from_str::<Frame>(data) {
-            Ok(frame) => self.take(name, frame, out),
-            Err(_) => self.answer.garbled(data, out),
+        if data == "[DONE]" {
+            return;
+        }
+        if repair::is_filler(data) {
+            return self.answer.skip(data);
+        }
+        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+        if name.is_empty() && body.get("output").is_some() {
+            return self.take_complete(&body, out);
+        }
+        match repair::read::<Frame>(data, FRAME, &mut self.answer) {
+            Some(frame) => self.take(name, frame, out),
+            None => self.answer.garbled(data, out),
         }
     }
 

@@ -5,11 +5,12 @@ use serde_json::{Map, Value, json};
 
 use crate::handover;
 use crate::message::{AssistantBlock, ContentBlock, Message, ToolResult};
-use crate::model::ThinkingLevel;
-use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::model::{Api, ThinkingLevel};
+use crate::provider::{Context, Request, ToolChoice, ToolSpec};
 use crate::wire::binding::{self, Prefix};
 use crate::wire::format::{Body, add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
+use crate::wire::tool_schema::lower;
 
 /// Number of user messages with a cache point: the last one, and the previous one for the turn that just
 /// ended.
@@ -29,8 +30,12 @@ pub(super) fn body(request: &Request) -> Body {
     if let Some(fields) = thinking {
         body.insert("additionalModelRequestFields".into(), fields);
     }
-    if !context.tools.is_empty() {
-        let mut tools: Vec<Value> = context.tools.iter().map(tool).collect();
+    let mut tools: Vec<Value> = context.tools.iter().map(tool).collect();
+    if tools.is_empty() {
+        // Calls in the conversation need definitions.
+        tools.extend(called_tools(context).iter().map(tool));
+    }
+    if !tools.is_empty() {
         mark(&mut tools, marks && !request.model.compat.unmarked_tools);
         let mut config = json!({ "tools": tools });
         // A tool call cannot be required from a model that thinks.
@@ -87,9 +92,31 @@ fn thinking(request: &Request) -> Option<Value> {
 fn tool(spec: &ToolSpec) -> Value {
     json!({"toolSpec": {
         "name": spec.name,
-        "description": spec.description,
-        "inputSchema": {"json": spec.parameters},
+        "description": spec.sent_description(),
+        "inputSchema": {"json": lower(&spec.parameters, Api::BedrockConverse)},
     }})
+}
+
+/// The tools that the conversation has calls of, without their parameters.
+fn called_tools(context: &Context) -> Vec<ToolSpec> {
+    let mut tools: Vec<ToolSpec> = Vec::new();
+    for message in &context.messages {
+        let Message::Assistant(answer) = message else {
+            continue;
+        };
+        for call in answer.tool_calls() {
+            let name = handover::tool_name(&call.name);
+            if !tools.iter().any(|tool| tool.name == name) {
+                tools.push(ToolSpec {
+                    description: "This tool is not available now.".to_owned(),
+                    parameters: json!({"type": "object"}),
+                    freeform: None,
+                    name,
+                });
+            }
+        }
+    }
+    tools
 }
 
 fn mark(list: &mut Vec<Value>, marks: bool) {

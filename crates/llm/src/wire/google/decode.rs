@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::frame::{Candidate, Feedback, Frame, FunctionCall, Part};
+use super::frame::{Candidate, FRAME, Feedback, Frame, FunctionCall, Part};
 use super::signed::{GENERATED_ID, SignedRange, SignedRanges};
 use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
@@ -15,6 +15,7 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::Decoder;
+use crate::wire::repair;
 use osier_base::ids;
 
 /// Finish reasons of filters.
@@ -175,8 +176,12 @@ impl GoogleDecoder {
         let id = id.unwrap_or_else(|| ids::prefixed(GENERATED_ID));
         let name = call.name.unwrap_or_default();
         let index = self.answer.open_call(id, name, out);
-        let arguments = call.args.filter(|args| !args.is_null());
-        let raw = arguments.map_or_else(|| "{}".to_owned(), |args| args.to_string());
+        let raw = match call.args {
+            None | Some(Value::Null) => "{}".to_owned(),
+            // Gateways send the object as text.
+            Some(Value::String(text)) => text,
+            Some(args) => args.to_string(),
+        };
         out.push(StreamEvent::Delta(Delta::ToolcallDelta {
             index,
             delta: raw.clone(),
@@ -220,17 +225,17 @@ impl Decoder for GoogleDecoder {
         if self.answer.ended() || data.is_empty() || data == "[DONE]" {
             return;
         }
-        let frame = match serde_json::from_str::<Value>(data) {
-            Ok(body) => match Fault::from_body(&body) {
-                Some(fault) => return self.answer.fail_with(&fault, out),
-                None => serde_json::from_value::<Frame>(body),
-            },
-            // A number without a value can be in the usage.
-            Err(_) => serde_json::from_str::<Frame>(data),
-        };
-        match frame {
-            Ok(frame) => self.take(frame, out),
-            Err(_) => self.answer.garbled(data, out),
+        if repair::is_filler(data) {
+            return self.answer.skip(data);
+        }
+        // A number without a value can be in the usage: then it is no error.
+        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+        if let Some(fault) = Fault::from_body(&body) {
+            return self.answer.fail_with(&fault, out);
+        }
+        match repair::read::<Frame>(data, FRAME, &mut self.answer) {
+            Some(frame) => self.take(frame, out),
+            None => self.answer.garbled(data, out),
         }
     }
 

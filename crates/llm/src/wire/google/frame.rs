@@ -5,7 +5,48 @@ use serde_json::Value;
 
 use crate::usage::Usage;
 use crate::wire::format::or_default;
+use crate::wire::repair::Shape;
 use crate::wire::reported::{Count, Reported};
+
+const PART: Shape = Shape::Carrier(
+    "text",
+    &[
+        ("text", Shape::Text),
+        ("thought", Shape::Flag),
+        ("thoughtSignature", Shape::Word),
+        (
+            "functionCall",
+            Shape::Object(&[("id", Shape::Word), ("name", Shape::Word)]),
+        ),
+    ],
+);
+
+const CANDIDATE: Shape = Shape::Object(&[
+    ("index", Shape::Index),
+    (
+        "content",
+        Shape::Carrier("parts", &[("parts", Shape::List(&PART))]),
+    ),
+    ("finishReason", Shape::Word),
+    ("finishMessage", Shape::Text),
+    (
+        "groundingMetadata",
+        Shape::Object(&[("groundingChunks", Shape::List(&Shape::Object(&[])))]),
+    ),
+]);
+
+/// The fields of a chunk.
+pub(super) const FRAME: Shape = Shape::Object(&[
+    ("candidates", Shape::List(&CANDIDATE)),
+    ("responseId", Shape::Word),
+    (
+        "promptFeedback",
+        Shape::Object(&[
+            ("blockReason", Shape::Word),
+            ("blockReasonMessage", Shape::Text),
+        ]),
+    ),
+]);
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -4,7 +4,6 @@
 mod decode;
 mod frame;
 mod request;
-mod schema;
 mod signed;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,6 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::schema::parameters;
 use super::signed::{GENERATED_ID, SignedRanges, TextPart};
 use crate::handover;
 use crate::message::{
@@ -18,6 +17,7 @@ use crate::model::{Compat, ThinkingLevel};
 use crate::provider::{Request, ToolChoice, ToolSpec};
 use crate::wire::format::{add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
+use crate::wire::tool_schema::openapi_parameters;
 
 /// The vendor's placeholder for the signature of a call by another vendor's model.
 const UNSIGNED: &str = "skip_thought_signature_validator";
@@ -97,8 +97,8 @@ fn least(request: &Request) -> &'static str {
 }
 
 fn tool(spec: &ToolSpec) -> Value {
-    let mut declared = json!({"name": spec.name, "description": spec.description});
-    if let Some(parameters) = parameters(&spec.parameters) {
+    let mut declared = json!({"name": spec.name, "description": spec.sent_description()});
+    if let Some(parameters) = openapi_parameters(&spec.parameters) {
         declared["parameters"] = parameters;
     }
     declared

@@ -15,13 +15,16 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::{Decoder, or_default};
+use crate::wire::repair::{self, Shape};
 use crate::wire::reported::{Count, Reported};
+use crate::wire::think_tags::{Part, ThinkTags};
 use osier_base::ids;
 
 #[derive(Debug)]
 pub(super) struct OllamaDecoder {
     answer: Answer,
     open: Option<Open>,
+    tags: ThinkTags,
 }
 
 /// The open block.
@@ -31,11 +34,34 @@ struct Open {
     thought: bool,
 }
 
+/// The fields of a line.
+const FRAME: Shape = Shape::Object(&[
+    (
+        "message",
+        Shape::Carrier(
+            "content",
+            &[
+                ("content", Shape::Text),
+                ("thinking", Shape::Text),
+                (
+                    "tool_calls",
+                    Shape::List(&Shape::Object(&[
+                        ("id", Shape::Word),
+                        ("function", Shape::Object(&[("name", Shape::Word)])),
+                    ])),
+                ),
+            ],
+        ),
+    ),
+    ("done", Shape::Flag),
+    ("done_reason", Shape::Word),
+]);
+
 #[derive(Debug, Deserialize)]
 struct Frame {
     #[serde(default, deserialize_with = "or_default")]
     message: Piece,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     done: bool,
     #[serde(default)]
     done_reason: Option<String>,
@@ -61,12 +87,13 @@ struct Piece {
 struct Call {
     #[serde(default)]
     id: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
     function: Function,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Function {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     name: String,
     #[serde(default)]
     arguments: Value,
@@ -77,14 +104,18 @@ impl OllamaDecoder {
         Self {
             answer: Answer::new(model),
             open: None,
+            tags: ThinkTags::default(),
         }
     }
 
     fn take(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
         self.answer.start(None, out);
         self.grow(frame.message.thinking, true, out);
-        self.grow(frame.message.content, false, out);
+        for part in self.tags.push(&frame.message.content.unwrap_or_default()) {
+            self.add(part, out);
+        }
         for call in frame.message.tool_calls {
+            self.add_rest(out);
             self.close(out);
             self.call(call, out);
         }
@@ -93,12 +124,27 @@ impl OllamaDecoder {
             let output = self.answer.counts(frame.eval_count);
             self.answer.usage.input = input.map_or(0, Count::or_zero);
             self.answer.usage.output = output.map_or(0, Count::or_zero);
+            self.add_rest(out);
             self.close(out);
             let reason = match frame.done_reason.as_deref() {
                 Some("length") => StopReason::Length,
                 _ => StopReason::Stop,
             };
             self.answer.done(reason, out);
+        }
+    }
+
+    fn add(&mut self, part: Part, out: &mut Vec<StreamEvent>) {
+        match part {
+            Part::Text(text) => self.grow(Some(text), false, out),
+            Part::Thinking(text) => self.grow(Some(text), true, out),
+        }
+    }
+
+    /// Adds the text that was held back.
+    fn add_rest(&mut self, out: &mut Vec<StreamEvent>) {
+        if let Some(part) = self.tags.finish() {
+            self.add(part, out);
         }
     }
 
@@ -165,8 +211,14 @@ impl Decoder for OllamaDecoder {
         if self.answer.ended() || data.is_empty() {
             return;
         }
-        match serde_json::from_str::<Frame>(data) {
-            Ok(frame) if frame.error.is_none() => return self.take(frame, out),
+        if data == "[DONE]" {
+            return;
+        }
+        if repair::is_filler(data) {
+            return self.answer.skip(data);
+        }
+        match repair::read::<Frame>(data, FRAME, &mut self.answer) {
+            Some(frame) if frame.error.is_none() => return self.take(frame, out),
             _ => {}
         }
         let body = serde_json::from_str::<Value>(data).unwrap_or_default();

@@ -6,10 +6,11 @@ use crate::handover;
 use crate::message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, ToolResult, UserMessage,
 };
-use crate::model::ThinkingLevel;
+use crate::model::{Api, ThinkingLevel};
 use crate::provider::{Request, ToolSpec};
 use crate::wire::format::{add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
+use crate::wire::tool_schema::lower;
 
 pub(super) fn body(request: &Request) -> Value {
     let context = &request.context;
@@ -54,8 +55,8 @@ fn tool(spec: &ToolSpec) -> Value {
         "type": "function",
         "function": {
             "name": spec.name,
-            "description": spec.description,
-            "parameters": spec.parameters,
+            "description": spec.sent_description(),
+            "parameters": lower(&spec.parameters, Api::Ollama),
         },
     })
 }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::calls::Calls;
-use super::frame::{CallFragment, Choice, Content, Frame, MessageDelta, WireUsage};
+use super::frame::{CallFragment, Choice, Content, FRAME, Frame, MessageDelta, WireUsage};
 use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
 use crate::message::StopReason;
@@ -15,7 +15,9 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::Decoder;
+use crate::wire::repair;
 use crate::wire::reported::Reported;
+use crate::wire::think_tags::{Part, ThinkTags};
 
 #[derive(Debug)]
 pub(super) struct ChatDecoder {
@@ -27,6 +29,7 @@ pub(super) struct ChatDecoder {
     /// Mistral's signature of the open thinking block.
     signature: Option<String>,
     finish_reason: Option<String>,
+    tags: ThinkTags,
     /// Whether a part of the answer was received, so that `[DONE]` completes it.
     has_content: bool,
 }
@@ -48,6 +51,7 @@ impl ChatDecoder {
             details: Vec::new(),
             signature: None,
             finish_reason: None,
+            tags: ThinkTags::default(),
             has_content: false,
         }
     }
@@ -78,6 +82,8 @@ impl ChatDecoder {
 
     fn take_choice(&mut self, choice: Choice, out: &mut Vec<StreamEvent>) -> Reported<WireUsage> {
         self.grow(choice.delta, out);
+        self.grow(choice.message, out);
+        self.write(&choice.text.unwrap_or_default(), out);
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             self.has_content = true;
             self.finish_reason = Some(reason);
@@ -97,14 +103,14 @@ impl ChatDecoder {
             self.think(thinking, out);
         }
         match fragment.content {
-            Some(Content::Text(text)) => self.say(text, out),
+            Some(Content::Text(text)) => self.write(&text, out),
             Some(Content::Parts(parts)) => {
                 for part in parts {
                     if let Some(thinking) = part.thinking {
                         self.think(thinking.text(), out);
                         self.signature = part.signature.or(self.signature.take());
                     }
-                    self.say(part.text.unwrap_or_default(), out);
+                    self.write(&part.text.unwrap_or_default(), out);
                 }
             }
             None => {}
@@ -117,8 +123,32 @@ impl ChatDecoder {
         });
         for call in fragment.tool_calls.into_iter().chain(old) {
             self.has_content = true;
+            self.write_rest(out);
             self.close(out);
-            self.calls.push(call, &mut self.answer, out);
+            self.calls.push(call.nested(), &mut self.answer, out);
+        }
+    }
+
+    /// Adds text that can contain thinking.
+    fn write(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
+        // Also text that is held back.
+        self.has_content |= !text.is_empty();
+        for part in self.tags.push(text) {
+            self.add(part, out);
+        }
+    }
+
+    /// Adds the text that was held back.
+    fn write_rest(&mut self, out: &mut Vec<StreamEvent>) {
+        if let Some(part) = self.tags.finish() {
+            self.add(part, out);
+        }
+    }
+
+    fn add(&mut self, part: Part, out: &mut Vec<StreamEvent>) {
+        match part {
+            Part::Text(text) => self.say(text, out),
+            Part::Thinking(text) => self.think(text, out),
         }
     }
 
@@ -175,6 +205,7 @@ impl ChatDecoder {
     }
 
     fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        self.write_rest(out);
         self.close(out);
         if let Some(details) = self.take_details() {
             self.answer.hidden_thinking(details, out);
@@ -223,12 +254,15 @@ impl Decoder for ChatDecoder {
             }
             return;
         }
-        match serde_json::from_str::<Frame>(data) {
-            Ok(frame) if is_chunk(&frame) => self.take(frame, data, out),
+        if repair::is_filler(data) {
+            return self.answer.skip(data);
+        }
+        match repair::read::<Frame>(data, FRAME, &mut self.answer) {
+            Some(frame) if is_chunk(&frame) => self.take(frame, data, out),
             _ => match serde_json::from_str::<Value>(data) {
                 Ok(body) if Fault::from_body(&body).is_some() => self.fail_from(&body, data, out),
                 // A chunk without choices: filter results or an unknown kind.
-                Ok(Value::Object(body)) if is_empty(body.get("choices")) => {}
+                Ok(Value::Object(_)) => {}
                 _ => self.answer.garbled(data, out),
             },
         }
@@ -257,10 +291,6 @@ fn is_chunk(frame: &Frame) -> bool {
         || frame.usage.is_some()
         || frame.x_groq.is_some()
         || frame.error.is_some()
-}
-
-fn is_empty(choices: Option<&Value>) -> bool {
-    choices.is_none_or(|choices| choices.as_array().is_none_or(Vec::is_empty))
 }
 
 /// Joins the fragments of reasoning blocks with the same type and index: texts are appended, other fields

@@ -5,7 +5,52 @@ use serde_json::Value;
 
 use crate::usage::Usage;
 use crate::wire::format::or_default;
+use crate::wire::repair::{Field, Shape};
 use crate::wire::reported::{Count, Reported};
+
+const FUNCTION: Shape = Shape::Object(&[("name", Shape::Word)]);
+
+const CALL: Shape = Shape::Object(&[
+    ("index", Shape::Index),
+    ("id", Shape::Word),
+    ("function", FUNCTION),
+    ("name", Shape::Word),
+]);
+
+const PART: &[Field] = &[
+    ("text", Shape::Text),
+    ("thinking", Shape::Parts(&[("text", Shape::Text)])),
+    ("signature", Shape::Word),
+];
+
+const DELTA: Shape = Shape::Carrier(
+    "content",
+    &[
+        ("content", Shape::Parts(PART)),
+        ("refusal", Shape::Text),
+        ("reasoning_content", Shape::Text),
+        ("reasoning", Shape::Text),
+        ("reasoning_text", Shape::Text),
+        ("reasoning_details", Shape::List(&Shape::Any)),
+        ("tool_calls", Shape::List(&CALL)),
+        ("function_call", FUNCTION),
+    ],
+);
+
+const CHOICE: Shape = Shape::Object(&[
+    ("index", Shape::Index),
+    ("delta", DELTA),
+    ("message", DELTA),
+    ("text", Shape::Text),
+    ("finish_reason", Shape::Word),
+]);
+
+/// The fields of a chunk.
+pub(super) const FRAME: Shape = Shape::Object(&[
+    ("id", Shape::Word),
+    ("choices", Shape::List(&CHOICE)),
+    ("x_groq", Shape::Object(&[])),
+]);
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Frame {
@@ -36,6 +81,12 @@ pub(super) struct Choice {
     pub index: Option<u64>,
     #[serde(default, deserialize_with = "or_default")]
     pub delta: MessageDelta,
+    /// The complete message, of servers that do not stream.
+    #[serde(default, deserialize_with = "or_default")]
+    pub message: MessageDelta,
+    /// The text of the older completions.
+    #[serde(default)]
+    pub text: Option<String>,
     #[serde(default)]
     pub finish_reason: Option<String>,
     /// Moonshot's field for usage.
@@ -107,9 +158,22 @@ pub(super) struct CallFragment {
     pub id: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     pub function: Function,
+    /// Name and arguments of servers that leave out `function`.
+    #[serde(flatten)]
+    pub flat: Function,
     /// Gemini's signatures on its compatible endpoint; returned unchanged.
     #[serde(default)]
     pub extra_content: Option<Value>,
+}
+
+impl CallFragment {
+    /// The fragment with its function in one place.
+    pub(super) fn nested(mut self) -> Self {
+        let flat = std::mem::take(&mut self.flat);
+        self.function.name = self.function.name.or(flat.name);
+        self.function.arguments = self.function.arguments.or(flat.arguments);
+        self
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]

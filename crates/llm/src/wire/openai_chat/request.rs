@@ -6,10 +6,11 @@ use crate::handover;
 use crate::message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, ToolCall, ToolResult,
 };
-use crate::model::{Compat, ThinkingFormat, ThinkingLevel};
+use crate::model::{Api, Compat, ThinkingFormat, ThinkingLevel};
 use crate::provider::{Request, ToolChoice, ToolSpec};
 use crate::wire::format::{add_extra, cache_key, decimal, or_note};
 use crate::wire::limit::output_limit;
+use crate::wire::tool_schema::lower;
 
 pub(super) fn body(request: &Request) -> Value {
     let compat = &request.model.compat;
@@ -96,8 +97,8 @@ fn tool(spec: &ToolSpec) -> Value {
         "type": "function",
         "function": {
             "name": spec.name,
-            "description": spec.description,
-            "parameters": spec.parameters,
+            "description": spec.sent_description(),
+            "parameters": lower(&spec.parameters, Api::OpenaiChatCompletions),
         },
     })
 }

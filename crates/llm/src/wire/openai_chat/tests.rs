@@ -321,7 +321,7 @@ fn answer_is_complete_only_with_its_end_marker() {
             "{status:?}"
         );
     }
-    let (_, status) = play(&chat(), b"data: {\"choices\":[{\"delta\":\"what\"}]}\n\n");
+    let (_, status) = play(&chat(), b"data: {\"choices\":[{\"delta\":\n\n");
     assert!(matches!(status, TurnStatus::InvalidResponse { .. }));
 }
 

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::frame::{Frame, Response};
+use super::frame::{ARGUMENTS_FRAME, FRAME, Frame, RESPONSE, Response};
 use super::item::Items;
 use crate::errors::Fault;
 use crate::event::StreamEvent;
@@ -20,6 +20,7 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::Decoder;
+use crate::wire::repair;
 
 #[derive(Debug)]
 pub(super) struct ResponsesDecoder {
@@ -163,6 +164,28 @@ impl ResponsesDecoder {
         self.answer.done(reason, out);
     }
 
+    /// Handles a complete response instead of a stream.
+    fn take_complete(&mut self, data: &str, out: &mut Vec<StreamEvent>) {
+        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+        let response = repair::read::<Response>(data, RESPONSE, &mut self.answer);
+        let Some(response) = response else {
+            return self.answer.garbled(data, out);
+        };
+        match body["status"].as_str() {
+            Some("failed" | "cancelled") => self.fail_from(&json!({ "response": body }), data, out),
+            status => {
+                self.answer.start(response.id.clone(), out);
+                let is_incomplete = status == Some("incomplete");
+                let reason = if is_incomplete {
+                    StopReason::Length
+                } else {
+                    StopReason::Stop
+                };
+                self.end(Some(response), reason, out);
+            }
+        }
+    }
+
     /// Handles an `error` event or a failed response.
     fn fail_from(&mut self, body: &Value, data: &str, out: &mut Vec<StreamEvent>) {
         let error = body
@@ -185,13 +208,25 @@ impl Decoder for ResponsesDecoder {
         if self.answer.ended() || data.is_empty() || data == "[DONE]" {
             return;
         }
+        if repair::is_filler(data) {
+            return self.answer.skip(data);
+        }
         let kind = serde_json::from_str::<Kind>(data).ok();
         let name = kind.and_then(|kind| kind.r#type);
+        let name = name.or(event.event.as_deref().map(Cow::Borrowed));
         match name.as_deref().map(step) {
-            Some(Some(step)) if step != Step::Fail => match serde_json::from_str::<Frame>(data) {
-                Ok(frame) => self.take(step, frame, out),
-                Err(_) => self.answer.garbled(data, out),
-            },
+            Some(Some(step)) if step != Step::Fail => {
+                let shape = if step == Step::Argue {
+                    ARGUMENTS_FRAME
+                } else {
+                    FRAME
+                };
+                match repair::read::<Frame>(data, shape, &mut self.answer) {
+                    Some(frame) => self.take(step, frame, out),
+                    None => self.answer.garbled(data, out),
+                }
+            }
+            None if is_response(data) => self.take_complete(data, out),
             known => {
                 let body = serde_json::from_str::<Value>(data).unwrap_or_default();
                 let fails = known == Some(Some(Step::Fail));
@@ -215,6 +250,12 @@ impl Decoder for ResponsesDecoder {
     fn ended(&self) -> bool {
         self.answer.ended()
     }
+}
+
+/// Whether `data` is a complete response.
+fn is_response(data: &str) -> bool {
+    let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+    body["output"].is_array() || body["object"] == "response"
 }
 
 /// Reports the pages that a search has found, and those that a message cites.

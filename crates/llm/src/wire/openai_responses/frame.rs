@@ -5,10 +5,58 @@ use serde_json::Value;
 
 use crate::usage::Usage;
 use crate::wire::format::or_default;
+use crate::wire::repair::Shape;
 use crate::wire::reported::{Count, Reported};
+
+const PART: Shape = Shape::Carrier("text", &[("text", Shape::Text), ("refusal", Shape::Text)]);
+
+const ITEM: Shape = Shape::Object(&[
+    ("type", Shape::Word),
+    ("id", Shape::Word),
+    ("call_id", Shape::Word),
+    ("name", Shape::Word),
+    ("arguments", Shape::Json),
+    ("input", Shape::Text),
+    ("phase", Shape::Word),
+    ("content", Shape::List(&PART)),
+    ("summary", Shape::List(&PART)),
+    ("encrypted_content", Shape::Word),
+]);
+
+pub(super) const RESPONSE: Shape = Shape::Object(&[
+    ("id", Shape::Word),
+    ("output", Shape::List(&ITEM)),
+    (
+        "incomplete_details",
+        Shape::Carrier("reason", &[("reason", Shape::Word)]),
+    ),
+]);
+
+/// The fields of an event.
+pub(super) const FRAME: Shape = Shape::Object(&[
+    ("output_index", Shape::Index),
+    ("item_id", Shape::Word),
+    ("content_index", Shape::Index),
+    ("summary_index", Shape::Index),
+    ("delta", Shape::Text),
+    ("arguments", Shape::Json),
+    ("input", Shape::Text),
+    ("item", ITEM),
+    ("response", RESPONSE),
+]);
+
+/// The fields of an event with a part of arguments.
+pub(super) const ARGUMENTS_FRAME: Shape = Shape::Object(&[
+    ("output_index", Shape::Index),
+    ("item_id", Shape::Word),
+    ("delta", Shape::Json),
+    ("arguments", Shape::Json),
+    ("input", Shape::Text),
+]);
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Frame {
+    #[serde(default, deserialize_with = "or_default")]
     pub r#type: String,
     /// Absent on llama.cpp.
     #[serde(default)]
@@ -44,6 +92,7 @@ const KNOWN_ITEMS: &[&str] = &["message", "reasoning", "function_call", "custom_
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct ItemFields {
+    #[serde(default)]
     pub r#type: String,
     #[serde(default)]
     pub id: Option<String>,

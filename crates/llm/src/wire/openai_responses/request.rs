@@ -12,11 +12,12 @@ use crate::handover;
 use crate::message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, ToolCall, ToolResult,
 };
-use crate::model::ThinkingLevel;
+use crate::model::{Api, ThinkingLevel};
 use crate::provider::{Freeform, Request, ToolChoice, ToolSpec};
 use crate::tuning::CacheRetention;
 use crate::wire::format::{add_extra, cache_key, decimal, or_note};
 use crate::wire::limit::output_limit;
+use crate::wire::tool_schema::lower;
 
 /// The minimum limit that the vendor accepts.
 const MIN_OUTPUT: u64 = 16;
@@ -109,8 +110,8 @@ fn tool(spec: &ToolSpec, request: &Request) -> Value {
     json!({
         "type": "function",
         "name": spec.name,
-        "description": spec.description,
-        "parameters": spec.parameters,
+        "description": spec.sent_description(),
+        "parameters": lower(&spec.parameters, Api::OpenaiResponses),
         "strict": false,
     })
 }
@@ -196,7 +197,8 @@ fn add_answer(answer: &AssistantMessage, request: &Request, sent: &mut Vec<Value
         let item = match block {
             AssistantBlock::Thinking { signature, .. } => {
                 let item = signature.as_deref().map(serde_json::from_str::<Value>);
-                reasoning.extend(item.and_then(Result::ok));
+                let item = item.and_then(Result::ok);
+                reasoning.extend(item.filter(|item| item["type"] == "reasoning"));
                 continue;
             }
             AssistantBlock::Text { text, signature } => text_item(text, signature.as_deref()),

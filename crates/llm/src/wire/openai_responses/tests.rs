@@ -225,6 +225,7 @@ fn freeform_tool_is_sent_where_the_server_has_them() {
         let mut request = request(model.clone(), Vec::new());
         request.context.tools = vec![spec.clone()];
         request.context.messages = vec![
+            user("change it"),
             Message::Assistant(answer.clone()),
             Message::ToolResult(result.clone()),
         ];
@@ -233,6 +234,7 @@ fn freeform_tool_is_sent_where_the_server_has_them() {
             .as_array()
             .into_iter()
             .flatten()
+            .skip(1)
             .cloned()
             .collect();
         (body["tools"][0].clone(), items)

@@ -1,0 +1,217 @@
+//! Thinking that models write as `<think>…</think>` into the text of their answer.
+//!
+//! A tag counts at the start of a line, outside of code. It can be split over chunks.
+
+const OPEN: &str = "<think>";
+const CLOSE: &str = "</think>";
+const FENCES: [&str; 2] = ["```", "~~~"];
+
+/// A part of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Text(String),
+    Thinking(String),
+}
+
+/// Divides the text of an answer.
+#[derive(Debug)]
+pub(super) struct ThinkTags {
+    /// Text that can be the beginning of a tag.
+    held: String,
+    thinks: bool,
+    /// The current line of the text, up to the length of a fence.
+    line: String,
+    /// The fence of the open code.
+    fence: Option<&'static str>,
+    /// White space after thinking is not part of the answer.
+    skips_space: bool,
+}
+
+impl Default for ThinkTags {
+    fn default() -> Self {
+        Self {
+            held: String::new(),
+            thinks: false,
+            line: String::new(),
+            fence: None,
+            skips_space: false,
+        }
+    }
+}
+
+impl ThinkTags {
+    /// Adds text; returns the parts that are complete.
+    pub(super) fn push(&mut self, delta: &str) -> Vec<Part> {
+        let text = std::mem::take(&mut self.held) + delta;
+        let mut parts = Vec::new();
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let (part, after) = if self.thinks {
+                self.thinking(rest)
+            } else {
+                self.text(rest)
+            };
+            if let Some(part) = part {
+                add(&mut parts, part);
+            }
+            if after.len() == rest.len() {
+                after.clone_into(&mut self.held);
+                break;
+            }
+            rest = after;
+        }
+        parts
+    }
+
+    /// The text that was held back.
+    pub(super) fn finish(&mut self) -> Option<Part> {
+        let held = std::mem::take(&mut self.held);
+        let part = if self.thinks {
+            Part::Thinking(held)
+        } else {
+            Part::Text(held)
+        };
+        (!part.is_empty()).then_some(part)
+    }
+
+    /// Thinking up to its end, and the rest. The rest is unchanged if more is needed.
+    fn thinking<'a>(&mut self, text: &'a str) -> (Option<Part>, &'a str) {
+        if let Some(at) = text.find(CLOSE) {
+            self.thinks = false;
+            self.skips_space = true;
+            self.line.clear();
+            let part = Part::Thinking(text[..at].to_owned());
+            return (
+                (!part.is_empty()).then_some(part),
+                &text[at + CLOSE.len()..],
+            );
+        }
+        let kept = text.len() - start_of(text, CLOSE);
+        let part = (kept > 0).then(|| Part::Thinking(text[..kept].to_owned()));
+        (part, &text[kept..])
+    }
+
+    /// Text up to the next line or tag, and the rest. The rest is unchanged if more is needed.
+    fn text<'a>(&mut self, text: &'a str) -> (Option<Part>, &'a str) {
+        if self.skips_space {
+            let rest = text.trim_start();
+            if rest.len() < text.len() {
+                return (None, rest);
+            }
+            self.skips_space = false;
+        }
+        if self.line.trim().is_empty() && self.fence.is_none() {
+            let start = text.trim_start_matches([' ', '\t']);
+            if let Some(rest) = start.strip_prefix(OPEN) {
+                self.thinks = true;
+                return (None, rest);
+            }
+            if OPEN.starts_with(start) {
+                // More is needed.
+                return (None, text);
+            }
+        }
+        let end = text.find('\n').map_or(text.len(), |at| at + 1);
+        let (line, rest) = text.split_at(end);
+        self.add_to_line(line);
+        (Some(Part::Text(line.to_owned())), rest)
+    }
+
+    /// Follows the fences of code.
+    fn add_to_line(&mut self, text: &str) {
+        let room = 64_usize.saturating_sub(self.line.len());
+        self.line
+            .extend(text.chars().take(room).filter(|char| *char != '\n'));
+        if !text.ends_with('\n') {
+            return;
+        }
+        let line = self.line.trim_start();
+        let fence = FENCES.into_iter().find(|fence| line.starts_with(fence));
+        match (self.fence, fence) {
+            (None, fence) => self.fence = fence,
+            (Some(open), Some(fence)) if open == fence => self.fence = None,
+            _ => {}
+        }
+        self.line.clear();
+    }
+}
+
+impl Part {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) | Self::Thinking(text) => text.is_empty(),
+        }
+    }
+}
+
+fn add(parts: &mut Vec<Part>, part: Part) {
+    match (parts.last_mut(), &part) {
+        (Some(Part::Text(have)), Part::Text(more))
+        | (Some(Part::Thinking(have)), Part::Thinking(more)) => have.push_str(more),
+        _ => parts.push(part),
+    }
+}
+
+/// The length of the end of `text` that begins `tag`.
+fn start_of(text: &str, tag: &str) -> usize {
+    let longest = tag.len().min(text.len());
+    (1..=longest)
+        .rev()
+        .find(|length| text.ends_with(&tag[..*length]))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn divided(text: &str, size: usize) -> (String, String) {
+        let mut tags = ThinkTags::default();
+        let (mut thinking, mut answer) = (String::new(), String::new());
+        let chars: Vec<char> = text.chars().collect();
+        let mut parts = Vec::new();
+        for chunk in chars.chunks(size) {
+            parts.extend(tags.push(&chunk.iter().collect::<String>()));
+        }
+        parts.extend(tags.finish());
+        for part in parts {
+            match part {
+                Part::Text(text) => answer.push_str(&text),
+                Part::Thinking(text) => thinking.push_str(&text),
+            }
+        }
+        (thinking, answer)
+    }
+
+    #[test]
+    fn tags_are_found_outside_of_code_in_any_chunks() {
+        for (text, thinking, answer) in [
+            ("<think>hm</think>\n\nyes", "hm", "yes"),
+            ("\n<think>\nhm\n</think>yes", "\nhm\n", "\nyes"),
+            ("<think></think>yes", "", "yes"),
+            ("yes\n<think>why</think>\nno", "why", "yes\nno"),
+            ("<think>a</th>b</think>c", "a</th>b", "c"),
+            ("<think>never ends", "never ends", ""),
+            (
+                "the tag <think> is text</think>",
+                "",
+                "the tag <think> is text</think>",
+            ),
+            ("`<think>` and <thin", "", "`<think>` and <thin"),
+            (
+                "```\n<think>code</think>\n```\n<think>x</think>y",
+                "x",
+                "```\n<think>code</think>\n```\ny",
+            ),
+            ("~~~\n```\n<think>\n~~~\n", "", "~~~\n```\n<think>\n~~~\n"),
+            ("<thin", "", "<thin"),
+            ("é<think>ü", "", "é<think>ü"),
+            ("a < b", "", "a < b"),
+        ] {
+            for size in [1, 2, 3, 7, 100] {
+                let expected = (thinking.to_owned(), answer.to_owned());
+                assert_eq!(divided(text, size), expected, "{text:?} {size}");
+            }
+        }
+    }
+}
