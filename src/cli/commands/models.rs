@@ -23,7 +23,9 @@ pub(in crate::cli) async fn run(
 ) -> Result<io::Result<Exit>, String> {
     if with_refresh {
         let source = setup.settings.refresh_models.as_deref().unwrap_or(SOURCE);
-        let outcome = refresh::refresh(&setup.folders, &setup.settings.http(), source).await?;
+        let lists = Models::load_lenient(setup).0.vendor_lists().await;
+        let http = setup.settings.http();
+        let outcome = refresh::refresh(&setup.folders, &http, source, &lists).await?;
         if let Err(error) = writeln!(out, "{}", outcome.described()) {
             return Ok(Err(error));
         }

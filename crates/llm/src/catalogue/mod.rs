@@ -12,6 +12,7 @@ mod models_file;
 mod providers;
 pub mod refresh;
 mod related;
+mod vendor_list;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -24,6 +25,7 @@ pub use find::{FindError, Found};
 pub use models_file::{ModelsFile, ModelsFileError};
 pub use providers::{PROVIDERS, ProviderEntry, ProviderRow, key_variables};
 pub use refresh::Published;
+pub use vendor_list::VendorList;
 
 /// All known models and their providers.
 ///

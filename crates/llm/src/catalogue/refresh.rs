@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::bundled;
+use super::models_file::unlisted;
 use super::providers::{PROVIDERS, ProviderEntry};
 use super::related::related;
+use super::vendor_list;
 use crate::model::{Modality, Model, ThinkingLevel};
 use crate::usage::{MAX_TIERS, Price, PriceTier, Tiers};
 use osier_base::text;
@@ -119,6 +121,34 @@ impl Published {
         Ok(reading)
     }
 
+    /// Adds the unknown models in the list of `provider`; returns their number.
+    pub fn add_list(&mut self, provider: &str, list: &[u8]) -> usize {
+        let Some(row) = PROVIDERS.iter().find(|row| row.name == provider) else {
+            return 0;
+        };
+        let known = bundled::models(&ProviderEntry::from(row));
+        let published = self.providers.entry(provider.to_owned()).or_default();
+        let mut count = 0;
+        for listed in vendor_list::read(list) {
+            let is_known = known.iter().any(|model| model.id == listed.id)
+                || published.iter().any(|model| model.id == listed.id);
+            let is_plausible = |count: &u64| *count <= WIDEST_WINDOW;
+            if !is_known && is_id(&listed.id) {
+                published.push(PublishedModel {
+                    id: listed.id,
+                    context_window: listed.window.filter(is_plausible),
+                    max_tokens: listed.output.filter(is_plausible),
+                    ..PublishedModel::default()
+                });
+                count += 1;
+            }
+        }
+        if published.is_empty() {
+            self.providers.remove(provider);
+        }
+        count
+    }
+
     /// The number of models.
     pub fn len(&self) -> usize {
         self.providers.values().map(Vec::len).sum()
@@ -149,7 +179,7 @@ impl Published {
 
 impl PublishedModel {
     fn is_plausible(&self) -> bool {
-        is_id(&self.id) && self.context_window.is_some()
+        is_id(&self.id)
     }
 
     fn change(&self, model: &mut Model) {
@@ -164,7 +194,14 @@ impl PublishedModel {
 
     /// Builds a model that is not in the table, with the connection settings of the model that has the most similar id.
     fn build(&self, entry: &ProviderEntry, known: &[Arc<Model>]) -> Model {
-        let kin = related(&self.id, known).map(|relative| relative.model);
+        let relative = related(&self.id, known);
+        if self.context_window.is_none() {
+            // Only the provider lists it.
+            let mut model = unlisted(entry, &self.id, known);
+            self.change(&mut model);
+            return model;
+        }
+        let kin = relative.map(|relative| relative.model);
         let thinks = self.reasoning.unwrap_or(false);
         let levels = match kin.filter(|model| model.can_think()) {
             _ if !thinks => vec![ThinkingLevel::Off],
@@ -450,6 +487,34 @@ mod tests {
         assert_eq!(
             serde_json::from_str::<Published>(&stored).unwrap(),
             reading.published
+        );
+    }
+
+    #[test]
+    fn list_of_a_provider_adds_unknown_models() {
+        let mut published = Published::default();
+        let list = br#"{"data": [{"id": "claude-opus-9"}, {"id": "claude-opus-5-5"}, {"id": "claude-mini-9", "max_input_tokens": 5000}, {"id": "a b"}]}"#;
+        assert_eq!(published.add_list("anthropic", list), 2);
+        assert_eq!(published.add_list("anthropic", list), 0);
+        assert_eq!(published.add_list("nobody", list), 0);
+        let anthropic = entry("anthropic");
+        let mut models = bundled::models(&anthropic);
+        let known = models
+            .iter()
+            .find(|model| model.id == "claude-opus-5-5")
+            .unwrap();
+        let known = known.context_window;
+        published.change_models(&anthropic, &mut models);
+        let window = |id: &str| {
+            models
+                .iter()
+                .find(|model| model.id == id)
+                .unwrap()
+                .context_window
+        };
+        assert_eq!(
+            (window("claude-opus-9"), window("claude-mini-9")),
+            (known, 5000)
         );
     }
 

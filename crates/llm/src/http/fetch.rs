@@ -19,6 +19,8 @@ pub struct Fetch<'a> {
     pub url: &'a str,
     /// Sent as bearer token.
     pub token: Option<&'a Secret>,
+    /// More headers, with keys.
+    pub headers: &'a [(String, Secret)],
     /// The entity tag of the previous response.
     pub etag: Option<&'a str>,
     /// Maximum size in bytes.
@@ -62,6 +64,9 @@ impl Fetch<'_> {
         let mut request = client.get(url).header(ACCEPT, accept);
         if let Some(token) = self.token {
             request = request.bearer_auth(token.expose());
+        }
+        for (name, value) in self.headers {
+            request = request.header(name, value.expose());
         }
         if let Some(etag) = self.etag {
             request = request.header(IF_NONE_MATCH, etag);

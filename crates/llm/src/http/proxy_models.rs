@@ -119,6 +119,7 @@ impl ProxyProvider {
     ) -> Result<Vec<Model>, TurnStatus> {
         let base = self.base_url().trim_end_matches('/');
         let fetch = Fetch {
+            headers: &[],
             url: &format!("{base}/api/models"),
             token,
             etag: None,

@@ -15,7 +15,7 @@ use crate::setup::SessionSetup;
 use osier_agent::{KeySource, ProviderTransport, Transport};
 use osier_base::problem::Problem;
 use osier_llm::auth::{KeyError, KeyStatus, Keys};
-use osier_llm::catalogue::{Catalogue, FindError, PROVIDERS, Published};
+use osier_llm::catalogue::{Catalogue, FindError, PROVIDERS, ProviderEntry, Published, VendorList};
 use osier_llm::{Api, CacheRetention, Model, Price, Provider, Providers, Secret, ThinkingLevel};
 use osier_protocol::{KeyState, ModelInfo};
 
@@ -561,6 +561,30 @@ impl Models {
         !scripts::must_be_selected(provider)
             || self.scripts.iter().any(is_same)
             || self.call_order().iter().any(is_same)
+    }
+
+    /// The lists of the bundled providers with a key.
+    pub fn vendor_lists(&self) -> impl Future<Output = Vec<VendorList>> + Send + use<> {
+        let keys = Arc::clone(&self.keys);
+        let entries = self.catalogue.shared_providers();
+        let is_here = self.server.is_none();
+        async move {
+            let mut lists = Vec::new();
+            let bundled =
+                |entry: &&ProviderEntry| PROVIDERS.iter().any(|row| row.name == entry.name);
+            for entry in entries.iter().filter(bundled).filter(|_| is_here) {
+                if keys.status(entry) != KeyStatus::Present {
+                    continue;
+                }
+                let access = keys.access(entry).await;
+                lists.extend(
+                    access
+                        .ok()
+                        .and_then(|access| VendorList::new(entry, &access)),
+                );
+            }
+            lists
+        }
     }
 
     /// Whether the selected model is called at a bundled provider.

@@ -12,12 +12,15 @@ use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::{atomic_file, clock};
 use osier_llm::HttpOptions;
-use osier_llm::catalogue::Published;
 use osier_llm::catalogue::refresh::{DOCUMENT_LIMIT, Reading};
+use osier_llm::catalogue::{Published, VendorList};
 use osier_llm::http::{Fetch, Fetched};
 
 /// The time limit of the download.
 const TIMEOUT: Duration = Duration::from_mins(1);
+/// The size and time limits of the list of a provider.
+const LIST_LIMIT: usize = 8 * 1024 * 1024;
+const LIST_TIMEOUT: Duration = Duration::from_secs(20);
 /// Milliseconds between two downloads.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
@@ -41,30 +44,62 @@ struct StoredModels {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refreshed {
     /// Nothing was published since this date.
-    Unchanged { date: String },
+    Unchanged { date: String, lists: Lists },
     Taken {
         new: usize,
         changed: usize,
         /// Models with implausible data.
         left_out: usize,
+        lists: Lists,
     },
 }
 
+/// What the lists of the providers themselves added.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lists {
+    pub new: usize,
+    /// Providers whose list cannot be read.
+    pub failed: Vec<String>,
+}
+
+impl Lists {
+    fn described(&self) -> String {
+        let mut text = match self.new {
+            0 => String::new(),
+            count => format!("; {count} more in the lists of your providers"),
+        };
+        if !self.failed.is_empty() {
+            text.push_str(&format!("; no list from `{}`", self.failed.join("`, `")));
+        }
+        text
+    }
+}
+
 impl Refreshed {
+    fn with_lists(mut self, (new, failed): (usize, Vec<String>)) -> Self {
+        let (Self::Unchanged { lists, .. } | Self::Taken { lists, .. }) = &mut self;
+        *lists = Lists { new, failed };
+        self
+    }
+
     /// For people, as one line.
     pub fn described(&self) -> String {
         match self {
-            Self::Unchanged { date } => format!("nothing was published since {date}"),
+            Self::Unchanged { date, lists } => {
+                format!("nothing was published since {date}{}", lists.described())
+            }
             Self::Taken {
                 new,
                 changed,
                 left_out,
+                lists,
             } => {
                 let left_out = match left_out {
                     0 => String::new(),
                     count => format!("; {count} with implausible data ignored"),
                 };
-                format!("{new} new models, {changed} with other prices or limits{left_out}")
+                let lists = lists.described();
+                format!("{new} new models, {changed} with other prices or limits{left_out}{lists}")
             }
         }
     }
@@ -78,6 +113,7 @@ pub async fn refresh(
     folders: &Folders,
     http: &HttpOptions,
     source: &str,
+    lists: &[VendorList],
 ) -> Result<Refreshed, String> {
     let path = folders.published();
     let stored = stored(&path)
@@ -85,6 +121,7 @@ pub async fn refresh(
         .flatten()
         .filter(|stored| stored.source == source);
     let fetch = Fetch {
+        headers: &[],
         url: source,
         token: None,
         etag: stored.as_ref().and_then(|stored| stored.etag.as_deref()),
@@ -94,48 +131,83 @@ pub async fn refresh(
     let failed = |reason: String| format!("cannot refresh the models: {reason}");
     let fetched = fetch.run(http).await;
     let now = clock::now_ms();
-    let (fresh, outcome) = match fetched.map_err(|status| failed(status.message().to_owned()))? {
-        Fetched::Unchanged => {
-            let stored = stored.unwrap_or_default();
-            let date = stored.date.clone();
-            (
-                StoredModels {
+    let (mut fresh, outcome) =
+        match fetched.map_err(|status| failed(status.message().to_owned()))? {
+            Fetched::Unchanged => {
+                let stored = stored.unwrap_or_default();
+                let date = stored.date.clone();
+                (
+                    StoredModels {
+                        downloaded: now,
+                        ..stored
+                    },
+                    Refreshed::Unchanged {
+                        date,
+                        lists: Lists::default(),
+                    },
+                )
+            }
+            Fetched::Whole { body, etag } => {
+                // Some megabytes of JSON.
+                let read = osier_base::task::spawn_blocking(move || Published::read(&body)).await;
+                let read = read.map_err(|error| failed(error.to_string()))?;
+                let Reading {
+                    published,
+                    new,
+                    changed,
+                    left_out,
+                } = read.map_err(|reason| failed(format!("`{source}`: {reason}")))?;
+                let date = clock::rfc3339(now);
+                let fresh = StoredModels {
+                    source: source.to_owned(),
                     downloaded: now,
-                    ..stored
-                },
-                Refreshed::Unchanged { date },
-            )
-        }
-        Fetched::Whole { body, etag } => {
-            // Some megabytes of JSON.
-            let read = osier_base::task::spawn_blocking(move || Published::read(&body)).await;
-            let read = read.map_err(|error| failed(error.to_string()))?;
-            let Reading {
-                published,
-                new,
-                changed,
-                left_out,
-            } = read.map_err(|reason| failed(format!("`{source}`: {reason}")))?;
-            let date = clock::rfc3339(now);
-            let fresh = StoredModels {
-                source: source.to_owned(),
-                downloaded: now,
-                date: date.get(..10).unwrap_or_default().to_owned(),
-                etag,
-                providers: published,
-            };
-            let outcome = Refreshed::Taken {
-                new,
-                changed,
-                left_out,
-            };
-            (fresh, outcome)
-        }
-    };
+                    date: date.get(..10).unwrap_or_default().to_owned(),
+                    etag,
+                    providers: published,
+                };
+                let outcome = Refreshed::Taken {
+                    new,
+                    changed,
+                    left_out,
+                    lists: Lists::default(),
+                };
+                (fresh, outcome)
+            }
+        };
+    let listed = add_lists(&mut fresh.providers, http, lists).await;
+    let outcome = outcome.with_lists(listed);
     let text = serde_json::to_vec(&fresh).map_err(|error| failed(error.to_string()))?;
     atomic_file::write_with(&path, &text, Options::PRIVATE)
         .map_err(|error| failed(format!("{error}; {}", error.hint())))?;
     Ok(outcome)
+}
+
+/// Adds the models in the lists of providers; returns their number and the providers whose list cannot be read.
+async fn add_lists(
+    published: &mut Published,
+    http: &HttpOptions,
+    lists: &[VendorList],
+) -> (usize, Vec<String>) {
+    let fetches = lists.iter().map(|list| async move {
+        let fetch = Fetch {
+            url: &list.url,
+            token: None,
+            headers: &list.headers,
+            etag: None,
+            limit: LIST_LIMIT,
+            time: LIST_TIMEOUT,
+        };
+        (list.provider.clone(), fetch.run(http).await)
+    });
+    let mut count = 0;
+    let mut failed = Vec::new();
+    for (provider, fetched) in futures_util::future::join_all(fetches).await {
+        match fetched {
+            Ok(Fetched::Whole { body, .. }) => count += published.add_list(&provider, &body),
+            _ => failed.push(provider),
+        }
+    }
+    (count, failed)
 }
 
 /// Whether models were downloaded before.

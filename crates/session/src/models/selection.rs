@@ -60,7 +60,7 @@ impl ModelSelection {
     ) -> Option<Choice> {
         match op {
             ModelOp::ListModels => self.list(setup, emitter),
-            ModelOp::RefreshModels => refresh_now(setup, refreshed),
+            ModelOp::RefreshModels => refresh_now(setup, &self.models, refreshed),
             ModelOp::SelectModel { reference } => return self.find(&reference, emitter),
             ModelOp::CycleModel { backward } => return self.cycle(backward, emitter),
             ModelOp::SwitchRole { role } => return self.switch_role(role, setup, emitter),
@@ -415,6 +415,7 @@ pub(crate) fn refresh_if_due(setup: &SessionSetup, models: &Models, done: Callba
         return;
     }
     let (folders, http) = (setup.folders.clone(), setup.settings.http());
+    let lists = models.vendor_lists();
     osier_base::task::spawn(async move {
         if by_default {
             tokio::time::sleep(REFRESH_DELAY).await;
@@ -424,7 +425,7 @@ pub(crate) fn refresh_if_due(setup: &SessionSetup, models: &Models, done: Callba
         let state = osier_base::task::spawn_blocking(state).await;
         if let Ok((true, is_first)) = state {
             done.call(DailyRefresh {
-                outcome: refresh::refresh(&folders, &http, &source).await,
+                outcome: refresh::refresh(&folders, &http, &source, &lists.await).await,
                 by_default,
                 is_first,
             });
@@ -433,13 +434,14 @@ pub(crate) fn refresh_if_due(setup: &SessionSetup, models: &Models, done: Callba
 }
 
 /// Refreshes the models.
-fn refresh_now(setup: &SessionSetup, done: Callback<Result<Refreshed, String>>) {
+fn refresh_now(setup: &SessionSetup, models: &Models, done: Callback<Result<Refreshed, String>>) {
     let source = setup.settings.refresh_models.clone();
     let source = source.unwrap_or_else(|| SOURCE.to_owned());
     let (folders, http) = (setup.folders.clone(), setup.settings.http());
-    osier_base::task::spawn(
-        async move { done.call(refresh::refresh(&folders, &http, &source).await) },
-    );
+    let lists = models.vendor_lists();
+    osier_base::task::spawn(async move {
+        done.call(refresh::refresh(&folders, &http, &source, &lists.await).await);
+    });
 }
 
 fn write_setting(setup: &SessionSetup, name: &str, value: Option<&str>, emitter: &Emitter) -> bool {
