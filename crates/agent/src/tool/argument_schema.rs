@@ -163,7 +163,7 @@ impl ArgumentSchema {
         let is_cycle =
             |leaf: &&ValidationError<'_, '_>| matches!(leaf.kind, ErrorKind::RefCycle { .. });
         Err(Mistakes {
-            is_of_schema: leaves.iter().any(|leaf| is_cycle(leaf)),
+            is_of_schema: leaves.iter().any(is_cycle),
             path: leaves
                 .first()
                 .map(|leaf| schema_path(leaf))

@@ -207,7 +207,7 @@ fn index(value: &Value) -> Option<Value> {
         Value::String(text) => text.trim().parse().ok()?,
         value => value.as_f64()?,
     };
-    (number >= 0.0 && number < 9e15 && number.fract() == 0.0).then(|| (number as u64).into())
+    ((0.0..9e15).contains(&number) && number.fract() == 0.0).then(|| (number as u64).into())
 }
 
 fn flag(value: &Value) -> Option<Value> {

@@ -14,7 +14,7 @@ pub(super) enum Part {
 }
 
 /// Divides the text of an answer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ThinkTags {
     /// Text that can be the beginning of a tag.
     held: String,
@@ -25,18 +25,6 @@ pub(super) struct ThinkTags {
     fence: Option<&'static str>,
     /// White space after thinking is not part of the answer.
     skips_space: bool,
-}
-
-impl Default for ThinkTags {
-    fn default() -> Self {
-        Self {
-            held: String::new(),
-            thinks: false,
-            line: String::new(),
-            fence: None,
-            skips_space: false,
-        }
-    }
 }
 
 impl ThinkTags {

@@ -1,6 +1,7 @@
 //! Downloads models that were published since this build, and stores the differences to the bundled table in one small
 //! file of the data directory. On request, or once a day unless `refresh_models` is off; never while a session starts.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -69,7 +70,7 @@ impl Lists {
             count => format!("; {count} more in the lists of your providers"),
         };
         if !self.failed.is_empty() {
-            text.push_str(&format!("; no list from `{}`", self.failed.join("`, `")));
+            let _ = write!(text, "; no list from `{}`", self.failed.join("`, `"));
         }
         text
     }

@@ -114,6 +114,69 @@ const FIELDS: [(&str, &[&str], &str); 14] = [
     ),
 ];
 
+/// Kinds of content, their names, and words in errors about them.
+const KINDS: [(Modality, &str, &[&str]); 3] = [
+    (
+        Modality::Image,
+        "images",
+        &["image", "vision", "multimodal", "multi-modal"],
+    ),
+    (Modality::Audio, "recordings", &["audio"]),
+    (
+        Modality::Pdf,
+        "documents",
+        &["pdf", "document", "input_file", "'file'", "\"file\""],
+    ),
+];
+
+/// Words about the data of content.
+const DATA_WORDS: [&str; 5] = [
+    "media type",
+    "media_type",
+    "base64",
+    "inline_data",
+    "inlinedata",
+];
+
+/// Words that say that a model does not accept a kind of content.
+const UNSUPPORTED_CONTENT: [&str; 9] = [
+    "not support",
+    "unsupported",
+    "n't support",
+    "only support",
+    "no endpoints",
+    "does not accept",
+    "text-only",
+    "unknown variant",
+    "not a multimodal",
+];
+
+/// Words that say that one image or file is wrong, not its kind.
+const VALUE_WORDS: [&str; 22] = [
+    "media type",
+    "media_type",
+    "mime",
+    "format",
+    "could not process",
+    "unable to process",
+    "corrupt",
+    "decode",
+    "dimension",
+    "exceed",
+    "too large",
+    "too big",
+    "invalid base64",
+    "not a valid",
+    "not valid",
+    "too many",
+    "at most",
+    "maximum",
+    "empty",
+    "password",
+    "match",
+    "pixel",
+];
+
 /// A refused part, and the line for the user.
 pub(in crate::http) struct Diagnosis {
     pub change: Change,
@@ -216,90 +279,13 @@ impl Refusal<'_> {
 
     /// Images and files.
     fn content(&self) -> Option<Diagnosis> {
-        const KINDS: [(Modality, &str, &[&str]); 3] = [
-            (
-                Modality::Image,
-                "images",
-                &["image", "vision", "multimodal", "multi-modal"],
-            ),
-            (Modality::Audio, "recordings", &["audio"]),
-            (
-                Modality::Pdf,
-                "documents",
-                &["pdf", "document", "input_file", "'file'", "\"file\""],
-            ),
-        ];
         let blocks = self.blocks();
-        let is_about_value = self.says(&[
-            "media type",
-            "media_type",
-            "mime",
-            "format",
-            "could not process",
-            "unable to process",
-            "corrupt",
-            "decode",
-            "dimension",
-            "exceed",
-            "too large",
-            "too big",
-            "invalid base64",
-            "not a valid",
-            "not valid",
-            "too many",
-            "at most",
-            "maximum",
-            "empty",
-            "password",
-            "match",
-        ]);
-        for (kind, name, words) in KINDS {
-            let of_kind: Vec<&&ContentBlock> = blocks
-                .iter()
-                .filter(|block| block.modality() == kind)
-                .collect();
-            if of_kind.is_empty() || !self.says(words) {
-                continue;
-            }
-            if self.says(&[
-                "not support",
-                "unsupported",
-                "n't support",
-                "only support",
-                "no endpoints",
-                "does not accept",
-                "text-only",
-                "unknown variant",
-                "not a multimodal",
-            ]) && !is_about_value
-            {
-                return Some(self.diagnosis(
-                    Change::Modality(kind),
-                    name,
-                    "the model gets notes instead",
-                ));
-            }
-            if let Some(limit) = self.too_many(of_kind.len()) {
-                let count = of_kind.len() - limit;
-                let oldest = of_kind[..count]
-                    .iter()
-                    .filter_map(|block| block.data())
-                    .map(hash);
-                let what = format!("so many {name}");
-                let then =
-                    format!("the {count} oldest are left out of requests; the session keeps them");
-                return Some(self.diagnosis(Change::Data(oldest.collect()), &what, &then));
-            }
+        let kinds = KINDS.iter();
+        let of_kind = kinds.filter(|(_, _, words)| self.says(words));
+        if let Some(found) = of_kind.clone().find_map(|kind| self.kind(kind, &blocks)) {
+            return Some(found);
         }
-        let is_about_data = KINDS.iter().any(|(_, _, words)| self.says(words))
-            || self.says(&[
-                "media type",
-                "media_type",
-                "base64",
-                "inline_data",
-                "inlinedata",
-            ]);
-        if !is_about_data {
+        if of_kind.count() == 0 && !self.says(&DATA_WORDS) {
             return None;
         }
         let mut refused = self.blocks_in_path(&blocks);
@@ -319,6 +305,31 @@ impl Refusal<'_> {
             let then = "requests contain a note instead; the session keeps it";
             self.diagnosis(Change::Data(data), &what.join(", "), then)
         })
+    }
+
+    /// A kind of content that the model does not accept, or of which there is too much.
+    fn kind(
+        &self,
+        (kind, name, _): &(Modality, &str, &[&str]),
+        blocks: &[&ContentBlock],
+    ) -> Option<Diagnosis> {
+        let blocks: Vec<&&ContentBlock> = blocks
+            .iter()
+            .filter(|block| block.modality() == *kind)
+            .collect();
+        if blocks.is_empty() {
+            return None;
+        }
+        if self.says(&UNSUPPORTED_CONTENT) && !self.says(&VALUE_WORDS) {
+            let then = "the model gets notes instead";
+            return Some(self.diagnosis(Change::Modality(*kind), name, then));
+        }
+        let limit = self.too_many(blocks.len())?;
+        let count = blocks.len() - limit;
+        let oldest = blocks[..count].iter().filter_map(|block| block.data());
+        let then = format!("the {count} oldest are left out of requests; the session keeps them");
+        let change = Change::Data(oldest.map(hash).collect());
+        Some(self.diagnosis(change, &format!("so many {name}"), &then))
     }
 
     /// The images and files of the request, in order.

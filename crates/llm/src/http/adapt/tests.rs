@@ -101,6 +101,7 @@ impl Diagnosed {
 
 /// Errors of vendors, and what is left out.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn errors_name_the_refused_part() {
     use Api::{
         AnthropicMessages as Anthropic, BedrockConverse as Bedrock, GoogleGenerativeAi as Google,

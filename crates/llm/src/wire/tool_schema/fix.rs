@@ -138,7 +138,7 @@ impl Fixer<'_> {
         let inlined = self.without_reference(schema);
         let schema = inlined.as_ref().unwrap_or(schema);
         if depth > DEPTH || self.subschemas > SUBSCHEMAS {
-            let name = schema.get("type").and_then(|it| self.dialect_type(it));
+            let name = schema.get("type").and_then(known_type);
             let name = name.or_else(|| schema.get("properties").map(|_| "object".into()));
             return name
                 .map(|name| ("type".to_owned(), name))
@@ -149,10 +149,7 @@ impl Fixer<'_> {
         let mut required = Vec::new();
         for (keyword, value) in schema {
             match keyword.as_str() {
-                "type" => drop(
-                    self.dialect_type(value)
-                        .map(|it| fixed.insert("type".into(), it)),
-                ),
+                "type" => drop(known_type(value).map(|it| fixed.insert("type".into(), it))),
                 "nullable" if self.dialect.openapi && *value == Value::Bool(true) => {
                     fixed.insert("nullable".into(), true.into());
                 }
@@ -173,38 +170,8 @@ impl Fixer<'_> {
             }
         }
         bounds(schema, &mut fixed);
-        self.finish(schema, &mut fixed, required);
+        finish(schema, &mut fixed, required);
         fixed
-    }
-
-    /// Adds what belongs to the type, and the names of required properties.
-    fn finish(
-        &self,
-        schema: &Map<String, Value>,
-        fixed: &mut Map<String, Value>,
-        lifted: Vec<String>,
-    ) {
-        if fixed.contains_key("properties") && !fixed.contains_key("type") {
-            fixed.shift_insert(0, "type".into(), "object".into());
-        }
-        if fixed.get("type") == Some(&"array".into()) && !fixed.contains_key("items") {
-            fixed.insert("items".into(), json!({}));
-        }
-        let listed = schema.get("required").and_then(Value::as_array);
-        let listed = listed.into_iter().flatten().filter_map(Value::as_str);
-        let properties = fixed.get("properties").and_then(Value::as_object);
-        let mut required: Vec<String> = Vec::new();
-        for name in listed.map(str::to_owned).chain(lifted) {
-            let is_known = properties.is_none_or(|properties| properties.contains_key(&name));
-            if is_known && !required.contains(&name) {
-                required.push(name);
-            }
-        }
-        if required.is_empty() {
-            fixed.shift_remove("required");
-        } else {
-            fixed.insert("required".into(), required.into());
-        }
     }
 
     fn keyword(
@@ -239,30 +206,6 @@ impl Fixer<'_> {
         };
         if let Some(value) = value {
             fixed.insert(keyword.to_owned(), value);
-        }
-    }
-
-    /// Types, with the names of other languages translated.
-    fn dialect_type(&self, value: &Value) -> Option<Value> {
-        let name = |value: &Value| {
-            let name = value.as_str()?.to_lowercase();
-            let known = TYPE_NAMES.iter().find(|(other, _)| *other == name);
-            let name = known.map_or(name.as_str(), |(_, known)| *known);
-            TYPES.iter().copied().find(|known| *known == name)
-        };
-        let Value::Array(list) = value else {
-            return name(value).map(Value::from);
-        };
-        let mut names: Vec<&str> = Vec::new();
-        for name in list.iter().filter_map(name) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        match names.as_slice() {
-            [] => None,
-            [only] => Some(Value::from(*only)),
-            _ => Some(names.into()),
         }
     }
 
@@ -363,6 +306,55 @@ impl Fixer<'_> {
             next = path.and_then(|path| target(self.root, path));
         }
         Some(merged)
+    }
+}
+
+/// Adds what belongs to the type, and the names of required properties.
+fn finish(schema: &Map<String, Value>, fixed: &mut Map<String, Value>, lifted: Vec<String>) {
+    if fixed.contains_key("properties") && !fixed.contains_key("type") {
+        fixed.shift_insert(0, "type".into(), "object".into());
+    }
+    if fixed.get("type") == Some(&"array".into()) && !fixed.contains_key("items") {
+        fixed.insert("items".into(), json!({}));
+    }
+    let listed = schema.get("required").and_then(Value::as_array);
+    let listed = listed.into_iter().flatten().filter_map(Value::as_str);
+    let properties = fixed.get("properties").and_then(Value::as_object);
+    let mut required: Vec<String> = Vec::new();
+    for name in listed.map(str::to_owned).chain(lifted) {
+        let is_known = properties.is_none_or(|properties| properties.contains_key(&name));
+        if is_known && !required.contains(&name) {
+            required.push(name);
+        }
+    }
+    if required.is_empty() {
+        fixed.shift_remove("required");
+    } else {
+        fixed.insert("required".into(), required.into());
+    }
+}
+
+/// Types, with the names of other languages translated.
+fn known_type(value: &Value) -> Option<Value> {
+    let name = |value: &Value| {
+        let name = value.as_str()?.to_lowercase();
+        let known = TYPE_NAMES.iter().find(|(other, _)| *other == name);
+        let name = known.map_or(name.as_str(), |(_, known)| *known);
+        TYPES.iter().copied().find(|known| *known == name)
+    };
+    let Value::Array(list) = value else {
+        return name(value).map(Value::from);
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for name in list.iter().filter_map(name) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [] => None,
+        [only] => Some(Value::from(*only)),
+        _ => Some(names.into()),
     }
 }
 
