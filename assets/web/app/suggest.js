@@ -1,7 +1,7 @@
 // Completion: `/` for commands, `@` for files. The arrow keys select, Tab or Enter inserts, Escape closes.
 
 import { el } from "./dom.js";
-import { COMPLETIONS } from "./slash.js";
+import { completions } from "./slash.js";
 import { showError } from "./toast.js";
 
 const MAX_SUGGESTIONS = 8;
@@ -10,13 +10,7 @@ const MAX_SUGGESTIONS = 8;
 const SOURCES = {
   "/": {
     pattern: /^\/([^\s/]*)$/,
-    load: (conversation) =>
-      conversation
-        .ask("get_commands")
-        .then(({ commands }) => [
-          ...COMPLETIONS,
-          ...commands.map(({ name, description }) => ({ value: name, note: description })),
-        ]),
+    load: completions,
   },
   "@": {
     pattern: /(?:^|\s)@(\S*)$/,

@@ -322,40 +322,55 @@ impl Session {
             return Err(error(acp::ErrorCode::InvalidRequest, text));
         }
         let (text, attachments) = prompt::convert(request.prompt)?;
-        if let Some(op) = commands::parse(&text, &self.added) {
-            self.run_command(id, op).await;
-            return Ok(());
+        let mut prompt = osier_agent::Op::Prompt {
+            text: text.clone(),
+            attachments,
+            typed: None,
+        };
+        if let Some(ops) = commands::parse(&text, &self.added) {
+            match self.run_command(&id, ops).await {
+                Some(own) => prompt = own,
+                None => return Ok(()),
+            }
         }
         if !self.has_usable_model() {
             let text = "no model has an API key; sign in with `osier auth login` or set a key";
             return Err(error(acp::ErrorCode::AuthRequired, text));
         }
         self.send_title(&text).await;
-        let op = osier_agent::Op::Prompt {
-            text,
-            attachments,
-            typed: None,
-        };
-        self.prompt = Some(self.start_op(id, op.into()));
+        self.prompt = Some(self.start_op(id, prompt.into()));
         Ok(())
     }
 
-    /// Runs a slash command of osier. Its answer is a message.
-    async fn run_command(&mut self, id: acp::RequestId, op: Result<Op, String>) {
-        match op {
-            Ok(op) => {
-                self.model_selected |= matches!(op, Op::SelectModel { .. });
-                let end = CommandEnd::of(&op);
-                let mut prompt = self.start_op(id, op);
-                prompt.command = Some(end);
-                self.prompt = Some(prompt);
+    /// Runs a slash command of osier. Its answer is a message. Returns the prompt of a command that ends with one.
+    async fn run_command(
+        &mut self,
+        id: &acp::RequestId,
+        ops: Result<Vec<Op>, String>,
+    ) -> Option<osier_agent::Op> {
+        let problem = match ops {
+            Err(problem) => problem,
+            Ok(mut ops) => {
+                let last = ops.pop()?;
+                for op in ops {
+                    self.handle.send(op);
+                }
+                if let Op::Agent(prompt @ osier_agent::Op::Prompt { .. }) = last {
+                    return Some(prompt);
+                }
+                self.model_selected |= matches!(last, Op::SelectModel { .. });
+                let end = CommandEnd::of(&last);
+                let mut pending = self.start_op(id.clone(), last);
+                pending.command = Some(end);
+                self.prompt = Some(pending);
+                return None;
             }
-            Err(text) => {
-                self.update(acp::SessionUpdate::AgentMessageChunk(chunk(&text, None)))
-                    .await;
-                self.end_prompt(id, Ok(acp::StopReason::EndTurn)).await;
-            }
-        }
+        };
+        self.update(acp::SessionUpdate::AgentMessageChunk(chunk(&problem, None)))
+            .await;
+        self.end_prompt(id.clone(), Ok(acp::StopReason::EndTurn))
+            .await;
+        None
     }
 
     /// Names the permission mode, which decides what runs without a question.

@@ -314,6 +314,14 @@ macro_rules! requests {
             )+)?
         }
 
+        $($(
+            impl From<$inner> for $enum {
+                fn from(inner: $inner) -> Self {
+                    Self::$outer(inner)
+                }
+            }
+        )+)?
+
         impl $enum {
             const ROWS: &'static [$crate::request::Request] = &[
                 $($crate::request::Request {

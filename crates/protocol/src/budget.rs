@@ -123,6 +123,18 @@ impl BudgetState {
         words.join(", ")
     }
 
+    /// The budget for people, or how to set one.
+    pub fn line(&self) -> String {
+        match self.words() {
+            words if words.is_empty() => {
+                "this session has no budget: `/budget 5` sets 5 US dollars, \
+                 `/budget 500000 tokens` or `/budget 100 turns` another limit"
+                    .to_owned()
+            }
+            words => format!("budget used: {words}; `/budget` with a number changes a limit"),
+        }
+    }
+
     /// The limits that have at least `share` of them used.
     pub fn words_above(&self, share: f64) -> String {
         let above = self.limited().filter(|limit| limit.share >= share);

@@ -1,5 +1,6 @@
 //! Language servers and their reports.
 
+use osier_base::text;
 use serde::{Deserialize, Serialize};
 
 /// A language server that the session uses.
@@ -22,6 +23,30 @@ pub struct CodeServerInfo {
     /// The files with errors or warnings, at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileDiagnostics>,
+}
+
+impl CodeServerInfo {
+    /// What a list without servers says.
+    pub const NONE: &str = "no language server has started: one starts in a trusted project when the model uses a file of its \
+                            kind, if it is installed";
+
+    /// The server for people: its state, and its error or what it reports.
+    pub fn line(&self) -> String {
+        let DiagnosticCounts { errors, warnings } = self.diagnostics;
+        let end = self.error.clone().unwrap_or_else(|| {
+            let errors = text::counted(errors, "error", "errors");
+            format!(
+                "{errors}, {}",
+                text::counted(warnings, "warning", "warnings")
+            )
+        });
+        format!(
+            "{} in {}: {}, {end}",
+            self.name,
+            self.root,
+            self.state.name()
+        )
+    }
 }
 
 /// The errors and warnings of a file.
@@ -91,5 +116,30 @@ impl DiagnosticCounts {
             errors: servers.iter().map(|one| one.diagnostics.errors).sum(),
             warnings: servers.iter().map(|one| one.diagnostics.warnings).sum(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_counts_or_the_error() {
+        let mut server = CodeServerInfo {
+            name: "gopls".to_owned(),
+            root: "/w".to_owned(),
+            state: CodeServerState::Ready,
+            error: None,
+            diagnostics: DiagnosticCounts {
+                errors: 1,
+                warnings: 2,
+            },
+            problems: Vec::new(),
+            files: Vec::new(),
+        };
+        assert_eq!(server.line(), "gopls in /w: ready, 1 error, 2 warnings");
+        server.state = CodeServerState::Failed;
+        server.error = Some("it ended 3 times".to_owned());
+        assert_eq!(server.line(), "gopls in /w: failed, it ended 3 times");
     }
 }

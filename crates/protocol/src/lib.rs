@@ -56,6 +56,7 @@ pub mod questions;
 mod review;
 mod roles;
 mod sessions;
+pub mod slash;
 pub mod spending;
 mod stash;
 mod status;

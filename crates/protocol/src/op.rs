@@ -448,9 +448,3 @@ impl fmt::Debug for Typed {
         formatter.write_str("Typed(…)")
     }
 }
-
-impl From<osier_agent::Op> for Op {
-    fn from(op: osier_agent::Op) -> Self {
-        Self::Agent(op)
-    }
-}

@@ -13,6 +13,7 @@ use super::command::{EventFields, FirstStep, Step};
 use super::tracked_state::TrackedState;
 use osier_agent::{AgentMessage, QueueMode, UserMessage};
 use osier_llm::ThinkingLevel;
+use osier_protocol::slash::{self, BuiltInCommand, SlashCommand};
 use osier_protocol::{AddedCommand, Op, PageAt, SessionInfo, StoredMessage, TreeOp};
 
 /// How a message was accepted.
@@ -110,11 +111,23 @@ pub struct SessionStats {
     pub branches: usize,
 }
 
-/// Answer to `get_commands`: the slash commands that a prompt can begin with.
+/// Answer to `get_commands`: the slash commands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct SlashCommands {
+    /// Of templates, skills and plugins.
     pub commands: Vec<AddedCommand>,
+    /// Of osier, for `run_command`. Those of the list above replace commands that yield, and commands that the client lacks.
+    pub built_in: Vec<BuiltInCommand>,
+}
+
+/// Answer to `run_command`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommandText {
+    /// What the user asked for, in Markdown. Not set if the command has changed something or started a run.
+    pub text: Option<String>,
 }
 
 /// Answer to `get_available_thinking_levels`: the levels of the model, weakest first.
@@ -331,7 +344,10 @@ pub(super) fn commands(
         Value::Null => json!([]),
         commands => commands.clone(),
     };
-    Ok(FirstStep::Data(json!({"commands": commands})))
+    let built_in = slash::COMMANDS.iter().map(SlashCommand::describe);
+    let built_in: Vec<BuiltInCommand> = built_in.collect();
+    let answer = json!({"commands": commands, "builtIn": built_in});
+    Ok(FirstStep::Data(answer))
 }
 
 /// The request of `branch`.

@@ -46,7 +46,9 @@ pub(super) enum Start {
 #[derive(Debug)]
 pub(super) enum FirstStep {
     Request(Op),
-    /// A request with its own number, which the answer repeats.
+    /// Several requests; the last one has the answer.
+    Requests(Vec<Op>),
+    /// A request with a number of its own, which its answer repeats.
     Numbered(fn(u64, Value) -> Option<Op>, Value),
     /// The answer, without a request.
     Data(Value),
@@ -59,6 +61,8 @@ pub(super) enum Answer {
     Ended,
     /// The first event of one of these types.
     Event(&'static [&'static str], Shape),
+    /// The text of the event that answers its request.
+    Text,
     /// Several events.
     Steps(fn(&mut Value, &EventFields<'_>) -> Step),
 }
@@ -173,6 +177,13 @@ impl Command {
     ) -> Self {
         self.data = Data::Shape(data);
         self.answer = Answer::Steps(step);
+        self
+    }
+
+    /// Answered by the text of the event that answers its request.
+    pub(super) fn text(mut self, data: &'static str) -> Self {
+        self.data = Data::Shape(data);
+        self.answer = Answer::Text;
         self
     }
 

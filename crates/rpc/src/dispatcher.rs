@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::check::{check, parse_op};
-use super::command::{Command, FirstStep, Start};
+use super::command::{Answer as CommandAnswer, Command, FirstStep, Start};
 use super::frame::{ErrorCode, EventMode, Greeting, Id, Request, Response};
 use super::pending::{PendingCommand, Progress};
 use super::table::{commands, find_command, nearest};
@@ -216,6 +216,7 @@ impl Dispatcher {
         let mut reply_number = None;
         let wants_reply = parameters.get("reply") == Some(&json!(true));
         let number_of_op = parameters.get("op").and_then(|op| op["request"].as_u64());
+        let mut earlier = Vec::new();
         let op = match command.start {
             Start::Dispatcher if command.name == "hello" => return self.hello(&parameters),
             Start::Dispatcher => return self.reply(parameters),
@@ -228,6 +229,11 @@ impl Dispatcher {
             }
             Start::With(start) => match start(&parameters, &self.tracked)? {
                 FirstStep::Request(op) => op,
+                FirstStep::Requests(mut ops) => {
+                    let last = ops.pop().ok_or("there is nothing to do")?;
+                    earlier = ops;
+                    last
+                }
                 FirstStep::Data(data) => return Ok(CommandStart::Done(data)),
                 FirstStep::Numbered(make, value) => {
                     reply_number = Some(request);
@@ -236,13 +242,21 @@ impl Dispatcher {
                 }
             },
         };
-        if let Err(occupied) = self.authorize(&op, request) {
-            return Ok(CommandStart::Occupied(occupied));
+        for op in earlier.iter().chain([&op]) {
+            if let Err(occupied) = self.authorize(op, request) {
+                return Ok(CommandStart::Occupied(occupied));
+            }
+        }
+        for op in earlier {
+            self.session.send(op);
         }
         let mut pending =
             PendingCommand::new(command.answer, response.clone(), request, reply_number);
         if wants_reply {
             pending = pending.with_reply(op.request(), number_of_op);
+        }
+        if matches!(command.answer, CommandAnswer::Text) {
+            pending = pending.with_text(op.request());
         }
         self.pending.push(pending);
         match op {

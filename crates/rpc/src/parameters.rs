@@ -16,6 +16,7 @@ use super::check::parse_op;
 use super::command::FirstStep;
 use super::tracked_state::TrackedState;
 use osier_agent::Attachment;
+use osier_protocol::slash::{self, SlashClient};
 use osier_protocol::{Op, TransferOp};
 use osier_tools::attachment;
 
@@ -68,6 +69,16 @@ pub(super) fn follow_up(parameters: &Parameters, _: &TrackedState) -> Result<Fir
         attachments,
         typed,
     }))
+}
+
+/// The requests of a slash command.
+pub(super) fn slash(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    let text = parameters["command"].as_str().unwrap_or_default();
+    let typed = slash::parse(text, SlashClient::Chat, |_| false);
+    let (command, argument) = typed.ok_or_else(|| format!("`{text}` is no slash command"))??;
+    let requests = command.requests;
+    let requests = requests.ok_or_else(|| format!("`/{}` is no request", command.name))?;
+    Ok(FirstStep::Requests(requests(argument)?))
 }
 
 /// One mode for both queues, or one for each.

@@ -1,14 +1,14 @@
 //! Commands without an answer, and how events answer them.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::answers::OP_ENDED;
+use super::answers::{CommandText, OP_ENDED};
 use super::command::{Answer, EventFields, Step, all_fields};
 use super::frame::Response;
 use super::tracked_state::TrackedState;
 use osier_agent::Severity;
 use osier_base::request::Request;
-use osier_protocol::Op;
+use osier_protocol::{Event, Op, slash};
 
 /// Events that report a failure in `message`.
 const FAILURES: &[&str] = &[
@@ -22,8 +22,7 @@ const FAILURES: &[&str] = &[
 #[derive(Debug)]
 pub(super) struct PendingCommand {
     answer: Answer,
-    /// The answer contains the `type` of its event.
-    is_typed: bool,
+    form: Form,
     /// The response without its result.
     pub response: Response,
     /// The number of its ops.
@@ -36,6 +35,16 @@ pub(super) struct PendingCommand {
     ops: usize,
     /// The collected parts of the answer.
     partial: Value,
+}
+
+/// What the answer contains of its event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Fields,
+    /// The fields and the `type`.
+    Event,
+    /// Its text.
+    Text,
 }
 
 /// The progress of a command after an event.
@@ -59,7 +68,7 @@ impl PendingCommand {
     ) -> Self {
         Self {
             answer,
-            is_typed: false,
+            form: Form::Fields,
             response,
             request,
             reply_number,
@@ -73,10 +82,28 @@ impl PendingCommand {
     pub(super) fn with_reply(mut self, request: &'static Request, number: Option<u64>) -> Self {
         if !request.replies.is_empty() {
             self.answer = Answer::Event(request.replies, all_fields);
-            self.is_typed = true;
+            self.form = Form::Event;
             self.reply_number = number;
         }
         self
+    }
+
+    /// Answers with the text of the event that replies to `request`.
+    pub(super) fn with_text(mut self, request: &'static Request) -> Self {
+        self.form = Form::Text;
+        self.answer = match request.replies {
+            [] => Answer::Ended,
+            replies => Answer::Event(replies, all_fields),
+        };
+        self
+    }
+
+    /// The answer when there is nothing to report.
+    fn nothing(&self) -> Progress {
+        Progress::Done(match self.form {
+            Form::Text => json!(CommandText::default()),
+            Form::Fields | Form::Event => Value::Null,
+        })
     }
 
     /// Handles an event; `fields` do not contain `type` and `request`.
@@ -87,7 +114,7 @@ impl PendingCommand {
         tracked: &TrackedState,
     ) -> Progress {
         let step = match self.answer {
-            Answer::Ended => return Progress::Waiting,
+            Answer::Ended | Answer::Text => return Progress::Waiting,
             Answer::Event(kinds, _) if !kinds.contains(&kind) => return Progress::Waiting,
             Answer::Event(..) if FAILURES.contains(&kind) => {
                 let message = fields.get("message").and_then(Value::as_str);
@@ -95,12 +122,16 @@ impl PendingCommand {
             }
             Answer::Event(_, shape) => {
                 return match shape(fields.clone(), tracked) {
-                    Ok(Value::Object(mut data)) if self.is_typed => {
+                    Ok(Value::Object(mut data)) if self.form != Form::Fields => {
                         data.insert("type".to_owned(), kind.into());
                         if let Some(number) = self.reply_number {
                             data.insert("request".to_owned(), number.into());
                         }
-                        Progress::Done(Value::Object(data))
+                        let event = Value::Object(data);
+                        Progress::Done(match self.form {
+                            Form::Text => text_of(event),
+                            Form::Fields | Form::Event => event,
+                        })
                     }
                     Ok(data) => Progress::Done(data),
                     Err(error) => Progress::Failed(error),
@@ -138,7 +169,7 @@ impl PendingCommand {
             (Answer::Ended, Some((Severity::Warning | Severity::Error, text))) => {
                 Some(Progress::Failed(text.clone()))
             }
-            (Answer::Ended, _) => Some(Progress::Done(Value::Null)),
+            (Answer::Ended | Answer::Text, _) => Some(self.nothing()),
             (_, Some((_, text))) => Some(Progress::Failed(text.clone())),
             _ if with_agent => None,
             _ if no_session => Some(Progress::Failed(
@@ -155,7 +186,14 @@ impl PendingCommand {
                     _ => Progress::Done(Value::Null),
                 })
             }
-            (Answer::Event(..), None) => Some(Progress::Done(Value::Null)),
+            (Answer::Event(..), None) => Some(self.nothing()),
         }
     }
+}
+
+/// The text of an event.
+fn text_of(event: Value) -> Value {
+    let event: Option<Event> = serde_json::from_value(event).ok();
+    let text = event.as_ref().and_then(slash::describe);
+    json!(CommandText { text })
 }

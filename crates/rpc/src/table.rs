@@ -129,6 +129,17 @@ fn prompts() -> Vec<Command> {
         ])
         .starts_with(start::queue_mode)
         .events(&["queue_mode_changed"]),
+        row(
+            "run_command",
+            "Run a slash command of osier, as a user types it in the browser chat. `get_commands` lists them.",
+        )
+        .parameters(&[required(
+            "command",
+            Kind::Text,
+            "the command with its argument, as in `/thinking high`",
+        )])
+        .starts_with(start::slash)
+        .text("CommandText"),
         row("set_steering_mode", "Set the mode of the queue of messages that steer.")
             .parameters(&[MODE])
             .starts_with(start::steering_mode)
@@ -164,7 +175,7 @@ fn conversation() -> Vec<Command> {
         Command::new(
             state,
             "get_commands",
-            "List the slash commands of templates, skills and plugins.",
+            "List the slash commands: those of templates, skills and plugins, and those of osier.",
         )
         .starts_with(answer::commands)
         .steps("SlashCommands", |_, _| Step::Ignore),

@@ -155,6 +155,11 @@ fn look(wire: &mut RpcProcess) {
     assert_eq!(agent["isStreaming"], false);
     let commands = wire.call("get_commands", json!({}));
     assert!(commands["commands"].is_array());
+    assert_eq!(commands["builtIn"][0]["name"], "model");
+    let level = wire.call("run_command", json!({"command": "/thinking off"}));
+    assert_eq!(level, json!({"text": "Thinking level: `off`."}));
+    let reloaded = wire.call("run_command", json!({"command": "/reload"}));
+    assert_eq!(reloaded, json!({"text": null}));
     let stats = wire.call("get_session_stats", json!({}));
     assert_eq!(stats["sessionId"], state["sessionId"]);
     wire.call("get_usage", json!({}));

@@ -18,18 +18,22 @@ await play(async (stage, serve) => {
   await say(page, "/name My session");
   await page.locator("#title", { hasText: "My session" }).waitFor();
   await say(page, "/usage");
-  await toast("tokens in");
+  await toast("cached tokens");
+  await say(page, "/tools");
+  await toast("Tools: read, write");
+  await say(page, "/cost now");
+  await toast("/cost takes no argument");
   await say(page, "/export out.md");
   await toast("Exported to");
   await say(page, "/settings");
-  await toast("only in the terminal");
+  await toast("/settings works in the terminal: osier attach opens this session there");
   await say(page, "/compact");
   await page.locator(".toast, .summary").filter({ hasText: /compact|summar/i }).first().waitFor();
   await say(page, "/Compact now");
-  await toast("Unknown command /Compact. Did you mean /compact?");
+  await toast("unknown command /Compact; did you mean /compact?");
   assert.equal(await page.inputValue("#prompt"), "/Compact now");
   await say(page, "/nosuch");
-  await toast("Unknown command /nosuch. Enter / to list the commands.");
+  await toast("unknown command /nosuch; type / to list the commands");
   // Nothing went to the model, and a toast covers no answer.
   assert.deepEqual(await page.locator(".prompt-text").allTextContents(), ["hello"]);
   const [lowest, toasts] = await page.evaluate(() => [

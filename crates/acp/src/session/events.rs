@@ -10,7 +10,7 @@ use crate::updates::{chunk, commands};
 use osier_agent::{AgentMessage, CompactionOutcome, Output, RunOutcome, Severity, ToolUpdate};
 use osier_base::text;
 use osier_llm::{Delta, StopReason};
-use osier_protocol::{CheckpointEvent, Event, TodoList, TodoState, changed_outside};
+use osier_protocol::{CheckpointEvent, Event, TodoList, TodoState, changed_outside, slash};
 
 /// The maximum length in bytes of a title from a prompt.
 const TITLE_LIMIT: usize = 80;
@@ -75,7 +75,7 @@ impl Session {
         let Some(prompt) = self.prompt.as_mut() else {
             return;
         };
-        let (Some(end), Some(text)) = (prompt.command, commands::describe(event)) else {
+        let (Some(end), Some(text)) = (prompt.command, slash::describe(event)) else {
             return;
         };
         if end == CommandEnd::RequestAlone {

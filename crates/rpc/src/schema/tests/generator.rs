@@ -37,7 +37,7 @@ pub(super) fn schema() -> Value {
     let mut shapes = schemas!(
         output: Greeting, shapes::PromptResult, shapes::ClearedQueue, shapes::Messages, shapes::LastText,
         shapes::PromptEntries, shapes::OpenedSession, shapes::SessionStats, shapes::SlashCommands,
-        shapes::ThinkingLevels, shapes::SearchHits, shapes::TreeHits, Status, StateSnapshot, ShellRun, CompactionOutcome,
+        shapes::ThinkingLevels, shapes::CommandText, shapes::SearchHits, shapes::TreeHits, Status, StateSnapshot, ShellRun, CompactionOutcome,
     );
     for name in ["lane_taken", "login_started"] {
         shapes.insert(pascal(name), data_of(&events[name]));

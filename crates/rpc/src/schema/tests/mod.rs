@@ -42,6 +42,11 @@ fn the_schema_is_made_from_the_types() {
 }
 
 #[test]
+fn the_page_of_slash_commands_is_made_from_their_table() {
+    check_file("docs/commands.md", &page::slash_commands());
+}
+
+#[test]
 fn the_written_schema_is_the_file() {
     let mut written = Vec::new();
     write(&mut written).unwrap();

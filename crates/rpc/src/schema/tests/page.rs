@@ -9,6 +9,7 @@ use osier_base::request::{Group, Parameter};
 use crate::check::phrase;
 use crate::command::{Command, Data};
 use crate::table::commands as all_commands;
+use osier_protocol::slash::{self, SlashClient};
 
 const GROUPS: &[(Group, &str)] = &[
     (Group::Connection, "Connection"),
@@ -54,6 +55,35 @@ fn entry(command: &Command) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The page of slash commands.
+pub(super) fn slash_commands() -> String {
+    let mut page = "# Slash commands\n\nRun a command of osier from the prompt: `/compact`, `/model sonnet`. The list opens when you type \
+`/`. Skills, prompt templates and plugins add more ([context.md](context.md), [plugins.md](plugins.md)); `*` marks commands \
+that a skill or a template with their name replaces. A client that lacks a command says where it works.\n\n\
+| Command | Other names | Does | Terminal | Editors | Chat |\n|---|---|---|---|---|---|\n"
+        .to_owned();
+    for command in slash::COMMANDS {
+        let usage = format!("/{} {}", command.name, command.argument);
+        let usage = usage.trim_end().replace('|', "\\|");
+        let mark = if command.yields { " *" } else { "" };
+        let aliases: Vec<String> = command
+            .aliases
+            .iter()
+            .map(|name| format!("`/{name}`"))
+            .collect();
+        let clients =
+            SlashClient::ALL.map(|client| if command.works_in(client) { "yes" } else { "" });
+        let _ = writeln!(
+            page,
+            "| `{usage}`{mark} | {} | {} | {} |",
+            aliases.join(", "),
+            command.description,
+            clients.join(" | ")
+        );
+    }
+    page
 }
 
 fn parameter(field: &Parameter) -> String {

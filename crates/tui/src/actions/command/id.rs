@@ -6,7 +6,7 @@ use osier_term::Commands;
 use osier_term::widgets::textarea::modal::Edit;
 
 macro_rules! ids {
-    ($($category:ident { $($id:ident $name:literal $description:literal $(.$part:ident($($value:expr),*))*;)* })*) => {
+    ($($category:ident { $($id:ident $name:literal $($description:literal)? $(.$part:ident($($value:expr),*))*;)* })*) => {
         /// Everything a key can be bound to.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Command {

@@ -4,44 +4,14 @@ use std::fmt;
 
 use super::arguments::{self, Parsed};
 use super::id::Command;
-use super::prompts;
 use super::registry::commands;
 use crate::actions::{Action, Effect, TabRequest, Toast};
 use osier_agent::Op as AgentOp;
-use osier_llm::ThinkingLevel;
-use osier_protocol::{CheckpointOp, DiffRange, FilesAt, Mark, Op, PermissionMode, TreeOp};
-use osier_term::theme::ThemeStore;
+use osier_protocol::slash::{self, SlashCommand};
+use osier_protocol::{CheckpointOp, DiffRange, FilesAt, Mark, Op, TreeOp};
 use osier_term::widgets::textarea::modal::EDITS;
 
 type Parse = fn(&str) -> Parsed;
-
-/// How a command is typed into the prompt.
-#[derive(Debug, Clone, Copy)]
-pub struct Slash {
-    pub name: &'static str,
-    /// Other names, which users know from other programs.
-    pub aliases: &'static [&'static str],
-    /// A skill or template with this name replaces it.
-    pub yields: bool,
-    /// The argument that follows the name; empty when there is none.
-    pub argument: &'static str,
-    /// Values of the argument that completion offers.
-    pub values: fn() -> Vec<&'static str>,
-    pub(super) parse: Option<Parse>,
-}
-
-impl Slash {
-    const fn new(name: &'static str, argument: &'static str, parse: Option<Parse>) -> Self {
-        Self {
-            name,
-            aliases: &[],
-            yields: false,
-            argument,
-            values: Vec::new,
-            parse,
-        }
-    }
-}
 
 macro_rules! categories {
     ($($name:ident)*) => {
@@ -74,8 +44,8 @@ pub(crate) enum Run {
     Actions(fn() -> Vec<Action>),
     /// A feature runs it: `app/commands.rs` passes it on.
     Feature,
-    /// The command needs arguments: types the slash command into the prompt.
-    Arguments,
+    /// It sends the requests of its slash command. A command that needs an argument is typed into the prompt.
+    Slash,
 }
 
 /// A row of the registry.
@@ -90,7 +60,9 @@ pub struct CommandInfo {
     /// The description of the command, in the imperative.
     pub description: &'static str,
     /// The command as it is typed into the prompt.
-    pub slash: Option<Slash>,
+    pub slash: Option<&'static SlashCommand>,
+    /// The actions of the slash command with an argument; it sends its requests by default.
+    pub(super) parse: Option<Parse>,
     pub(crate) run: Run,
     key_only: bool,
     /// Queries that put it first in the palette: Vim's names for it.
@@ -113,6 +85,7 @@ impl CommandInfo {
             category,
             description,
             slash: None,
+            parse: None,
             run: Run::Component,
             key_only: false,
             queries: &[],
@@ -153,50 +126,21 @@ impl CommandInfo {
         self
     }
 
-    /// `/NAME` does the same.
-    const fn slash(mut self, name: &'static str) -> Self {
-        self.slash = Some(Slash::new(name, "", None));
-        self
-    }
-
-    /// `/NAME` runs the command; `parse` converts the argument of `/NAME ARGUMENT`.
-    const fn slash_with(
-        mut self,
-        name: &'static str,
-        argument: &'static str,
-        parse: Parse,
-    ) -> Self {
-        self.slash = Some(Slash::new(name, argument, Some(parse)));
-        self
-    }
-
-    /// `/NAME ARGUMENT` is the only way to run it: `parse` gets the argument even when it is empty.
-    const fn typed(mut self, name: &'static str, argument: &'static str, parse: Parse) -> Self {
-        self.run = Run::Arguments;
-        self.slash_with(name, argument, parse)
-    }
-
-    /// Other names of the slash command.
-    const fn slash_aliases(mut self, aliases: &'static [&'static str]) -> Self {
-        if let Some(slash) = &mut self.slash {
-            slash.aliases = aliases;
+    /// `/NAME` does the same, and its row in the table of slash commands has the description.
+    const fn slash(mut self, name: &str) -> Self {
+        if let Some(slash) = slash::named(name) {
+            self.slash = Some(slash);
+            self.description = slash.description;
+            if matches!(self.run, Run::Component) {
+                self.run = Run::Slash;
+            }
         }
         self
     }
 
-    /// A skill or template with the name of the slash command replaces it.
-    const fn yields(mut self) -> Self {
-        if let Some(slash) = &mut self.slash {
-            slash.yields = true;
-        }
-        self
-    }
-
-    /// Values of the argument that completion offers.
-    const fn values(mut self, values: fn() -> Vec<&'static str>) -> Self {
-        if let Some(slash) = &mut self.slash {
-            slash.values = values;
-        }
+    /// `/NAME ARGUMENT` does what `parse` makes of the argument.
+    const fn parse(mut self, parse: Parse) -> Self {
+        self.parse = Some(parse);
         self
     }
 
@@ -207,10 +151,10 @@ impl CommandInfo {
 }
 
 macro_rules! table {
-    ($($category:ident { $($id:ident $name:literal $description:literal $(.$part:ident($($value:expr),*))*;)* })*) => {
+    ($($category:ident { $($id:ident $name:literal $($description:literal)? $(.$part:ident($($value:expr),*))*;)* })*) => {
         /// Every command, grouped as help shows them.
         pub(super) const COMMANDS: &[CommandInfo] = &[$($(
-            CommandInfo::new(Command::$id, Category::$category, $name, $description)$(.$part($($value),*))*,
+            CommandInfo::new(Command::$id, Category::$category, $name, concat!($($description)?))$(.$part($($value),*))*,
         )*)*];
     };
 }
@@ -287,6 +231,21 @@ mod tests {
         assert_eq!(names.len(), count);
         for info in commands() {
             assert_eq!(info.command.to_string(), info.name);
+        }
+    }
+
+    #[test]
+    fn every_slash_command_has_one_row_that_runs_it() {
+        for command in slash::COMMANDS {
+            let rows =
+                commands().filter(|info| info.slash.is_some_and(|one| one.name == command.name));
+            let rows: Vec<&CommandInfo> = rows.collect();
+            let runs = match rows[..] {
+                [] => command.requests.is_some(),
+                [row] => !matches!(row.run, Run::Slash) || command.requests.is_some(),
+                _ => false,
+            };
+            assert!(runs, "`/{}`", command.name);
         }
     }
 

@@ -1,16 +1,15 @@
 //! The command registry: everything a key, the palette or a slash command can start.
 //!
-//! `registry.rs` has one row per command. Keymaps, help, the palette, the prompt's completion and the dispatch
-//! of keys read it; nothing else lists commands.
+//! `registry.rs` has one row per command. Keymaps, help, the palette and the dispatch of keys read it. Slash commands are
+//! rows of `osier_protocol::slash`, for all clients.
 
 mod arguments;
 mod id;
 mod info;
-mod prompts;
 mod registry;
 mod slash;
 
 pub(crate) use arguments::preview;
 pub use id::Command;
 pub(crate) use info::{Category, CommandInfo, Run, commands};
-pub(crate) use slash::{find_slash, parse_slash, slash_commands};
+pub(crate) use slash::{parse_slash, run_slash};

@@ -1,4 +1,5 @@
-//! The table of commands: one row each, with category, keymap name, description, slash command and action.
+//! The table of commands: one row each, with category, keymap name, description and action. A command with a slash command
+//! has the description of it, and sends its requests if the row has no action.
 
 // recipe: a command (key, palette entry), 1: its row
 // recipe: an overlay, 2: the command that opens it
@@ -15,7 +16,7 @@ macro_rules! commands {
                     .actions(|| vec![AgentOp::RecallQueue.into()]);
                 Stash "stash" "Stash the prompt; in an empty prompt, restore one"
                     .feature();
-                StashList "stash_list" "List stashed prompts"
+                StashList "stash_list"
                     .feature().slash("stash");
                 HistorySearch "history_search" "Search the prompt history"
                     .feature();
@@ -26,143 +27,110 @@ macro_rules! commands {
                     .actions(|| vec![Effect::ReadPicture.into()]);
                 Complete "complete" "Complete the path, file or command"
                     .feature().key_only();
-                Skills "skills" "List skills and prompt templates"
+                Skills "skills"
                     .feature().slash("skills");
-                Init "init" "Have the model write AGENTS.md for this project"
-                    .actions(|| vec![prompts::init("")])
-                    .slash_with("init", "[NOTES]", |notes| Ok(vec![prompts::init(notes)]))
-                    .by_word().yields();
-                ReviewChanges "review" "Have the model review the changes, or what you name"
-                    .actions(|| vec![prompts::review("")])
-                    .slash_with("review", "[WHAT]", |what| Ok(vec![prompts::review(what)]))
-                    .by_word().yields();
+                Init "init"
+                    .slash("init").by_word();
+                ReviewChanges "review"
+                    .slash("review").by_word();
             }
             Run {
                 Interrupt "interrupt" "Stop the model and its commands"
                     .feature()
                     .by_word();
-                Answer "answer" "Answer the pending question"
+                Answer "answer"
                     .feature().slash("answer");
-                RetryRun "retry" "Continue a failed run; with a model, retry as a branch"
-                    .actions(|| vec![AgentOp::Continue.into()])
-                    .slash_with("retry", "[MODEL]", arguments::retry)
-                    .by_word();
+                RetryRun "retry"
+                    .slash("retry").by_word();
                 RetryModel "retry_model" "Retry the last prompt with another model"
                     .feature();
-                FanOut "fan" "Run several models side by side"
-                    .typed("fan", "MODEL MODEL … [-- PROMPT]", arguments::fan);
-                Compact "compact" "Summarize the earlier conversation"
-                    .actions(|| vec![TreeOp::Compact { instructions: None, review: true }.into()])
-                    .slash_with("compact", "[INSTRUCTIONS]", arguments::compact)
-                    .by_word();
+                FanOut "fan"
+                    .slash("fan");
+                Compact "compact"
+                    .slash("compact").by_word();
                 CyclePermissions "cycle_permissions" "Switch to the next permission mode"
                     .actions(|| vec![Op::CyclePermissions.into()])
                     .by_word();
-                Permissions "permissions" "Change the permission mode and rules"
-                    .feature()
-                    .slash_with("permissions", "[MODE]", arguments::permissions)
-                    .values(|| PermissionMode::ALL.map(PermissionMode::name).to_vec());
-                PlanMode "plan_mode" "Switch to plan mode; with a prompt, send it"
-                    .actions(|| vec![Op::SetPermissions { mode: PermissionMode::Plan }.into()])
-                    .slash_with("plan", "[PROMPT]", arguments::plan)
-                    .by_word();
-                ToggleTodo "toggle_todo" "Toggle the to-do list"
+                Permissions "permissions"
+                    .feature().slash("permissions");
+                PlanMode "plan_mode"
+                    .slash("plan").by_word();
+                ToggleTodo "toggle_todo"
                     .feature().slash("todo");
-                Background "background" "Continue the running command in the background"
-                    .actions(|| vec![Op::MoveToBackground.into()]).slash("background");
-                Jobs "jobs" "List background jobs"
+                Background "background"
+                    .slash("background");
+                Jobs "jobs"
                     .feature().slash("jobs");
-                Terminals "terminals" "List terminals and type in them"
-                    .feature().slash_with("terminal", "[COMMAND]", arguments::terminal);
+                Terminals "terminals"
+                    .feature().slash("terminal").parse(arguments::terminal);
             }
             Model {
-                ModelPicker "model_picker" "Choose a model"
-                    .feature()
-                    .slash_with("model", "[NAME]", arguments::model);
+                ModelPicker "model_picker"
+                    .feature().slash("model");
                 CycleModel "cycle_model" "Switch to the next favourite model"
                     .actions(|| vec![Op::CycleModel { backward: false }.into()])
                     .by_word();
                 CycleModelBackward "cycle_model_backward" "Switch to the previous favourite model"
                     .actions(|| vec![Op::CycleModel { backward: true }.into()])
                     .by_word();
-                CycleThinking "cycle_thinking" "Switch to the next thinking level"
-                    .actions(|| vec![Op::CycleThinkingLevel.into()])
-                    .slash_with("thinking", "[LEVEL]", arguments::thinking)
-                    .values(|| ThinkingLevel::ALL.map(ThinkingLevel::name).to_vec())
-                    .by_word();
-                CycleRole "cycle_role" "Switch to the model of the other role"
-                    .actions(|| vec![Op::SwitchRole { role: None }.into()])
-                    .slash_with("role", "[plan|edit [MODEL]]", arguments::role)
-                    .values(|| vec!["plan", "edit"])
-                    .by_word();
-                RefreshModels "refresh_models" "Fetch newly published models and prices"
-                    .actions(|| vec![Op::RefreshModels.into()]).slash("refresh");
+                CycleThinking "cycle_thinking"
+                    .slash("thinking").by_word();
+                CycleRole "cycle_role"
+                    .slash("role").by_word();
+                RefreshModels "refresh_models"
+                    .slash("refresh");
             }
             Account {
-                Login "login" "Sign in to a provider"
-                    .feature()
-                    .slash_with("login", "[PROVIDER]", arguments::login);
-                Logout "logout" "Sign out of a provider"
-                    .feature()
-                    .slash_with("logout", "[PROVIDER]", arguments::logout);
+                Login "login"
+                    .feature().slash("login");
+                Logout "logout"
+                    .feature().slash("logout");
             }
             Session {
-                NewSession "new_session" "Start a new session; during a run, in a new tab"
-                    .feature().slash("new").slash_aliases(&["clear"])
-                    .by_word();
-                SessionPicker "session_picker" "Resume a session"
-                    .feature()
-                    .slash_with("resume", "[ID]", |id| Ok(vec![arguments::open_session(id, false)]));
+                NewSession "new_session"
+                    .feature().slash("new").by_word();
+                SessionPicker "session_picker"
+                    .feature().slash("resume").parse(|id| Ok(vec![arguments::open_session(id, false)]));
                 Save "save" "Save the session; this happens automatically"
                     .actions(|| vec![Action::Toast(Toast::info("sessions are saved automatically".to_owned()))])
                     .queries(&["w", "w!", "wa", "write", "save"]);
-                RenameSession "rename_session" "Rename the session; without a name, clear the name"
-                    .typed("name", "[TEXT]", arguments::rename);
-                ShowSession "session_info" "Show the session's file, counts and cost"
-                    .feature().slash("session").slash_aliases(&["status"]);
-                ShowUsage "usage" "Show tokens, cost and cache hits by model"
-                    .actions(|| vec![Op::GetUsage.into()]).slash("usage").slash_aliases(&["cost"]);
-                Budget "budget" "Show or change the budget of the session"
-                    .feature()
-                    .slash_with("budget", "[USD|N tokens|N turns|off]", arguments::budget);
-                CodeServers "language_servers" "Show the language servers and what they report"
+                RenameSession "rename_session"
+                    .slash("name");
+                ShowSession "session_info"
+                    .feature().slash("session");
+                ShowUsage "usage"
+                    .slash("usage");
+                Budget "budget"
+                    .feature().slash("budget");
+                CodeServers "language_servers"
                     .feature().slash("lsp");
-                Context "context" "Show what fills the context window"
-                    .actions(|| vec![TreeOp::GetContext.into()]).slash("context");
-                Pin "pin" "Pin the session in the list, or unpin it"
+                Context "context"
+                    .slash("context");
+                Pin "pin"
                     .actions(|| vec![Action::MarkSession { mark: Mark::Pinned, on: true }])
-                    .slash_with("pin", "[off]", |argument| arguments::mark(argument, Mark::Pinned))
-                    .values(|| vec!["off"])
+                    .slash("pin").parse(|argument| arguments::mark(argument, Mark::Pinned))
                     .by_word();
-                Archive "archive" "Archive the session, or unarchive it"
+                Archive "archive"
                     .actions(|| vec![Action::MarkSession { mark: Mark::Archived, on: true }])
-                    .slash_with("archive", "[off]", |argument| arguments::mark(argument, Mark::Archived))
-                    .values(|| vec!["off"])
+                    .slash("archive").parse(|argument| arguments::mark(argument, Mark::Archived))
                     .by_word();
-                Fork "fork" "Fork a new session from before the last prompt"
-                    .actions(|| vec![TreeOp::Fork { entry_id: None }.into()]).slash("fork")
-                    .by_word();
-                CloneSession "clone" "Copy the branch into a new session"
-                    .actions(|| vec![TreeOp::Clone.into()]).slash("clone")
-                    .by_word();
-                Export "export" "Export the session as HTML, Markdown or JSON lines"
-                    .actions(|| vec![arguments::export_to("")])
-                    .slash_with("export", "[FILE]", |argument| Ok(vec![arguments::export_to(argument)]))
-                    .by_word();
-                Import "import" "Import a session from osier, pi, Claude Code or Codex"
-                    .typed("import", "FILE", arguments::import);
-                TakeOver "take_over" "Take control from another client"
-                    .feature().slash("takeover")
-                    .by_word();
+                Fork "fork"
+                    .slash("fork").by_word();
+                CloneSession "clone"
+                    .slash("clone").by_word();
+                Export "export"
+                    .slash("export").by_word();
+                Import "import"
+                    .slash("import");
+                TakeOver "take_over"
+                    .feature().slash("takeover").by_word();
             }
             Tabs {
-                OpenSessions "open_sessions" "List tabs"
-                    .feature()
-                    .slash_with("sessions", "[NUMBER]", arguments::show_tab);
-                NewTab "new_tab" "Start a new session in a new tab"
+                OpenSessions "open_sessions"
+                    .feature().slash("sessions").parse(arguments::show_tab);
+                NewTab "new_tab"
                     .actions(|| vec![TabRequest::Begin.into()]).alias("new_beside")
-                    .slash_with("tab", "[ID]", |id| Ok(vec![arguments::open_session(id, true)]))
-                    .slash_aliases(&["beside"]);
+                    .slash("tab").parse(|id| Ok(vec![arguments::open_session(id, true)]));
                 NextSession "next_session" "Go to the next tab"
                     .feature();
                 PreviousSession "previous_session" "Go to the previous tab"
@@ -171,9 +139,8 @@ macro_rules! commands {
                     .feature();
                 PreviousWaiting "previous_waiting" "Go to the previous tab that needs attention"
                     .feature();
-                CloseSession "close_session" "Close the tab; the session stays stored"
-                    .feature().slash("close")
-                    .by_word();
+                CloseSession "close_session"
+                    .feature().slash("close").by_word();
                 Session1 "session_1" "Go to tab 1"
                     .feature().key_only();
                 Session2 "session_2" "Go to tab 2"
@@ -194,44 +161,41 @@ macro_rules! commands {
                     .feature().key_only();
             }
             Settings {
-                Settings "settings" "Change settings"
+                Settings "settings"
                     .actions(|| vec![Effect::PickSetting.into()]).slash("settings");
-                Themes "themes" "Change the theme"
+                Themes "themes"
                     .actions(|| vec![Effect::PickTheme.into()])
-                    .slash_with("theme", "[NAME]", |name| Ok(vec![Effect::LoadTheme(name.to_owned()).into()]))
-                    .values(ThemeStore::embedded);
-                Memory "memory" "Edit AGENTS.md, the instructions for this project"
+                    .slash("theme").parse(|name| Ok(vec![Effect::LoadTheme(name.to_owned()).into()]));
+                Memory "memory"
                     .actions(|| vec![Effect::EditFile { path: "AGENTS.md".to_owned(), line: 1 }.into()])
                     .slash("memory");
-                Keymap "keymap" "Change keyboard shortcuts"
+                Keymap "keymap"
                     .feature().slash("keymap");
-                Reload "reload" "Reload settings, keymaps, themes, hooks and skills"
+                Reload "reload"
                     .actions(|| vec![Effect::ReloadAppearance.into(), Op::Reload.into()])
                     .slash("reload");
             }
             Tools {
-                Tools "tools" "List tools and their cost, and turn them on or off"
+                Tools "tools"
                     .feature().slash("tools");
-                Servers "mcp" "List MCP servers; restart, enable or sign in to one"
-                    .feature()
-                    .slash_with("mcp", "[ACTION SERVER]", arguments::server);
-                Map "map" "Show the map of the project: its most used files and symbols"
+                Servers "mcp"
+                    .feature().slash("mcp").parse(arguments::server);
+                Map "map"
                     .feature().slash("map");
-                Hooks "hooks" "List hooks and their last results"
+                Hooks "hooks"
                     .feature().slash("hooks");
             }
             Application {
                 Palette "palette" "Show the command palette"
                     .feature().key_only();
-                SidePanel "side_panel" "Toggle the side panel: changed files, jobs, to-dos"
+                SidePanel "side_panel"
                     .feature().slash("panel");
-                Help "help" "Show keyboard shortcuts and commands"
-                    .feature().slash("help").slash_aliases(&["keys"])
-                    .queries(&["h", "help"]);
-                Guide "guide" "Show the first steps: model, trust, theme"
+                Help "help"
+                    .feature().slash("help").queries(&["h", "help"]);
+                Guide "guide"
                     .feature().slash("guide");
-                About "about" "Show version, platform and folders"
-                    .actions(|| vec![Op::GetAbout.into()]).slash("about");
+                About "about"
+                    .slash("about");
                 Redraw "redraw" "Redraw the screen"
                     .actions(|| vec![Effect::Repaint.into()]);
                 Suspend "suspend" "Suspend osier; `fg` resumes it"
@@ -241,12 +205,12 @@ macro_rules! commands {
                     .feature().key_only();
                 Exit "exit" "Quit when the prompt is empty"
                     .feature().key_only();
-                Quit "quit" "Quit osier"
-                    .feature().slash("quit").slash_aliases(&["exit"])
+                Quit "quit"
+                    .feature().slash("quit")
                     .by_word().queries(&["q", "q!", "qa", "qa!", "quit", "wq", "wq!", "wqa", "x", "xa", "exit"]);
             }
             Conversation {
-                CopyAnswer "copy_answer" "Copy the last answer"
+                CopyAnswer "copy_answer"
                     .feature().slash("copy");
                 ToggleThinking "toggle_thinking" "Toggle thinking"
                     .feature();
@@ -302,27 +266,24 @@ macro_rules! commands {
                     .feature();
             }
             Files {
-                Changes "changes" "Review changed files"
+                Changes "changes"
                     .actions(|| vec![Action::ShowChanges(DiffRange::Session)])
-                    .slash_with("diff", "[last|session|head|ENTRY|FROM TO]", arguments::diff)
-                    .values(|| vec!["last", "session", "head"]);
-                RestoreFiles "restore_files" "Restore files to this point; `undo` reverts it"
+                    .slash("diff").parse(arguments::diff);
+                RestoreFiles "restore_files"
                     .actions(|| vec![arguments::preview(FilesAt::Here).into()])
-                    .slash_with("restore", "[ENTRY|undo]", arguments::restore);
-                UndoPrompt "undo_prompt" "Go back to before the last prompt, with files or not"
+                    .slash("restore").parse(arguments::restore);
+                UndoPrompt "undo_prompt"
                     .actions(|| vec![Action::Move { op: TreeOp::UndoPrompt, files: false }])
-                    .slash_with("undo", "[files|both]", |argument| {
+                    .slash("undo").parse(|argument| {
                         let files = arguments::preview(FilesAt::LastPrompt);
                         arguments::step(argument, TreeOp::UndoPrompt, files)
-                    })
-                    .by_word();
-                RedoPrompt "redo_prompt" "Redo what `/undo` reverted, with files or not"
+                    }).by_word();
+                RedoPrompt "redo_prompt"
                     .actions(|| vec![Action::Move { op: TreeOp::RedoPrompt, files: false }])
-                    .slash_with("redo", "[files|both]", |argument| {
+                    .slash("redo").parse(|argument| {
                         let files = Op::Checkpoint(CheckpointOp::UndoRestore);
                         arguments::step(argument, TreeOp::RedoPrompt, files)
-                    })
-                    .by_word();
+                    }).by_word();
                 PreviousFile "previous_file" "Go to the previous file";
                 NextFile "next_file" "Go to the next file";
                 PreviousHunk "previous_hunk" "Go to the previous change";
@@ -338,8 +299,8 @@ macro_rules! commands {
                 SendReview "send_review" "Revert rejected changes and send the review";
             }
             Tree {
-                Tree "tree" "Show the session tree" .feature().slash("tree");
-                Rewind "rewind" "Go back to an earlier prompt" .feature().slash("rewind").by_word();
+                Tree "tree" .feature().slash("tree");
+                Rewind "rewind" .feature().slash("rewind").by_word();
                 Fold "fold" "Collapse the branch, or go to its start";
                 Unfold "unfold" "Expand the branch";
                 PanLeft "pan_left" "Show outer levels of the tree";

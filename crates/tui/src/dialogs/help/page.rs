@@ -3,11 +3,11 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::actions::{Action, Command, command::commands, command::slash_commands};
+use crate::actions::{Action, Command, command::commands};
 use crate::drawing::{frame, frame::Panel, layout::docked, scroll::Scroll};
 use crate::input::{keymap::hints::merge_numbered, plugins};
 use osier_base::text;
-use osier_protocol::{AddedCommand, PluginKey};
+use osier_protocol::{AddedCommand, PluginKey, slash};
 use osier_term::widgets::textarea::modal::EDITS;
 use osier_term::{Component, Cx, Face, Handled, Keymap, Row, Span, Token, View, Wrap};
 
@@ -100,9 +100,9 @@ pub(super) fn page(
     }
     lines.extend(steps(keymap));
     lines.extend([Line::Blank, Line::Heading("Commands")]);
-    for (info, slash) in slash_commands() {
+    for slash in slash::COMMANDS {
         let usage = format!("/{} {}", slash.name, slash.argument);
-        lines.push(Line::Entry(usage, info.description.to_owned()));
+        lines.push(Line::Entry(usage, slash.description.to_owned()));
     }
     for command in added {
         let usage = text::single_line(&format!("/{} {}", command.name, command.argument));

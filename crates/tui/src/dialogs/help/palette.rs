@@ -4,6 +4,7 @@ use crate::actions::{Action, Command, command::CommandInfo, command::commands};
 use crate::drawing::{Choice, Picker};
 use osier_base::text;
 use osier_protocol::AddedCommand;
+use osier_protocol::slash::SlashCommand;
 use osier_term::{Item, Keymap};
 
 pub(super) const ID: &str = "palette";
@@ -53,8 +54,10 @@ impl Choice for Entry {
             label: text::unticked(&label),
             details: vec![how.join(", ").into()],
             keywords: info.name.to_owned(),
-            queries: name
+            queries: info
+                .slash
                 .into_iter()
+                .flat_map(SlashCommand::names)
                 .chain(info.queries.iter().copied())
                 .collect(),
             by_word: info.by_word,

@@ -7,9 +7,9 @@ use std::ops::Range;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::actions::{command::find_slash, command::slash_commands};
 use osier_base::text;
-use osier_protocol::{AddedCommand, ProjectSymbol};
+use osier_protocol::{AddedCommand, ProjectSymbol, slash};
+use osier_term::theme::ThemeStore;
 
 /// Files and symbols shown at most.
 pub(super) const CANDIDATE_LIMIT: usize = 20;
@@ -85,9 +85,9 @@ pub(super) fn commands(
     let (range, candidates) = match word {
         Word::Command(query) => {
             let is_replaced = |name: &str| added.iter().any(|command| command.name == name);
-            let own = slash_commands().into_iter();
-            let own = own.filter(|(_, slash)| !is_replaced(slash.name));
-            let names = own.flat_map(|(_, slash)| {
+            let own = slash::COMMANDS.iter();
+            let own = own.filter(|slash| !is_replaced(slash.name));
+            let names = own.flat_map(|slash| {
                 // An alias is offered only to users who begin to type it.
                 let aliases = slash.aliases.iter().copied();
                 let aliases = aliases.filter(|alias| !query.is_empty() && alias.starts_with(query));
@@ -104,9 +104,10 @@ pub(super) fn commands(
             argument,
             start,
         } => {
-            let values: Vec<&str> = match (*command, find_slash(command)) {
+            let values: Vec<&str> = match (*command, slash::find(command)) {
                 ("model", _) => models.iter().map(String::as_str).collect(),
-                (_, Some((_, slash))) => (slash.values)(),
+                ("theme", _) => ThemeStore::embedded(),
+                (_, Some(slash)) => slash.values.to_vec(),
                 (name, None) => {
                     let known = added.iter().find(|known| known.name == name)?;
                     known.values.iter().map(String::as_str).collect()
@@ -130,11 +131,11 @@ fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
     let brought = added.iter().find(|command| command.name == name);
     let brought = brought.map(|command| (command.argument.as_str(), command.description.clone()));
     let own = || {
-        let (info, slash) = find_slash(name)?;
+        let slash = slash::find(name)?;
         let description = if slash.aliases.contains(&name) {
-            format!("alias of /{}: {}", slash.name, info.description)
+            format!("alias of /{}: {}", slash.name, slash.description)
         } else {
-            info.description.to_owned()
+            slash.description.to_owned()
         };
         Some((slash.argument, description))
     };

@@ -7,7 +7,6 @@ use super::candidates;
 use super::completion::{MAX_NAME, Missing};
 use super::editor::Editor;
 use super::symbols::Symbols;
-use osier_context::slash_parts;
 use osier_protocol::{AddedCommand, ProjectSymbol};
 use osier_term::Select;
 
@@ -79,12 +78,9 @@ impl Editor {
         &self.completer.commands
     }
 
-    /// Whether `text` calls a skill, a template or a plugin: the session resolves it.
-    pub fn is_added_command(&self, text: &str) -> bool {
-        slash_parts(text).is_some_and(|(name, _)| {
-            let mut commands = self.commands().iter();
-            name.starts_with("skill:") || commands.any(|known| known.name == name)
-        })
+    /// Whether a skill, a template or a plugin has this slash command: the session resolves it.
+    pub fn is_added_command(&self, name: &str) -> bool {
+        self.commands().iter().any(|known| known.name == name)
     }
 
     /// Offers completions for the word at the cursor; or returns, once, which list has to be loaded first.

@@ -21,7 +21,7 @@ mod symbols;
 
 use ratatui::layout::Rect;
 
-use crate::actions::{Command, Effect, Outbox, Toast, command::find_slash};
+use crate::actions::{Command, Effect, Outbox, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use attachments::Attachments;
@@ -31,7 +31,7 @@ use dropped::dropped_pictures;
 pub(crate) use editor::Editor;
 use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
 use osier_base::parts::Parts;
-use osier_protocol::{AddedCommand, Op, ProjectSymbol};
+use osier_protocol::{AddedCommand, Op, ProjectSymbol, slash};
 use osier_term::widgets::textarea::modal::EditorRequest;
 use pending::PendingPrompts;
 use queue::Queue;
@@ -106,7 +106,7 @@ impl Prompt {
         let (taken, free): (Vec<_>, Vec<_>) = commands
             .iter()
             .cloned()
-            .partition(|command| find_slash(&command.name).is_some_and(|(_, slash)| !slash.yields));
+            .partition(|command| slash::find(&command.name).is_some_and(|slash| !slash.yields));
         for command in taken {
             let (name, origin) = (&command.name, &command.origin);
             let text = match origin.as_str() {

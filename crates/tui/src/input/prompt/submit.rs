@@ -53,8 +53,8 @@ impl Prompt {
         if trimmed.is_empty() {
             return;
         }
-        let added = self.editor.is_added_command(trimmed);
-        if let Some(parsed) = parse_slash(trimmed).filter(|_| !added) {
+        let parsed = parse_slash(trimmed, |name| self.editor.is_added_command(name));
+        if let Some(parsed) = parsed {
             match parsed {
                 Ok(actions) => {
                     // A command alone is quicker typed than found, and would hide the prompts.

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::App;
-use crate::actions::{Command, command::Category, command::Run};
+use crate::actions::{Command, command::Category, command::Run, command::run_slash};
 use crate::conversation::{budget, code_servers, jobs, terminals};
 use crate::dialogs::{accounts, guide, help, hooks, project_map, skills};
 use crate::history::{Tree, sessions, tabs};
@@ -45,11 +45,16 @@ impl App {
                 let applies = self.feature_command(command, info.category, now);
                 return applies.unwrap_or_default();
             }
-            (Run::Arguments, Some(slash)) => {
-                let text = format!("/{} ", slash.name);
-                self.prompt.editor.set_text(&text);
-            }
-            (Run::Component | Run::Arguments, _) => return false,
+            (Run::Slash, Some(slash)) => match run_slash(slash, "") {
+                Ok(actions) => {
+                    for action in actions {
+                        self.outbox.push(action);
+                    }
+                }
+                // It needs an argument.
+                Err(_) => self.prompt.editor.set_text(&format!("/{} ", slash.name)),
+            },
+            (Run::Component | Run::Slash, _) => return false,
         }
         true
     }

@@ -12,7 +12,9 @@ use crate::history::{
 use crate::status::Presence;
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
-use osier_protocol::{BudgetState, ConnectionState, Event, SessionInfo, StoredMessage, TreeEvent};
+use osier_protocol::{
+    BudgetState, ConnectionState, Delivery, Event, SessionInfo, StoredMessage, TreeEvent, slash,
+};
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -224,6 +226,12 @@ impl App {
             Event::HookRan { .. } => hooks::reload(overlays, outbox),
             Event::ProjectTrusted => outbox.push(Effect::ReloadAppearance),
             event => {
+                // An answer without a view of its own.
+                if event.delivery() == Delivery::Answer
+                    && let Some(text) = slash::describe(event)
+                {
+                    self.transcript.notice(Severity::Info, &text);
+                }
                 let editor = (!is_behind).then_some(&mut self.prompt.editor);
                 let run = self.activity.run_since();
                 let is_seen = run.map_or(self.focus.has_it(), |since| !self.focus.is_away(since));

@@ -1,0 +1,312 @@
+//! The requests of slash commands with an argument.
+
+use osier_agent::Op as AgentOp;
+use osier_llm::ThinkingLevel;
+
+use crate::{Budget, Op, PermissionMode, Role, ServerAction, TransferOp, TreeOp};
+
+type Parsed = Result<Vec<Op>, String>;
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of all rows")]
+pub(super) fn one(op: impl Into<Op>) -> Parsed {
+    Ok(vec![op.into()])
+}
+
+/// The argument, which `usage` shows.
+fn required(argument: &str, what: &str, usage: &str) -> Result<String, String> {
+    match argument {
+        "" => Err(format!("missing {what}: `{usage}`")),
+        argument => Ok(argument.to_owned()),
+    }
+}
+
+fn optional(argument: &str) -> Option<String> {
+    Some(argument.to_owned()).filter(|text| !text.is_empty())
+}
+
+fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
+    let known = known.join("`, `");
+    format!("unknown {kind} `{name}`; expected one of `{known}`")
+}
+
+/// A prompt for the model, with the command that the user typed.
+fn prompt(text: &str, argument: &str, command: &str) -> Parsed {
+    let typed = format!("{command} {argument}").trim_end().to_owned();
+    one(AgentOp::Prompt {
+        text: format!("{text}\n\n{argument}").trim_end().to_owned(),
+        attachments: Vec::new(),
+        typed: Some(typed),
+    })
+}
+
+const INIT: &str = "Write `AGENTS.md` in the root of this project: instructions for coding agents that work here. \
+Read the manifests, the scripts, the CI configuration, the README and some of the code first. Name the commands that \
+build, test, lint and format, also for a single test; the layout of the code; conventions that differ from the usual; \
+and what is easy to get wrong. Keep it under 60 lines, with nothing that is obvious from the file names. If the file \
+exists, improve it and keep what is right. Include what matters of `CLAUDE.md` or other instruction files.";
+
+const REVIEW: &str = "Review the uncommitted changes of this repository; if there are none, the last commit. \
+Read the changed files where the diff is not enough. Report bugs, security problems, missing tests and unclear code, \
+the most serious first, each with its file and line and a suggestion. Do not change anything.";
+
+const REVIEW_OF: &str = "Review what is named below. Report bugs, security problems, missing tests and unclear code, \
+the most serious first, each with its file and line and a suggestion. Do not change anything.";
+
+pub(super) fn init(notes: &str) -> Parsed {
+    prompt(INIT, notes, "/init")
+}
+
+pub(super) fn review(what: &str) -> Parsed {
+    let text = if what.is_empty() { REVIEW } else { REVIEW_OF };
+    prompt(text, what, "/review")
+}
+
+pub(super) fn plan(prompt: &str) -> Parsed {
+    let mode = PermissionMode::Plan;
+    let prompt = optional(prompt).map(|text| {
+        Op::from(AgentOp::Prompt {
+            text,
+            attachments: Vec::new(),
+            typed: None,
+        })
+    });
+    let ops = [Op::SetPermissions { mode }].into_iter().chain(prompt);
+    Ok(ops.collect())
+}
+
+pub(super) fn model(reference: &str) -> Parsed {
+    let reference = required(reference, "a model", "/model NAME")?;
+    one(Op::SelectModel { reference })
+}
+
+/// Continues a failed run, or sends the last prompt to another model.
+pub(super) fn retry(model: &str) -> Parsed {
+    match optional(model) {
+        None => one(AgentOp::Continue),
+        model => one(TreeOp::RetryPrompt { model }),
+    }
+}
+
+/// Models, and the prompt after `--`.
+pub(super) fn fan(argument: &str) -> Parsed {
+    let (names, prompt) = match argument.split_once("--") {
+        Some((names, prompt)) => (names, Some(prompt.trim().to_owned())),
+        None => (argument, None),
+    };
+    let models: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
+    if models.len() < 2 {
+        return Err("expected at least two models: `/fan MODEL MODEL -- PROMPT`".to_owned());
+    }
+    one(TreeOp::FanOut { models, prompt })
+}
+
+pub(super) fn compact(instructions: &str) -> Parsed {
+    one(TreeOp::Compact {
+        instructions: optional(instructions),
+        review: false,
+    })
+}
+
+pub(super) fn permissions(name: &str) -> Parsed {
+    match PermissionMode::from_name(name) {
+        _ if name.is_empty() => one(Op::ListPermissions),
+        Some(mode) => one(Op::SetPermissions { mode }),
+        None => Err(unknown(
+            "mode",
+            name,
+            &PermissionMode::ALL.map(PermissionMode::name),
+        )),
+    }
+}
+
+/// Selects a thinking level, or the next one.
+pub(super) fn thinking(name: &str) -> Parsed {
+    match ThinkingLevel::from_name(name) {
+        _ if name.is_empty() => one(Op::CycleThinkingLevel),
+        Some(level) => one(AgentOp::SetThinkingLevel { level }),
+        None => Err(unknown(
+            "level",
+            name,
+            &ThinkingLevel::ALL.map(ThinkingLevel::name),
+        )),
+    }
+}
+
+/// Switches to the model of a role, and sets it first if it is named.
+pub(super) fn role(argument: &str) -> Parsed {
+    let (name, model) = argument
+        .split_once(char::is_whitespace)
+        .unwrap_or((argument, ""));
+    if name.is_empty() {
+        return one(Op::SwitchRole { role: None });
+    }
+    let role =
+        Role::from_name(name).ok_or_else(|| unknown("role", name, &Role::ALL.map(Role::name)))?;
+    let set = optional(model.trim()).map(|reference| Op::SetRole {
+        role,
+        reference: Some(reference),
+    });
+    let switch = Op::SwitchRole { role: Some(role) };
+    Ok(set.into_iter().chain([switch]).collect())
+}
+
+pub(super) fn login(provider: &str) -> Parsed {
+    let provider = required(provider, "a provider", "/login PROVIDER")?;
+    one(Op::Login {
+        provider,
+        method: None,
+    })
+}
+
+pub(super) fn logout(provider: &str) -> Parsed {
+    let provider = required(provider, "a provider", "/logout PROVIDER")?;
+    one(Op::Logout { provider })
+}
+
+/// Names the session; `-` removes its name.
+pub(super) fn name(name: &str) -> Parsed {
+    let usage = "/name TEXT`; remove the name with `/name -";
+    let name = required(name, "a name", usage)?;
+    let name = if name == "-" { String::new() } else { name };
+    one(Op::RenameSession { name })
+}
+
+/// Changes a limit of the budget: `5`, `$5`, `500000 tokens`, `100 turns`; `off` removes all.
+pub(super) fn budget(argument: &str) -> Parsed {
+    let (amount, unit) = argument
+        .split_once(char::is_whitespace)
+        .unwrap_or((argument, ""));
+    let count = || amount.replace([',', '_'], "").parse().ok();
+    let mut budget = Budget::default();
+    match (amount, unit.trim()) {
+        ("", "") => return one(Op::GetBudget),
+        ("off", "") => {
+            budget = Budget {
+                cost: Some(0.0),
+                tokens: Some(0),
+                turns: Some(0),
+            };
+        }
+        (_, "tokens") => budget.tokens = count(),
+        (_, "turns") => budget.turns = count(),
+        (amount, "") => {
+            let cost: Option<f64> = amount.trim_start_matches('$').parse().ok();
+            budget.cost = cost.filter(|cost| (0.0..=1e9).contains(cost));
+        }
+        _ => {}
+    }
+    if budget.is_empty() {
+        return Err(format!(
+            "unknown budget `{argument}`; expected US dollars, `N tokens`, `N turns` or `off`"
+        ));
+    }
+    one(Op::SetBudget { budget })
+}
+
+/// Exports to a file, or without one to the default place.
+pub(super) fn export(argument: &str) -> Parsed {
+    let force = argument.split_whitespace().any(|word| word == "--force");
+    one(TransferOp::ExportSession {
+        path: optional(argument.replace("--force", "").trim()),
+        format: None,
+        scope: None,
+        theme: None,
+        force,
+    })
+}
+
+pub(super) fn import(path: &str) -> Parsed {
+    let path = required(path, "a file", "/import FILE")?;
+    one(TransferOp::ImportSession {
+        path,
+        again: false,
+        open: true,
+    })
+}
+
+/// Moves forward again.
+pub(super) fn redo(argument: &str) -> Parsed {
+    match argument {
+        "" => one(TreeOp::RedoPrompt),
+        other => Err(format!("`/redo {other}` works in the terminal")),
+    }
+}
+
+/// The action of `/mcp ACTION SERVER`.
+pub(super) fn server(argument: &str) -> Parsed {
+    if argument.is_empty() {
+        return one(Op::ListMcpServers);
+    }
+    let (word, name) = argument
+        .split_once(char::is_whitespace)
+        .unwrap_or((argument, ""));
+    let action = ServerAction::from_name(word)
+        .ok_or_else(|| unknown("action", word, &ServerAction::ALL.map(ServerAction::name)))?;
+    let name = required(name.trim(), "a server", &format!("/mcp {word} SERVER"))?;
+    one(Op::McpServer { name, action })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budget_names_the_limit_that_changes() {
+        let set = |budget| Ok(vec![Op::SetBudget { budget }]);
+        let none = Budget::default();
+        let cost = Some(2.5);
+        assert_eq!(budget("$2.5"), set(Budget { cost, ..none }));
+        let tokens = Some(500_000);
+        assert_eq!(budget("500,000 tokens"), set(Budget { tokens, ..none }));
+        let turns = Some(7);
+        assert_eq!(budget("7 turns"), set(Budget { turns, ..none }));
+        assert_eq!(budget(""), Ok(vec![Op::GetBudget]));
+        assert!(budget("off").is_ok());
+        for wrong in ["much", "-1", "5 apples", "x turns", "nan"] {
+            assert!(budget(wrong).unwrap_err().contains("N tokens"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn mcp_names_an_action_and_a_server() {
+        let restart = Op::McpServer {
+            name: "git".into(),
+            action: ServerAction::Restart,
+        };
+        assert_eq!(server("restart git"), Ok(vec![restart]));
+        assert_eq!(server(""), Ok(vec![Op::ListMcpServers]));
+        let missing = "missing a server: `/mcp restart SERVER`";
+        assert_eq!(server("restart"), Err(missing.to_owned()));
+        let unknown = "unknown action `burn`; expected one of `restart`, `enable`, `disable`, `login`, `logout`";
+        assert_eq!(server("burn git"), Err(unknown.to_owned()));
+    }
+
+    #[test]
+    fn prompt_has_the_argument_and_names_the_command() {
+        let sent = |text: String, typed: &str| {
+            one(AgentOp::Prompt {
+                text,
+                attachments: Vec::new(),
+                typed: Some(typed.to_owned()),
+            })
+        };
+        let of_file = format!("{REVIEW_OF}\n\nsrc/main.rs");
+        assert_eq!(review("src/main.rs"), sent(of_file, "/review src/main.rs"));
+        assert_eq!(init(""), sent(INIT.to_owned(), "/init"));
+    }
+
+    #[test]
+    fn several_requests_are_sent_in_order() {
+        let mode = PermissionMode::Plan;
+        let prompt = Op::from(AgentOp::Prompt {
+            text: "look".to_owned(),
+            attachments: Vec::new(),
+            typed: None,
+        });
+        assert_eq!(plan("look"), Ok(vec![Op::SetPermissions { mode }, prompt]));
+        let (role, reference) = (Role::Plan, Some("fast".to_owned()));
+        let set = Op::SetRole { role, reference };
+        let switch = Op::SwitchRole { role: Some(role) };
+        assert_eq!(super::role("plan fast"), Ok(vec![set, switch]));
+    }
+}

@@ -1,0 +1,148 @@
+//! A row of the table of slash commands.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AddedCommand, Op};
+
+osier_base::words! {
+    /// A client in which a user types slash commands.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum SlashClient {
+        /// The full screen.
+        Terminal = "terminal",
+        /// An editor with the Agent Client Protocol.
+        Editor = "editor",
+        /// The browser chat.
+        Chat = "chat",
+    }
+}
+
+impl SlashClient {
+    /// The client in a sentence.
+    pub(super) fn phrase(self) -> &'static str {
+        match self {
+            Self::Terminal => "the terminal",
+            Self::Editor => "editors",
+            Self::Chat => "the browser chat",
+        }
+    }
+}
+
+/// The requests of a command with this argument, or what is wrong with the argument.
+pub type Requests = fn(&str) -> Result<Vec<Op>, String>;
+
+/// A slash command of osier.
+#[derive(Debug, Clone, Copy)]
+pub struct SlashCommand {
+    pub name: &'static str,
+    /// Other names, which users know from other programs.
+    pub aliases: &'static [&'static str],
+    /// The argument that follows the name; empty when the command has none.
+    pub argument: &'static str,
+    /// Values of the argument that completion offers.
+    pub values: &'static [&'static str],
+    /// The effect of the command, in the imperative.
+    pub description: &'static str,
+    /// The clients in which it works.
+    pub clients: &'static [SlashClient],
+    /// A skill or template with its name replaces it.
+    pub yields: bool,
+    /// The requests that it sends; `None` if each client runs it in its own way.
+    pub requests: Option<Requests>,
+}
+
+impl SlashCommand {
+    /// A command of the terminal without an argument.
+    pub(super) const fn new(name: &'static str, description: &'static str) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            argument: "",
+            values: &[],
+            description,
+            clients: &[SlashClient::Terminal],
+            yields: false,
+            requests: None,
+        }
+    }
+
+    pub(super) const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    pub(super) const fn argument(mut self, argument: &'static str) -> Self {
+        self.argument = argument;
+        self
+    }
+
+    pub(super) const fn values(mut self, values: &'static [&'static str]) -> Self {
+        self.values = values;
+        self
+    }
+
+    pub(super) const fn yields(mut self) -> Self {
+        self.yields = true;
+        self
+    }
+
+    /// It works in the terminal and in the chat.
+    pub(super) const fn on_screens(mut self) -> Self {
+        self.clients = &[SlashClient::Terminal, SlashClient::Chat];
+        self
+    }
+
+    pub(super) const fn sends(mut self, requests: Requests) -> Self {
+        self.requests = Some(requests);
+        self
+    }
+
+    /// It sends requests, in every client.
+    pub(super) const fn everywhere(mut self, requests: Requests) -> Self {
+        self.clients = &SlashClient::ALL;
+        self.sends(requests)
+    }
+
+    /// The name, then the aliases.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        [self.name].into_iter().chain(self.aliases.iter().copied())
+    }
+
+    pub fn works_in(&self, client: SlashClient) -> bool {
+        self.clients.contains(&client)
+    }
+
+    /// The command for clients of the protocol.
+    pub fn describe(&self) -> BuiltInCommand {
+        let owned = |list: &[&str]| list.iter().copied().map(str::to_owned).collect();
+        BuiltInCommand {
+            command: AddedCommand {
+                name: self.name.to_owned(),
+                argument: self.argument.to_owned(),
+                description: self.description.to_owned(),
+                origin: osier_base::PROGRAM.to_owned(),
+                values: owned(self.values),
+            },
+            aliases: owned(self.aliases),
+            clients: self.clients.to_vec(),
+            yields: self.yields,
+        }
+    }
+}
+
+/// A slash command of osier.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct BuiltInCommand {
+    #[serde(flatten)]
+    pub command: AddedCommand,
+    /// Other names of the command.
+    pub aliases: Vec<String>,
+    /// The clients in which it works.
+    pub clients: Vec<SlashClient>,
+    /// A skill or template with its name replaces it.
+    pub yields: bool,
+}
