@@ -379,9 +379,9 @@ async fn user_is_warned_early_and_sees_the_context_report() {
     assert!(warned, "{events:#?}");
     open.host.send(Op::Tree(TreeOp::GetContext));
     let seen = open
-        .until(|event| matches!(event, Event::Tree(TreeEvent::Context { .. })))
+        .until(|event| matches!(event, Event::Tree(TreeEvent::ContextReport { .. })))
         .await;
-    let Some(Event::Tree(TreeEvent::Context { report, .. })) = seen.last() else {
+    let Some(Event::Tree(TreeEvent::ContextReport { report, .. })) = seen.last() else {
         panic!();
     };
     assert_eq!((report.window, report.used), (100_000, 81_000));

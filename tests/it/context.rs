@@ -111,9 +111,9 @@ async fn context_lists_tokens_of_every_part_and_reports_problems() {
     );
     open.host.send(Op::ListContext);
     let seen = open
-        .until(|event| matches!(event, Event::Context { .. }))
+        .until(|event| matches!(event, Event::ContextParts { .. }))
         .await;
-    let Some(Event::Context { parts }) = seen.last() else {
+    let Some(Event::ContextParts { parts }) = seen.last() else {
         panic!("nothing was listed");
     };
     let listed: Vec<(PartKind, &str, bool)> = parts

@@ -242,9 +242,9 @@ fn make_older(path: &Path) {
 async fn context(session: &mut OpenSession) -> ((usize, u64), (usize, u64)) {
     session.host.send(Op::Tree(TreeOp::GetContext));
     let mut seen = session
-        .until(|event| matches!(event, Event::Tree(TreeEvent::Context { .. })))
+        .until(|event| matches!(event, Event::Tree(TreeEvent::ContextReport { .. })))
         .await;
-    let Some(Event::Tree(TreeEvent::Context { report, .. })) = seen.pop() else {
+    let Some(Event::Tree(TreeEvent::ContextReport { report, .. })) = seen.pop() else {
         unreachable!()
     };
     (report.dropped, report.droppable)

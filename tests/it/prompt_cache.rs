@@ -346,11 +346,12 @@ async fn cache_miss_cost_uses_the_price_tier_of_the_call() {
             open.run(prompt).await;
         }
         open.host.send(Op::Tree(TreeOp::GetContext));
-        let is_context = |event: &Event| matches!(event, Event::Tree(TreeEvent::Context { .. }));
+        let is_context =
+            |event: &Event| matches!(event, Event::Tree(TreeEvent::ContextReport { .. }));
         let mut events = open.until(is_context).await;
         let path = open.path();
         open.close().await;
-        let Some(Event::Tree(TreeEvent::Context { spending, .. })) = events.pop() else {
+        let Some(Event::Tree(TreeEvent::ContextReport { spending, .. })) = events.pop() else {
             unreachable!()
         };
         (spending, path)

@@ -46,7 +46,8 @@ impl Delivery {
 /// ```
 ///
 /// An event without `#[event(DELIVERY)]` is a change. `#[event(DELIVERY, wire "NAME")]` names a `type` that differs from
-/// the variant. `flatten Variant(Enum);` after the rows adds the events of another enum.
+/// the variant. `flatten Variant(Enum);` after the rows adds the events of another enum. `answers { … }` after the enum adds
+/// the events that rows of [`requests!`](crate::requests) declare; they are answers unless they say otherwise.
 #[macro_export]
 macro_rules! events {
     (
@@ -62,6 +63,11 @@ macro_rules! events {
                 flatten $outer:ident($inner:ty)
             ),+ $(,)?)?
         }
+        $(answers { $(
+            $(#[doc = $answer_doc:literal])*
+            $(#[event($answer_delivery:ident $(, wire $answer_wire:literal)?)])?
+            $answer:ident { $($answer_fields:tt)* }
+        ),* $(,)? })?
     ) => {
         $(#[$meta])*
         $visibility enum $enum {
@@ -70,6 +76,11 @@ macro_rules! events {
                 $($(#[serde(rename = $wire)])?)?
                 $variant $({ $($fields)* })?,
             )+
+            $($(
+                $(#[doc = $answer_doc])*
+                $($(#[serde(rename = $answer_wire)])?)?
+                $answer { $($answer_fields)* },
+            )*)?
             $($(
                 $(#[doc = $outer_doc])*
                 #[serde(untagged)]
@@ -82,6 +93,7 @@ macro_rules! events {
             pub fn delivery(&self) -> $crate::event::Delivery {
                 match self {
                     $(Self::$variant { .. } => $crate::events!(@delivery $($delivery)?),)+
+                    $($(Self::$answer { .. } => $crate::events!(@answer $($answer_delivery)?),)*)?
                     $($(Self::$outer(event) => event.delivery(),)+)?
                 }
             }
@@ -93,10 +105,20 @@ macro_rules! events {
                     $crate::request_name!(wire $variant $($($wire)?)?),
                     $crate::events!(@delivery $($delivery)?),
                 )),+];
+                $($(events.push((
+                    $crate::request_name!(wire $answer $($($answer_wire)?)?),
+                    $crate::events!(@answer $($answer_delivery)?),
+                ));)*)?
                 $($(events.extend(<$inner>::events());)+)?
                 events
             }
         }
+    };
+    (@answer) => {
+        $crate::event::Delivery::Answer
+    };
+    (@answer $delivery:ident) => {
+        $crate::event::Delivery::$delivery
     };
     (@delivery) => {
         $crate::event::Delivery::Change

@@ -180,6 +180,11 @@ parameter_types! {
 /// its variant is named by its `type`, as a string. A field with a `serde` attribute is optional.
 /// `flatten Variant(Enum);` before the rows adds the requests of another enum.
 ///
+/// A request that has an event of its own declares it: `GetAbout => About { about: Box<About> }`. The event can have
+/// documentation and `#[event(DELIVERY, wire "NAME")]`, as in [`events!`](crate::events), and is the answer of the request.
+/// `answers NAME $` after the enum makes a macro that declares an enum of events with those of the rows: `NAME! { pub enum
+/// Event { … } }`.
+///
 /// `enum Name by Groups` has its rows in groups, `group Variant(Enum) { … }`. A group is an enum of its own, and
 /// `in_group` makes a value of `Groups` of a request: each feature handles one group, and the compiler misses no request.
 /// Programs and the wire do not see the groups.
@@ -199,7 +204,7 @@ macro_rules! requests {
                                 $(#[$($field_meta:tt)*])*
                                 $field:ident: $type:ty
                             ),+ $(,)?
-                        })?
+                        })? $(=> $(#[$($answer_meta:tt)*])* $answer:ident { $($answer_fields:tt)* })?
                     ),+ $(,)?
                 }
             )+
@@ -208,6 +213,7 @@ macro_rules! requests {
                 flatten $outer:ident($inner:ty)
             ),+ $(,)?
         }
+        $(answers $answers:ident $dollar:tt)?
     ) => {
         $crate::requests! {
             $(#[$meta])*
@@ -220,13 +226,14 @@ macro_rules! requests {
                             $(#[$($field_meta)*])*
                             $field: $type
                         ),+
-                    })?,
+                    })? $(=> $(#[$($answer_meta)*])* $answer { $($answer_fields)* })?,
                 )+)+
                 ; $(
                     $(#[doc = $outer_doc])*
                     flatten $outer($inner)
                 ),+
             }
+            $(answers $answers $dollar)?
         }
 
         /// A request in its group, for the feature that handles the group.
@@ -286,14 +293,29 @@ macro_rules! requests {
                         $(#[also($($field_alias:literal),+)])?
                         $field:ident: $type:ty
                     ),+ $(,)?
-                })?
+                })? $(=>
+                    $(#[doc = $answer_doc:literal])*
+                    $(#[event($delivery:ident $(, wire $answer_wire:literal)?)])?
+                    $answer:ident { $($answer_fields:tt)* }
+                )?
             ),+ $(,)?
             $(; $(
                 $(#[doc = $outer_doc:literal])*
                 flatten $outer:ident($inner:ty)
             ),+ $(,)?)?
         }
+        $(answers $answers:ident $dollar:tt)?
     ) => {
+        $crate::request_name! {
+            answers [$($answers $dollar)?]
+            $($(
+                $(#[doc = $answer_doc])*
+                $(#[event($delivery $(, wire $answer_wire)?)])?
+                $answer { $($answer_fields)* },
+            )?)+
+        }
+
+
         $(#[$meta])*
         $visibility enum $enum {
             $(
@@ -340,7 +362,10 @@ macro_rules! requests {
                             $(&& $crate::request_name!(not $($serde)*))?,
                         doc: concat!($($field_doc),*).trim_ascii(),
                     },)+)?],
-                    replies: &[$($($crate::request_name!(snake, $reply)),+)?],
+                    replies: &[
+                        $($($crate::request_name!(snake, $reply)),+)?
+                        $($crate::request_name!(wire $answer $($($answer_wire)?)?))?
+                    ],
                 },)+
             ];
 
@@ -384,6 +409,15 @@ macro_rules! requests {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! request_name {
+    (answers []) => {};
+    (answers [$answers:ident $dollar:tt] $($rows:tt)*) => {
+        macro_rules! $answers {
+            ($dollar($dollar events:tt)*) => {
+                $crate::events! { $dollar($dollar events)* answers { $($rows)* } }
+            };
+        }
+        pub(crate) use $answers;
+    };
     (option) => {
         None
     };

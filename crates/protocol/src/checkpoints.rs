@@ -10,11 +10,17 @@ osier_base::requests! {
     #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
     pub enum CheckpointOp {
         /// List the changes that `restore_files` would make.
-        #[request(Files, None => FilesPreview)]
+        #[request(Files, None)]
         PreviewFiles {
             request: u64,
             /// the checkpoint
             at: FilesAt,
+        } => FilesPreview {
+            request: u64,
+            at: FilesAt,
+            /// False when no state of the files is recorded; `changes` is empty then.
+            known: bool,
+            changes: Vec<FileChange>,
         },
         /// Restore the files of a checkpoint. Files changed by hand since then are skipped.
         #[request(Files, Change => FilesRestored)]
@@ -29,15 +35,32 @@ osier_base::requests! {
         #[request(Files, Change => FilesRestored)]
         UndoRestore,
         /// Return the diffs of the files over a part of the session, or against the checked-out commit.
-        #[request(Files, None => FileDiffs)]
+        #[request(Files, None)]
         ReadFileDiffs {
             request: u64,
             /// which part
             range: DiffRange,
+        } =>
+        /// Sorted by path. `known` is false, and `files` is empty, when no state of the files is recorded
+        /// for an end of the range.
+        FileDiffs {
+            request: u64,
+            range: DiffRange,
+            known: bool,
+            files: Vec<FileDiff>,
         },
         /// Count the lines that were added to and removed from each file since the session start.
-        #[request(Files, None => ChangedLines)]
-        CountChangedLines { request: u64 },
+        #[request(Files, None)]
+        CountChangedLines { request: u64 } =>
+        /// Sorted by path. `known` is false, and `files` is empty, when no state of the files is recorded.
+        ChangedLines {
+            request: u64,
+            known: bool,
+            /// At most 1,000.
+            files: Vec<ChangedLines>,
+            /// The number of other changed files.
+            more: u64,
+        },
         /// Revert rejected parts of diffs. With `tell`, send the review to the model as a prompt.
         #[request(Files, Change => FilesRestored)]
         Review {
@@ -48,6 +71,7 @@ osier_base::requests! {
             tell: bool,
         },
     }
+    answers checkpoint_events $
 }
 
 osier_base::parameter_types! {
@@ -118,7 +142,7 @@ pub enum DiffRange {
     },
 }
 
-osier_base::events! {
+checkpoint_events! {
     /// An event about files.
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -128,15 +152,6 @@ osier_base::events! {
         rename_all_fields = "camelCase"
     )]
     pub enum CheckpointEvent {
-        /// Answer to `preview_files`.
-        #[event(Answer)]
-        FilesPreview {
-            request: u64,
-            at: FilesAt,
-            /// False when no state of the files is recorded; `changes` is empty then.
-            known: bool,
-            changes: Vec<FileChange>,
-        },
         /// Files were restored.
         FilesRestored {
             changes: Vec<FileChange>,
@@ -149,26 +164,6 @@ osier_base::events! {
             /// At most 20 paths. A path in the working directory is relative to it.
             paths: Vec<String>,
             /// The number of other paths.
-            more: u64,
-        },
-        /// Answer to `read_file_diffs`, sorted by path. `known` is false, and `files` is empty, when no state
-        /// of the files is recorded for an end of the range.
-        #[event(Answer)]
-        FileDiffs {
-            request: u64,
-            range: DiffRange,
-            known: bool,
-            files: Vec<FileDiff>,
-        },
-        /// Answer to `count_changed_lines`, sorted by path. `known` is false, and `files` is empty, when no state of the files is
-        /// recorded.
-        #[event(Answer)]
-        ChangedLines {
-            request: u64,
-            known: bool,
-            /// At most 1,000.
-            files: Vec<ChangedLines>,
-            /// The number of other changed files.
             more: u64,
         },
     }

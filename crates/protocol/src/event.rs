@@ -1,12 +1,10 @@
 //! Events that a session sends to its clients.
 
-use crate::{
-    About, Account, AddedCommand, BudgetState, CheckpointEvent, Client, CodeServerInfo,
-    ContextPart, HookInfo, HookRun, IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey,
-    ProjectMap, ProjectSymbol, Question, Review, Role, RuleInfo, SandboxMode, SearchHit,
-    ServerInfo, SessionContents, SessionInfo, SessionSummary, Spending, Stashed, Status,
-    StoredMessage, StyledLine, TerminalInfo, TerminalScreen, TodoList, TransferEvent, TreeEvent,
-};
+#[expect(
+    clippy::wildcard_imports,
+    reason = "the rows of requests declare events with any type of the crate"
+)]
+use crate::*;
 use osier_agent::{Attachment, Coalesce, Output, Severity, ShellRun};
 use osier_base::parts::Parts;
 use osier_llm::ThinkingLevel;
@@ -16,8 +14,7 @@ use std::sync::Arc;
 /// Maximum bytes of output in one merged event.
 const WAITING_OUTPUT: usize = 64 * 1024;
 
-// recipe: a request of the protocol, 3: the row of its event with its delivery, if that is new
-osier_base::events! {
+crate::op::session_events! {
     /// One thing that happened. Those of the agent are flattened into this enum.
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -39,18 +36,6 @@ osier_base::events! {
         /// need the complete conversation, such as a prompt, wait for it.
         #[event(RetainedForSession)]
         SessionIndexed { contents: SessionContents },
-        /// Answer to `read_transcript`: consecutive messages of the current branch, oldest first. `found` is
-        /// false, and `messages` is empty, when the requested entry is not on the branch.
-        #[event(Answer)]
-        TranscriptPage {
-            request: u64,
-            found: bool,
-            messages: Vec<StoredMessage>,
-            /// `messages` begin with the first message of the branch.
-            at_start: bool,
-            /// `messages` end with the last message of the branch.
-            at_end: bool,
-        },
         /// A batch of results of `search_transcript`, newest message first.
         #[event(Answer)]
         SearchHits {
@@ -77,15 +62,6 @@ osier_base::events! {
         /// The session was renamed; `null` when its name was removed.
         #[event(RetainedForSession)]
         SessionRenamed { name: Option<String> },
-        /// Answer to `list_sessions`, newest first.
-        #[event(Answer)]
-        Sessions {
-            all: bool,
-            sessions: Vec<SessionSummary>,
-        },
-        /// Answer to `get_available_models`. Sent again when local model servers were found.
-        #[event(Retained)]
-        Models { models: Vec<ModelInfo> },
         /// The model and thinking level for the next request.
         #[event(RetainedForSession)]
         ModelSelected {
@@ -109,9 +85,6 @@ osier_base::events! {
         },
         /// A shell command of the user ended.
         ShellEnd { id: String, run: Box<ShellRun> },
-        /// Answer to `list_jobs`, oldest first. Sent again when a job starts or ends.
-        #[event(RetainedForSession)]
-        Jobs { jobs: Vec<JobInfo> },
         /// The terminal sessions, oldest first. Sent when one starts, changes or ends.
         #[event(RetainedForSession)]
         Terminals { terminals: Vec<TerminalInfo> },
@@ -128,55 +101,6 @@ osier_base::events! {
             #[serde(flatten)]
             output: Output,
         },
-        /// Answer to `list_files`: paths relative to the working directory, directories with a trailing
-        /// slash. `complete` is false when there are more paths than the limit.
-        #[event(Answer)]
-        Files {
-            paths: Arc<Vec<String>>,
-            complete: bool,
-        },
-        /// Answer to `get_map`.
-        #[event(Answer)]
-        ProjectMap {
-            request: u64,
-            #[serde(flatten)]
-            map: ProjectMap,
-        },
-        /// Answer to `find_symbols`, the best match first.
-        #[event(Answer)]
-        Symbols {
-            request: u64,
-            symbols: Arc<Vec<ProjectSymbol>>,
-        },
-        /// Answer to `list_history`, oldest first.
-        #[event(Answer)]
-        History { prompts: Vec<String> },
-        /// Answer to `find_unsent`: the draft in the prompt editor when the last run of osier ended.
-        #[event(Answer, wire "unsent_found")]
-        DraftFound {
-            text: Parts,
-            /// The files that are attached to it.
-            #[serde(default, skip_serializing_if = "Vec::is_empty")]
-            files: Vec<Attachment>,
-        },
-        /// All stashed prompts, newest first. The answer to every request about the stash.
-        #[event(Answer)]
-        Stash { prompts: Vec<Stashed> },
-        /// Answer to `get_usage`.
-        #[event(Answer)]
-        Usage { spending: Box<Spending> },
-        /// The budget of the session and its used part. Answer to `get_budget`; also sent when either changes, if there
-        /// is a limit.
-        #[event(RetainedForSession)]
-        Budget { budget: BudgetState },
-        /// Answer to `get_state`.
-        #[event(Answer)]
-        Status { status: Box<Status> },
-        /// Answer to `get_about`.
-        #[event(Answer)]
-        About { about: Box<About> },
-        /// Answer to `list_accounts`.
-        Accounts { accounts: Vec<Account> },
         /// A sign-in waits for the user: to open `url`, to type `user_code` there, or to enter a key or the
         /// code from the browser.
         LoginStarted {
@@ -197,9 +121,6 @@ osier_base::events! {
         QuestionAsked { question: Box<Question> },
         /// The question was answered or withdrawn.
         QuestionClosed { id: String },
-        /// Answer to `list_questions`: the open questions, oldest first.
-        #[event(Answer)]
-        Questions { questions: Vec<Question> },
         /// The permission mode and the rules. Sent when either changes.
         #[event(Retained)]
         Permissions {
@@ -219,19 +140,10 @@ osier_base::events! {
         /// The user trusted the project: its files that can run code are loaded.
         #[event(Retained)]
         ProjectTrusted,
-        /// Answer to `list_mcp_servers`, sorted by name. Sent again when a server changes.
-        #[event(RetainedForSession)]
-        McpServers { servers: Vec<ServerInfo> },
-        /// Answer to `list_code_servers`: the language servers, sorted by name. Sent again when one changes or reports errors.
-        #[event(RetainedForSession)]
-        CodeServers { servers: Vec<CodeServerInfo> },
         /// The slash commands of skills, templates and plugins. Sent when they were loaded. A prompt that begins
         /// with one is expanded before it is sent.
         #[event(Retained)]
         Commands { commands: Vec<AddedCommand> },
-        /// Answer to `list_context`.
-        #[event(Answer)]
-        Context { parts: Vec<ContextPart> },
         /// Text of a plugin in the footer; `null` removes it.
         #[event(Retained)]
         PluginStatus {
@@ -247,9 +159,6 @@ osier_base::events! {
         /// All keys that plugins have bound.
         #[event(Retained)]
         PluginKeys { keys: Vec<PluginKey> },
-        /// Answer to `list_hooks`, in the order of their files.
-        #[event(Answer)]
-        Hooks { hooks: Vec<HookInfo> },
         /// A hook ran.
         HookRan { run: Box<HookRun> },
         /// The working directory and its git branch. Sent again when the branch changes.

@@ -22,11 +22,15 @@ osier_base::requests! {
             as_is: bool,
         },
         /// Return the first and last messages of a session.
-        #[request(Sessions, None => SessionPreview)]
+        #[request(Sessions, None)]
         PreviewSession {
             request: u64,
             /// the session file
             path: PathBuf,
+        } => SessionPreview {
+            request: u64,
+            path: PathBuf,
+            preview: Preview,
         },
         /// Rename a session, open or not. An empty name clears it.
         #[request(Sessions, None => SessionsChanged | LibraryRefused)]
@@ -59,9 +63,10 @@ osier_base::requests! {
             on: bool,
         },
         /// Return all information about the open session.
-        #[request(Sessions, None => SessionDescribed)]
-        DescribeSession,
+        #[request(Sessions, None)]
+        DescribeSession => SessionDescribed { description: Box<Description> },
     }
+    answers index_events $
 }
 
 osier_base::parameter_types! {
@@ -88,7 +93,7 @@ pub struct SessionQuery {
     pub limit: usize,
 }
 
-osier_base::events! {
+index_events! {
     /// An event about stored sessions.
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -98,7 +103,6 @@ osier_base::events! {
         rename_all_fields = "camelCase"
     )]
     pub enum IndexEvent {
-        /// Answer to `find_sessions`.
         #[event(Answer)]
         SessionsFound {
             request: u64,
@@ -122,13 +126,6 @@ osier_base::events! {
             finished: bool,
             read: usize,
         },
-        /// Answer to `preview_session`.
-        #[event(Answer)]
-        SessionPreview {
-            request: u64,
-            path: PathBuf,
-            preview: Preview,
-        },
         /// A stored session was renamed, marked or restored: a new query may have other results.
         #[event(Connected)]
         SessionsChanged,
@@ -138,9 +135,6 @@ osier_base::events! {
         /// A request about stored sessions failed.
         #[event(Connected)]
         LibraryRefused { message: String },
-        /// Answer to `describe_session`.
-        #[event(Answer)]
-        SessionDescribed { description: Box<Description> },
     }
 }
 

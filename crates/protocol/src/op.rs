@@ -43,20 +43,36 @@ osier_base::requests! {
                 opening: Opening,
             },
             /// List the stored sessions, newest first.
-            #[request(Sessions, None => Sessions)]
+            #[request(Sessions, None)]
             ListSessions {
                 /// of every directory, not only this one
                 all: bool,
                 /// at most so many
                 #[serde(default, skip_serializing_if = "Option::is_none")]
                 limit: Option<u64>,
+            } =>
+            /// Newest first.
+            Sessions {
+                all: bool,
+                sessions: Vec<SessionSummary>,
             },
             /// Return a page of messages of the current branch: consecutive ones, oldest first.
-            #[request(Tree, None => TranscriptPage)]
+            #[request(Tree, None)]
             ReadTranscript {
                 request: u64,
                 /// which messages
                 page: PageAt,
+            } =>
+            /// Consecutive messages of the current branch, oldest first. `found` is false, and `messages`
+            /// is empty, when the requested entry is not on the branch.
+            TranscriptPage {
+                request: u64,
+                found: bool,
+                messages: Vec<StoredMessage>,
+                /// `messages` begin with the first message of the branch.
+                at_start: bool,
+                /// `messages` end with the last message of the branch.
+                at_end: bool,
             },
             /// Search the messages of the current branch, newest first. A new search cancels the previous one; an
             /// empty query only cancels.
@@ -76,8 +92,11 @@ osier_base::requests! {
         /// Models and their selection.
         group Model(ModelOp) {
             /// List every known model.
-            #[request(Models, None, command "get_available_models", also "get_models" => Models)]
-            ListModels,
+            #[request(Models, None, command "get_available_models", also "get_models")]
+            ListModels =>
+            /// Sent again when local model servers were found.
+            #[event(Retained)]
+            Models { models: Vec<ModelInfo> },
             /// Download the model list that was published since this build, and store it.
             #[request(Models, None => Models)]
             RefreshModels,
@@ -139,8 +158,11 @@ osier_base::requests! {
             #[request(Tools, Stop, command "abort_bash")]
             AbortShell,
             /// List the background jobs, oldest first.
-            #[request(Tools, None => Jobs)]
-            ListJobs,
+            #[request(Tools, None)]
+            ListJobs =>
+            /// Oldest first. Sent again when a job starts or ends.
+            #[event(RetainedForSession)]
+            Jobs { jobs: Vec<JobInfo> },
             /// Send the output of a background job as `job_output`: first the end of the existing output, then new
             /// output. One job at a time.
             #[request(Tools, None)]
@@ -206,10 +228,16 @@ osier_base::requests! {
         /// Files and symbols of the project.
         group Project(ProjectOp) {
             /// List paths under the working directory. Directories end with a slash.
-            #[request(Files, None => Files)]
-            ListFiles,
+            #[request(Files, None)]
+            ListFiles =>
+            /// Paths relative to the working directory, directories with a trailing slash. `complete` is
+            /// false when there are more paths than the limit.
+            Files {
+                paths: Arc<Vec<String>>,
+                complete: bool,
+            },
             /// Return the map of the project: its most important files with their most used symbols.
-            #[request(Files, None => ProjectMap)]
+            #[request(Files, None)]
             GetMap {
                 request: u64,
                 /// words that occur in the paths or symbols to show; everything by default
@@ -218,20 +246,31 @@ osier_base::requests! {
                 /// the size of the map in tokens, at most and by default 8,000
                 #[serde(default)]
                 tokens: Option<u64>,
+            } => ProjectMap {
+                request: u64,
+                #[serde(flatten)]
+                map: ProjectMap,
             },
             /// Find symbols of the project by a part of their name, the best match first.
-            #[request(Files, None => Symbols)]
+            #[request(Files, None)]
             FindSymbols {
                 request: u64,
                 /// the part of the name
                 query: String,
+            } =>
+            /// The best match first.
+            Symbols {
+                request: u64,
+                symbols: Arc<Vec<ProjectSymbol>>,
             },
         }
         /// The user's prompts: history, draft and stash.
         group Draft(DraftOp) {
             /// List prompts of earlier sessions, oldest first.
-            #[request(Drafts, None => History)]
-            ListHistory,
+            #[request(Drafts, None)]
+            ListHistory =>
+            /// Oldest first.
+            History { prompts: Vec<String> },
             /// Add a prompt to the history of all sessions.
             #[request(Drafts, None)]
             AddHistory {
@@ -253,8 +292,16 @@ osier_base::requests! {
             },
             /// Return the draft that an earlier run left in this session, or in a session of this directory that was
             /// never stored.
-            #[request(Drafts, None, wire "find_unsent" => "unsent_found")]
-            FindDraft,
+            #[request(Drafts, None, wire "find_unsent")]
+            FindDraft =>
+            /// The draft in the prompt editor when the last run of osier ended.
+            #[event(Answer, wire "unsent_found")]
+            DraftFound {
+                text: Parts,
+                /// The files that are attached to it.
+                #[serde(default, skip_serializing_if = "Vec::is_empty")]
+                files: Vec<Attachment>,
+            },
             /// Stash a prompt. Every session can restore it.
             #[request(Drafts, None => Stash)]
             StashPrompt {
@@ -265,8 +312,10 @@ osier_base::requests! {
                 parts: Vec<PromptPart>,
             },
             /// List the stashed prompts, newest first.
-            #[request(Drafts, None => Stash)]
-            ListStash,
+            #[request(Drafts, None)]
+            ListStash =>
+            /// All stashed prompts, newest first. The answer to every request about the stash.
+            Stash { prompts: Vec<Stashed> },
             /// Delete a stashed prompt.
             #[request(Drafts, None => Stash)]
             DropStashed {
@@ -277,11 +326,14 @@ osier_base::requests! {
         /// The state of the session and its costs.
         group State(StateOp) {
             /// Return tokens, cost and time of the session by model.
-            #[request(State, None => Usage)]
-            GetUsage,
+            #[request(State, None)]
+            GetUsage => Usage { spending: Box<Spending> },
             /// Return the budget of the session and its used part.
-            #[request(State, None => Budget)]
-            GetBudget,
+            #[request(State, None)]
+            GetBudget =>
+            /// Sent again when either changes, if there is a limit.
+            #[event(RetainedForSession)]
+            Budget { budget: BudgetState },
             /// Change the limits of the session. At a limit, no further model call is made.
             #[request(State, Change => Budget)]
             SetBudget {
@@ -289,17 +341,19 @@ osier_base::requests! {
                 budget: Budget,
             },
             /// Return the model, session, queues, usage and permissions, after all earlier requests were processed.
-            #[request(State, None, command "get_state" => Status)]
-            GetStatus,
+            #[request(State, None, command "get_state")]
+            GetStatus => Status { status: Box<Status> },
             /// Return the version, the platform and the folders of osier.
-            #[request(State, None => About)]
-            GetAbout,
+            #[request(State, None)]
+            GetAbout => About { about: Box<About> },
         }
         /// Accounts at providers.
         group Account(AccountOp) {
             /// List the providers, whether each has a key, and how to sign in.
-            #[request(Models, None => Accounts)]
-            ListAccounts,
+            #[request(Models, None)]
+            ListAccounts =>
+            #[event(Change)]
+            Accounts { accounts: Vec<Account> },
             /// Sign in to a provider. The answer describes the next step of the user; `login_ended` reports the result.
             /// A running sign-in is cancelled.
             #[request(Models, None => LoginStarted | LoginEnded)]
@@ -361,17 +415,25 @@ osier_base::requests! {
                 answer: Answer,
             },
             /// List the open questions, oldest first.
-            #[request(Permissions, None => Questions)]
-            ListQuestions,
+            #[request(Permissions, None)]
+            ListQuestions =>
+            /// The open questions, oldest first.
+            Questions { questions: Vec<Question> },
         }
         /// Servers, plugins, hooks and project context.
         group Extension(ExtensionOp) {
             /// List the MCP servers of the session.
-            #[request(Extensions, None => McpServers)]
-            ListMcpServers,
+            #[request(Extensions, None)]
+            ListMcpServers =>
+            /// Sorted by name. Sent again when a server changes.
+            #[event(RetainedForSession)]
+            McpServers { servers: Vec<ServerInfo> },
             /// List the language servers that the session uses.
-            #[request(Extensions, None => CodeServers)]
-            ListCodeServers,
+            #[request(Extensions, None)]
+            ListCodeServers =>
+            /// The language servers, sorted by name. Sent again when one changes or reports errors.
+            #[event(RetainedForSession)]
+            CodeServers { servers: Vec<CodeServerInfo> },
             /// Restart, enable or disable an MCP server, or sign in to it. `mcp_servers` reports the progress.
             #[request(Extensions, Change)]
             McpServer {
@@ -389,11 +451,15 @@ osier_base::requests! {
                 keys: String,
             },
             /// List the hooks with the result of their last run.
-            #[request(Extensions, None => Hooks)]
-            ListHooks,
+            #[request(Extensions, None)]
+            ListHooks =>
+            /// In the order of their files.
+            Hooks { hooks: Vec<HookInfo> },
             /// List instructions, skills and prompt templates with their size in tokens.
-            #[request(Extensions, None => Context)]
-            ListContext,
+            #[request(Extensions, None)]
+            ListContext =>
+            #[event(Answer, wire "context")]
+            ContextParts { parts: Vec<ContextPart> },
             /// Read settings, hooks, models, instructions, skills, templates and plugins again. Problems in them are
             /// the error of the answer.
             #[request(Extensions, None)]
@@ -411,6 +477,7 @@ osier_base::requests! {
         /// A request to the agent.
         flatten Agent(osier_agent::Op),
     }
+    answers session_events $
 }
 
 osier_base::parameter_types! {

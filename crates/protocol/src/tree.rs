@@ -23,15 +23,18 @@ osier_base::requests! {
     #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
     pub enum TreeOp {
         /// Return the complete tree in a compact form, or the entries after the first `since`.
-        #[request(Tree, None + session, command "get_tree" => Tree)]
+        #[request(Tree, None + session, command "get_tree")]
         ReadTree {
             request: u64,
             /// how many entries the client already has
             #[serde(default)]
             since: u32,
+        } => Tree {
+            request: u64,
+            outline: Arc<Outline>,
         },
         /// Return the start of the text of entries.
-        #[request(Tree, None + session => Entries)]
+        #[request(Tree, None + session)]
         ReadEntries {
             request: u64,
             /// the entries
@@ -39,9 +42,14 @@ osier_base::requests! {
             /// maximum of each; 400 when missing
             #[serde(default = "usual_glimpse")]
             bytes: usize,
+        } =>
+        /// Unknown entries are left out.
+        Entries {
+            request: u64,
+            entries: Vec<Glimpse>,
         },
         /// Return entries of the session as stored, oldest first.
-        #[request(Tree, None + session, command "get_entries" => StoredEntries)]
+        #[request(Tree, None + session, command "get_entries")]
         ReadLog {
             request: u64,
             /// only the entries after this one
@@ -50,6 +58,16 @@ osier_base::requests! {
             /// maximum number; 1000 when missing
             #[serde(default = "usual_limit")]
             limit: usize,
+        } =>
+        /// `found` is false, and `entries` is empty, when the entry `since` does not exist.
+        StoredEntries {
+            request: u64,
+            found: bool,
+            entries: Vec<Entry>,
+            /// The current entry of the conversation.
+            leaf: Option<String>,
+            /// There are more entries after these.
+            more: bool,
         },
         /// Search all branches for entries that contain all words of a query, newest first. A new search cancels
         /// the previous one; an empty query only cancels.
@@ -107,13 +125,16 @@ osier_base::requests! {
             hidden: bool,
         },
         /// Compare the branches that end in two entries.
-        #[request(Tree, None + session => BranchesCompared)]
+        #[request(Tree, None + session)]
         CompareBranches {
             request: u64,
             /// an entry; the current entry when missing
             left: Option<String>,
             /// another entry
             right: Option<String>,
+        } => BranchesCompared {
+            request: u64,
+            comparison: Box<Comparison>,
         },
         /// Send the last prompt again as a sibling.
         #[request(Tree, Begin + session => Moved | BranchSummaryFailed)]
@@ -155,8 +176,12 @@ osier_base::requests! {
             enabled: bool,
         },
         /// Return what fills the context window.
-        #[request(State, None + session => ContextReport)]
-        GetContext,
+        #[request(State, None + session)]
+        GetContext => ContextReport {
+            report: Box<ContextReport>,
+            /// Tokens, cost and cache use of the session.
+            spending: Box<Spending>,
+        },
         /// Send a prompt to several models at the same time. Each works in a copy of the files and on its own
         /// branch. `abort` stops all of them.
         #[request(Tree, Begin + session => FanStarted | FanEnded)]
@@ -181,9 +206,10 @@ osier_base::requests! {
         #[request(Tree, Change + session)]
         EndFan,
     }
+    answers tree_events $
 }
 
-osier_base::events! {
+tree_events! {
     /// An event about the session tree.
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -193,30 +219,6 @@ osier_base::events! {
         rename_all_fields = "camelCase"
     )]
     pub enum TreeEvent {
-        /// Answer to `get_tree`.
-        #[event(Answer)]
-        Tree {
-            request: u64,
-            outline: Arc<Outline>,
-        },
-        /// Answer to `read_entries`. Unknown entries are left out.
-        #[event(Answer)]
-        Entries {
-            request: u64,
-            entries: Vec<Glimpse>,
-        },
-        /// Answer to `get_entries`. `found` is false, and `entries` is empty, when the entry `since` does not
-        /// exist.
-        #[event(Answer)]
-        StoredEntries {
-            request: u64,
-            found: bool,
-            entries: Vec<Entry>,
-            /// The current entry of the conversation.
-            leaf: Option<String>,
-            /// There are more entries after these.
-            more: bool,
-        },
         /// A batch of results of `search_tree`: entry numbers of the outline, newest first.
         #[event(Answer)]
         TreeHits {
@@ -258,12 +260,6 @@ osier_base::events! {
             entry_id: String,
             hidden: bool,
         },
-        /// Answer to `compare_branches`.
-        #[event(Answer)]
-        BranchesCompared {
-            request: u64,
-            comparison: Box<Comparison>,
-        },
         /// A summary waits for `store_summary`.
         SummaryDrafted {
             summary: String,
@@ -299,13 +295,6 @@ osier_base::events! {
         LaneConflicts {
             lane: usize,
             files: Vec<PathBuf>,
-        },
-        /// Answer to `get_context`. `context` on the wire is the answer to `list_context`.
-        #[event(Answer, wire "context_report")]
-        Context {
-            report: Box<ContextReport>,
-            /// Tokens, cost and cache use of the session.
-            spending: Box<Spending>,
         },
     }
 }

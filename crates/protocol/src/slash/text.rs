@@ -34,7 +34,7 @@ pub fn describe(event: &Event) -> Option<String> {
                 total.input, total.output, total.cache_read, spending.tool_calls, total.cost.total
             )
         }
-        Event::Tree(TreeEvent::Context { report, .. }) => {
+        Event::Tree(TreeEvent::ContextReport { report, .. }) => {
             let mut text = format!(
                 "{} of {} tokens are in use ({} are reserved for output).",
                 report.used, report.window, report.reserve

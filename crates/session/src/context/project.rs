@@ -149,7 +149,7 @@ impl ContextState {
 
     /// Publishes the parts of the context.
     pub(crate) fn publish(&self, emitter: &Emitter) {
-        emitter.publish(Event::Context {
+        emitter.publish(Event::ContextParts {
             parts: self.current.parts(),
         });
     }

@@ -132,7 +132,7 @@ impl Usage {
         if measured.earlier.is_some() {
             self.before_open = measured.earlier;
         }
-        emitter.publish(Event::Tree(TreeEvent::Context {
+        emitter.publish(Event::Tree(TreeEvent::ContextReport {
             report: measured.report,
             spending: self.total(models),
         }));

@@ -16,7 +16,7 @@ const ID: &str = "context";
 
 /// Opens the report when it comes.
 pub(crate) fn on_event(event: &TreeEvent, overlays: &mut Overlays) {
-    if let TreeEvent::Context { report, spending } = event {
+    if let TreeEvent::ContextReport { report, spending } = event {
         overlays.push(ID, ContextView::new((**report).clone(), spending));
     }
 }

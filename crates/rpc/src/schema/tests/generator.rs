@@ -33,7 +33,8 @@ macro_rules! schemas {
 pub(super) fn schema() -> Value {
     let mut input = input_generator();
     let mut output = output_generator();
-    let events = variants::<Event>(&mut output);
+    let mut events = variants::<Event>(&mut output);
+    name_requests(&mut events);
     let mut shapes = schemas!(
         output: Greeting, shapes::PromptResult, shapes::ClearedQueue, shapes::Messages, shapes::LastText,
         shapes::PromptEntries, shapes::OpenedSession, shapes::SessionStats, shapes::SlashCommands,
@@ -81,6 +82,22 @@ pub(super) fn schema() -> Value {
         "$defs": output.take_definitions(true),
         "input": input.take_definitions(true),
     })
+}
+
+/// Begins the description of each event with the commands that it answers.
+fn name_requests(events: &mut BTreeMap<String, Value>) {
+    for (name, event) in events {
+        let requests = Op::requests().into_iter();
+        let answered = requests.filter(|request| request.replies.contains(&name.as_str()));
+        let names =
+            answered.map(|request| format!("`{}`", request.command.unwrap_or(request.name)));
+        let names: Vec<String> = names.collect();
+        if !names.is_empty() {
+            let own = event["description"].as_str().unwrap_or_default();
+            let description = format!("Answer to {}. {own}", names.join(", "));
+            event["description"] = json!(description.trim_end());
+        }
+    }
 }
 
 /// Checks that every op has a command, and that a command has the parameters of its op.

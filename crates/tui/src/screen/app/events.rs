@@ -196,7 +196,7 @@ impl App {
                 self.plugins
                     .on_event(event, keymap, footer, &mut self.transcript);
             }
-            Event::Context { parts } => skills::refresh(parts, overlays),
+            Event::ContextParts { parts } => skills::refresh(parts, overlays),
             Event::About { about } => about::open(about, overlays),
             Event::Budget { budget } => self.footer.budget = *budget,
             Event::CodeServers { servers } => self.footer.code_servers.clone_from(servers),
