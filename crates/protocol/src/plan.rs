@@ -57,10 +57,9 @@ impl PresentedPlan {
 
 /// The text with which a run ends if this is its last message: an answer, or a plan that nobody decided about.
 pub fn final_text(message: &AgentMessage) -> Option<String> {
-    match message {
-        AgentMessage::Assistant(answer) => Some(answer.text()),
-        message => PresentedPlan::in_message(message)
+    message.answer().or_else(|| {
+        PresentedPlan::in_message(message)
             .filter(|presented| presented.outcome == PlanOutcome::Unanswered)
-            .map(|presented| presented.plan),
-    }
+            .map(|presented| presented.plan)
+    })
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::command::{EventFields, FirstStep, Step};
 use super::tracked_state::TrackedState;
-use osier_agent::{AgentMessage, QueueMode, UserMessage};
+use osier_agent::{QueueMode, UserMessage};
 use osier_llm::ThinkingLevel;
 use osier_protocol::slash::{self, BuiltInCommand, SlashCommand};
 use osier_protocol::{AddedCommand, Op, PageAt, SessionInfo, StoredMessage, TreeOp};
@@ -281,10 +281,7 @@ pub(super) fn last_text(_: &mut Value, event: &EventFields<'_>) -> Step {
     };
     let text = page.iter().rev().find_map(|message| {
         let message: StoredMessage = serde_json::from_value(message.clone()).ok()?;
-        match &*message.message {
-            AgentMessage::Assistant(answer) => Some(answer.text()).filter(|text| !text.is_empty()),
-            _ => None,
-        }
+        message.message.answer()
     });
     match page.first() {
         Some(first) if text.is_none() && event.fields.get("atStart") == Some(&json!(false)) => {

@@ -73,8 +73,7 @@ fn count_message(facts: &mut BranchFacts, message: &AgentMessage) {
             facts.usage += answer.usage;
             facts.duration_ms += answer.duration_ms;
             facts.tool_calls += answer.tool_calls().count();
-            let text = answer.text();
-            if !text.trim().is_empty() {
+            if let Some(text) = message.answer() {
                 head_bytes(&text, TEXT).clone_into(&mut facts.answer);
             }
         }

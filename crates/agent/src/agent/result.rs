@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::handle::Agent;
 use crate::config::AgentConfig;
-use crate::data::{AccountingEntry, AgentMessage, Attachment, Event, LogEntry, Op, RunOutcome};
+use crate::data::{
+    AccountingEntry, AgentMessage, Attachment, Event, LogEntry, Op, RunOutcome, last_answer,
+};
 
 /// The result of a run, returned by [`Agent::run`].
 #[derive(Debug, Clone)]
@@ -18,15 +20,9 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    /// The text of the last answer.
+    /// The last answer.
     pub fn answer(&self) -> Option<String> {
-        self.messages
-            .iter()
-            .rev()
-            .find_map(|message| match &**message {
-                AgentMessage::Assistant(answer) => Some(answer.text()),
-                _ => None,
-            })
+        last_answer(self.messages.iter().map(|message| &**message))
     }
 
     /// A new agent with this conversation whose preferred model is the next one of the list. Send it

@@ -191,6 +191,21 @@ impl AgentMessage {
             Self::Custom(message) => message.text.clone(),
         }
     }
+
+    /// The text of an answer that has any; `None` for other messages.
+    pub fn answer(&self) -> Option<String> {
+        match self {
+            Self::Assistant(answer) => Some(answer.text()).filter(|text| !text.trim().is_empty()),
+            _ => None,
+        }
+    }
+}
+
+/// The last answer of a conversation: the text of the newest answer that has any.
+pub fn last_answer<'a>(
+    messages: impl DoubleEndedIterator<Item = &'a AgentMessage>,
+) -> Option<String> {
+    messages.rev().find_map(AgentMessage::answer)
 }
 
 /// The model messages for `messages`. Notices and excluded shell runs are omitted, attachments become blocks,

@@ -14,7 +14,7 @@ pub use event::{Event, RunOutcome, ToolUpdate};
 pub use log::{AccountingEntry, Direction, LogEntry, LogKind, LogSeverity};
 pub use message::{
     AgentMessage, Attachment, AttachmentKind, CustomMessage, Notice, Severity, ShellRun, Summary,
-    ToolResultMessage, UserMessage, convert_to_llm,
+    ToolResultMessage, UserMessage, convert_to_llm, last_answer,
 };
 pub use op::{Op, QueueMode};
 pub use output::Output;

@@ -348,10 +348,10 @@ impl Interceptor for AgentHooks {
 
     async fn commit(&self, message: &AgentMessage) -> Result<(), StopRun> {
         let stops = [HookEvent::Stop, HookEvent::SubagentStop];
-        if let AgentMessage::Assistant(answer) = message
-            && stops.into_iter().any(|event| self.session.has(event))
+        if stops.into_iter().any(|event| self.session.has(event))
+            && let Some(answer) = message.answer()
         {
-            self.lock().answer = answer.text();
+            self.lock().answer = answer;
         }
         Ok(())
     }

@@ -165,20 +165,17 @@ impl ClaudeFormat {
     }
 
     fn message(&mut self, id: &str, message: &AgentMessage) -> Vec<Value> {
+        if let Some(text) = final_text(message) {
+            self.run.answer = text;
+        }
         match message {
             AgentMessage::Assistant(answer) => self.answer(id, answer),
-            AgentMessage::ToolResult(result) => {
-                if let Some(text) = final_text(message) {
-                    self.run.answer = text;
-                }
-                vec![self.result(result)]
-            }
+            AgentMessage::ToolResult(result) => vec![self.result(result)],
             _ => Vec::new(),
         }
     }
 
     fn answer(&mut self, id: &str, answer: &AssistantMessage) -> Vec<Value> {
-        self.run.answer = answer.text();
         self.run.stop = answer.stop_reason;
         let content: Vec<Value> = answer.content.iter().map(block).collect();
         for found in &answer.content {

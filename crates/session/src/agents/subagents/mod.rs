@@ -22,9 +22,9 @@ use osier_protocol::{Review, Spending};
 
 use definition::Definition;
 use osier_agent::{
-    Agent, AgentConfig, AgentMessage, CheckedCall, Interceptor, PreparedCall, Preparing,
-    RetryPolicy, RunOutcome, Spellings, Tool, ToolContext, ToolDecision, ToolOutput, ToolSet,
-    ToolSource, ToolStatus, ToolUpdate, Transport, prepare_typed,
+    Agent, AgentConfig, CheckedCall, Interceptor, PreparedCall, Preparing, RetryPolicy, RunOutcome,
+    Spellings, Tool, ToolContext, ToolDecision, ToolOutput, ToolSet, ToolSource, ToolStatus,
+    ToolUpdate, Transport, last_answer, prepare_typed,
 };
 use osier_llm::{Model, ThinkingLevel, ToolSpec};
 
@@ -373,7 +373,8 @@ async fn follow(
             cx.updates.send(ToolUpdate::Agent { event });
         }
     };
-    let answer = last_answer(agent);
+    let messages = agent.state().messages;
+    let answer = last_answer(messages.iter().map(|message| &**message));
     let details = json!(details);
     match outcome {
         RunOutcome::Completed => {
@@ -413,15 +414,6 @@ fn is_shown(event: &osier_agent::Event) -> bool {
             | osier_agent::Event::Notice { .. }
             | osier_agent::Event::Accounting { .. }
     )
-}
-
-fn last_answer(agent: &Agent) -> Option<String> {
-    let messages = agent.state().messages;
-    let answers = messages.iter().rev().find_map(|message| match &**message {
-        AgentMessage::Assistant(answer) => Some(answer.text()),
-        _ => None,
-    });
-    answers.filter(|answer| !answer.trim().is_empty())
 }
 
 /// The interceptors of the caller, for tool calls only.
