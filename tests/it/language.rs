@@ -67,6 +67,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "unsent",
         "a key in the storage of browsers",
     ),
+    ("docs/commands.md", "beside", "the alias `/beside`"),
     (
         "crates/extensions/src/hooks/session.rs",
         "goes on",
@@ -78,14 +79,14 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "an outcome in the protocol",
     ),
     (
+        "crates/protocol/src/slash/table.rs",
+        "beside",
+        "the alias `/beside`",
+    ),
+    (
         "crates/transfer/src/html/article.rs",
         "beside",
         "a class of exported pages",
-    ),
-    (
-        "crates/tui/src/actions/command/registry.rs",
-        "beside",
-        "the alias `/beside`",
     ),
     (
         "crates/tui/src/dialogs/hooks.rs",

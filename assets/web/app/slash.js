@@ -66,11 +66,10 @@ function findSession(words) {
   field.focus();
 }
 
-/** The commands for completion: those of osier that work here, and those of the session. */
+/** The commands for completion: those of osier, and those of the session. */
 export async function completions(conversation) {
   const { builtIn, commands } = await conversation.ask("get_commands");
-  const here = builtIn.filter(({ clients }) => clients.includes("chat"));
-  return [...here, ...commands].map(({ name, description }) => ({ value: name, note: description }));
+  return [...builtIn, ...commands].map(({ name, description }) => ({ value: name, note: description }));
 }
 
 /**
@@ -82,15 +81,14 @@ export function slashCommand(text) {
   if (!name || name.includes(":") || name.startsWith("mcp__")) return null;
   return async (page) => {
     const { builtIn, commands } = await page.conversation.ask("get_commands");
-    const own = builtIn.find((command) => command.name === name || command.aliases.includes(name));
-    const yields = !own || own.yields || !own.clients.includes("chat");
-    if (yields && commands.some((command) => command.name === name)) return false;
+    const own = builtIn.find((command) => command.name === name || command.aliases?.includes(name));
+    if (!own && commands.some((command) => command.name === name)) return false;
     const run = async () => {
       const { text: answer } = await page.conversation.ask("run_command", { command: text });
       if (answer) toast(answer);
     };
-    const here = own && Object.hasOwn(COMMANDS, own.name) ? COMMANDS[own.name] : run;
-    if (here !== run && argument && !own.argument) return fail(`\`/${name}\` takes no argument.`);
+    const here = COMMANDS[own?.name] ?? run;
+    if (here !== run && argument && !own.argument) fail(`\`/${name}\` takes no argument.`);
     await here(page, argument.trim(), run);
   };
 }

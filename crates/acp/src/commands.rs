@@ -1,6 +1,6 @@
 //! Slash commands in an editor: the rows of `osier_protocol::slash` that work there.
 
-use osier_protocol::slash::{self, SlashClient};
+use osier_protocol::slash::{self, SlashClient, SlashCommand};
 use osier_protocol::{AddedCommand, Op, TreeOp};
 
 /// When a command has ended.
@@ -24,20 +24,11 @@ impl CommandEnd {
     }
 }
 
-/// The commands for the editor, after those of the session, which replace commands that yield to them.
+/// The commands for the editor: those of the session, then those of osier.
 pub(super) fn list(mut commands: Vec<AddedCommand>) -> Vec<AddedCommand> {
-    for row in slash::COMMANDS {
-        if !row.works_in(SlashClient::Editor) {
-            continue;
-        }
-        let is_same = |command: &AddedCommand| command.name == row.name;
-        if !row.yields {
-            commands.retain(|command| !is_same(command));
-        }
-        if !commands.iter().any(is_same) {
-            commands.push(row.describe().command);
-        }
-    }
+    let own: Vec<_> = slash::of_client(SlashClient::Editor, &commands).collect();
+    commands.retain(|command| own.iter().all(|row| row.name != command.name));
+    commands.extend(own.into_iter().map(SlashCommand::describe));
     commands
 }
 

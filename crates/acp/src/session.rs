@@ -322,14 +322,10 @@ impl Session {
             return Err(error(acp::ErrorCode::InvalidRequest, text));
         }
         let (text, attachments) = prompt::convert(request.prompt)?;
-        let mut prompt = osier_agent::Op::Prompt {
-            text: text.clone(),
-            attachments,
-            typed: None,
-        };
+        let (mut sent, mut typed) = (text.clone(), None);
         if let Some(ops) = commands::parse(&text, &self.added) {
             match self.run_command(&id, ops).await {
-                Some(own) => prompt = own,
+                Some(prompt) => (sent, typed) = prompt,
                 None => return Ok(()),
             }
         }
@@ -338,16 +334,22 @@ impl Session {
             return Err(error(acp::ErrorCode::AuthRequired, text));
         }
         self.send_title(&text).await;
-        self.prompt = Some(self.start_op(id, prompt.into()));
+        let op = osier_agent::Op::Prompt {
+            text: sent,
+            attachments,
+            typed,
+        };
+        self.prompt = Some(self.start_op(id, op.into()));
         Ok(())
     }
 
-    /// Runs a slash command of osier. Its answer is a message. Returns the prompt of a command that ends with one.
+    /// Runs a slash command of osier. Its answer is a message. Returns the text of a command that ends with a prompt, and
+    /// what the user typed for it.
     async fn run_command(
         &mut self,
         id: &acp::RequestId,
         ops: Result<Vec<Op>, String>,
-    ) -> Option<osier_agent::Op> {
+    ) -> Option<(String, Option<String>)> {
         let problem = match ops {
             Err(problem) => problem,
             Ok(mut ops) => {
@@ -355,8 +357,8 @@ impl Session {
                 for op in ops {
                     self.handle.send(op);
                 }
-                if let Op::Agent(prompt @ osier_agent::Op::Prompt { .. }) = last {
-                    return Some(prompt);
+                if let Op::Agent(osier_agent::Op::Prompt { text, typed, .. }) = last {
+                    return Some((text, typed));
                 }
                 self.model_selected |= matches!(last, Op::SelectModel { .. });
                 let end = CommandEnd::of(&last);

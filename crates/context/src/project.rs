@@ -103,6 +103,7 @@ impl ProjectContext {
     pub fn commands(&self) -> Vec<AddedCommand> {
         let templates = self.templates.iter().map(|template| AddedCommand {
             name: template.name.clone(),
+            aliases: Vec::new(),
             argument: template.argument_hint.clone(),
             description: template.description.clone(),
             origin: "prompt".to_owned(),
@@ -115,6 +116,7 @@ impl ProjectContext {
             .filter(|skill| skill.user_invocable && is_free(skill))
             .map(|skill| AddedCommand {
                 name: skill.name.clone(),
+                aliases: Vec::new(),
                 argument: "[TASK]".to_owned(),
                 description: skill.description.clone(),
                 origin: "skill".to_owned(),

@@ -271,6 +271,7 @@ fn templates_are_commands_with_a_cost() {
     let context = place.load();
     let command = |name: &str, argument: &str, description: &str| AddedCommand {
         name: name.into(),
+        aliases: Vec::new(),
         argument: argument.into(),
         description: description.into(),
         origin: "prompt".into(),

@@ -26,17 +26,20 @@ pub enum PartKind {
     Template,
 }
 
-/// A slash command that no mode defines: a skill, a template or a plugin command.
+/// A slash command of a skill, a template or a plugin, or of osier itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AddedCommand {
     /// The name without the slash.
     pub name: String,
+    /// Other names of the command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
     /// A hint about the argument; may be empty.
     pub argument: String,
     pub description: String,
-    /// The source: `skill`, `prompt`, or the name of a plugin.
+    /// The source: `skill`, `prompt`, `osier`, or the name of a plugin.
     pub origin: String,
     /// Argument values for completion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

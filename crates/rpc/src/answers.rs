@@ -13,7 +13,7 @@ use super::command::{EventFields, FirstStep, Step};
 use super::tracked_state::TrackedState;
 use osier_agent::{QueueMode, UserMessage};
 use osier_llm::ThinkingLevel;
-use osier_protocol::slash::{self, BuiltInCommand, SlashCommand};
+use osier_protocol::slash::{self, SlashClient, SlashCommand};
 use osier_protocol::{AddedCommand, Op, PageAt, SessionInfo, StoredMessage, TreeOp};
 
 /// How a message was accepted.
@@ -118,15 +118,15 @@ pub struct SessionStats {
 pub struct SlashCommands {
     /// Of templates, skills and plugins.
     pub commands: Vec<AddedCommand>,
-    /// Of osier, for `run_command`. Those of the list above replace commands that yield, and commands that the client lacks.
-    pub built_in: Vec<BuiltInCommand>,
+    /// Of osier, as the browser chat has them; `run_command` runs the commands that need no screen.
+    pub built_in: Vec<AddedCommand>,
 }
 
 /// Answer to `run_command`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandText {
-    /// What the user asked for, in Markdown. Not set if the command has changed something or started a run.
+    /// The answer, in Markdown. Not set for a command that has none, such as one that starts a run.
     pub text: Option<String>,
 }
 
@@ -337,14 +337,10 @@ pub(super) fn commands(
     _: &Map<String, Value>,
     tracked: &TrackedState,
 ) -> Result<FirstStep, String> {
-    let commands = match &tracked.commands {
-        Value::Null => json!([]),
-        commands => commands.clone(),
-    };
-    let built_in = slash::COMMANDS.iter().map(SlashCommand::describe);
-    let built_in: Vec<BuiltInCommand> = built_in.collect();
-    let answer = json!({"commands": commands, "builtIn": built_in});
-    Ok(FirstStep::Data(answer))
+    let commands = tracked.commands.clone();
+    let built_in = slash::of_client(SlashClient::Chat, &commands).map(SlashCommand::describe);
+    let built_in = built_in.collect();
+    Ok(FirstStep::Data(json!(SlashCommands { commands, built_in })))
 }
 
 /// The request of `branch`.

@@ -37,7 +37,7 @@ pub(super) struct PendingCommand {
     partial: Value,
 }
 
-/// What the answer contains of its event.
+/// The part of its event that the answer contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Fields,

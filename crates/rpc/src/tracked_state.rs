@@ -1,14 +1,12 @@
 //! State of the session that answers need, tracked from its events.
 
-use serde_json::{Value, json};
-
-use osier_protocol::Event;
+use osier_protocol::{AddedCommand, Event};
 
 /// The tracked state of one connection.
 #[derive(Debug, Default)]
 pub(super) struct TrackedState {
     /// The slash commands of templates, skills and plugins.
-    pub commands: Value,
+    pub commands: Vec<AddedCommand>,
     /// The number of queued steering messages.
     pub steering: usize,
     /// No session is open, because opening failed.
@@ -27,7 +25,7 @@ impl TrackedState {
                 }
             }
             Event::SessionFailed { .. } => self.no_session = true,
-            Event::Commands { commands } => self.commands = json!(commands),
+            Event::Commands { commands } => self.commands.clone_from(commands),
             Event::Agent(osier_agent::Event::QueueUpdate { steering, .. }) => {
                 self.steering = steering.len();
             }

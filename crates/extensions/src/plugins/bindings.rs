@@ -262,6 +262,7 @@ fn command(cx: &PluginCx, given: &Table) -> Result<()> {
     }
     let command = AddedCommand {
         name: name.clone(),
+        aliases: Vec::new(),
         argument: given.get::<Option<String>>("argument")?.unwrap_or_default(),
         description: given
             .get::<Option<String>>("description")?

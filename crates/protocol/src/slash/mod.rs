@@ -9,10 +9,11 @@ mod row;
 mod table;
 mod text;
 
-pub use row::{BuiltInCommand, Requests, SlashClient, SlashCommand};
+pub use row::{Requests, SlashClient, SlashCommand};
 pub use table::COMMANDS;
 pub use text::describe;
 
+use crate::AddedCommand;
 use osier_base::problem;
 
 /// Prefixes of names that the session expands: skills, and prompts of MCP servers.
@@ -76,6 +77,17 @@ pub fn parse<'a>(
     })
 }
 
+/// The commands of `client` that no command of a skill, a template or a plugin in `added` replaces.
+pub fn of_client(
+    client: SlashClient,
+    added: &[AddedCommand],
+) -> impl Iterator<Item = &'static SlashCommand> {
+    COMMANDS.iter().filter(move |command| {
+        let is_replaced = added.iter().any(|one| one.name == command.name) && command.yields;
+        command.works_in(client) && !is_replaced
+    })
+}
+
 fn unknown(name: &str) -> String {
     let names = COMMANDS.iter().flat_map(SlashCommand::names);
     let advice = problem::nearest(name, names).map_or_else(
@@ -86,7 +98,11 @@ fn unknown(name: &str) -> String {
 }
 
 fn elsewhere(name: &str, command: &SlashCommand, client: SlashClient) -> String {
-    let clients: Vec<&str> = command.clients.iter().map(|one| one.phrase()).collect();
+    let clients = command
+        .clients
+        .iter()
+        .map(|client| format!("the {}", client.name()));
+    let clients: Vec<String> = clients.collect();
     let advice = match client {
         SlashClient::Chat => ": `osier attach` opens this session there",
         SlashClient::Terminal | SlashClient::Editor => "",
@@ -155,7 +171,7 @@ mod tests {
             (
                 "/copy",
                 SlashClient::Editor,
-                "`/copy` works in the terminal and the browser chat",
+                "`/copy` works in the terminal and the chat",
             ),
             (
                 "/keymap",

@@ -29,14 +29,19 @@ fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
     format!("unknown {kind} `{name}`; expected one of `{known}`")
 }
 
-/// A prompt for the model, with the command that the user typed.
-fn prompt(text: &str, argument: &str, command: &str) -> Parsed {
-    let typed = format!("{command} {argument}").trim_end().to_owned();
-    one(AgentOp::Prompt {
-        text: format!("{text}\n\n{argument}").trim_end().to_owned(),
+fn prompt(text: String, typed: Option<String>) -> Op {
+    Op::from(AgentOp::Prompt {
+        text,
         attachments: Vec::new(),
-        typed: Some(typed),
+        typed,
     })
+}
+
+/// A prompt of osier, with the command that the user typed.
+fn own_prompt(text: &str, command: &str, argument: &str) -> Parsed {
+    let text = format!("{text}\n\n{argument}").trim_end().to_owned();
+    let typed = format!("{command} {argument}").trim_end().to_owned();
+    one(prompt(text, Some(typed)))
 }
 
 const INIT: &str = "Write `AGENTS.md` in the root of this project: instructions for coding agents that work here. \
@@ -53,23 +58,17 @@ const REVIEW_OF: &str = "Review what is named below. Report bugs, security probl
 the most serious first, each with its file and line and a suggestion. Do not change anything.";
 
 pub(super) fn init(notes: &str) -> Parsed {
-    prompt(INIT, notes, "/init")
+    own_prompt(INIT, "/init", notes)
 }
 
 pub(super) fn review(what: &str) -> Parsed {
     let text = if what.is_empty() { REVIEW } else { REVIEW_OF };
-    prompt(text, what, "/review")
+    own_prompt(text, "/review", what)
 }
 
-pub(super) fn plan(prompt: &str) -> Parsed {
+pub(super) fn plan(text: &str) -> Parsed {
     let mode = PermissionMode::Plan;
-    let prompt = optional(prompt).map(|text| {
-        Op::from(AgentOp::Prompt {
-            text,
-            attachments: Vec::new(),
-            typed: None,
-        })
-    });
+    let prompt = optional(text).map(|text| prompt(text, None));
     let ops = [Op::SetPermissions { mode }].into_iter().chain(prompt);
     Ok(ops.collect())
 }
@@ -283,13 +282,7 @@ mod tests {
 
     #[test]
     fn prompt_has_the_argument_and_names_the_command() {
-        let sent = |text: String, typed: &str| {
-            one(AgentOp::Prompt {
-                text,
-                attachments: Vec::new(),
-                typed: Some(typed.to_owned()),
-            })
-        };
+        let sent = |text: String, typed: &str| one(prompt(text, Some(typed.to_owned())));
         let of_file = format!("{REVIEW_OF}\n\nsrc/main.rs");
         assert_eq!(review("src/main.rs"), sent(of_file, "/review src/main.rs"));
         assert_eq!(init(""), sent(INIT.to_owned(), "/init"));
@@ -298,11 +291,7 @@ mod tests {
     #[test]
     fn several_requests_are_sent_in_order() {
         let mode = PermissionMode::Plan;
-        let prompt = Op::from(AgentOp::Prompt {
-            text: "look".to_owned(),
-            attachments: Vec::new(),
-            typed: None,
-        });
+        let prompt = prompt("look".to_owned(), None);
         assert_eq!(plan("look"), Ok(vec![Op::SetPermissions { mode }, prompt]));
         let (role, reference) = (Role::Plan, Some("fast".to_owned()));
         let set = Op::SetRole { role, reference };

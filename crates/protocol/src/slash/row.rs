@@ -1,14 +1,10 @@
 //! A row of the table of slash commands.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{AddedCommand, Op};
 
 osier_base::words! {
     /// A client in which a user types slash commands.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum SlashClient {
         /// The full screen.
         Terminal = "terminal",
@@ -16,17 +12,6 @@ osier_base::words! {
         Editor = "editor",
         /// The browser chat.
         Chat = "chat",
-    }
-}
-
-impl SlashClient {
-    /// The client in a sentence.
-    pub(super) fn phrase(self) -> &'static str {
-        match self {
-            Self::Terminal => "the terminal",
-            Self::Editor => "editors",
-            Self::Chat => "the browser chat",
-        }
     }
 }
 
@@ -54,12 +39,16 @@ pub struct SlashCommand {
 }
 
 impl SlashCommand {
-    /// A command of the terminal without an argument.
-    pub(super) const fn new(name: &'static str, description: &'static str) -> Self {
+    /// A command of the terminal.
+    pub(super) const fn new(
+        name: &'static str,
+        argument: &'static str,
+        description: &'static str,
+    ) -> Self {
         Self {
             name,
             aliases: &[],
-            argument: "",
+            argument,
             values: &[],
             description,
             clients: &[SlashClient::Terminal],
@@ -70,11 +59,6 @@ impl SlashCommand {
 
     pub(super) const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
-        self
-    }
-
-    pub(super) const fn argument(mut self, argument: &'static str) -> Self {
-        self.argument = argument;
         self
     }
 
@@ -114,35 +98,16 @@ impl SlashCommand {
         self.clients.contains(&client)
     }
 
-    /// The command for clients of the protocol.
-    pub fn describe(&self) -> BuiltInCommand {
+    /// The command for lists of other clients.
+    pub fn describe(&self) -> AddedCommand {
         let owned = |list: &[&str]| list.iter().copied().map(str::to_owned).collect();
-        BuiltInCommand {
-            command: AddedCommand {
-                name: self.name.to_owned(),
-                argument: self.argument.to_owned(),
-                description: self.description.to_owned(),
-                origin: osier_base::PROGRAM.to_owned(),
-                values: owned(self.values),
-            },
+        AddedCommand {
+            name: self.name.to_owned(),
             aliases: owned(self.aliases),
-            clients: self.clients.to_vec(),
-            yields: self.yields,
+            argument: self.argument.to_owned(),
+            description: self.description.to_owned(),
+            origin: osier_base::PROGRAM.to_owned(),
+            values: owned(self.values),
         }
     }
-}
-
-/// A slash command of osier.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct BuiltInCommand {
-    #[serde(flatten)]
-    pub command: AddedCommand,
-    /// Other names of the command.
-    pub aliases: Vec<String>,
-    /// The clients in which it works.
-    pub clients: Vec<SlashClient>,
-    /// A skill or template with its name replaces it.
-    pub yields: bool,
 }

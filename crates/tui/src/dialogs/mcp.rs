@@ -199,6 +199,7 @@ fn prompts(servers: &[ServerInfo]) -> Vec<AddedCommand> {
             });
             AddedCommand {
                 name: prompt_command(&server.name, &prompt.name)[1..].to_owned(),
+                aliases: Vec::new(),
                 argument: arguments.collect::<Vec<_>>().join(" "),
                 description: prompt.description.clone(),
                 origin: "mcp".to_owned(),
