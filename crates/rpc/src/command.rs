@@ -46,7 +46,7 @@ pub(super) enum Start {
 #[derive(Debug)]
 pub(super) enum FirstStep {
     Request(Op),
-    /// Several requests; the last one has the answer.
+    /// Several requests. The text of the event that replies to the last one is the answer.
     Requests(Vec<Op>),
     /// A request with a number of its own, which its answer repeats.
     Numbered(fn(u64, Value) -> Option<Op>, Value),
@@ -61,8 +61,6 @@ pub(super) enum Answer {
     Ended,
     /// The first event of one of these types.
     Event(&'static [&'static str], Shape),
-    /// The text of the event that answers its request.
-    Text,
     /// Several events.
     Steps(fn(&mut Value, &EventFields<'_>) -> Step),
 }
@@ -177,13 +175,6 @@ impl Command {
     ) -> Self {
         self.data = Data::Shape(data);
         self.answer = Answer::Steps(step);
-        self
-    }
-
-    /// Answered by the text of the event that answers its request.
-    pub(super) fn text(mut self, data: &'static str) -> Self {
-        self.data = Data::Shape(data);
-        self.answer = Answer::Text;
         self
     }
 

@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::check::{check, parse_op};
-use super::command::{Answer as CommandAnswer, Command, FirstStep, Start};
+use super::command::{Command, FirstStep, Start};
 use super::frame::{ErrorCode, EventMode, Greeting, Id, Request, Response};
-use super::pending::{PendingCommand, Progress};
+use super::pending::{Form, PendingCommand, Progress};
 use super::table::{commands, find_command, nearest};
 use super::tracked_state::TrackedState;
 use super::ui::{self, OpenQuestions, UiRequest};
@@ -215,6 +215,7 @@ impl Dispatcher {
         let request = self.session.next_request();
         let mut reply_number = None;
         let wants_reply = parameters.get("reply") == Some(&json!(true));
+        let mut form = wants_reply.then_some(Form::Event);
         let number_of_op = parameters.get("op").and_then(|op| op["request"].as_u64());
         let mut earlier = Vec::new();
         let op = match command.start {
@@ -232,6 +233,7 @@ impl Dispatcher {
                 FirstStep::Requests(mut ops) => {
                     let last = ops.pop().ok_or("there is nothing to do")?;
                     earlier = ops;
+                    form = Some(Form::Text);
                     last
                 }
                 FirstStep::Data(data) => return Ok(CommandStart::Done(data)),
@@ -252,11 +254,8 @@ impl Dispatcher {
         }
         let mut pending =
             PendingCommand::new(command.answer, response.clone(), request, reply_number);
-        if wants_reply {
-            pending = pending.with_reply(op.request(), number_of_op);
-        }
-        if matches!(command.answer, CommandAnswer::Text) {
-            pending = pending.with_text(op.request());
+        if let Some(form) = form {
+            pending = pending.with_reply(op.request(), number_of_op, form);
         }
         self.pending.push(pending);
         match op {

@@ -39,7 +39,7 @@ pub(super) struct PendingCommand {
 
 /// The part of its event that the answer contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Fields,
     /// The fields and the `type`.
     Event,
@@ -78,23 +78,19 @@ impl PendingCommand {
         }
     }
 
-    /// Answers with the event that replies to `request`, including its `type`.
-    pub(super) fn with_reply(mut self, request: &'static Request, number: Option<u64>) -> Self {
-        if !request.replies.is_empty() {
-            self.answer = Answer::Event(request.replies, all_fields);
-            self.form = Form::Event;
-            self.reply_number = number;
-        }
-        self
-    }
-
-    /// Answers with the text of the event that replies to `request`.
-    pub(super) fn with_text(mut self, request: &'static Request) -> Self {
-        self.form = Form::Text;
+    /// Answers with the event that replies to `request`, in this form.
+    pub(super) fn with_reply(
+        mut self,
+        request: &'static Request,
+        number: Option<u64>,
+        form: Form,
+    ) -> Self {
+        self.form = form;
         self.answer = match request.replies {
             [] => Answer::Ended,
             replies => Answer::Event(replies, all_fields),
         };
+        self.reply_number = number.filter(|_| !request.replies.is_empty());
         self
     }
 
@@ -114,7 +110,7 @@ impl PendingCommand {
         tracked: &TrackedState,
     ) -> Progress {
         let step = match self.answer {
-            Answer::Ended | Answer::Text => return Progress::Waiting,
+            Answer::Ended => return Progress::Waiting,
             Answer::Event(kinds, _) if !kinds.contains(&kind) => return Progress::Waiting,
             Answer::Event(..) if FAILURES.contains(&kind) => {
                 let message = fields.get("message").and_then(Value::as_str);
@@ -169,7 +165,7 @@ impl PendingCommand {
             (Answer::Ended, Some((Severity::Warning | Severity::Error, text))) => {
                 Some(Progress::Failed(text.clone()))
             }
-            (Answer::Ended | Answer::Text, _) => Some(self.nothing()),
+            (Answer::Ended, _) => Some(self.nothing()),
             (_, Some((_, text))) => Some(Progress::Failed(text.clone())),
             _ if with_agent => None,
             _ if no_session => Some(Progress::Failed(

@@ -10,7 +10,7 @@ use osier_base::request::{Group, Kind, Parameter};
 use osier_protocol::Op;
 
 use super::answers as answer;
-use super::command::{Command, Data, Step, optional, required};
+use super::command::{Command, Data, Step, all_fields, optional, required};
 use super::parameters as start;
 
 const MODES: Kind = Kind::Word(&["one-at-a-time", "all"]);
@@ -139,7 +139,7 @@ fn prompts() -> Vec<Command> {
             "the command with its argument, as in `/thinking high`",
         )])
         .starts_with(start::slash)
-        .text("CommandText"),
+        .with_answer("CommandText", &[], all_fields),
         row("set_steering_mode", "Set the mode of the queue of messages that steer.")
             .parameters(&[MODE])
             .starts_with(start::steering_mode)

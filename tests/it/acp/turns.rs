@@ -257,7 +257,7 @@ fn slash_commands_of_osier_answer_with_a_message() {
             "/permissions fly",
             "unknown mode `fly`; expected one of `yolo`, `auto`, `ask`, `plan`",
         ),
-        ("/rename", "missing a name: `/name TEXT`"),
+        ("/rename", "expected a name: `/name TEXT`"),
         ("/rename first", "The session is called `first`."),
         ("/budget 5", "budget used: $0.00 of $5.00"),
         ("/lsp", "no language server has started"),

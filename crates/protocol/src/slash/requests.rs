@@ -15,7 +15,7 @@ pub(super) fn one(op: impl Into<Op>) -> Parsed {
 /// The argument, which `usage` shows.
 fn required(argument: &str, what: &str, usage: &str) -> Result<String, String> {
     match argument {
-        "" => Err(format!("missing {what}: `{usage}`")),
+        "" => Err(format!("expected {what}: `{usage}`")),
         argument => Ok(argument.to_owned()),
     }
 }
@@ -274,7 +274,7 @@ mod tests {
         };
         assert_eq!(server("restart git"), Ok(vec![restart]));
         assert_eq!(server(""), Ok(vec![Op::ListMcpServers]));
-        let missing = "missing a server: `/mcp restart SERVER`";
+        let missing = "expected a server: `/mcp restart SERVER`";
         assert_eq!(server("restart"), Err(missing.to_owned()));
         let unknown = "unknown action `burn`; expected one of `restart`, `enable`, `disable`, `login`, `logout`";
         assert_eq!(server("burn git"), Err(unknown.to_owned()));
