@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::command::{EventFields, FirstStep, Step};
 use super::tracked_state::TrackedState;
-use osier_agent::{QueueMode, UserMessage};
+use osier_agent::UserMessage;
 use osier_llm::ThinkingLevel;
 use osier_protocol::slash::{self, SlashClient, SlashCommand};
 use osier_protocol::{AddedCommand, Op, PageAt, SessionInfo, StoredMessage, TreeOp};
@@ -43,15 +43,6 @@ pub struct PromptResult {
 pub struct ClearedQueue {
     pub steering: Vec<UserMessage>,
     pub follow_up: Vec<UserMessage>,
-}
-
-/// Answer to the commands that set the mode of a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct QueueModes {
-    pub steering: QueueMode,
-    pub follow_up: QueueMode,
 }
 
 /// Answer to `get_messages`: the messages of the current branch, oldest first.
