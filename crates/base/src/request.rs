@@ -416,6 +416,7 @@ macro_rules! request_name {
                 $crate::events! { $dollar($dollar events)* answers { $($rows)* } }
             };
         }
+        #[allow(unused_imports, reason = "the events can be in the same file")]
         pub(crate) use $answers;
     };
     (option) => {
