@@ -26,7 +26,7 @@ pub struct CodeServerInfo {
 }
 
 impl CodeServerInfo {
-    /// What a list without servers says.
+    /// The line of a list without servers.
     pub const NONE: &str = "no language server has started: one starts in a trusted project when the model uses a file of its \
                             kind, if it is installed";
 

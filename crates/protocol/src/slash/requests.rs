@@ -68,9 +68,11 @@ pub(super) fn review(what: &str) -> Parsed {
 
 pub(super) fn plan(text: &str) -> Parsed {
     let mode = PermissionMode::Plan;
-    let prompt = optional(text).map(|text| prompt(text, None));
-    let ops = [Op::SetPermissions { mode }].into_iter().chain(prompt);
-    Ok(ops.collect())
+    let set = Op::SetPermissions { mode };
+    match optional(text) {
+        None => one(set),
+        Some(text) => Ok(vec![set, prompt(text, None)]),
+    }
 }
 
 pub(super) fn model(reference: &str) -> Parsed {
