@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use osier_protocol::ImportSource;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -162,20 +164,61 @@ fn every_path_in_the_guides_exists() {
     assert!(checked > 20, "the paths were not found");
 }
 
-/// The first lines of the crate name its tools.
+/// The first cells of the rows of the first table after `start` in a page, with the others.
+fn table(page: &str, start: &str) -> Vec<Vec<String>> {
+    let text = read(&root().join(page));
+    let (_, text) = text
+        .split_once(start)
+        .unwrap_or_else(|| panic!("{page}: {start}"));
+    let rows = text.lines().skip_while(|line| !line.starts_with("|---"));
+    let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
+    let cells = |row: &str| {
+        row.trim_matches('|')
+            .split(" | ")
+            .map(|cell| cell.trim().to_owned())
+            .collect()
+    };
+    rows.map(cells).collect()
+}
+
+/// The names in backquotes of a cell.
+fn names(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
 #[test]
-fn every_tool_is_named_on_the_front_page_of_the_tools() {
-    let page = read(&root().join("crates/tools/src/lib.rs"));
-    let lines: Vec<&str> = page
-        .lines()
-        .map_while(|line| line.strip_prefix("//!"))
+fn every_tool_has_a_row_in_the_documentation_with_its_effect() {
+    let mut documented = Vec::new();
+    for row in table("docs/tools.md", "# Tools") {
+        documented.extend(names(&row[0]).map(|name| (name.to_owned(), row[1].clone())));
+    }
+    let effect = |tool: &osier_tools::BuiltIn| format!("{:?}", tool.effect).to_lowercase();
+    let mut tools: Vec<_> = osier_tools::all()
+        .map(|tool| (tool.name.to_owned(), effect(tool)))
         .collect();
-    let first = lines.join(" ");
-    let names = osier_tools::all().map(|tool| tool.name);
-    let missing: Vec<&str> = names
-        .filter(|name| !first.contains(&format!("`{name}`")))
-        .collect();
-    assert_eq!(missing, Vec::<&str>::new());
+    documented.sort();
+    tools.sort();
+    assert_eq!(documented, tools, "the table of docs/tools.md");
+}
+
+#[test]
+fn every_name_of_claude_code_is_in_the_documentation_of_hooks() {
+    let rows = table("docs/hooks.md", "## Tool names");
+    let mut missing = Vec::new();
+    for tool in osier_tools::all() {
+        let row = rows
+            .iter()
+            .find(|row| names(&row[0]).any(|name| name == tool.name));
+        let documented = row.map(|row| row[1].as_str()).unwrap_or_default();
+        let of_claude = tool
+            .peers
+            .iter()
+            .filter(|peer| peer.source == Some(ImportSource::Claude));
+        let other = of_claude.filter(|peer| peer.name != tool.name);
+        let other = other.filter(|peer| !names(documented).any(|name| name == peer.name));
+        missing.extend(other.map(|peer| format!("{}: {}", tool.name, peer.name)));
+    }
+    assert_eq!(missing, Vec::<String>::new(), "the table of docs/hooks.md");
 }
 
 /// The files below a folder whose comments can have steps of recipes.

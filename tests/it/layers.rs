@@ -60,6 +60,7 @@ const TOOL_LAYERS: &[&str] = &[
     "terminal",
     "workspace",
     "built_in",
+    "of_session",
     "read",
     "edit",
     "search",
@@ -392,6 +393,39 @@ fn depends_on(manifest: &str, name: &str) -> bool {
             let key = line.split(['.', ' ', '=']).next();
             key == Some(name)
         })
+}
+
+/// Lines outside of the tools with the name of a tool as a literal, in product code. A tool is one row (`BuiltIn`): what
+/// differs between tools is asked of it, and where one tool is meant its constant is used (`osier_tools::BASH`). The limit
+/// only goes down; words such as `read` are also other things.
+const TOOL_NAME_LINES: usize = 95;
+
+#[test]
+fn names_of_tools_are_in_their_rows() {
+    let names: Vec<String> = osier_tools::all()
+        .map(|tool| format!("\"{}\"", tool.name))
+        .collect();
+    let mut found = Vec::new();
+    for source in sources() {
+        let path = source.path.to_string_lossy();
+        let is_product = !path.starts_with("crates/tools/src/")
+            && !["/tests", "tests.rs", "crates/testing", "crates/eval"]
+                .iter()
+                .any(|part| path.contains(part));
+        let code = source.code.split("#[cfg(test)]\nmod tests").next();
+        let lines = code.unwrap_or_default().lines().enumerate();
+        let lines = lines.filter(|(_, line)| {
+            let is_comment = line.trim_start().starts_with("//");
+            is_product && !is_comment && names.iter().any(|name| line.contains(name))
+        });
+        found.extend(lines.map(|(number, line)| format!("{path}:{}: {}", number + 1, line.trim())));
+    }
+    let count = found.len();
+    assert!(
+        count <= TOOL_NAME_LINES,
+        "{count} lines:\n{}",
+        found.join("\n")
+    );
 }
 
 /// The name of each crate and its manifest; the program is `osier`.

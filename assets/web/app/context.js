@@ -2,9 +2,8 @@
 
 import { el } from "./dom.js";
 import { relative, tokens } from "./format.js";
+import { toolRow } from "./tool_rows.js";
 
-/** How a tool uses its file. */
-const USES = { read: "read", write: "changed", edit: "changed" };
 const LABELS = { read: "read", changed: "changed", rules: "instructions", given: "attached" };
 /** A later use hides an earlier one. */
 const RANK = ["given", "read", "rules", "changed"];
@@ -20,11 +19,11 @@ export async function contextTree(conversation) {
   };
   for (const call of conversation.calls.values()) {
     if (call.state !== "good") continue;
-    // In details of other tools, `files` is a number.
-    for (const file of (call.name === "apply_patch" && call.result?.details?.files) || [])
-      if (file.kind !== "delete") note(file.filePath, "changed");
-    if (USES[call.name])
-      note(call.result?.details?.filePath ?? call.arguments?.file_path, USES[call.name]);
+    const uses = toolRow(call.name)?.uses;
+    if (!uses) continue;
+    const { files, filePath } = call.result?.details ?? {};
+    for (const file of files ?? []) if (file.kind !== "delete") note(file.filePath, uses);
+    if (!files) note(filePath ?? call.arguments?.file_path, uses);
   }
   for (const { role, message } of conversation.items) {
     if (role === "user") message.attachments?.forEach(({ fileName }) => note(fileName, "given"));

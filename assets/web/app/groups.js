@@ -2,20 +2,13 @@
 
 import { el } from "./dom.js";
 import { plural } from "./format.js";
+import { toolRow } from "./tool_rows.js";
 
 /** Fewest calls of a group. */
 const FEWEST = 4;
 
-/** How many calls of each tool read. */
-const COUNTED = {
-  bash: (count) => `ran ${plural(count, "command")}`,
-  read: (count) => `read ${plural(count, "file")}`,
-  grep: (count) => `searched ${plural(count, "time")}`,
-  find: (count) => `looked for files ${plural(count, "time")}`,
-  ls: (count) => `listed ${plural(count, "folder")}`,
-  web_fetch: (count) => `fetched ${plural(count, "page")}`,
-  web_search: (count) => `searched the web ${plural(count, "time")}`,
-};
+/** The words for several calls of a tool that changes nothing or runs a command, as in `read 3 files`. */
+const several = (name) => toolRow(name)?.verbs.several;
 
 /** The calls of the groups that the user opened. Earlier calls can join a group. */
 const opened = new Set();
@@ -32,7 +25,7 @@ export function groupTools(messages, conversation) {
     for (const node of partsOf(message)) {
       node.classList.remove("grouped");
       const call = node.dataset.call && conversation.calls.get(node.dataset.call);
-      const fits = call ? Object.hasOwn(COUNTED, call.name) && call.result : node.classList.contains("thinking");
+      const fits = call ? several(call.name) && call.result : node.classList.contains("thinking");
       if (fits) row.push(node);
       else end();
     }
@@ -76,6 +69,6 @@ function addGroup(row, tools, conversation) {
 function summary(calls) {
   const counts = new Map();
   for (const { name } of calls) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const text = [...counts].map(([name, count]) => COUNTED[name](count)).join(", ");
+  const text = [...counts].map(([name, count]) => `${several(name)[0]} ${plural(count, several(name)[1])}`).join(", ");
   return text[0].toUpperCase() + text.slice(1);
 }

@@ -2,28 +2,9 @@
 
 import { el, glyph } from "./dom.js";
 import { counts, diff } from "./diff.js";
-import { bytes, duration, line, plural, relative, visible } from "./format.js";
+import { duration, visible } from "./format.js";
 import { imageSource } from "./images.js";
-
-/** The verbs of known tools: while the call runs, after the call, and the base form; and the subject. Other tools are shown by name. */
-const TOOLS = {
-  read: { now: "Reading", done: "Read", base: "read", what: (given, cwd) => relative(given.file_path, cwd) },
-  write: { now: "Writing", done: "Wrote", base: "write", what: (given, cwd) => relative(given.file_path, cwd) },
-  apply_patch: { now: "Patching", done: "Patched", base: "patch", what: (given) => patched(given.input) },
-  edit: { now: "Editing", done: "Edited", base: "edit", what: (given, cwd) => relative(given.file_path, cwd) },
-  bash: { now: "Running", done: "Ran", base: "run", what: (given) => line(given.command) },
-  grep: { now: "Searching", done: "Searched", base: "search", what: (given) => line(given.pattern) },
-  terminal: { now: "Using", done: "Used", base: "use", what: (given) => line([given.id, given.text, ...(given.keys ?? [])].filter(Boolean).join(" ")) },
-  find: { now: "Looking for", done: "Looked for", base: "look for", what: (given) => line(given.pattern) },
-  ls: { now: "Listing", done: "Listed", base: "list", what: (given, cwd) => relative(given.path ?? ".", cwd) },
-  todo: { now: "Updating the to-do list", done: "Updated the to-do list", base: "update the to-do list", what: () => "" },
-  tool_search: { now: "Looking for tools", done: "Looked for tools", base: "look for tools", what: (given) => line(given.query) },
-  web_fetch: { now: "Fetching", done: "Fetched", base: "fetch", what: (given) => line(given.url) },
-  web_search: { now: "Searching the web for", done: "Searched the web for", base: "search the web for", what: (given) => line(given.query) },
-  ask_user: { now: "Asking", done: "Asked", base: "ask", what: (given) => line(given.questions?.[0]?.question) },
-  exit_plan_mode: { now: "Presenting a plan", done: "Presented a plan", base: "present a plan", what: () => "" },
-  task: { now: "Working on", done: "Worked on", base: "work on", what: (given) => line(given.description ?? given.prompt) },
-};
+import { counted, subject, toolRow } from "./tool_rows.js";
 
 /** The verb of a call in each state: a call that did not run must not read as if it had run. */
 const VERBS = {
@@ -45,24 +26,7 @@ function shownState(call, id, conversation) {
   if (call.state !== "bad") return call.state;
   if (call.result?.status?.type === "denied") return "denied";
   // A command that ran and failed ran.
-  return call.name === "bash" && call.result?.details?.exitCode ? "good" : "bad";
-}
-
-/** The files of a patch. */
-function patched(input) {
-  const names = [...String(input ?? "").matchAll(/^\*\*\* (?:Add File|Update File|Delete File|Move to): *(.+)$/gm)];
-  return line(names.map(([, name]) => name.trim()).join(", "));
-}
-
-function other(name) {
-  const what = (given) =>
-    line(
-      Object.values(given)
-        .filter((value) => typeof value === "string")
-        .join(" · "),
-      100,
-    );
-  return { name, what };
+  return call.result?.details?.exitCode ? "good" : "bad";
 }
 
 /** The facts at the end of the row. */
@@ -76,12 +40,8 @@ function facts(call) {
         : { added: details.linesAdded, removed: details.linesRemoved };
     if (added) list.push(el("span", { class: "plus" }, `+${added}`));
     if (removed) list.push(el("span", { class: "minus" }, `−${removed}`));
-  } else if (call.name === "read" && details.linesRead) list.push(plural(details.linesRead, "line"));
-  else if (call.name === "grep" && details.matches !== undefined)
-    list.push(plural(details.matches, "match", "matches"));
-  else if (call.name === "find" && details.count !== undefined) list.push(plural(details.count, "file"));
-  else if (call.name === "bash" && details.exitCode) list.push(`exit ${details.exitCode}`);
-  else if (call.name === "write" && details.size) list.push(bytes(details.size));
+  } else if (details.exitCode) list.push(`exit ${details.exitCode}`);
+  else if (counted(call.name, details)) list.push(counted(call.name, details));
   if (call.result?.durationMs >= 1000) list.push(duration(call.result.durationMs));
   return list.map((fact) => (fact instanceof Node ? fact : el("span", {}, fact)));
 }
@@ -128,7 +88,8 @@ export class ToolView {
 
   update() {
     const { call } = this;
-    const words = TOOLS[call.name] ?? other(call.name ?? "tool");
+    const name = call.name ?? "tool";
+    const verbs = toolRow(name)?.verbs;
     const given = call.arguments && typeof call.arguments === "object" ? call.arguments : {};
     const over = ["good", "bad", "ended"].includes(call.state);
     const state = shownState(call, this.id, this.conversation);
@@ -136,8 +97,8 @@ export class ToolView {
     this.node.className = `tool ${state === "good" ? call.state : state}${isRunning ? " running" : ""}`;
     this.node.firstChild.replaceChildren(
       mark(state === "good" ? call.state : state),
-      el("span", { class: "verb" }, words.name ?? VERBS[state](words)),
-      el("span", { class: "what" }, visible(words.what(given, this.conversation.facts.cwd) || "")),
+      el("span", { class: "verb" }, verbs ? VERBS[state](verbs) : name),
+      el("span", { class: "what" }, visible(subject(name, given, this.conversation.facts.cwd))),
       el("span", { class: "facts" }, state === "denied" ? "refused" : state === "asks" ? "waiting for you" : facts(call)),
     );
     if (over && !this.seen) this.#reveal(call);
@@ -164,7 +125,7 @@ export class ToolView {
   #content(call) {
     const parts = [];
     const details = call.result?.details ?? {};
-    if (call.name === "bash" && call.arguments?.command)
+    if (toolRow(call.name)?.subject[0]?.kind === "command" && call.arguments?.command)
       parts.push(pre(visible(`$ ${call.arguments.command}`), "Command", "output command"));
     const review = call.review ?? details.review;
     if (review)

@@ -5,14 +5,14 @@ use std::path::Path;
 use agent_client_protocol_schema::v1 as acp;
 use serde_json::Value;
 
-use osier_agent::{ToolResultMessage, ToolStatus};
+use osier_agent::{FileUse, ToolResultMessage, ToolStatus};
 use osier_base::text::tail_bytes;
 use osier_base::visible::one_line;
 use osier_llm::ContentBlock;
 use osier_protocol::PLAN_TOOL;
 use osier_protocol::questions::Subject;
-use osier_tools::NamedFile;
 use osier_tools::diff::by_file;
+use osier_tools::{NamedFile, ToolEffect};
 
 /// How many bytes of the output of a running call are shown. Each update repeats them.
 const OUTPUT_SHOWN: usize = 4096;
@@ -98,29 +98,29 @@ fn update(id: &str, fields: acp::ToolCallUpdateFields) -> acp::ToolCallUpdate {
 }
 
 pub(super) fn kind(tool: &str) -> acp::ToolKind {
-    match tool {
-        "bash" => acp::ToolKind::Execute,
-        "apply_patch" | "edit" | "write" => acp::ToolKind::Edit,
-        "find" | "grep" | "ls" | "map" => acp::ToolKind::Search,
-        "read" => acp::ToolKind::Read,
-        "task" | "todo" => acp::ToolKind::Think,
-        PLAN_TOOL => acp::ToolKind::SwitchMode,
-        _ => acp::ToolKind::Other,
+    let Some(known) = osier_tools::find(tool) else {
+        return acp::ToolKind::Other;
+    };
+    let purpose = known.file.map(|file| file.purpose);
+    match known.effect {
+        ToolEffect::Looks => match purpose {
+            Some(FileUse::Search | FileUse::List) => acp::ToolKind::Search,
+            Some(_) => acp::ToolKind::Read,
+            None => acp::ToolKind::Think,
+        },
+        ToolEffect::Fetches => acp::ToolKind::Fetch,
+        ToolEffect::Changes => acp::ToolKind::Edit,
+        ToolEffect::Runs => acp::ToolKind::Execute,
+        ToolEffect::Asks if known.name == PLAN_TOOL => acp::ToolKind::SwitchMode,
+        ToolEffect::Asks => acp::ToolKind::Other,
+        ToolEffect::Delegates => acp::ToolKind::Think,
     }
 }
 
-/// The name of the tool and its main argument on one line: hidden characters are shown, and what is cut is counted.
+/// The name of the tool and the subject of the call on one line: hidden characters are shown, and what is cut is counted.
 pub(super) fn title(tool: &str, arguments: &Value) -> String {
-    let argument = ["command", "file_path", "pattern", "path", "description"]
-        .iter()
-        .find_map(|name| arguments.get(name)?.as_str());
-    let files = || {
-        let files = named_files(tool, arguments).into_iter();
-        let names: Vec<String> = files.map(|file| file.path).collect();
-        (!names.is_empty()).then(|| names.join(", "))
-    };
-    match argument.map(str::to_owned).or_else(files) {
-        Some(argument) => one_line(&format!("{tool} {argument}"), TITLE_SHOWN),
+    match osier_tools::subject(tool, arguments) {
+        Some(subject) => one_line(&format!("{tool} {subject}"), TITLE_SHOWN),
         None => tool.to_owned(),
     }
 }
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(
             serde_json::to_value(call).unwrap(),
             json!({
-                "toolCallId": "c1", "title": "read src/main.rs", "kind": "read",
+                "toolCallId": "c1", "title": "read src/main.rs:12-", "kind": "read",
                 "status": "in_progress", "rawInput": arguments,
                 "locations": [{"path": "/work/src/main.rs", "line": 12}],
             })

@@ -18,6 +18,7 @@ use osier_agent::{
 };
 use osier_protocol::EntryKind;
 use osier_store::SessionStore;
+use osier_tools::ToolEffect;
 
 /// Maximum number of externally changed paths in an entry; with more, it names the state before instead.
 const MAX_BY_HAND: usize = 1_000;
@@ -241,8 +242,8 @@ impl Interceptor for Checkpointer {
     async fn before_tool(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
         self.progress(|progress| progress.run = Some(cancel.clone()));
         // A tool of a plugin or server can do anything.
-        let harmless = osier_tools::find(&call.call.name).is_some_and(|tool| tool.read_only);
-        if !harmless {
+        let effect = osier_tools::effect(&call.call.name);
+        if effect.is_none_or(ToolEffect::can_change_files) {
             if !self.progress(|progress| std::mem::replace(&mut progress.recorded, true)) {
                 self.record(Moment::Before).await;
             }

@@ -9,11 +9,15 @@ use serde_json::Value;
 use osier_base::path;
 use osier_base::problem::Problem;
 use osier_protocol::Effect;
+use osier_tools::{BuiltIn, ToolEffect};
 
 use crate::tools::our_tool;
 
 /// The files of a project, the one with the highest precedence last.
 pub const PROJECT_FILES: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+
+/// The tool whose allow rules are about every tool that changes a file.
+const CHANGES_ALL: &str = "Edit";
 
 /// Variables with these starts configure Claude Code itself.
 const OWN_VARIABLES: [&str; 4] = ["ANTHROPIC_", "CLAUDE_", "DISABLE_", "VERTEX_"];
@@ -187,18 +191,23 @@ pub fn map_rule(text: &str, effect: Effect, root: &Path, is_rule: fn(&str) -> bo
         if ours == tool {
             return MappedRule::NoTool;
         }
-        let single = [ours];
-        let tools: &[&str] = match ours {
-            // `Edit` is about every tool that changes files. A rule that restricts one restricts all.
-            "edit" | "write" if effect != Effect::Allow || tool == "Edit" => &["edit", "write"],
-            _ => &single,
-        };
-        let patterns = match (pattern, tools[0]) {
-            (None, _) => vec![None],
-            (Some(pattern), "read" | "edit" | "write" | "grep" | "find" | "ls") => {
+        let tool_of_file = |tool: &&BuiltIn| tool.file.is_some();
+        // `Edit` is about every tool that changes a file. A rule that restricts one restricts all.
+        let changes = |tool: &&BuiltIn| tool.effect == ToolEffect::Changes && tool_of_file(tool);
+        let known = osier_tools::find(ours);
+        let is_of_all =
+            known.as_ref().is_some_and(changes) && (effect != Effect::Allow || tool == CHANGES_ALL);
+        let mut tools = vec![ours];
+        if is_of_all {
+            let others = osier_tools::all().filter(changes).map(|tool| tool.name);
+            tools.extend(others.filter(|tool| *tool != ours));
+        }
+        let patterns = match pattern {
+            None => vec![None],
+            Some(pattern) if known.as_ref().is_some_and(tool_of_file) => {
                 paths(pattern, root).into_iter().map(Some).collect()
             }
-            (Some(pattern), _) => vec![Some(pattern.to_owned())],
+            Some(pattern) => vec![Some(pattern.to_owned())],
         };
         let of_tool = |tool: &&str| {
             let tool = (*tool).to_owned();
@@ -294,7 +303,7 @@ mod tests {
             ),
             (
                 "Write(docs/**)",
-                &["edit(docs/**)", "write(docs/**)"],
+                &["write(docs/**)", "edit(docs/**)"],
                 &["write(docs/**)"],
             ),
             ("mcp__github", &["mcp__github__*"], &["mcp__github__*"]),

@@ -14,7 +14,7 @@ use osier_agent::{FileTarget, FileUse};
 use osier_base::real_path::RealPath;
 use osier_base::visible::visible;
 use osier_base::{path, real_path};
-use osier_tools::WebAddress;
+use osier_tools::{BASH, EDIT, GREP, READ, RuleText, ToolEffect, WRITE, WebAddress};
 
 /// Files that accept any output and store nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -120,12 +120,12 @@ impl Aspect {
 
     /// Showing a file.
     pub(super) fn shown_file(found: RealPath) -> Self {
-        Self::of("read", What::File(found.names, found.real))
+        Self::of(READ, What::File(found.names, found.real))
     }
 
     /// Whether it writes a file.
     pub(super) fn writes(&self) -> bool {
-        matches!(self.tool.called.as_str(), "write" | "edit" | "apply_patch")
+        osier_tools::effect(&self.tool.called) == Some(ToolEffect::Changes)
             && !self.paths().is_empty()
     }
 
@@ -144,7 +144,7 @@ impl Aspect {
 impl Aspects {
     /// The aspects of showing the file at the real path `path`, which a search has found.
     pub(super) fn of_found(path: &Path) -> [Aspect; 2] {
-        ["read", "grep"].map(|tool| Aspect::of(tool, What::File(Vec::new(), path.to_owned())))
+        [READ, GREP].map(|tool| Aspect::of(tool, What::File(Vec::new(), path.to_owned())))
     }
 
     /// The aspects of a call on these files in `cwd`.
@@ -156,15 +156,16 @@ impl Aspects {
     ) -> Self {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         let tool = names.called.as_str();
-        if tool == "bash" {
-            let command = text("command");
-            let command = command.map(|command| Self::of_command(command, cwd));
+        let known = osier_tools::find(tool);
+        let rule_text = known.map_or(RuleText::None, |known| known.rule_text);
+        let main = rule_text.argument().and_then(text);
+        if let RuleText::Command(_) = rule_text {
+            let command = main.map(|command| Self::of_command(command, cwd));
             return Self {
                 tool: names,
                 ..command.unwrap_or_default()
             };
         }
-        let known = osier_tools::find(tool);
         if known.is_some_and(|known| known.files.is_some()) {
             return Self::of_files(names, targets);
         }
@@ -172,21 +173,16 @@ impl Aspects {
         let argument = known.and_then(|known| known.file);
         let is_given = argument.is_some_and(|argument| text(argument.name).is_some());
         let file = target.map(|target| What::File(target.names.clone(), target.real.clone()));
-        let shows = target.is_some_and(|target| target.purpose.shows() && tool != "read");
+        let shows = target.is_some_and(|target| target.purpose.shows() && tool != READ);
         let reads = file.clone().filter(|_| shows);
-        let reads = reads.map(|what| Aspect::of("read", what));
+        let reads = reads.map(|what| Aspect::of(READ, what));
         let what = file.filter(|_| is_given).unwrap_or_else(|| {
-            let main = match tool {
-                osier_tools::SUBAGENT => text("agent"),
-                osier_tools::WEB_SEARCH => text("query"),
-                _ => known.map(|known| known.main_argument).and_then(text),
-            };
             let main = main.unwrap_or_default();
-            let page = known.filter(|known| known.reads_web);
-            match page.and_then(|_| WebAddress::parse(main)) {
-                Some(page) => What::Page(page),
-                None => What::Text(main.to_owned()),
-            }
+            let page = match rule_text {
+                RuleText::Page(_) => WebAddress::parse(main),
+                _ => None,
+            };
+            page.map_or_else(|| What::Text(main.to_owned()), What::Page)
         });
         Self {
             list: vec![Aspect {
@@ -204,13 +200,13 @@ impl Aspects {
         let file = |target: &FileTarget| What::File(target.names.clone(), target.real.clone());
         let changed = targets.iter().map(|target| Aspect {
             tool: names.doing(match target.purpose {
-                FileUse::Edit => &["edit"],
-                _ => &["write"],
+                FileUse::Edit => &[EDIT],
+                _ => &[WRITE],
             }),
             what: file(target),
         });
         let shown = targets.iter().filter(|target| target.purpose.shows());
-        let shown = shown.map(|target| Aspect::of("read", file(target)));
+        let shown = shown.map(|target| Aspect::of(READ, file(target)));
         Self {
             list: changed.collect(),
             reads: shown.collect(),
@@ -221,17 +217,14 @@ impl Aspects {
 
     /// The files whose contents the call shows.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Aspect> {
-        let own = self
-            .list
-            .iter()
-            .filter(|aspect| aspect.tool.called == "read");
+        let own = self.list.iter().filter(|aspect| aspect.tool.called == READ);
         own.chain(&self.reads)
     }
 
     /// Whether a rule is for this command line alone.
     pub(super) fn is_allowed_exactly(&self, allow: &[&Rule]) -> bool {
         self.command.as_ref().is_some_and(|command| {
-            let exactly = format!("bash({})", literal(command));
+            let exactly = format!("{BASH}({})", literal(command));
             allow.iter().any(|rule| rule.text == exactly)
         })
     }
@@ -265,18 +258,18 @@ impl Aspects {
                     self.unclear |= equivalents::add(&words, 0, &mut others).is_none();
                     self.runs_input |= others.runs_input;
                     let command = What::Command(words, others.list);
-                    self.list.push(Aspect::of("bash", command));
+                    self.list.push(Aspect::of(BASH, command));
                 }
                 Part::WriteTo(word) if SINKS.contains(&word.text.as_str()) => {}
                 Part::WriteTo(word) => {
                     self.unclear |= is_unknown(&word, line.changes_directory);
                     self.list
-                        .push(Aspect::of("write", target_of(&word.text, cwd)));
+                        .push(Aspect::of(WRITE, target_of(&word.text, cwd)));
                 }
                 Part::ReadFrom(word) => {
                     self.reads_unknown |= is_unknown(&word, line.changes_directory);
                     self.reads
-                        .push(Aspect::of("read", target_of(&word.text, cwd)));
+                        .push(Aspect::of(READ, target_of(&word.text, cwd)));
                 }
             }
         }
@@ -290,7 +283,7 @@ impl Aspects {
                 return Vec::new();
             };
             let start = programs::prefix(words);
-            let rule = start.map(|start| format!("bash({} *)", literal(&start)));
+            let rule = start.map(|start| format!("{BASH}({} *)", literal(&start)));
             starts.extend(rule.filter(|rule| !starts.contains(rule)));
         }
         starts
@@ -300,7 +293,7 @@ impl Aspects {
     pub(super) fn patterns(&self, tool: &str, cwd: &Path) -> Vec<String> {
         let mut patterns = Vec::new();
         if let Some(command) = &self.command {
-            patterns.push(format!("bash({})", literal(command)));
+            patterns.push(format!("{BASH}({})", literal(command)));
             patterns.extend(self.starts());
             patterns.retain(|pattern| can_be_offered(pattern));
             return patterns;

@@ -14,7 +14,7 @@ use osier_agent::FileTarget;
 use osier_base::path::canonical_key;
 use osier_base::real_path;
 use osier_protocol::{Effect, PermissionMode};
-use osier_tools::ReadFilter;
+use osier_tools::{BASH, GREP, READ, ReadFilter};
 
 /// Bytes of a call that are searched for names of files.
 const SEARCHED: usize = 64 * 1024;
@@ -147,8 +147,8 @@ impl Permissions {
         aspects: &Aspects,
         tool: &str,
     ) -> Vec<String> {
-        let tool = if guarded.is_read && tool != "bash" {
-            "read"
+        let tool = if guarded.is_read && tool != BASH {
+            READ
         } else {
             tool
         };
@@ -156,7 +156,7 @@ impl Permissions {
         patterns.retain(|pattern| match (&guarded.explicit, Rule::parse(pattern)) {
             (_, None) => false,
             (None, Some(rule)) => !rule.is_general(),
-            (Some(_), Some(rule)) if tool == "bash" => aspects.is_allowed_exactly(&[&rule]),
+            (Some(_), Some(rule)) if tool == BASH => aspects.is_allowed_exactly(&[&rule]),
             (Some(sensitive), Some(rule)) => sensitive.is_named_by(&rule, &self.cwd),
         });
         patterns
@@ -194,7 +194,7 @@ impl Permissions {
     /// A filter that decides which files a search may show, by the real path of each file that the search has found.
     /// `from` is the real working directory of the agent.
     pub(super) fn read_filter(self: &Arc<Self>, from: &Path) -> ReadFilter {
-        let (mode, rules) = self.snapshot(|rule| rule.is_about("read") || rule.is_about("grep"));
+        let (mode, rules) = self.snapshot(|rule| rule.is_about(READ) || rule.is_about(GREP));
         let (allow, stopping): (Vec<_>, Vec<_>) = rules
             .into_iter()
             .partition(|(_, effect)| *effect == Effect::Allow);

@@ -8,6 +8,7 @@ use crate::shell::{self, CommandLine, GLOB, HOLE, Part};
 use crate::{Hint, Permissions, Rule, RuleLists, Verdict};
 use osier_protocol::PermissionMode;
 use osier_protocol::questions::Grant;
+use osier_tools::{BASH, RuleText};
 
 /// A command line for the shell reader.
 pub fn shell(data: &[u8]) {
@@ -84,8 +85,10 @@ pub fn rules(data: &[u8]) {
     let rules = Rules::parse(rules);
     let (tool, argument) = call.split_once('\n').unwrap_or((call, ""));
     let arguments = match osier_tools::find(tool) {
-        Some(known) => json!({ (known.main_argument): argument }),
-        None => serde_json::from_str(argument).unwrap_or(Value::Null),
+        Some(known) if known.rule_text != RuleText::None => {
+            json!({ (known.rule_text.argument().unwrap_or_default()): argument })
+        }
+        _ => serde_json::from_str(argument).unwrap_or(Value::Null),
     };
     for rule in rules.allow.iter().chain(&rules.ask).chain(&rules.deny) {
         check_rule(rule);
@@ -195,7 +198,7 @@ fn check_decisions(rules: &Rules, tool: &str, arguments: &Value) {
     assert!(no_deny >= free, "a deny rule allows nothing");
     let yolo = freedom(&rules.decide(Yolo, tool, arguments));
     assert!(yolo >= free, "yolo is not stricter");
-    if tool == "bash" && arguments.get("command").is_some_and(Value::is_string) {
+    if tool == BASH && arguments.get("command").is_some_and(Value::is_string) {
         let plan = rules.decide(Plan, tool, arguments);
         assert_eq!(freedom(&plan), 0, "plan mode runs no command unconfined");
     }
@@ -210,7 +213,7 @@ fn check_offers(rules: &Rules, tool: &str, arguments: &Value, patterns: &[String
     for pattern in patterns {
         let is_general = Rule::parse(pattern).is_some_and(|rule| rule.is_general());
         assert!(
-            !is_general || (pattern == tool && tool != "bash"),
+            !is_general || (pattern == tool && tool != BASH),
             "{pattern:?}"
         );
         let grant = Grant::Session {
@@ -218,7 +221,7 @@ fn check_offers(rules: &Rules, tool: &str, arguments: &Value, patterns: &[String
         };
         assert!(session.grant(&grant).is_ok());
     }
-    if tool != "bash" {
+    if tool != BASH {
         return;
     }
     let command = arguments["command"].as_str().unwrap_or_default();

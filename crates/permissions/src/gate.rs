@@ -18,7 +18,7 @@ use osier_base::text;
 use osier_llm::ToolCall;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Questions, Subject};
 use osier_protocol::{PermissionMode, SandboxMode};
-use osier_tools::Workspace;
+use osier_tools::{BASH, ToolEffect, Workspace};
 
 /// Bytes of an edited call that its result shows.
 const SHOWN_LIMIT: usize = 4 * 1024;
@@ -131,7 +131,7 @@ impl Gate {
             };
         }
         let command = ToolCall {
-            name: "bash".to_owned(),
+            name: BASH.to_owned(),
             arguments: json!({ "command": command }),
             ..call.call.clone()
         };
@@ -264,22 +264,15 @@ impl Gate {
 
     fn title(&self, tool: &str, leaves: bool, why: &str) -> String {
         let read_only = self.workspace.confinement().mode() == SandboxMode::ReadOnly;
-        let question = match tool {
+        let known = osier_tools::find(tool);
+        let question = match known {
             _ if leaves && read_only => "The sandbox is read-only. Write anyway?",
-            "apply_patch" | "rename" if leaves => {
+            Some(known) if leaves && known.files.is_some() => {
                 "The sandbox denies writing these files. Write anyway?"
             }
             _ if leaves => "The sandbox denies writing this file. Write anyway?",
-            "bash" => "Run this command?",
-            "write" => "Write this file?",
-            "edit" => "Make this change?",
-            "apply_patch" => "Apply this patch?",
-            "rename" => "Rename this symbol?",
-            "terminal" => "Type this in the terminal?",
-            "read" => "Read this file?",
-            "web_fetch" => "Fetch this page?",
-            "web_search" => "Search the web?",
-            name => &format!("Call the tool `{name}`?"),
+            Some(known) if !known.view.question.is_empty() => known.view.question,
+            _ => &format!("Call the tool `{tool}`?"),
         };
         match why {
             "" => question.to_owned(),
@@ -383,10 +376,10 @@ impl Gate {
     /// Whether the sandbox can prevent `tool` from writing, which plan mode requires, or denies commands the network that
     /// `tool` uses.
     async fn confines(&self, tool: &str) -> bool {
-        if osier_tools::reads_web(tool) {
+        if osier_tools::effect(tool) == Some(ToolEffect::Fetches) {
             return self.workspace.confinement().denies_network();
         }
-        tool == "bash"
+        tool == BASH
             && self.permissions.mode() == PermissionMode::Plan
             && self.workspace.confinement().ready().await.is_ok()
     }

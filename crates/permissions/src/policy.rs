@@ -17,6 +17,7 @@ use osier_base::folders::Folders;
 use osier_base::path::canonical_key;
 use osier_protocol::questions::Grant;
 use osier_protocol::{Effect, PermissionMode};
+use osier_tools::{BASH, READ, ToolEffect, WRITE};
 
 /// The sources of rules that the user granted in a dialog, and of those that files contain.
 const GRANTED: [RuleSource; 2] = [RuleSource::Session, RuleSource::Project];
@@ -307,11 +308,13 @@ impl Permissions {
             why,
             patterns: aspects.patterns(tool, &self.cwd),
         };
-        let harmless = is_harmless(tool, arguments);
-        if state.mode == PermissionMode::Plan && !harmless && !osier_tools::reads_web(tool) {
+        let known = osier_tools::find(tool);
+        let fetches = known.is_some_and(|known| known.effect == ToolEffect::Fetches);
+        let harmless = known.is_some_and(|known| known.is_free(arguments));
+        if state.mode == PermissionMode::Plan && !harmless && !fetches {
             return match tool {
-                "bash" if confined => Verdict::Allow,
-                "bash" => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools".to_owned()),
+                BASH if confined => Verdict::Allow,
+                BASH => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools".to_owned()),
                 _ => Verdict::Deny("plan mode is read-only: describe the change in the plan".to_owned()),
             };
         }
@@ -345,7 +348,7 @@ impl Permissions {
             harmless || hint == Some(&Hint::Allow) || state.allows(&aspects, &self.cwd, &WRITTEN);
         match state.mode {
             _ if allowed => Verdict::Allow,
-            PermissionMode::Yolo if confined && osier_tools::reads_web(tool) => {
+            PermissionMode::Yolo if confined && fetches => {
                 ask("the sandbox denies the network to commands".to_owned())
             }
             PermissionMode::Yolo => Verdict::Allow,
@@ -411,8 +414,8 @@ impl State {
             .filter(|scoped| scoped.effect != Effect::Allow)
             .any(|ScopedRule { rule, .. }| {
                 let is_unknown = aspects.unclear || aspects.runs_input;
-                (is_unknown && (rule.is_about(tool) || rule.is_about("write")))
-                    || (aspects.reads_unknown && rule.is_about("read"))
+                (is_unknown && (rule.is_about(tool) || rule.is_about(WRITE)))
+                    || (aspects.reads_unknown && rule.is_about(READ))
             })
     }
 
@@ -424,7 +427,7 @@ impl State {
             .filter(|scoped| scoped.effect == Effect::Allow && sources.contains(&scoped.source))
             .map(|scoped| &scoped.rule)
             .collect();
-        let allows_all = |rule: &&Rule| rule.is_about("bash") && rule.is_general();
+        let allows_all = |rule: &&Rule| rule.is_about(BASH) && rule.is_general();
         if aspects.command.is_some()
             && (rules.iter().any(allows_all) || aspects.is_allowed_exactly(&rules))
         {
@@ -437,24 +440,6 @@ impl State {
                 .list
                 .iter()
                 .all(|aspect| rules.iter().any(|rule| aspect.is_covered(rule, cwd)))
-    }
-}
-
-/// Whether the call changes nothing and does not use the network.
-fn is_harmless(tool: &str, arguments: &Value) -> bool {
-    match osier_tools::find(tool) {
-        Some(known) if known.read_only => true,
-        // Each tool call of the subagent is checked separately.
-        None if tool == osier_tools::SUBAGENT => true,
-        // Each call of a tool that it finds is checked.
-        None if tool == osier_tools::TOOL_SEARCH => true,
-        // Without a command, `bash` only lists, reads or kills running jobs.
-        Some(known) if known.name == "bash" => arguments.get("command").is_none(),
-        // Without input, `terminal` only reads, resizes or closes one.
-        Some(known) if known.name == osier_tools::TERMINAL => {
-            arguments.get("text").is_none() && arguments.get("keys").is_none()
-        }
-        _ => false,
     }
 }
 

@@ -11,9 +11,8 @@ use globset::{GlobBuilder, GlobMatcher};
 use crate::shell::{GLOB, HOLE, Word, is_assignment};
 use crate::tool_names::ToolNames;
 use osier_base::path;
-use osier_base::problem::nearest;
-use osier_peers::tools::{our_tool, suggestion};
-use osier_tools::{SUBAGENT, WEB_SEARCH, WebAddress};
+use osier_peers::tools::{likely, our_tool};
+use osier_tools::{BASH, WebAddress};
 
 /// A tool and a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,16 +53,13 @@ impl Rule {
 
     /// Whether the rule names a built-in tool.
     pub fn is_built_in(&self) -> bool {
-        osier_tools::all().any(|tool| tool.name == self.tool)
-            || [SUBAGENT, WEB_SEARCH].contains(&self.tool.as_str())
+        osier_tools::find(&self.tool).is_some()
     }
 
     /// The built-in tool that the rule is likely to mean, if it names none.
     pub fn misspelt(&self) -> Option<&'static str> {
         let is_other = self.tool.contains("__") || self.tool.contains('*');
-        let found = suggestion(&self.tool)
-            .or_else(|| nearest(&self.tool, osier_tools::all().map(|tool| tool.name)));
-        found.filter(|_| !self.is_built_in() && !is_other)
+        likely(&self.tool).filter(|_| !self.is_built_in() && !is_other)
     }
 
     /// Whether the rule has a name as other agents give their tools, and osier has no such tool.
@@ -83,14 +79,14 @@ impl Rule {
             return Some("it contains a `)` too many");
         }
         let is_expression = pattern.starts_with("re:") || pattern.contains(".*");
-        let is_expression = is_expression && is_named(&self.tool, "bash");
+        let is_expression = is_expression && is_named(&self.tool, BASH);
         is_expression.then_some("it looks like a regular expression: write `*` for any text")
     }
 
     /// False for a pattern of paths that is no glob, and for a built-in tool in other letters, as in `BASH`.
     fn can_match(&self) -> bool {
         let lower = self.tool.to_lowercase();
-        let is_built_in = osier_tools::all().any(|tool| tool.name == lower);
+        let is_built_in = osier_tools::find(&lower).is_some();
         let mut of_files =
             osier_tools::all().filter(|tool| tool.file.is_some() || tool.files.is_some());
         let is_about_files = of_files.any(|tool| self.is_about(tool.name));

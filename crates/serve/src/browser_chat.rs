@@ -1,4 +1,4 @@
-//! The files of the browser chat, which are embedded in the program.
+//! The files of the browser chat, which are embedded in the program, and what the page shows of the calls of each tool.
 //!
 //! They contain no secrets, so they need no token. Their content security policy allows them to load from and connect
 //! to this server only, allows only the Trusted Types policy `osier` to create markup, and forbids framing.
@@ -15,12 +15,14 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use flate2::read::GzDecoder;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::compression::accepts_gzip;
 use super::state::ServerState;
 
 use osier_base::hex::hex;
+use osier_tools::{READ, ToolEffect};
 
 const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
@@ -77,18 +79,38 @@ const FILES: &[File] = files! {
 
 /// The list of files that the service worker stores.
 const LIST: &str = "/shell.json";
+/// The rows of the tools, as far as the page needs them.
+const TOOLS: &str = "/tools.js";
 /// The page, which is served at `/`.
 const PAGE: &str = "/index.html";
 
 /// The routes of the files. They need no token.
 pub(super) fn routes() -> Router<Arc<ServerState>> {
     let file_list = |headers: HeaderMap| async move { send(JSON, file_list(), &headers) };
-    FILES
-        .iter()
-        .fold(Router::new().route(LIST, get(file_list)), |router, file| {
-            let send = move |headers: HeaderMap| async move { send_file(file, &headers) };
-            router.route(url_path(file), get(send))
-        })
+    let tools = |headers: HeaderMap| async move { send(SCRIPT, tools(), &headers) };
+    let made = Router::new()
+        .route(LIST, get(file_list))
+        .route(TOOLS, get(tools));
+    FILES.iter().fold(made, |router, file| {
+        let send = move |headers: HeaderMap| async move { send_file(file, &headers) };
+        router.route(url_path(file), get(send))
+    })
+}
+
+/// How the page shows the calls of each tool, as the variable `osierTools`. Sorted by name.
+fn tools() -> String {
+    let rows = osier_tools::all().map(|tool| {
+        let use_of_file = match tool.file {
+            _ if tool.effect == ToolEffect::Changes => "changed",
+            Some(_) if tool.name == READ => "read",
+            _ => "",
+        };
+        let mut row = json!(tool.view);
+        row["uses"] = json!(use_of_file);
+        (tool.name.to_owned(), row)
+    });
+    let rows = Value::Object(rows.collect());
+    format!("globalThis.osierTools = {rows};\n")
 }
 
 /// The path of a file.
@@ -98,7 +120,8 @@ fn url_path(file: &File) -> &'static str {
 
 /// The paths of all files, as JSON.
 fn file_list() -> Vec<u8> {
-    let addresses = FILES.iter().map(|file| format!("\"{}\"", url_path(file)));
+    let files = FILES.iter().map(url_path).chain([TOOLS]);
+    let addresses = files.map(|path| format!("\"{path}\""));
     format!("[{}]", addresses.collect::<Vec<_>>().join(",")).into_bytes()
 }
 
@@ -237,6 +260,29 @@ mod tests {
         assert!(!text("/").contains("/app/") && !text("/").contains("/style/"));
     }
 
+    /// The page shows a call by the row of its tool.
+    #[test]
+    fn rows_of_tools_are_a_script() {
+        let script = tools();
+        let rows = script.strip_prefix("globalThis.osierTools = ").unwrap();
+        let rows: Value = serde_json::from_str(rows.trim_end().trim_end_matches(';')).unwrap();
+        let grep = json!({
+            "verbs": {"now": "Searching", "done": "Searched", "base": "search", "several": ["searched", "time"]},
+            "subject": [
+                {"argument": "pattern", "kind": "text"},
+                {"before": " in ", "argument": "path", "kind": "path"},
+                {"before": " (", "argument": "glob", "after": ")", "kind": "text"},
+            ],
+            "counts": [
+                {"field": "matches", "one": "match", "many": "matches"},
+                {"field": "files", "one": "file", "many": "files"},
+            ],
+            "uses": "",
+        });
+        assert_eq!(rows["grep"], grep);
+        assert_eq!(rows.as_object().unwrap().len(), osier_tools::all().count());
+    }
+
     #[test]
     fn commands_of_the_chat_are_rows_of_the_table() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/web");
@@ -319,10 +365,11 @@ mod tests {
         ] {
             assert!(!page.contains(bad), "{bad}");
         }
-        assert_eq!(
-            page.matches("<script").count(),
-            page.matches("<script type=\"module\" src=\"/page.js")
-                .count()
-        );
+        let scripts = [
+            "<script src=\"/tools.js\" defer>",
+            "<script type=\"module\" src=\"/page.js",
+        ];
+        let known = scripts.map(|script| page.matches(script).count());
+        assert_eq!((known, page.matches("<script").count()), ([1, 1], 2));
     }
 }

@@ -1,10 +1,9 @@
-//! The built-in tools of the agent: `read`, `write`, `edit`, `apply_patch`, `bash`, `grep`, `find`, `ls`, `todo`,
-//! `ask_user`, `web_fetch`, `exit_plan_mode`; with a language server also `definition`, `references`, `symbols`, `hover`,
-//! `diagnostics` and `rename`, with a terminal `terminal`, in a large project `map`.
+//! The built-in tools of the agent: they read, search and change files, run commands, fetch pages and ask the user.
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
-//! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
-//! tool has its own file with its row (`ROW`).
+//! [`BuiltIn`], the row of a tool. Every tool has its own file with its row (`ROW`), and [`BUILT_IN`] is the list of the
+//! rows. Permission rules, hooks, settings and sessions of other agents, the screen, the browser chat, editors and exports
+//! derive from them what they know of a tool.
 //!
 //! Code that tools share, lowest room first; a room imports only lower ones:
 //!
@@ -15,8 +14,8 @@
 //! - `workspace`: the state of a session, and what a session provides
 //!
 //! The tools: `read`, `edit` (with `write` and `apply_patch`), `search`, `shell`, `ask` and [`code`]. Above them are
-//! [`trained_forms`], the forms of tools that models are trained with, `calls`, the files of a call by its row, and
-//! `preview`.
+//! [`trained_forms`], the forms of tools that models are trained with, and `calls`, the files of a call by its row.
+//! `of_session` has the rows of tools that the session provides.
 //!
 //! Invariants: a tool opens exactly the file that was checked, without symbolic links; nothing overwrites
 //! the changes of another program; an edit that is not certain changes nothing.
@@ -52,6 +51,7 @@ pub mod code;
 mod commands;
 mod edit;
 mod files;
+mod of_session;
 mod read;
 mod search;
 mod shell;
@@ -66,44 +66,48 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use osier_agent::ToolSet;
+use serde_json::Value;
 
 pub use ask::plan::PLAN_BYTES;
-pub use built_in::BuiltIn;
+pub use built_in::{
+    BuiltIn, Collapsed, Count, Part, PartKind, PeerTool, Renamed, RuleText, ToolEffect, ToolView,
+    Verbs,
+};
 pub use call::{details, spellings};
-pub use calls::file_targets;
+pub use calls::{file_targets, known_call};
 pub use commands::jobs::JobObserver;
 pub use commands::outcome::{ShellEnd, ShellOutcome, ShellRequest};
 pub use commands::truncation::Capped;
 #[cfg(any(test, fuzzing))]
 pub use edit::fuzz;
+pub use edit::patch::NAME as PATCH;
 pub use edit::reformat::{Reformatted, reformat};
+pub use edit::tool::EDIT;
+pub use edit::write::WRITE;
 pub use files::ledger::ChangedFiles;
 pub use files::target::{FileArgument, NamedFile};
 pub use files::{diff, editor};
+pub use of_session::{SUBAGENT, TOOL_SEARCH, WEB_SEARCH};
 pub use osier_map::{Outline, OutlinedFile, Symbol, SymbolMatch};
 pub use osier_web::helper as html_helper;
 pub use osier_web::{
     RESULTS, SearchResult, SearchService, ServiceKind, Web, WebAddress, WebOptions,
 };
+pub use read::tool::READ;
 pub use read::{attachment, illustration, image, media, pdf};
 pub use search::completion;
-pub use shell::bash::control_characters;
+pub use search::find::FIND;
+pub use search::grep::GREP;
+pub use search::ls::LS;
+pub use search::map::NAME as MAP;
+pub use shell::bash::{BASH, control_characters};
 pub use shell::terminal_tool::TERMINAL;
 pub use terminal::{TerminalChange, TerminalObserver};
 pub use workspace::{PlanAnswer, PlanDecision, PlanMode, ReadFilter, ReadFilters, Workspace};
 
-/// The tool that starts a subagent. The session provides it.
-pub const SUBAGENT: &str = "task";
-
-/// The tool that finds and loads tools of MCP servers. The session provides it.
-pub const TOOL_SEARCH: &str = "tool_search";
-
-/// The tool that searches the web. The session provides it.
-pub const WEB_SEARCH: &str = "web_search";
-
 // recipe: a tool, 1: `crates/tools/src/ROOM/NAME.rs`: the tool and its row, `ROW`
 // recipe: a tool, 2: its place in `BUILT_IN`
-// recipe: a tool, 4: `docs/tools.md`
+// recipe: a tool, 4: `docs/tools.md`: its row in the table
 /// Every tool, in the order that models see.
 pub const BUILT_IN: &[BuiltIn] = &[
     read::tool::ROW,
@@ -135,10 +139,12 @@ impl UnknownTool {
     }
 }
 
-/// The built-in tools, and those that a session offers with a language server, a terminal or a large project.
+/// The built-in tools, and those that a session offers with a language server, a terminal or a large project, or provides
+/// itself.
 pub fn all() -> impl Iterator<Item = &'static BuiltIn> {
     const OTHERS: &[BuiltIn] = &[shell::terminal_tool::ROW, search::map::ROW];
-    BUILT_IN.iter().chain(code::rows()).chain(OTHERS)
+    let own = BUILT_IN.iter().chain(code::rows()).chain(OTHERS);
+    own.chain(of_session::ROWS)
 }
 
 /// The tool `name` of [`all`].
@@ -146,9 +152,18 @@ pub fn find(name: &str) -> Option<&'static BuiltIn> {
     all().find(|tool| tool.name == name)
 }
 
-/// Whether `name` is a tool that only reads, but from the network.
-pub fn reads_web(name: &str) -> bool {
-    name == WEB_SEARCH || find(name).is_some_and(|known| known.reads_web)
+/// The effect of the tool `name`; `None` for tools of servers and plugins, which can do anything.
+pub fn effect(name: &str) -> Option<ToolEffect> {
+    find(name).map(|tool| tool.effect)
+}
+
+/// What a call of any tool is about, in a title: its subject, or its first text.
+pub fn subject(name: &str, arguments: &Value) -> Option<String> {
+    if let Some(tool) = find(name) {
+        return tool.subject(arguments);
+    }
+    let mut values = arguments.as_object()?.values();
+    values.find_map(Value::as_str).map(str::to_owned)
 }
 
 /// The tools `names`, or all, working in `workspace`. Always in the order of the table, so that the prompt
@@ -166,11 +181,13 @@ pub fn build(workspace: &Arc<Workspace>, names: Option<&[String]>) -> Result<Too
     let is_form = |tool: &BuiltIn| tool.is_form && tool.replaces.iter().all(|name| is_named(name));
     let is_wanted = |tool: &&BuiltIn| is_named(tool.name) || is_form(tool);
     let tools = BUILT_IN.iter().filter(is_wanted);
-    Ok(tools.map(|tool| tool.make(workspace)).collect())
+    Ok(tools.filter_map(|tool| tool.make(workspace)).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn names(wanted: Option<&[String]>) -> Result<Vec<String>, UnknownTool> {
@@ -195,6 +212,139 @@ mod tests {
         assert_eq!(error.to_string(), "unknown tool `rg`");
         let hint = "expected one of read, write, edit, apply_patch, bash, grep, find, ls, todo, ask_user, web_fetch, exit_plan_mode";
         assert_eq!(error.hint(), hint);
+    }
+
+    /// What a client needs to show and judge a call of any tool.
+    #[test]
+    fn every_row_is_complete() {
+        let mut names = Vec::new();
+        for tool in all() {
+            let name = tool.name;
+            assert!(!names.contains(&name), "two rows are named `{name}`");
+            names.push(name);
+            let verbs = &tool.view.verbs;
+            let is_shown = [verbs.now, verbs.done, verbs.base]
+                .iter()
+                .all(|verb| !verb.is_empty());
+            assert!(is_shown, "the row of `{name}` needs verbs");
+            assert!(
+                !tool.view.subject.is_empty(),
+                "the row of `{name}` needs a subject"
+            );
+            let needs_question = !tool.effect.is_free();
+            let has_question = !tool.view.question.is_empty();
+            assert_eq!(
+                has_question,
+                needs_question || name == READ,
+                "the question of `{name}`"
+            );
+            let Some(run) = tool.run else { continue };
+            let known = &(run.spec)().parameters["properties"];
+            let parts = tool.view.subject.iter().map(|part| part.argument);
+            let file = tool.file.map(|file| file.name);
+            let rules = tool.rule_text.argument();
+            let named = parts
+                .chain(file)
+                .chain(rules)
+                .chain(tool.acts_with.iter().copied());
+            for argument in named {
+                assert!(
+                    known.get(argument).is_some(),
+                    "`{name}` has no argument `{argument}`"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn headers_say_where_and_how_much() {
+        for (tool, arguments, expected) in [
+            (
+                GREP,
+                json!({"pattern": "x", "path": "src", "glob": "*.rs"}),
+                Some("x in src (*.rs)"),
+            ),
+            (
+                READ,
+                json!({"file_path": "a", "offset": 10, "limit": 5}),
+                Some("a:10-14"),
+            ),
+            (READ, json!({"file_path": "a", "offset": 10}), Some("a:10-")),
+            (BASH, json!({"command": "a\nb"}), Some("a\nb")),
+            (BASH, json!({"action": "list"}), None),
+            (
+                TERMINAL,
+                json!({"id": "t1", "keys": ["esc", "enter"]}),
+                Some("esc enter in t1"),
+            ),
+            (
+                "rename",
+                json!({"symbol": "a", "new_name": "b"}),
+                Some("a → b"),
+            ),
+            ("symbols", json!({"query": "cart"}), Some("cart")),
+            (
+                PATCH,
+                json!({"input": "*** Begin Patch\n*** Delete File: a\n*** Delete File: b\n*** End Patch"}),
+                Some("a, b"),
+            ),
+            (
+                "ask_user",
+                json!({"questions": [{"question": "Why?"}, {"question": "How?"}]}),
+                Some("Why? (+1 question)"),
+            ),
+            (
+                "exit_plan_mode",
+                json!({"plan": "\n# Do it\n\nThen rest."}),
+                Some("Do it"),
+            ),
+        ] {
+            let subject = find(tool).unwrap().subject(&arguments);
+            assert_eq!(subject.as_deref(), expected, "{tool} {arguments}");
+        }
+        for (tool, details, expected) in [
+            (
+                GREP,
+                json!({"matches": 1, "files": 1}),
+                Some("1 match in 1 file"),
+            ),
+            (GREP, json!({"matches": 0, "files": 0}), Some("0 matches")),
+            (FIND, json!({"count": 2}), Some("2 paths")),
+            (READ, json!({"linesRead": 1}), Some("1 line")),
+            (READ, json!({"linesRead": 0, "mimeType": "image/png"}), None),
+            (WRITE, json!({"size": 3, "diff": "+a"}), None),
+            (BASH, json!({"count": 2}), None),
+        ] {
+            let counted = find(tool).unwrap().counted(&details);
+            assert_eq!(counted.as_deref(), expected, "{tool} {details}");
+        }
+        assert_eq!(
+            subject("x__y", &json!({"n": 1, "to": "z"})).as_deref(),
+            Some("z")
+        );
+    }
+
+    /// Calls of other programs, in sessions that were imported, are shown as calls of the tools that do the same.
+    #[test]
+    fn calls_of_other_programs_are_known() {
+        for (name, arguments, expected) in [
+            ("Bash", json!({"command": "ls"}), Some((BASH, "ls"))),
+            ("exec_command", json!({"cmd": "ls"}), Some((BASH, "ls"))),
+            (
+                "shell",
+                json!({"command": ["bash", "-c", "ls"]}),
+                Some((BASH, "bash -c ls")),
+            ),
+            ("MultiEdit", json!({"file_path": "a"}), Some((EDIT, "a"))),
+            ("read", json!({"path": "a"}), Some((READ, "a"))),
+            ("Glob", json!({"pattern": "*.rs"}), Some((FIND, "*.rs"))),
+            ("Monitor", json!({}), None),
+        ] {
+            let known = known_call(name, arguments.as_object().unwrap());
+            let known = known.map(|(tool, arguments)| (tool.name, tool.subject(&arguments.into())));
+            let expected = expected.map(|(tool, subject)| (tool, Some(subject.to_owned())));
+            assert_eq!(known, expected, "{name}");
+        }
     }
 
     #[test]

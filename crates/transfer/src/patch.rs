@@ -1,11 +1,12 @@
 //! Patches of Codex and opencode in the arguments of a call.
 
 use osier_llm::ToolCall;
+use osier_tools::PATCH;
 use serde_json::Value;
 
 /// The files that a call of `apply_patch` changes, for its title.
 pub(crate) fn files(call: &ToolCall) -> Option<String> {
-    if !matches!(call.name.as_str(), "apply_patch" | "patch") {
+    if !matches!(call.name.as_str(), PATCH | "patch") {
         return None;
     }
     let patch = ["input", "patchText", "patch"]

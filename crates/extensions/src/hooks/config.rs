@@ -11,6 +11,7 @@ use super::session::TIMEOUT;
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
 use osier_base::unique_json;
+use osier_peers::tools;
 use osier_permissions::Rule;
 use osier_protocol::{EVENTS, HookEvent, OTHERS};
 
@@ -201,10 +202,29 @@ impl Reader<'_> {
                 return self.fault(&place, &message, hint);
             }
         };
+        if event.info().fields.starts_with("tool_name") {
+            self.unknown_tools(&matcher);
+        }
         for hook in hooks {
             if let Some(handler) = self.hook(event, &matcher, hook) {
                 self.parsed.handlers.push(Arc::new(handler));
             }
+        }
+    }
+
+    /// Names the words of a matcher that no tool has: its hooks would guard nothing. Settings of Claude Code can name tools
+    /// that only Claude Code has.
+    fn unknown_tools(&mut self, matcher: &Matcher) {
+        let unknown = matcher.words().iter();
+        let unknown = unknown.filter(|word| !word.contains("__") && !tools::is_seen(word));
+        for word in unknown {
+            let hint = match tools::likely(word) {
+                Some(known) => format!("did you mean `{known}`?"),
+                None if self.file.of_settings => continue,
+                None => "its hooks run only for a tool of a plugin with this name".to_owned(),
+            };
+            let message = format!("no built-in tool has the name `{word}` of a matcher");
+            self.warn(&matcher.text(), &message, &hint);
         }
     }
 
@@ -381,6 +401,29 @@ mod tests {
         );
         assert!(told[1].contains("has no `command`"), "{told:?}");
         assert!(problems("[]")[0].contains("`hooks` is missing"));
+    }
+
+    #[test]
+    fn a_matcher_that_names_no_tool_is_a_warning() {
+        let text = r#"{"hooks": {
+            "PreToolUse": [
+                {"matcher": "Bash|NotebookEdit|BashOutput|rename|mcp__x__y", "hooks": [{"command": "a"}]},
+                {"matcher": "Wirte", "hooks": [{"command": "b"}]},
+                {"matcher": "deploy", "hooks": [{"command": "c"}]}
+            ],
+            "SessionStart": [{"matcher": "startup", "hooks": [{"command": "d"}]}]
+        }}"#;
+        let parsed = parsed(text);
+        assert_eq!(parsed.handlers.len(), 4);
+        let problems: Vec<String> = parsed.problems.iter().map(Problem::to_string).collect();
+        assert_eq!(
+            problems,
+            [
+                "hooks.json:4:29: no built-in tool has the name `Wirte` of a matcher; did you mean `write`?",
+                "hooks.json:5:29: no built-in tool has the name `deploy` of a matcher; its hooks run only for a tool of a plugin with this name",
+            ]
+        );
+        assert_eq!(parsed.faults, []);
     }
 
     #[test]

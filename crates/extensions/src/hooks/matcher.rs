@@ -48,6 +48,14 @@ impl Matcher {
         }
     }
 
+    /// The words, which are compared for equality.
+    pub(super) fn words(&self) -> &[String] {
+        match self {
+            Self::Words(words) => words,
+            Self::All | Self::Pattern(_) => &[],
+        }
+    }
+
     /// The source text.
     pub(super) fn text(&self) -> String {
         match self {

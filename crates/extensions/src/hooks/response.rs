@@ -8,6 +8,7 @@ use std::path::Path;
 use osier_agent::{ToolOutput, ToolStatus};
 use osier_base::regular_file;
 use osier_llm::ToolCall;
+use osier_tools::{BASH, EDIT, FIND, GREP, LS, PATCH, READ, WRITE};
 
 /// The `tool_response` of a call.
 pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) -> Value {
@@ -16,14 +17,14 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
     let input = &seen.input;
     let success = output.status.is_success();
     match call.name.as_str() {
-        "bash" => json!({
+        BASH => json!({
             "stdout": text,
             "stderr": "",
             "interrupted": output.status == ToolStatus::Aborted,
             "isImage": false,
             "exitCode": details["exitCode"],
         }),
-        "write" => json!({
+        WRITE => json!({
             "type": if details["isNew"] == true { "create" } else { "update" },
             "filePath": input["file_path"],
             "content": input["content"],
@@ -32,7 +33,7 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
             "diff": details["diff"],
             "success": success,
         }),
-        "edit" => json!({
+        EDIT => json!({
             "filePath": input["file_path"],
             "oldString": input["old_string"],
             "newString": input["new_string"],
@@ -43,13 +44,13 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
             "diff": details["diff"],
             "success": success,
         }),
-        "apply_patch" => json!({
+        PATCH => json!({
             "filePath": input["file_path"],
             "files": details["files"],
             "diff": details["diff"],
             "success": success,
         }),
-        "read" => json!({
+        READ => json!({
             "type": "text",
             "file": {
                 "filePath": input["file_path"],
@@ -59,18 +60,18 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
                 "totalLines": details["totalLines"],
             },
         }),
-        "grep" => json!({
+        GREP => json!({
             "mode": "content",
             "content": text,
             "numFiles": details["files"],
             "numMatches": details["matches"],
         }),
-        "find" => json!({
+        FIND => json!({
             "filenames": text.lines().collect::<Vec<_>>(),
             "numFiles": details["count"],
             "truncated": details["truncated"],
         }),
-        "ls" => json!(text),
+        LS => json!(text),
         _ => json!([{"type": "text", "text": text}]),
     }
 }

@@ -211,7 +211,7 @@ fn tool(lua: &Lua, cx: &PluginCx, given: &Table) -> Result<()> {
         return fail(format!("invalid tool name `{name}`: use a-z, 0-9, _ and -"));
     }
     // Permissions depend on the name of a tool.
-    if osier_tools::find(&name).is_some() || name == osier_tools::SUBAGENT {
+    if osier_tools::find(&name).is_some() {
         return fail(format!("`{name}` is a built-in tool: choose another name"));
     }
     let parameters = match given.get::<Value>("parameters")? {

@@ -10,7 +10,8 @@ use osier_agent::{
     AccountingEntry, AgentMessage, FileTarget, FileUse, RunOutcome, ToolResultMessage,
 };
 use osier_llm::{AssistantBlock, ContentBlock, Usage};
-use osier_protocol::{Event, Prompt, final_text};
+use osier_protocol::{Event, Prompt, TOOL as TODO, final_text};
+use osier_tools::{BASH, ToolEffect};
 
 /// The state of the format between events.
 #[derive(Debug, Default)]
@@ -47,16 +48,12 @@ impl CodexFormat {
     }
 
     fn call(&mut self, id: &str, tool: &str, arguments: &Value) -> Vec<Value> {
+        let known = osier_tools::find(tool);
         let fields = match tool {
-            "bash" if arguments["command"].is_string() => json!({"type": "command_execution",
+            BASH if arguments["command"].is_string() => json!({"type": "command_execution",
                 "command": arguments["command"], "aggregated_output": "", "exit_code": null,
                 "status": "in_progress"}),
-            "edit" | "write" => {
-                let kind = if tool == "write" { "add" } else { "update" };
-                let changes = json!([{"path": arguments["file_path"], "kind": kind}]);
-                json!({"type": "file_change", "changes": changes, "status": "in_progress"})
-            }
-            "apply_patch" => {
+            _ if known.is_some_and(|known| known.effect == ToolEffect::Changes) => {
                 let targets = osier_tools::file_targets(tool, arguments, Path::new(""));
                 let change = |target: &FileTarget| {
                     let is_new = target.purpose == FileUse::Write;
@@ -65,7 +62,7 @@ impl CodexFormat {
                 let changes: Vec<Value> = targets.iter().map(change).collect();
                 json!({"type": "file_change", "changes": changes, "status": "in_progress"})
             }
-            "todo" => {
+            TODO => {
                 let items = arguments["items"].as_array().into_iter().flatten();
                 let items: Vec<Value> = items
                     .map(|item| {

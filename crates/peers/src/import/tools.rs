@@ -2,7 +2,8 @@
 //! that it can make. A mapped call keeps the original for display.
 
 use osier_llm::{OriginalCall, ToolCall};
-use osier_protocol::ImportSource;
+use osier_protocol::{ImportSource, TOOL as TODO};
+use osier_tools::{BASH, EDIT, SUBAGENT, WRITE};
 use serde_json::{Map, Value, json};
 
 use crate::tools::tools_of;
@@ -16,7 +17,7 @@ pub(super) fn map(source: ImportSource, call: ToolCall) -> Vec<ToolCall> {
     let Some(given) = call.arguments.as_object() else {
         return vec![call];
     };
-    let row = tools_of(source).iter().find(|row| row.name == call.name);
+    let row = tools_of(source).find(|row| row.name == call.name);
     let Some(row) = row else {
         return vec![of_server(call)];
     };
@@ -28,7 +29,7 @@ pub(super) fn map(source: ImportSource, call: ToolCall) -> Vec<ToolCall> {
     }
     let patch = mapped.get("input").and_then(Value::as_str);
     let all = match (row.ours, patch) {
-        ("edit", Some(patch)) => patched(patch),
+        (EDIT, Some(patch)) => patched(patch),
         (ours, _) => {
             convert(source, row.name, ours, given, &mut mapped);
             vec![(ours, mapped)]
@@ -85,7 +86,7 @@ fn convert(
     mapped: &mut Map<String, Value>,
 ) {
     match ours {
-        "bash" => {
+        BASH => {
             if let Some(command) = mapped.get("command").map(command_line) {
                 let folder = given.get("workdir").and_then(Value::as_str);
                 let command = match folder.filter(|folder| !folder.is_empty()) {
@@ -106,7 +107,7 @@ fn convert(
                 mapped.insert("action".to_owned(), json!(action));
             }
         }
-        "edit" => {
+        EDIT => {
             if let Some(edits) = mapped.get_mut("edits").and_then(Value::as_array_mut) {
                 for edit in edits {
                     rename(edit, &["oldText", "oldString"], "old_string");
@@ -115,13 +116,13 @@ fn convert(
                 }
             }
         }
-        "todo" => {
+        TODO => {
             if let Some(items) = mapped.get("items").and_then(Value::as_array) {
                 let items: Vec<Value> = items.iter().map(item).collect();
                 mapped.insert("items".to_owned(), json!(items));
             }
         }
-        "task" => {
+        SUBAGENT => {
             let general = ["general-purpose", "general", "claude"];
             let agent = mapped.get("agent").and_then(Value::as_str);
             if agent.is_some_and(|agent| general.contains(&agent)) {
@@ -204,7 +205,7 @@ fn patched(patch: &str) -> Vec<(&'static str, Map<String, Value>)> {
                 .collect();
             let content = content.join("\n") + "\n";
             calls.push((
-                "write",
+                WRITE,
                 object(json!({"file_path": path, "content": content})),
             ));
         } else if let Some(path) = line.strip_prefix("*** Update File: ") {
@@ -233,10 +234,10 @@ fn patched(patch: &str) -> Vec<(&'static str, Map<String, Value>)> {
                     json!({"file_path": path, "edits": edits})
                 }
             };
-            calls.push(("edit", object(call)));
+            calls.push((EDIT, object(call)));
         } else if let Some(path) = line.strip_prefix("*** Delete File: ") {
             let command = format!("rm {}", quoted(path));
-            calls.push(("bash", object(json!({"command": command}))));
+            calls.push((BASH, object(json!({"command": command}))));
         }
     }
     calls

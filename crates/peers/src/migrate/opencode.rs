@@ -13,6 +13,7 @@ use osier_base::path;
 use crate::front_matter;
 use crate::tools::tools_of;
 use osier_protocol::ImportSource;
+use osier_tools::{BUILT_IN, ToolEffect};
 
 pub(super) fn find(sources: &Sources<'_>, plan: &mut Plan) {
     let own = &sources.peers.opencode;
@@ -189,11 +190,14 @@ fn agent(
         let all = tools.get("*").is_none_or(|value| value != false);
         // The first row of a tool decides: a tool that is off does not come back by another name.
         let mut seen: Vec<&str> = Vec::new();
-        let rows = tools_of(ImportSource::Opencode).iter();
+        let rows = tools_of(ImportSource::Opencode);
         let rows = rows.filter(|row| {
             let is_first = !seen.contains(&row.ours);
             seen.push(row.ours);
-            let is_for_agents = osier_tools::find(row.ours).is_some_and(|tool| !tool.asks_user);
+            let mut own = BUILT_IN
+                .iter()
+                .filter(|tool| tool.effect != ToolEffect::Asks);
+            let is_for_agents = own.any(|tool| tool.name == row.ours);
             is_first && is_for_agents && tools.get(row.name).map_or(all, |value| value != false)
         });
         let offered: Vec<&str> = rows.map(|row| row.ours).collect();

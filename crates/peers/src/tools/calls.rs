@@ -7,16 +7,13 @@ use serde_json::{Map, Value, json};
 use osier_agent::FileTarget;
 use osier_base::{path, text};
 use osier_llm::ToolCall;
-use osier_tools::SUBAGENT;
+use osier_tools::{BASH, EDIT, GREP, SUBAGENT};
 
 use super::table::of_claude;
 
-/// The Claude Code names for calls about a background job, by `action`.
-const JOB_CALLS: [(&str, &str); 3] = [
-    ("read", "BashOutput"),
-    ("list", "BashOutput"),
-    ("kill", "KillShell"),
-];
+/// The Claude Code names for calls about a background job: those that look, and the one that ends it.
+const JOB_LOOK: &str = "BashOutput";
+const JOB_END: &str = "KillShell";
 
 /// The kind of a subagent that was requested without one.
 pub const GENERAL: &str = "general-purpose";
@@ -51,21 +48,21 @@ pub fn seen(call: &ToolCall, files: &[FileTarget], cwd: &Path) -> Vec<ScriptCall
 
 fn seen_as_one(call: &ToolCall, cwd: &Path) -> ScriptCall {
     let tool = call.name.as_str();
-    let job = job_call(&call.arguments).filter(|_| tool == "bash");
+    let job = job_call(&call.arguments).filter(|_| tool == BASH);
     let mut names = vec![
         job.map_or_else(|| theirs(tool), str::to_owned),
         tool.to_owned(),
     ];
     names.extend(other_names(tool).map(str::to_owned));
-    let mut known = of_claude(tool).peekable();
-    let (Some(_), Some(given)) = (known.peek(), call.arguments.as_object()) else {
+    let pairs: Vec<_> = of_claude(tool).flat_map(|row| row.arguments).collect();
+    let is_known = of_claude(tool).next().is_some();
+    let (true, Some(given)) = (is_known, call.arguments.as_object()) else {
         return ScriptCall {
             name: names[0].clone(),
             names,
             input: call.arguments.clone(),
         };
     };
-    let pairs: Vec<_> = known.flat_map(|row| row.arguments).collect();
     let mut input = Map::new();
     for (ours, value) in given {
         let theirs = pairs.iter().find(|(_, name)| name == ours);
@@ -73,10 +70,10 @@ fn seen_as_one(call: &ToolCall, cwd: &Path) -> ScriptCall {
         input.insert(theirs.to_owned(), theirs_of(tool, ours, value, cwd));
     }
     match tool {
-        "grep" => {
+        GREP => {
             input.insert("output_mode".to_owned(), json!("content"));
         }
-        "edit" => join_edits(&mut input),
+        EDIT => join_edits(&mut input),
         SUBAGENT => {
             let prompt = input.get("prompt").and_then(Value::as_str);
             let first = prompt
@@ -97,18 +94,14 @@ fn seen_as_one(call: &ToolCall, cwd: &Path) -> ScriptCall {
     }
 }
 
-/// Further names that a matcher can use for `tool`. A tool that changes several files has those of every tool that changes
-/// one.
+/// Further names that a matcher can use for `tool`: those of the tools that it replaces are among them.
 fn other_names(tool: &str) -> impl Iterator<Item = &'static str> {
-    let rows = of_claude(tool).skip(1);
-    let changes = osier_tools::find(tool).is_some_and(|tool| tool.files.is_some());
-    let single: &[&str] = if changes { &["edit", "write"] } else { &[] };
-    let of_single = single
+    let replaced = osier_tools::find(tool).map_or(&[][..], |tool| tool.replaces);
+    let of_replaced = replaced
         .iter()
         .flat_map(|tool| of_claude(tool).map(|row| row.name).chain([*tool]));
-    rows.filter(|row| !row.is_part)
-        .map(|row| row.name)
-        .chain(of_single)
+    let own = of_claude(tool).skip(1).filter(|row| !row.is_part);
+    own.map(|row| row.name).chain(of_replaced)
 }
 
 /// The Claude Code name of `tool`. Tools of MCP servers have a prefix there.
@@ -147,13 +140,13 @@ pub fn ours(tool: &str, input: &Value) -> Value {
             continue;
         }
         let value = match (tool, *ours) {
-            ("bash", "timeout") => scaled(value, 0.001),
+            (BASH, "timeout") => scaled(value, 0.001),
             _ => value.clone(),
         };
         arguments.insert((*ours).to_owned(), value);
     }
     match tool {
-        "edit" if arguments.contains_key("edits") => {
+        EDIT if arguments.contains_key("edits") => {
             arguments.retain(|name, _| matches!(name.as_str(), "file_path" | "edits"));
         }
         SUBAGENT => arguments.retain(|name, value| name != "agent" || *value != GENERAL),
@@ -165,7 +158,7 @@ pub fn ours(tool: &str, input: &Value) -> Value {
 fn theirs_of(tool: &str, argument: &str, value: &Value, cwd: &Path) -> Value {
     match (tool, argument) {
         // Milliseconds in Claude Code, seconds in osier.
-        ("bash", "timeout") => scaled(value, 1000.0),
+        (BASH, "timeout") => scaled(value, 1000.0),
         // Claude Code's paths are absolute.
         (_, "file_path" | "path") => match value.as_str() {
             Some(given) => json!(path::resolve(cwd, given)),
@@ -192,10 +185,11 @@ fn job_call(arguments: &Value) -> Option<&'static str> {
     if arguments.get("command").is_some() {
         return None;
     }
-    let action = arguments.get("action").and_then(Value::as_str);
-    let action = action.unwrap_or("read");
-    let known = JOB_CALLS.iter().find(|(ours, _)| *ours == action);
-    known.map(|(_, theirs)| *theirs)
+    match arguments.get("action").and_then(Value::as_str) {
+        None | Some("read" | "list") => Some(JOB_LOOK),
+        Some("kill") => Some(JOB_END),
+        Some(_) => None,
+    }
 }
 
 /// Several edits of one file also as one, so that scripts that expect a single edit see all of the text.
@@ -337,12 +331,12 @@ mod tests {
                 [
                     "apply_patch",
                     "apply_patch",
+                    "Write",
+                    "write",
                     "Edit",
                     "MultiEdit",
                     "NotebookEdit",
-                    "edit",
-                    "Write",
-                    "write"
+                    "edit"
                 ]
             );
         }

@@ -12,6 +12,7 @@ use futures_util::future::FutureExt as _;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::{Event, TreeEvent, TreeOp};
 use osier_store::{SessionError, State};
+use osier_tools::READ;
 
 impl Actor {
     pub(super) async fn apply_tree(&mut self, op: TreeOp) {
@@ -196,7 +197,7 @@ impl Actor {
                 setup.system_prompt.clone(),
                 setup.append_system_prompt.clone(),
             ),
-            context: self.extensions.context.prompt(&["read".to_owned()]),
+            context: self.extensions.context.prompt(&[READ.to_owned()]),
             rules: session.rules.clone(),
             policy: session.policy.clone(),
             max_turns: setup.max_turns,

@@ -13,7 +13,7 @@ use osier_base::{ids, path, regular_file, text};
 use osier_peers::commands::Expansion;
 use osier_permissions::Gate;
 use osier_permissions::trust::project_root;
-use osier_tools::{ShellRequest, Workspace, attachment};
+use osier_tools::{BASH, READ, ShellRequest, Workspace, attachment};
 
 use crate::emitter::{Callback, Emitter};
 
@@ -166,7 +166,7 @@ impl Preparation {
     /// The output of a command that permissions allow.
     async fn output(&self, command: &str) -> Result<String, String> {
         let denied = |reason| format!("may not run: {reason}");
-        self.allowed("bash", json!({"command": command}))
+        self.allowed(BASH, json!({"command": command}))
             .await
             .map_err(denied)?;
         let request = ShellRequest {
@@ -208,7 +208,7 @@ impl Preparation {
         if self.expansion.of_project && !is_inside(&found, cwd) {
             return Err("it is outside of the project whose file names it".to_owned());
         }
-        self.allowed("read", json!({"file_path": found})).await?;
+        self.allowed(READ, json!({"file_path": found})).await?;
         let read = osier_base::task::spawn_blocking(move || attachment::load(&found)).await;
         let read = read.map_err(|error| error.to_string())?;
         read.map(Some).map_err(|error| error.to_string())

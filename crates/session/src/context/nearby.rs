@@ -10,7 +10,7 @@ use std::sync::Arc;
 use osier_agent::{CheckedCall, Interceptor, Severity, ToolOutput};
 use osier_context::PathInstructions;
 use osier_llm::ContentBlock;
-use osier_tools::Workspace;
+use osier_tools::{BASH, Workspace};
 use serde_json::Value;
 
 use crate::emitter::Emitter;
@@ -121,7 +121,7 @@ fn files(workspace: &Workspace, call: &CheckedCall) -> Vec<PathBuf> {
     let targets = call.files().iter();
     let mut files: Vec<PathBuf> = targets.map(|target| target.real.clone()).collect();
     let command = call.call.arguments.get("command").and_then(Value::as_str);
-    if let Some(command) = command.filter(|_| call.call.name == "bash") {
+    if let Some(command) = command.filter(|_| call.call.name == BASH) {
         let folders = folders(command).into_iter();
         files.extend(folders.map(|folder| workspace.cwd().join(folder).join("file")));
     }

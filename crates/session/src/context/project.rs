@@ -12,6 +12,7 @@ use osier_extensions::plugins::{Loaded, Plugins};
 use osier_peers::PeerFolders;
 use osier_peers::commands::{Expansion, Placeholders};
 use osier_protocol::{AddedCommand, Event};
+use osier_tools::READ;
 
 use crate::context::nearby::Nearby;
 use crate::emitter::{Callback, Emitter};
@@ -129,7 +130,7 @@ impl ContextState {
 
     /// The part of the system prompt for an agent with these tools.
     pub(crate) fn prompt(&self, tools: &[String]) -> String {
-        let can_read = tools.iter().any(|tool| tool == "read");
+        let can_read = tools.iter().any(|tool| tool == READ);
         self.current.prompt(can_read)
     }
 

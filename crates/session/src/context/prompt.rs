@@ -3,6 +3,7 @@
 
 use crate::setup::SessionSetup;
 use osier_llm::Preamble;
+use osier_tools::{BASH, FIND, GREP};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -77,9 +78,9 @@ each step. Reading and searching is safe: do it rather than ask.\n\
 /// How to search with the tools.
 fn searching(tools: &[String]) -> &'static str {
     let has = |name: &str| tools.iter().any(|tool| tool == name);
-    if has("grep") && has("find") {
+    if has(GREP) && has(FIND) {
         "\n- Search with the search tools rather than with commands: they are faster and skip ignored files."
-    } else if has("bash") {
+    } else if has(BASH) {
         "\n- Search with the commands rg, find and ls."
     } else {
         ""

@@ -14,6 +14,7 @@ use osier_protocol::questions::Questions;
 
 use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
+use osier_base::server_tool::tool_name;
 use osier_llm::auth::CredentialFile;
 use osier_mcp::{Logins, Mcp, McpSetup, Sampler, ServerEvent, ServerNames};
 use osier_permissions::ServerTools;
@@ -108,15 +109,62 @@ pub(crate) fn is_server_tool(name: &str) -> bool {
     name.contains("__")
 }
 
+/// The patterns that `name`, one of `--tools`, can mean: `mcp__git__log` is `git__log` and `mcp__git` is `git__*`, as other
+/// agents write it, unless there is a server `mcp`.
+fn patterns(name: &str) -> impl Iterator<Item = String> {
+    let plain = name.strip_prefix("mcp__").map(|plain| {
+        if is_server_tool(plain) {
+            plain.to_owned()
+        } else {
+            format!("{plain}__*")
+        }
+    });
+    [name.to_owned()].into_iter().chain(plain)
+}
+
+/// Checks that each of `names`, of `--tools`, is of a server that is configured. Which tools a server has is known only
+/// when it runs.
+///
+/// # Errors
+/// The first one that is not.
+pub(crate) fn check_tools<'a>(
+    setup: &SessionSetup,
+    names: impl Iterator<Item = &'a String>,
+) -> Result<(), String> {
+    let mut names = names.peekable();
+    if names.peek().is_none() {
+        return Ok(());
+    }
+    let configured = osier_mcp::load(&files(setup).0, &setup.environment).servers;
+    let given = setup.servers.iter().map(|server| &server.name);
+    let servers: Vec<&String> = configured.keys().chain(given).collect();
+    // As models call a tool of the server.
+    let is_of = |server: &String, pattern: &str| {
+        let pattern = pattern.split("__").next().unwrap_or_default();
+        let called = tool_name(server, "x");
+        let called = called.split("__").next().unwrap_or_default();
+        Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(called))
+    };
+    let is_known =
+        |name: &str| patterns(name).any(|it| servers.iter().any(|server| is_of(server, &it)));
+    match names.find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "unknown tool `{name}`: no MCP server of this name is configured; `osier mcp list` lists them"
+        )),
+    }
+}
+
 /// The tools of servers that `--tools` selects; all without it.
 fn wanted(names: Option<&[String]>) -> Option<GlobSet> {
     let names = names?.iter().filter(|name| is_server_tool(name));
     let mut wanted = GlobSetBuilder::new();
-    for name in names {
-        // An invalid pattern matches nothing.
-        if let Ok(glob) = Glob::new(name) {
-            wanted.add(glob);
-        }
+    // An invalid pattern matches nothing.
+    for glob in names
+        .flat_map(|name| patterns(name))
+        .filter_map(|it| Glob::new(&it).ok())
+    {
+        wanted.add(glob);
     }
     wanted.build().ok()
 }

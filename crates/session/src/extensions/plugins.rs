@@ -18,7 +18,7 @@ use osier_extensions::plugins::{Loaded, Plugins, api};
 use osier_protocol::questions::Questions;
 use osier_protocol::{Event, PageAt, PluginKey, SessionInfo};
 use osier_store::{EntryIndex, SessionStore};
-use osier_tools::Workspace;
+use osier_tools::{BASH, Workspace};
 
 use crate::cx::when_indexed;
 use crate::emitter::{Callback, Emitter};
@@ -180,7 +180,7 @@ pub(crate) fn may_run(
     let (id, arguments) = (ids::prefixed(plugin), json!({"command": command}));
     osier_base::task::spawn(async move {
         let never = CancellationToken::new();
-        let allowed = gate.allow(id, "bash", arguments, &never).await;
+        let allowed = gate.allow(id, BASH, arguments, &never).await;
         let _ = reply.send(allowed.map(|()| confinement.is_plan().then_some(confinement)));
     });
 }

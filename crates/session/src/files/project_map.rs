@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use osier_agent::{Interceptor, StopRun, ToolSet, ToolSource, UserMessage};
 use osier_protocol::{Event, MappedFile, MappedSymbol, ProjectMap, ProjectSymbol};
-use osier_tools::{Outline, OutlinedFile, Symbol, SymbolMatch, Workspace};
+use osier_tools::{MAP, Outline, OutlinedFile, Symbol, SymbolMatch, Workspace};
 use std::sync::{Arc, OnceLock};
 
 use crate::cx::Cx;
@@ -82,7 +82,7 @@ pub(crate) struct MapSource {
 impl MapSource {
     /// For an agent; `wanted` are the tools to offer, all if not set.
     pub(crate) fn new(workspace: &Arc<Workspace>, wanted: Option<&[String]>) -> Arc<Self> {
-        let is_wanted = wanted.is_none_or(|names| names.iter().any(|name| name == "map"));
+        let is_wanted = wanted.is_none_or(|names| names.iter().any(|name| name == MAP));
         let tools = OnceLock::new();
         if !is_wanted {
             let _ = tools.set(ToolSet::new());

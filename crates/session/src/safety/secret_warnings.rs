@@ -16,6 +16,7 @@ use osier_agent::{AgentMessage, Interceptor, Severity, StopRun};
 use osier_base::secrets::{self, Found};
 use osier_base::text::counted;
 use osier_base::{path, visible};
+use osier_tools::READ;
 
 /// Secrets of one text that are named; the rest is counted.
 const NAMED: usize = 4;
@@ -93,7 +94,7 @@ impl SecretWarnings {
                     .map(|text| Source {
                         name: name.clone(),
                         text: text.to_owned(),
-                        numbered: file.is_some() && tool == "read",
+                        numbered: file.is_some() && tool == READ,
                     })
                     .collect()
             }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::built_in::BuiltIn;
+use crate::built_in::{BuiltIn, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs, peer};
 use crate::call::spellings;
 use crate::workspace::Workspace;
 use osier_agent::{
@@ -36,10 +36,16 @@ const DECLINED: &str = "The user declined to answer";
 const AFTER_DECLINED: &str = "Continue with your best judgement, or say what you need to know.";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    read_only: true,
-    asks_user: true,
     spellings: &spellings::ASK_USER,
-    ..BuiltIn::new(NAME, "Ask", "", || &SPEC, prepare)
+    peers: &[
+        PeerTool::claude("AskUserQuestion", &[peer::QUESTIONS]),
+        PeerTool::opencode("question", &[peer::QUESTIONS]),
+    ],
+    view: ToolView::new(
+        Verbs::new("Asking", "Asked", "ask"),
+        &[Part::of("questions", PartKind::Questions)],
+    ),
+    ..BuiltIn::new(NAME, ToolEffect::Asks, || &SPEC, prepare)
 };
 
 /// Shared by all sessions. Short, because every request contains it: parsing reports missing fields.

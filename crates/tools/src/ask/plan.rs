@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::built_in::BuiltIn;
+use crate::built_in::{BuiltIn, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs};
 use crate::call::details::to_value;
 use crate::call::spellings;
 use crate::files::diff::unified;
@@ -29,14 +29,17 @@ const NOBODY: &str = "Nobody can approve a plan here: answer with the plan.";
 const UNANSWERED: &str = "The plan is not approved. Plan mode stays on: wait for the user.";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    read_only: true,
-    asks_user: true,
     spellings: &spellings::PLAN,
     ends_run: |result| {
         PresentedPlan::of(&result.details)
             .is_some_and(|presented| presented.outcome == PlanOutcome::Unanswered)
     },
-    ..BuiltIn::new(PLAN_TOOL, "Plan", "", || &SPEC, prepare)
+    peers: &[PeerTool::claude("ExitPlanMode", &[("plan", "plan")])],
+    view: ToolView::new(
+        Verbs::new("Presenting a plan", "Presented a plan", "present a plan"),
+        &[Part::of("plan", PartKind::Title)],
+    ),
+    ..BuiltIn::new(PLAN_TOOL, ToolEffect::Asks, || &SPEC, prepare)
 };
 
 /// Shared by all sessions. Short, because every request contains it.

@@ -5,7 +5,9 @@ use std::sync::{Arc, LazyLock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::built_in::BuiltIn;
+use crate::built_in::{
+    BuiltIn, Collapsed, GeminiForm, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs,
+};
 use crate::call::details::to_value;
 use crate::call::spellings;
 use crate::workspace::Workspace;
@@ -19,9 +21,32 @@ const MOST_ITEMS: usize = 50;
 const ITEM_BYTES: usize = 300;
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    read_only: true,
     spellings: &spellings::TODO,
-    ..BuiltIn::new("todo", "Todo", "", || &SPEC, prepare)
+    peers: &[
+        PeerTool::claude("TodoWrite", &[("todos", "items")]),
+        PeerTool::codex("update_plan", &[("plan", "items")]),
+        PeerTool::opencode("todowrite", &[("todos", "items")]),
+    ],
+    gemini: Some(GeminiForm {
+        name: "write_todos",
+        arguments: &[
+            ("items", "todos"),
+            ("items.text", "description"),
+            ("items.state", "status"),
+        ],
+    }),
+    view: ToolView {
+        collapsed: Collapsed::Nothing,
+        ..ToolView::new(
+            Verbs::new(
+                "Updating the to-do list",
+                "Updated the to-do list",
+                "update the to-do list",
+            ),
+            &[Part::of("items", PartKind::Progress)],
+        )
+    },
+    ..BuiltIn::new(osier_protocol::TOOL, ToolEffect::Looks, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.

@@ -33,5 +33,5 @@ pub fn code_tools(workspace: &Arc<Workspace>, can: &dyn Fn(Capability) -> bool) 
         _ => true,
     };
     let tools = rows().filter(is_useful);
-    tools.map(|tool| tool.make(workspace)).collect()
+    tools.filter_map(|tool| tool.make(workspace)).collect()
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::locate::locate;
 use super::report::{Findings, words};
 use super::show;
-use crate::built_in::BuiltIn;
+use crate::built_in::{BuiltIn, Part, RuleText, ToolEffect, ToolView, Verbs};
 use crate::call::arguments;
 use crate::files::target::FileArgument;
 use crate::workspace::{CodeServers, Opened, Workspace};
@@ -69,48 +69,64 @@ pub(super) const NO_SERVER: &str = "no language server runs here; use grep and r
 
 pub(super) const FILE: FileArgument = FileArgument::new("file_path", FileUse::Read);
 
-/// A tool that only asks.
+/// A tool that only asks, with the subject of its calls.
 const fn row(
     name: &'static str,
-    label: &'static str,
+    verbs: Verbs,
+    subject: &'static [Part],
     spec: fn() -> &'static ToolSpec,
     prepare: fn(Arc<Workspace>, Value) -> Preparing,
 ) -> BuiltIn {
     BuiltIn {
-        read_only: true,
+        rule_text: RuleText::Argument("symbol"),
         file: Some(FILE),
-        ..BuiltIn::new(name, label, "symbol", spec, prepare)
+        view: ToolView::new(verbs, subject),
+        ..BuiltIn::new(name, ToolEffect::Looks, spec, prepare)
     }
 }
 
-pub(super) static ROWS: [BuiltIn; 5] = [
+const SYMBOL_IN_FILE: &[Part] = &[
+    Part::text("symbol"),
+    Part::path("file_path").around(" in ", ""),
+];
+
+pub(super) static ROWS: &[BuiltIn] = &[
     row(
         "definition",
-        "Definition",
+        Verbs::new(
+            "Finding the definition of",
+            "Found the definition of",
+            "find the definition of",
+        ),
+        SYMBOL_IN_FILE,
         || &SPECS[0],
         |workspace, arguments| prepare(workspace, arguments, Query::Definition),
     ),
     row(
         "references",
-        "References",
+        Verbs::new("Finding uses of", "Found uses of", "find uses of"),
+        SYMBOL_IN_FILE,
         || &SPECS[1],
         |workspace, arguments| prepare(workspace, arguments, Query::References),
     ),
     row(
         "symbols",
-        "Symbols",
+        Verbs::new("Outlining", "Outlined", "outline"),
+        &[Part::path("file_path"), Part::text("query")],
         || &SPECS[2],
         |workspace, arguments| prepare(workspace, arguments, Query::Symbols),
     ),
     row(
         "hover",
-        "Hover",
+        Verbs::new("Looking up", "Looked up", "look up"),
+        SYMBOL_IN_FILE,
         || &SPECS[3],
         |workspace, arguments| prepare(workspace, arguments, Query::Hover),
     ),
     row(
         "diagnostics",
-        "Diagnostics",
+        Verbs::new("Checking", "Checked", "check"),
+        &[Part::path("file_path")],
         || &SPECS[4],
         |workspace, arguments| prepare(workspace, arguments, Query::Diagnostics),
     ),

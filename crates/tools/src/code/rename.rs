@@ -10,9 +10,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::query::{FILE, NO_SERVER, spot};
-use crate::built_in::BuiltIn;
+use crate::built_in::{BuiltIn, Collapsed, Part, RuleText, ToolEffect, ToolView, Verbs};
 use crate::call::arguments;
 use crate::edit::patch::{PlacedEdit, PlacedFile, placed, prepared};
+use crate::edit::tool::EDIT;
+use crate::edit::write::WRITE;
 use crate::files::target::NamedFile;
 use crate::workspace::Workspace;
 
@@ -20,10 +22,22 @@ use crate::workspace::Workspace;
 pub const RENAME: &str = "rename";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
+    rule_text: RuleText::Argument("symbol"),
     files: Some(named_files),
-    // Rules for `write` and `edit` apply to `rename`, too.
-    replaces: &["write", "edit"],
-    ..BuiltIn::new(RENAME, "Rename", "symbol", || &SPEC, prepare)
+    // Rules and hooks for them are for it.
+    replaces: &[WRITE, EDIT],
+    view: ToolView {
+        question: "Rename this symbol?",
+        collapsed: Collapsed::Nothing,
+        ..ToolView::new(
+            Verbs::new("Renaming", "Renamed", "rename"),
+            &[
+                Part::text("symbol"),
+                Part::text("new_name").around(" → ", ""),
+            ],
+        )
+    },
+    ..BuiltIn::new(RENAME, ToolEffect::Changes, || &SPEC, prepare)
 };
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {

@@ -12,7 +12,9 @@ use super::matching::{Applied, Edit, Match, apply};
 use super::notebook::{self, CellChange, CellEditError};
 use super::refusal::{Terms, explain_match};
 use super::stale::{Planned, merge};
-use crate::built_in::BuiltIn;
+use crate::built_in::{
+    BuiltIn, Collapsed, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs, peer,
+};
 use crate::call::details::{EditDetails, SingleEdit, to_value};
 use crate::call::spellings;
 use crate::files::diff::{FileDiff, unified};
@@ -30,17 +32,80 @@ use osier_llm::ToolSpec;
 
 const FILE: FileArgument = FileArgument::new("file_path", FileUse::Edit);
 
+/// The name of the tool.
+pub const EDIT: &str = "edit";
+
 pub(crate) const ROW: BuiltIn = BuiltIn {
+    rule_text: RuleText::Argument("file_path"),
     file: Some(FILE),
     spellings: &spellings::EDIT,
-    ..BuiltIn::new("edit", "Edit", "file_path", || &SPEC, prepare)
+    peers: &[
+        PeerTool::claude(
+            "Edit",
+            &[
+                peer::FILE,
+                ("old_string", "old_string"),
+                ("new_string", "new_string"),
+                ("replace_all", "replace_all"),
+                peer::EDITS,
+            ],
+        ),
+        PeerTool::claude("MultiEdit", &[peer::FILE, peer::EDITS]),
+        PeerTool::claude(
+            "NotebookEdit",
+            &[
+                ("notebook_path", "file_path"),
+                ("cell_id", "cell_id"),
+                ("cell_type", "cell_type"),
+                ("edit_mode", "edit_mode"),
+                ("new_source", "new_source"),
+            ],
+        ),
+        PeerTool::pi(
+            "edit",
+            &[
+                ("path", "file_path"),
+                peer::FILE,
+                ("oldText", "old_string"),
+                ("newText", "new_string"),
+                peer::EDITS,
+            ],
+        ),
+        // A patch is imported as edits of its files.
+        PeerTool::codex("apply_patch", &[("input", "input")]),
+        PeerTool::opencode(
+            "edit",
+            &[
+                ("filePath", "file_path"),
+                ("oldString", "old_string"),
+                ("newString", "new_string"),
+                ("replaceAll", "replace_all"),
+            ],
+        ),
+        PeerTool::opencode("multiedit", &[("filePath", "file_path"), peer::EDITS]),
+        PeerTool::opencode("apply_patch", &[("patchText", "input")]),
+        PeerTool::opencode("patch", &[("patchText", "input")]),
+    ],
+    gemini: Some(GeminiForm {
+        name: "replace",
+        arguments: &[("replace_all", "allow_multiple")],
+    }),
+    view: ToolView {
+        question: "Make this change?",
+        collapsed: Collapsed::Nothing,
+        ..ToolView::new(
+            Verbs::new("Editing", "Edited", "edit"),
+            &[Part::path("file_path")],
+        )
+    },
+    ..BuiltIn::new(EDIT, ToolEffect::Changes, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
         freeform: None,
-        name: "edit".to_owned(),
+        name: EDIT.to_owned(),
         description: "Replace text in a file. old_string must occur once unless replace_all. For several places give edits; all refer to the original file.".to_owned(),
         parameters: json!({
             "type": "object",

@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 use super::file::{
     Current, changed_on_disk, existing, explain, other_names, record_written, replace,
 };
-use crate::built_in::BuiltIn;
+use crate::built_in::{
+    BuiltIn, Collapsed, Count, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs,
+    peer,
+};
 use crate::call::details::{WriteDetails, to_value};
 use crate::call::spellings;
 use crate::files::diff::{FileDiff, unified};
@@ -24,16 +27,38 @@ use osier_llm::ToolSpec;
 
 const FILE: FileArgument = FileArgument::new("file_path", FileUse::Write);
 
+/// The name of the tool.
+pub const WRITE: &str = "write";
+
 pub(crate) const ROW: BuiltIn = BuiltIn {
+    rule_text: RuleText::Argument("file_path"),
     file: Some(FILE),
     spellings: &spellings::WRITE,
-    ..BuiltIn::new("write", "Write", "file_path", || &SPEC, prepare)
+    peers: &[
+        PeerTool::claude("Write", &[peer::FILE, peer::CONTENT]),
+        PeerTool::pi("write", &[("path", "file_path"), peer::FILE, peer::CONTENT]),
+        PeerTool::opencode("write", &[("filePath", "file_path"), peer::CONTENT]),
+    ],
+    gemini: Some(GeminiForm {
+        name: "write_file",
+        arguments: &[],
+    }),
+    view: ToolView {
+        question: "Write this file?",
+        collapsed: Collapsed::Nothing,
+        counts: &[Count::new("size", "byte", "bytes")],
+        ..ToolView::new(
+            Verbs::new("Writing", "Wrote", "write"),
+            &[Part::path("file_path")],
+        )
+    },
+    ..BuiltIn::new(WRITE, ToolEffect::Changes, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     freeform: None,
-    name: "write".to_owned(),
+    name: WRITE.to_owned(),
     description: "Create or overwrite a file; creates parent directories.".to_owned(),
     parameters: json!({
         "type": "object",

@@ -16,7 +16,10 @@ use super::error::ReadError;
 use super::image;
 use super::media;
 use super::notebook;
-use crate::built_in::BuiltIn;
+use crate::built_in::{
+    BuiltIn, Collapsed, Count, GeminiForm, Part, PartKind, PeerTool, RuleText, ToolEffect,
+    ToolView, Verbs, peer,
+};
 use crate::call::arguments;
 use crate::call::details::{ReadDetails, to_value};
 use crate::call::spellings;
@@ -41,17 +44,48 @@ const MAX_LISTED: usize = 100;
 
 const FILE: FileArgument = FileArgument::new("file_path", FileUse::Read);
 
+/// The name of the tool.
+pub const READ: &str = "read";
+
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    read_only: true,
+    rule_text: RuleText::Argument("file_path"),
     file: Some(FILE),
     spellings: &spellings::READ,
-    ..BuiltIn::new("read", "Read", "file_path", || &SPEC, prepare)
+    peers: &[
+        PeerTool::claude("Read", &[peer::FILE, peer::OFFSET, peer::LIMIT]),
+        PeerTool::pi(
+            "read",
+            &[("path", "file_path"), peer::FILE, peer::OFFSET, peer::LIMIT],
+        ),
+        PeerTool::codex("view_image", &[("path", "file_path")]),
+        PeerTool::opencode(
+            "read",
+            &[("filePath", "file_path"), peer::OFFSET, peer::LIMIT],
+        ),
+    ],
+    gemini: Some(GeminiForm {
+        name: "read_file",
+        arguments: &[],
+    }),
+    view: ToolView {
+        counts: &[Count::new("linesRead", "line", "lines")],
+        question: "Read this file?",
+        collapsed: Collapsed::Nothing,
+        ..ToolView::new(
+            Verbs::new("Reading", "Read", "read").several("read", "file"),
+            &[
+                Part::path("file_path"),
+                Part::of("offset", PartKind::Lines).around(":", ""),
+            ],
+        )
+    },
+    ..BuiltIn::new(READ, ToolEffect::Looks, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     freeform: None,
-    name: "read".to_owned(),
+    name: READ.to_owned(),
     description: format!(
         "Read a text file with line numbers, an image, a notebook or a PDF. At most {MAX_LINES} lines a call; continue with offset."
     ),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::pdf;
-use crate::built_in::BuiltIn;
+use crate::built_in::{BuiltIn, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs};
 use crate::call::details::to_value;
 use crate::call::spellings;
 use crate::workspace::Workspace;
@@ -18,15 +18,28 @@ use osier_web::{Fetched, Page};
 /// Bytes of a page that the model gets. A file has the rest.
 const SHOWN: usize = 40 * 1024;
 
+const NAME: &str = "web_fetch";
+
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    reads_web: true,
+    rule_text: RuleText::Page("url"),
     spellings: &spellings::WEB_FETCH,
-    ..BuiltIn::new("web_fetch", "Fetch", "url", || &SPEC, prepare)
+    peers: &[
+        PeerTool::claude("WebFetch", &[("url", "url")]),
+        PeerTool::opencode("webfetch", &[("url", "url")]),
+    ],
+    view: ToolView {
+        question: "Fetch this page?",
+        ..ToolView::new(
+            Verbs::new("Fetching", "Fetched", "fetch").several("fetched", "page"),
+            &[Part::text("url")],
+        )
+    },
+    ..BuiltIn::new(NAME, ToolEffect::Fetches, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
-    name: "web_fetch".to_owned(),
+    name: NAME.to_owned(),
     description: "Fetch a web page as Markdown.".to_owned(),
     parameters: json!({
         "type": "object",

@@ -11,7 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::listing::Listing;
 use super::walk::{Problems, Root, entries, names_hidden};
-use crate::built_in::BuiltIn;
+use crate::built_in::{
+    BuiltIn, Count, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs, peer,
+};
 use crate::call::arguments;
 use crate::call::details::{FindDetails, to_value};
 use crate::call::spellings;
@@ -31,17 +33,36 @@ const TICK: usize = 1024;
 
 const FILE: FileArgument = FileArgument::new("path", FileUse::List);
 
+/// The name of the tool.
+pub const FIND: &str = "find";
+
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    read_only: true,
+    rule_text: RuleText::Argument("pattern"),
     file: Some(FILE),
     spellings: &spellings::FIND,
-    ..BuiltIn::new("find", "Find", "pattern", || &SPEC, prepare)
+    peers: &[
+        PeerTool::claude("Glob", &[peer::PATTERN, peer::PATH, peer::LIMIT]),
+        PeerTool::pi("find", &[peer::PATTERN, peer::PATH, peer::LIMIT]),
+        PeerTool::opencode("glob", &[peer::PATTERN, peer::PATH]),
+    ],
+    gemini: Some(GeminiForm {
+        name: "glob",
+        arguments: &[("path", "dir_path")],
+    }),
+    view: ToolView {
+        counts: &[Count::new("count", "path", "paths")],
+        ..ToolView::new(
+            Verbs::new("Looking for", "Looked for", "look for").several("looked for files", "time"),
+            &[Part::text("pattern"), Part::path("path").around(" in ", "")],
+        )
+    },
+    ..BuiltIn::new(FIND, ToolEffect::Looks, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     freeform: None,
-    name: "find".to_owned(),
+    name: FIND.to_owned(),
     description:
         "Find files by glob: *.rs by name, src/**/*.rs by path. Skips the same files as grep."
             .to_owned(),

@@ -14,7 +14,9 @@ use super::grep_file::{FileMatches, Line, Meaning, Pattern, search};
 use super::listing::Listing;
 use super::ordered_jobs::in_order;
 use super::walk::{Problems, Root, entries, names_hidden};
-use crate::built_in::BuiltIn;
+use crate::built_in::{
+    BuiltIn, Count, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs, peer,
+};
 use crate::call::arguments;
 use crate::call::details::{GrepDetails, to_value};
 use crate::call::spellings;
@@ -34,18 +36,66 @@ const MAX_CONTEXT: u64 = 50;
 
 const FILE: FileArgument = FileArgument::new("path", FileUse::Search);
 
+/// The name of the tool.
+pub const GREP: &str = "grep";
+
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    read_only: true,
+    rule_text: RuleText::Argument("pattern"),
     file: Some(FILE),
     spellings: &spellings::GREP,
-    ..BuiltIn::new("grep", "Grep", "pattern", || &SPEC, prepare)
+    peers: &[
+        PeerTool::claude(
+            "Grep",
+            &[
+                peer::PATTERN,
+                peer::PATH,
+                ("glob", "glob"),
+                ("-i", "ignore_case"),
+                ("literal", "literal"),
+                ("-C", "context"),
+                ("head_limit", "limit"),
+            ],
+        ),
+        PeerTool::pi(
+            "grep",
+            &[
+                peer::PATTERN,
+                peer::PATH,
+                ("glob", "glob"),
+                ("ignoreCase", "ignore_case"),
+                ("literal", "literal"),
+                ("context", "context"),
+                peer::LIMIT,
+            ],
+        ),
+        PeerTool::opencode("grep", &[peer::PATTERN, peer::PATH, ("include", "glob")]),
+    ],
+    gemini: Some(GeminiForm {
+        name: "grep_search",
+        arguments: &[("path", "dir_path"), ("glob", "include_pattern")],
+    }),
+    view: ToolView {
+        counts: &[
+            Count::new("matches", "match", "matches"),
+            Count::new("files", "file", "files"),
+        ],
+        ..ToolView::new(
+            Verbs::new("Searching", "Searched", "search").several("searched", "time"),
+            &[
+                Part::text("pattern"),
+                Part::path("path").around(" in ", ""),
+                Part::text("glob").around(" (", ")"),
+            ],
+        )
+    },
+    ..BuiltIn::new(GREP, ToolEffect::Looks, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
         freeform: None,
-        name: "grep".to_owned(),
+        name: GREP.to_owned(),
         description: "Search file contents for a regex. Skips ignored and hidden files unless path or glob names them.".to_owned(),
         parameters: json!({
             "type": "object",

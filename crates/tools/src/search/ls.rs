@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 
 use super::listing::Listing;
 use super::walk::Root;
-use crate::built_in::BuiltIn;
+use crate::built_in::{
+    BuiltIn, Collapsed, Count, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs,
+    peer,
+};
 use crate::call::arguments;
 use crate::call::details::{LsDetails, to_value};
 use crate::call::spellings;
@@ -27,17 +30,37 @@ const DEFAULT_LIMIT: u64 = 500;
 
 const FILE: FileArgument = FileArgument::new("path", FileUse::List);
 
+/// The name of the tool.
+pub const LS: &str = "ls";
+
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    read_only: true,
+    rule_text: RuleText::Argument("path"),
     file: Some(FILE),
     spellings: &spellings::LS,
-    ..BuiltIn::new("ls", "Ls", "path", || &SPEC, prepare)
+    peers: &[
+        PeerTool::claude("LS", &[peer::PATH, peer::LIMIT]),
+        PeerTool::pi("ls", &[peer::PATH, peer::LIMIT]),
+        PeerTool::opencode("list", &[peer::PATH]),
+    ],
+    gemini: Some(GeminiForm {
+        name: "list_directory",
+        arguments: &[("path", "dir_path")],
+    }),
+    view: ToolView {
+        counts: &[Count::new("total", "entry", "entries")],
+        collapsed: Collapsed::Nothing,
+        ..ToolView::new(
+            Verbs::new("Listing", "Listed", "list").several("listed", "folder"),
+            &[Part::path("path")],
+        )
+    },
+    ..BuiltIn::new(LS, ToolEffect::Looks, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     freeform: None,
-    name: "ls".to_owned(),
+    name: LS.to_owned(),
     description: "List a directory, hidden files included.".to_owned(),
     parameters: json!({
         "type": "object",

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::walk::Root;
-use crate::built_in::BuiltIn;
+use crate::built_in::{BuiltIn, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs, peer};
 use crate::call::arguments;
 use crate::call::details::{MapDetails, to_value};
 use crate::call::spellings;
@@ -21,7 +21,7 @@ use crate::files::target::{FileArgument, NamedFile};
 use crate::workspace::Workspace;
 
 /// The name of the tool.
-pub(crate) const NAME: &str = "map";
+pub const NAME: &str = "map";
 /// Tokens of an outline, by default and at most.
 const TOKENS: u64 = 2000;
 const MOST_TOKENS: u64 = 8000;
@@ -34,10 +34,18 @@ const SOURCES: usize = 30;
 const FILE: FileArgument = FileArgument::new("path", FileUse::Search);
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    read_only: true,
+    rule_text: RuleText::Argument("path"),
     file: Some(FILE),
     spellings: &spellings::MAP,
-    ..BuiltIn::new(NAME, "Map", "path", || &SPEC, prepare)
+    peers: &[PeerTool::claude(
+        NAME,
+        &[peer::PATH, ("query", "query"), ("tokens", "tokens")],
+    )],
+    view: ToolView::new(
+        Verbs::new("Mapping", "Mapped", "map").several("mapped the project", "time"),
+        &[Part::path("path"), Part::text("query").around(" for ", "")],
+    ),
+    ..BuiltIn::new(NAME, ToolEffect::Looks, || &SPEC, prepare)
 };
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
@@ -100,7 +108,7 @@ impl Workspace {
     /// The tool for maps, if the working directory has enough source files. Blocks.
     pub fn map_tool(self: &Arc<Self>) -> Option<Arc<dyn Tool>> {
         let is_large = osier_map::has_sources(&self.map_root().host, SOURCES);
-        is_large.then(|| ROW.make(self))
+        ROW.make(self).filter(|_| is_large)
     }
 
     /// Notes what a message of the user mentions: its files come first in maps.
@@ -211,7 +219,7 @@ mod tests {
     use crate::testing::{Bench, run_tool, text};
 
     async fn call(bench: &Bench, arguments: Value) -> ToolOutput {
-        let tool = ROW.make(&bench.workspace);
+        let tool = ROW.make(&bench.workspace).unwrap();
         let cx = ToolContext {
             call_id: "call".to_owned(),
             cancel: tokio_util::sync::CancellationToken::new(),

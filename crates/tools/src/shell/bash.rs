@@ -9,7 +9,10 @@ use tokio::time::sleep;
 
 use super::prompt_detection::asks_for_input;
 use super::terminal_tool;
-use crate::built_in::BuiltIn;
+use crate::built_in::{
+    BuiltIn, Collapsed, GeminiForm, Part, PartKind, PeerTool, RuleText, ToolEffect, ToolView,
+    Verbs, peer,
+};
 use crate::call::details::{BashDetails, JobListDetails, to_value};
 use crate::call::spellings;
 use crate::call::spellings::values;
@@ -30,18 +33,65 @@ const MAX_TIMEOUT: f64 = 7.0 * 24.0 * 3600.0;
 /// Bytes of a command that the job list shows.
 const LISTED_COMMAND: usize = 200;
 
+/// The name of the tool.
+pub const BASH: &str = "bash";
+
 pub(crate) const ROW: BuiltIn = BuiltIn {
+    // Without a command, it only lists, reads or kills running jobs.
+    acts_with: &["command"],
+    rule_text: RuleText::Command("command"),
     spellings: &spellings::BASH,
     adapt: Some(|workspace, arguments| values::bash(arguments, workspace.cwd())),
     redirect: as_patch,
-    ..BuiltIn::new("bash", "Bash", "command", || &SPEC, prepare)
+    peers: &[
+        PeerTool::claude(
+            "Bash",
+            &[
+                peer::COMMAND,
+                peer::TIMEOUT,
+                ("run_in_background", "background"),
+                ("bash_id", "job"),
+                ("action", "action"),
+            ],
+        ),
+        PeerTool::claude("BashOutput", &[("bash_id", "job"), ("task_id", "job")]).part(),
+        PeerTool::claude("TaskOutput", &[("task_id", "job")]).part(),
+        PeerTool::claude("KillShell", &[("shell_id", "job"), ("bash_id", "job")]).part(),
+        PeerTool::claude("KillBash", &[("shell_id", "job")]).part(),
+        PeerTool::claude("TaskStop", &[("task_id", "job")]).part(),
+        PeerTool::pi("bash", &[peer::COMMAND, peer::TIMEOUT]),
+        PeerTool::codex("exec_command", &[("cmd", "command")]),
+        PeerTool::codex("shell_command", &[peer::COMMAND]),
+        PeerTool::codex("shell", &[peer::COMMAND]),
+        PeerTool::codex("local_shell", &[peer::COMMAND]),
+        PeerTool::codex("container.exec", &[("cmd", "command"), peer::COMMAND]),
+        PeerTool::codex("write_stdin", &[("session_id", "job")]).part(),
+        PeerTool::opencode("bash", &[peer::COMMAND, peer::TIMEOUT]),
+        PeerTool::other("Shell"),
+        PeerTool::other("exec"),
+        PeerTool::other("run_shell_command"),
+        PeerTool::other("sh"),
+    ],
+    gemini: Some(GeminiForm {
+        name: "run_shell_command",
+        arguments: &[("background", "is_background")],
+    }),
+    view: ToolView {
+        question: "Run this command?",
+        collapsed: Collapsed::End,
+        ..ToolView::new(
+            Verbs::new("Running", "Ran", "run").several("ran", "command"),
+            &[Part::of("command", PartKind::Command)],
+        )
+    },
+    ..BuiltIn::new(BASH, ToolEffect::Runs, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
         freeform: None,
-        name: "bash".to_owned(),
+        name: BASH.to_owned(),
         description: "Run a bash command in the working directory, without input, or on a terminal. Long output is cut and stored in a file. background starts a job; action lists jobs, reads new output of one (waiting timeout for its end) or kills it.".to_owned(),
         parameters: json!({
             "type": "object",

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::built_in::BuiltIn;
+use crate::built_in::{BuiltIn, Collapsed, Part, RuleText, ToolEffect, ToolView, Verbs};
 use crate::call::details::{TerminalDetails, to_value};
 use crate::commands::outcome::describe;
 use crate::terminal::{TerminalSession, Typed, to_text};
@@ -22,7 +22,24 @@ use crate::workspace::Workspace;
 /// The tool for terminals that run.
 pub const TERMINAL: &str = "terminal";
 
-pub(crate) const ROW: BuiltIn = BuiltIn::new(TERMINAL, "Terminal", "text", || &SPEC, prepare);
+pub(crate) const ROW: BuiltIn = BuiltIn {
+    // Without input, it only reads, resizes or closes a terminal.
+    acts_with: &["text", "keys"],
+    rule_text: RuleText::Argument("text"),
+    view: ToolView {
+        question: "Type this in the terminal?",
+        collapsed: Collapsed::End,
+        ..ToolView::new(
+            Verbs::new("Using", "Used", "use"),
+            &[
+                Part::text("text"),
+                Part::text("keys").around(" ", ""),
+                Part::text("id").around(" in ", ""),
+            ],
+        )
+    },
+    ..BuiltIn::new(TERMINAL, ToolEffect::Runs, || &SPEC, prepare)
+};
 
 /// How long the first screen of a new terminal may take.
 const FIRST_SCREEN: Duration = Duration::from_secs(3);

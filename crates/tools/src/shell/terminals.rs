@@ -26,7 +26,11 @@ impl Workspace {
     /// The tool for terminals, once there was one or a background job.
     pub fn terminal_tool(self: &Arc<Self>) -> Option<Arc<dyn Tool>> {
         let is_used = || !self.terminals.is_empty() || self.commands.jobs.has_started();
-        (self.has_terminals() && is_used()).then(|| terminal_tool::ROW.make(self))
+        if self.has_terminals() && is_used() {
+            terminal_tool::ROW.make(self)
+        } else {
+            None
+        }
     }
 
     /// The terminals of the session, oldest first.

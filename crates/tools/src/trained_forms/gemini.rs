@@ -3,67 +3,14 @@
 use osier_llm::{ToolCall, ToolSpec};
 use serde_json::{Map, Value};
 
-/// A tool under another name.
-struct Renamed {
-    ours: &'static str,
-    theirs: &'static str,
-    /// Names of arguments, those of osier first. `items.text` is an argument of each element of the list `items`.
-    arguments: &'static [(&'static str, &'static str)],
+use crate::built_in::GeminiForm;
+use crate::find;
+
+fn row(name: &str) -> Option<&'static GeminiForm> {
+    find(name)?.gemini.as_ref()
 }
 
-const TOOLS: [Renamed; 8] = [
-    Renamed {
-        ours: "read",
-        theirs: "read_file",
-        arguments: &[],
-    },
-    Renamed {
-        ours: "write",
-        theirs: "write_file",
-        arguments: &[],
-    },
-    Renamed {
-        ours: "edit",
-        theirs: "replace",
-        arguments: &[("replace_all", "allow_multiple")],
-    },
-    Renamed {
-        ours: "bash",
-        theirs: "run_shell_command",
-        arguments: &[("background", "is_background")],
-    },
-    Renamed {
-        ours: "grep",
-        theirs: "grep_search",
-        arguments: &[("path", "dir_path"), ("glob", "include_pattern")],
-    },
-    Renamed {
-        ours: "find",
-        theirs: "glob",
-        arguments: &[("path", "dir_path")],
-    },
-    Renamed {
-        ours: "ls",
-        theirs: "list_directory",
-        arguments: &[("path", "dir_path")],
-    },
-    Renamed {
-        ours: "todo",
-        theirs: "write_todos",
-        arguments: &[
-            ("items", "todos"),
-            ("items.text", "description"),
-            ("items.state", "status"),
-        ],
-    },
-];
-
-fn row(name: &str) -> Option<&'static Renamed> {
-    const ROWS: &[Renamed] = &TOOLS;
-    ROWS.iter().find(|row| row.ours == name)
-}
-
-impl Renamed {
+impl GeminiForm {
     /// The name of the argument `name` of the call, or of the elements of the list `list`.
     fn argument(&self, list: Option<&str>, name: &str) -> &str {
         let wanted = |path: &str| match list {
@@ -100,7 +47,7 @@ pub(super) fn rename_tools(tools: &mut [ToolSpec]) {
         let Some(row) = row(&spec.name) else {
             continue;
         };
-        row.theirs.clone_into(&mut spec.name);
+        row.name.clone_into(&mut spec.name);
         for (path, _) in row.arguments.iter().filter(|(path, _)| path.contains('.')) {
             let list = path.split('.').next();
             if let Some(list) = list
@@ -116,7 +63,7 @@ pub(super) fn rename_tools(tools: &mut [ToolSpec]) {
     }
 }
 
-fn rename_schema(row: &Renamed, list: Option<&str>, schema: &mut Value) {
+fn rename_schema(row: &GeminiForm, list: Option<&str>, schema: &mut Value) {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         row.rename(list, properties);
     }
@@ -135,7 +82,7 @@ pub(super) fn rename_call(call: &mut ToolCall) {
     let Some(row) = row(&call.name) else {
         return;
     };
-    row.theirs.clone_into(&mut call.name);
+    row.name.clone_into(&mut call.name);
     let Value::Object(arguments) = &mut call.arguments else {
         return;
     };

@@ -4,6 +4,8 @@ use osier_llm::{ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::edit::patch;
+use crate::edit::tool::EDIT;
+use crate::edit::write::WRITE;
 
 /// Replaces both tools; false if one of them is not offered.
 pub(super) fn replace_tools(tools: &mut Vec<ToolSpec>) -> bool {
@@ -25,11 +27,11 @@ pub(super) fn of_edit(call: &mut ToolCall) {
         return;
     };
     let section = match call.name.as_str() {
-        "write" => text(call, "content").map(|content| {
+        WRITE => text(call, "content").map(|content| {
             let lines = content.lines().map(|line| format!("+{line}\n"));
             format!("*** Add File: {path}\n{}", lines.collect::<String>())
         }),
-        "edit" => {
+        EDIT => {
             let hunks = edits(call).map(|(old, new)| format!("@@\n{}", hunk(old, new)));
             let hunks = hunks.collect::<String>();
             (!hunks.is_empty()).then(|| format!("*** Update File: {path}\n{hunks}"))

@@ -1,6 +1,6 @@
-//! Tool calls with their results, collapsed. One table defines the summary line of a call.
+//! Tool calls with their results, collapsed. The rows of the tools define the summary line of a call.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::code;
 use super::escape::{clean, escape, escape_clean, picture};
@@ -11,22 +11,7 @@ use osier_base::visible::visible;
 use osier_base::{clock, text};
 use osier_llm::{ContentBlock, ToolCall};
 use osier_protocol::Review;
-
-/// The main argument by tool, including the tools of other programs in imported sessions. A tool that is not in the
-/// table shows its first text argument.
-const SUBJECTS: &[(&str, &[&str])] = &[
-    ("bash", &["command"]),
-    ("edit", &["file_path", "path"]),
-    ("exec_command", &["cmd", "command"]),
-    ("find", &["pattern"]),
-    ("glob", &["pattern"]),
-    ("grep", &["pattern"]),
-    ("ls", &["path"]),
-    ("multiedit", &["file_path"]),
-    ("read", &["file_path", "path"]),
-    ("shell", &["command"]),
-    ("write", &["file_path", "path"]),
-];
+use osier_tools::{PartKind, READ};
 
 /// Maximum bytes of a result.
 const LONGEST: usize = 512 * 1024;
@@ -170,31 +155,23 @@ pub(super) fn output(printed: &str) -> String {
 }
 
 fn is_command(name: &str) -> bool {
-    matches!(
-        name.to_ascii_lowercase().as_str(),
-        "bash" | "shell" | "exec_command" | "!" | "!!"
-    )
+    let known = osier_tools::known_call(name, &Map::new());
+    let first = known.and_then(|(tool, _)| tool.view.subject.first());
+    matches!(name, "!" | "!!") || first.is_some_and(|first| first.kind == PartKind::Command)
 }
 
+/// What the summary line shows of a call.
 fn subject(call: &ToolCall) -> String {
-    let name = call.name.to_ascii_lowercase();
     if let Some(files) = patch::files(call) {
         return files;
     }
-    let row = SUBJECTS.iter().find(|(known, _)| *known == name);
-    let Value::Object(members) = &call.arguments else {
+    let Value::Object(given) = &call.arguments else {
         return call.arguments_error.clone().unwrap_or_default();
     };
-    let named = row.and_then(|(_, names)| names.iter().find_map(|name| members.get(*name)));
-    let first = || members.values().find(|value| value.is_string());
-    match named.or_else(first) {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => {
-            let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
-            parts.join(" ")
-        }
-        _ => String::new(),
-    }
+    let known = osier_tools::known_call(&call.name, given);
+    let subject = known.and_then(|(tool, arguments)| tool.subject(&Value::Object(arguments)));
+    let first = || given.values().find_map(Value::as_str).map(str::to_owned);
+    subject.or_else(first).unwrap_or_default()
 }
 
 /// The arguments that are not in the summary line, except those that the diff shows.
@@ -209,10 +186,18 @@ fn arguments(highlighter: &mut dyn Highlighter, call: &ToolCall, has_diff: bool)
     };
     let shown = subject(call);
     let one_line = !shown.contains('\n') && shown.len() <= SUBJECT;
-    let said = |value: &Value| one_line && value.as_str() == Some(shown.as_str());
-    let rest: serde_json::Map<String, Value> = members
+    let is_shown = |name: &str, value: &Value| {
+        let single = Map::from_iter([(name.to_owned(), value.clone())]);
+        let known = osier_tools::known_call(&call.name, &single);
+        let is_part = known.is_none_or(|(tool, ours)| {
+            let mut parts = tool.view.subject.iter().filter(|part| part.kind.is_text());
+            parts.any(|part| ours.contains_key(part.argument))
+        });
+        is_part && value.as_str().is_some_and(|text| shown.contains(text))
+    };
+    let rest: Map<String, Value> = members
         .iter()
-        .filter(|(_, value)| !said(value))
+        .filter(|(name, value)| !one_line || !is_shown(name, value))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     if rest.is_empty() || has_diff {
@@ -263,8 +248,10 @@ fn content(
 
 /// The language of a file that was read, from its extension.
 fn read_language(call: Option<&ToolCall>) -> Option<String> {
-    let call = call.filter(|call| call.name.eq_ignore_ascii_case("read"))?;
-    let path = subject(call);
+    let call = call?;
+    let (tool, arguments) = osier_tools::known_call(&call.name, call.arguments.as_object()?)?;
+    let file = tool.file.filter(|_| tool.name == READ)?;
+    let path = arguments.get(file.name)?.as_str()?;
     let (_, ending) = path.rsplit_once('.')?;
     let plain =
         (1..=12).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric());

@@ -12,7 +12,7 @@ use osier_context::skill;
 use osier_peers::front_matter::{self, Document};
 use osier_peers::tools::{is_part, our_tool};
 use osier_permissions::trust::ProjectFiles;
-use osier_tools::{BUILT_IN, SUBAGENT};
+use osier_tools::{BUILT_IN, SUBAGENT, ToolEffect, WEB_SEARCH};
 
 /// Folders of a project with definitions.
 const PROJECT_FOLDERS: [&str; 2] = [".osier/agents", ".claude/agents"];
@@ -131,7 +131,7 @@ fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> O
         tools.map(|tool| tool.name).collect()
     };
     let (denied, mut unknown) = own_names(&denied);
-    unknown.retain(|name| !name.contains("__") && name != "WebSearch");
+    unknown.retain(|name| !name.contains("__") && our_tool(name) != WEB_SEARCH);
     report("disallowedTools", unknown, "correct the name, or remove it");
     offered.retain(|tool| !denied.contains(tool));
     Some(offered.into_iter().map(str::to_owned).collect())
@@ -147,7 +147,7 @@ fn own_names(tools: &[String]) -> (Vec<&'static str>, Vec<String>) {
         let name = our_tool(plain);
         let lower = name.to_lowercase();
         match BUILT_IN.iter().find(|known| known.name == lower) {
-            Some(known) if own.contains(&known.name) || known.asks_user => {}
+            Some(known) if own.contains(&known.name) || known.effect == ToolEffect::Asks => {}
             Some(known) => own.push(known.name),
             None if name == SUBAGENT || is_part(plain) => {}
             None => unknown.push(plain.to_owned()),
@@ -259,7 +259,8 @@ mod tests {
         for row in tools_of(ImportSource::Claude) {
             let (own, unknown) = own_names(&[row.name.to_owned()]);
             let known = BUILT_IN.iter().find(|known| known.name == row.ours);
-            let is_offered = known.is_some_and(|known| !known.asks_user) && !row.is_part;
+            let is_offered =
+                known.is_some_and(|known| known.effect != ToolEffect::Asks) && !row.is_part;
             let expected = if is_offered {
                 vec![row.ours]
             } else {

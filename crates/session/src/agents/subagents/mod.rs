@@ -27,6 +27,7 @@ use osier_agent::{
     ToolUpdate, Transport, last_answer, prepare_typed,
 };
 use osier_llm::{Model, ThinkingLevel, ToolSpec};
+use osier_tools::{SUBAGENT, ToolEffect};
 
 /// Subagents of one session that run in parallel; more wait.
 const PARALLEL: usize = 4;
@@ -56,6 +57,8 @@ pub(crate) struct Subagents {
 struct Offer {
     models: Vec<Arc<Model>>,
     thinking: ThinkingLevel,
+    /// The tools that the session is limited to; all if not set.
+    limit: Option<Vec<String>>,
     definitions: Vec<(Definition, Option<Arc<Model>>)>,
     /// Not set while subagents are disabled.
     tool: Option<Arc<dyn Tool>>,
@@ -87,6 +90,12 @@ impl Subagents {
         known.thinking = thinking;
     }
 
+    /// Limits subagents to the tools `names`, those of the session; all without. Whether the session has subagents.
+    fn limit(&self, names: Option<&[String]>) -> bool {
+        self.offer.lock().limit = names.map(<[String]>::to_vec);
+        names.is_none_or(|names| names.iter().any(|name| name == SUBAGENT))
+    }
+
     /// Offers the tool with these definitions.
     pub(crate) fn offer(self: &Arc<Self>, definitions: Vec<(Definition, Option<Arc<Model>>)>) {
         let spec = spec(&definitions);
@@ -107,7 +116,7 @@ impl Subagents {
 
     /// Starts an agent for a task. Returns it and the name of its model.
     fn start(&self, kind: Option<&str>) -> Result<(Agent, String), String> {
-        let (models, thinking, definition) = {
+        let (models, thinking, definition, limit) = {
             let known = self.offer.lock();
             let found = known
                 .definitions
@@ -126,7 +135,7 @@ impl Subagents {
                 None => known.models.clone(),
             };
             let definition = found.map(|(definition, _)| definition.clone());
-            (models, known.thinking, definition)
+            (models, known.thinking, definition, known.limit.clone())
         };
         let Some(model) = models.first() else {
             return Err("no model is selected".to_owned());
@@ -137,7 +146,9 @@ impl Subagents {
             .map_err(|error| format!("{error}: {}", error.hint()))?;
         // Nobody watches a subagent: a question would block its caller.
         tools.retain(|tool| {
-            osier_tools::find(&tool.spec().name).is_none_or(|known| !known.asks_user)
+            let name = &tool.spec().name;
+            let is_own = limit.as_ref().is_none_or(|names| names.contains(name));
+            is_own && osier_tools::effect(name) != Some(ToolEffect::Asks)
         });
         let mut prompt = PROMPT.to_owned();
         if !definition.prompt.is_empty() {
@@ -267,7 +278,7 @@ fn spec(definitions: &[(Definition, Option<Arc<Model>>)]) -> ToolSpec {
     }
     ToolSpec {
         freeform: None,
-        name: osier_tools::SUBAGENT.to_owned(),
+        name: SUBAGENT.to_owned(),
         description,
         parameters: json!({
             "type": "object",

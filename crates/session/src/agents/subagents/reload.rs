@@ -21,6 +21,9 @@ impl Subagents {
         emitter: &Emitter,
     ) {
         self.set_models(models.call_order(), level);
+        if !self.limit(setup.tools.as_deref()) {
+            return;
+        }
         let peers = PeerFolders::of(&setup.folders.environment);
         let claude = peers.as_ref().map(|peers| peers.claude.as_path());
         let project = trust::trusted_files(setup);

@@ -30,7 +30,7 @@ use osier_protocol::{EntryKind, TOOL, TodoList};
 use osier_store::recorder::{StoredHistory, stop};
 use osier_store::writer::Writer;
 use osier_store::{ContextEntry, SessionError};
-use osier_tools::Workspace;
+use osier_tools::{READ, WRITE, Workspace};
 
 /// How often automatic compaction is tried with one model before it pauses.
 const ATTEMPTS: u32 = 3;
@@ -451,7 +451,7 @@ fn shown_files(message: &AgentMessage) -> Vec<&str> {
         return Vec::new();
     };
     let calls = answer.tool_calls();
-    let calls = calls.filter(|call| matches!(call.name.as_str(), "read" | "write"));
+    let calls = calls.filter(|call| matches!(call.name.as_str(), READ | WRITE));
     calls
         .filter_map(|call| call.arguments.get("file_path")?.as_str())
         .collect()

@@ -8,8 +8,9 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use osier_agent::{AgentMessage, ToolResultMessage};
+use osier_agent::{AgentMessage, FileUse, ToolResultMessage};
 use osier_llm::{ContentBlock, Price, ToolCall};
+use osier_tools::{READ, ToolEffect, WRITE};
 use serde_json::Value;
 
 use super::estimate::message_tokens;
@@ -20,8 +21,6 @@ const ALL: u64 = 2_000;
 /// Outputs are no longer needed after so many prompts and answers.
 const PROMPTS: usize = 2;
 const ANSWERS: usize = 30;
-/// Tools whose outputs are acted upon at once.
-const OUTPUTS: [&str; 6] = ["bash", "find", "grep", "ls", "web_fetch", "web_search"];
 /// Requests that are expected to follow.
 const REQUESTS: f64 = 20.0;
 /// After this time no provider has the conversation in its cache.
@@ -111,8 +110,8 @@ fn replaced<'a>(
     let number = |name: &str| call.arguments.get(name).and_then(Value::as_u64);
     let known = readings.entry(path).or_default();
     match call.name.as_str() {
-        "write" => known.drain(..).map(|reading| reading.place).collect(),
-        "read" => {
+        WRITE => known.drain(..).map(|reading| reading.place).collect(),
+        READ => {
             let range = (number("offset"), number("limit"));
             let is_cut = result.details.get("truncated").and_then(Value::as_bool);
             let is_whole = range == (None, None) && is_cut != Some(true);
@@ -123,6 +122,16 @@ fn replaced<'a>(
         }
         _ => Vec::new(),
     }
+}
+
+/// Whether outputs of the tool are acted upon at once: those of commands, web pages and searches.
+fn is_passing(tool: &str) -> bool {
+    let Some(tool) = osier_tools::find(tool) else {
+        return false;
+    };
+    let purpose = tool.file.map(|file| file.purpose);
+    let searches = matches!(purpose, Some(FileUse::Search | FileUse::List));
+    searches || matches!(tool.effect, ToolEffect::Runs | ToolEffect::Fetches)
 }
 
 /// Outputs from long ago.
@@ -136,7 +145,7 @@ fn old_outputs<M: Borrow<AgentMessage>>(messages: &[M]) -> Vec<usize> {
             AgentMessage::ToolResult(result)
                 if prompts >= PROMPTS
                     && answers >= ANSWERS
-                    && OUTPUTS.contains(&result.result.tool_name.as_str()) =>
+                    && is_passing(&result.result.tool_name) =>
             {
                 places.push(place);
             }

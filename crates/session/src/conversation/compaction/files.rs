@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use osier_agent::AgentMessage;
+use osier_tools::{READ, ToolEffect};
 
 /// The read and the changed files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,14 +45,15 @@ impl FileLists {
             let Some(path) = call.arguments.get("file_path").and_then(Value::as_str) else {
                 continue;
             };
-            if matches!(call.name.as_str(), "read" | "write" | "edit") {
-                self.touch(path);
-            }
-            match call.name.as_str() {
-                "read" if !self.modified_files.contains(path) => {
-                    self.read_files.insert(path.to_owned());
+            match osier_tools::effect(&call.name) {
+                Some(ToolEffect::Looks) if call.name == READ => {
+                    self.touch(path);
+                    if !self.modified_files.contains(path) {
+                        self.read_files.insert(path.to_owned());
+                    }
                 }
-                "write" | "edit" => {
+                Some(ToolEffect::Changes) if several.is_none() => {
+                    self.touch(path);
                     self.read_files.remove(path);
                     self.modified_files.insert(path.to_owned());
                 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use osier_agent::{
-    AgentAccess, AgentMessage, CheckedCall, FileTarget, Interceptor, StopRun, ToolDecision,
-    ToolOutput, ToolResultMessage, UserMessage,
+    AgentAccess, AgentMessage, CheckedCall, FileTarget, FileUse, Interceptor, StopRun,
+    ToolDecision, ToolOutput, ToolResultMessage, UserMessage,
 };
 use osier_llm::ContentBlock;
 use osier_settings::Settings;
-use osier_tools::Workspace;
 use osier_tools::code::report::{Findings, words};
+use osier_tools::{ToolEffect, Workspace};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -54,12 +54,13 @@ impl CodeFeedback {
     }
 
     async fn check(&self, call: &CheckedCall, output: &mut ToolOutput) {
-        match call.call.name.as_str() {
-            "read" => {
-                let read = call.files().iter();
+        match osier_tools::effect(&call.call.name) {
+            Some(ToolEffect::Looks) => {
+                let files = call.files().iter();
+                let read = files.filter(|file| file.purpose == FileUse::Read);
                 return read.for_each(|file| self.code.look_at(file.host.clone()));
             }
-            "bash" => return self.code.refresh_later(),
+            Some(ToolEffect::Runs) => return self.code.refresh_later(),
             _ => {}
         }
         let changed: Vec<&FileTarget> = changed_files(call).collect();

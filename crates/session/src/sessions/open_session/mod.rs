@@ -43,7 +43,7 @@ use osier_protocol::{Event, SessionContents, SessionInfo, StoredMessage};
 use osier_store::recorder::{MessageRecorder, StoredHistory};
 use osier_store::writer::Writer;
 use osier_store::{Ending, EntryIndex, Findings, SessionDirectory, SessionStore, State};
-use osier_tools::{BUILT_IN, UnknownTool, WEB_SEARCH, Workspace};
+use osier_tools::{BUILT_IN, TOOL_SEARCH, UnknownTool, Workspace};
 
 /// An open session.
 #[derive(Debug)]
@@ -245,18 +245,17 @@ impl OpenSession {
 /// Checks that the requested tools exist.
 ///
 /// # Errors
-/// The name of one that does not.
+/// The name of one that does not, or that is of a server that is not configured.
 pub fn check_tools(setup: &SessionSetup) -> Result<(), String> {
-    let unknown = setup.tools.iter().flatten().find(|name| {
-        osier_tools::find(name).is_none() && *name != WEB_SEARCH && !is_server_tool(name)
-    });
-    match unknown {
-        None => Ok(()),
-        Some(name) => {
-            let error = UnknownTool { name: name.clone() };
-            Err(format!("{error}: {}", error.hint()))
-        }
+    let names = || setup.tools.iter().flatten();
+    // The session offers this one when there are many tools of servers.
+    let is_known = |name: &&String| osier_tools::find(name).is_some() && *name != TOOL_SEARCH;
+    let unknown = names().find(|name| !is_known(name) && !is_server_tool(name));
+    if let Some(name) = unknown {
+        let error = UnknownTool { name: name.clone() };
+        return Err(format!("{error}: {}", error.hint()));
     }
+    mcp::check_tools(setup, names().filter(|name| is_server_tool(name)))
 }
 
 /// Starts the MCP servers. Permission rules know their tools by the names in the configuration.

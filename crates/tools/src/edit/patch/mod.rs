@@ -17,8 +17,12 @@ use serde_json::{Map, Value, json};
 
 use self::change::Changes;
 use self::parse::{Action, Patch};
-use crate::built_in::BuiltIn;
+use crate::built_in::{
+    BuiltIn, Collapsed, Part, PartKind, PeerTool, RuleText, ToolEffect, ToolView, Verbs,
+};
 use crate::call::spellings;
+use crate::edit::tool::EDIT;
+use crate::edit::write::WRITE;
 use crate::files::target::NamedFile;
 use crate::workspace::Workspace;
 use osier_agent::{FileUse, Preparing, Refusal, prepare_typed};
@@ -29,19 +33,29 @@ pub(crate) use self::command::patch_of_command;
 pub(crate) use self::placed::{PlacedEdit, PlacedFile, placed};
 
 /// The name of the tool.
-pub(crate) const NAME: &str = "apply_patch";
+pub const NAME: &str = "apply_patch";
 /// The argument with the patch.
 const INPUT: &str = "input";
 /// The tools that do the same with one file.
-pub(crate) const REPLACES: &[&str] = &["write", "edit"];
+pub(crate) const REPLACES: &[&str] = &[WRITE, EDIT];
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
+    rule_text: RuleText::Argument(INPUT),
     files: Some(named_files),
     replaces: REPLACES,
     is_form: true,
     spellings: &spellings::PATCH,
     adapt: Some(adapt),
-    ..BuiltIn::new(NAME, "Patch", INPUT, || &SPEC, prepare)
+    peers: &[PeerTool::claude(NAME, &[(INPUT, INPUT)])],
+    view: ToolView {
+        question: "Apply this patch?",
+        collapsed: Collapsed::Nothing,
+        ..ToolView::new(
+            Verbs::new("Patching", "Patched", "patch"),
+            &[Part::of(INPUT, PartKind::Patch)],
+        )
+    },
+    ..BuiltIn::new(NAME, ToolEffect::Changes, || &SPEC, prepare)
 };
 
 /// Shared by all sessions.
@@ -100,7 +114,7 @@ pub(crate) fn as_edit(input: &str) -> Option<(&'static str, Value)> {
     };
     let path = &section.path;
     match &section.action {
-        Action::Add(content) => Some(("write", json!({"file_path": path, "content": content}))),
+        Action::Add(content) => Some((WRITE, json!({"file_path": path, "content": content}))),
         Action::Update {
             moved_to: None,
             hunks,
@@ -119,7 +133,7 @@ pub(crate) fn as_edit(input: &str) -> Option<(&'static str, Value)> {
                 }
                 _ => json!({"file_path": path, "edits": edits}),
             };
-            Some(("edit", arguments))
+            Some((EDIT, arguments))
         }
         _ => None,
     }

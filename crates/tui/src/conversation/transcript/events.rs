@@ -10,6 +10,7 @@ use super::strip::{SWITCHED, Strip};
 use super::tool::{Phase, ToolCell};
 use osier_agent::{AgentMessage, Severity, ToolResultMessage};
 use osier_protocol::{Event, ModelInfo, StoredMessage, TerminalInfo, TreeEvent};
+use osier_tools::ToolEffect;
 use serde_json::Value;
 
 /// The number of recent cells that are searched for the call of a new result.
@@ -285,7 +286,7 @@ impl Transcript {
 
     /// The screen of the terminal is shown in the cell of the newest call about it.
     pub(super) fn link_terminal(&mut self, call_id: &str, result: &ToolResultMessage) {
-        let is_tool = matches!(result.result.tool_name.as_str(), "bash" | "terminal");
+        let is_tool = osier_tools::effect(&result.result.tool_name) == Some(ToolEffect::Runs);
         let running = result.details.get("running").and_then(Value::as_bool);
         let id = result.details.get("id").and_then(Value::as_str);
         if let (true, Some(true), Some(id)) = (is_tool, running, id) {

@@ -7,13 +7,14 @@ use osier_agent::ToolResultMessage;
 use osier_base::text;
 use osier_session::subagents::{TaskDetails, TaskStep};
 use osier_term::{Row, Span, Token};
+use osier_tools::SUBAGENT;
 
 /// Steps shown while collapsed.
 const FOLDED_STEPS: usize = 3;
 
 /// The details of a finished task; `None` for other tools.
 pub(super) fn details(result: &ToolResultMessage) -> Option<TaskDetails> {
-    if result.result.tool_name != "task" || result.details.is_null() {
+    if result.result.tool_name != SUBAGENT || result.details.is_null() {
         return None;
     }
     serde_json::from_value(result.details.clone()).ok()

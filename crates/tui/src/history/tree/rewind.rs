@@ -3,13 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use osier_tools::ToolEffect;
+
 use crate::status::toast::TOAST_TIME;
 
 /// Two presses within this time open the list: as long as the hint is shown.
 const WINDOW: Duration = TOAST_TIME;
-
-/// Names of tools that change files.
-const CHANGING: &[&str] = &["edit", "write", "apply_patch", "rename"];
 
 /// The first press, and whether the hint was shown.
 #[derive(Debug, Default)]
@@ -46,7 +45,8 @@ impl Rewind {
 
     /// A tool has ended.
     pub(crate) fn on_tool(&mut self, name: &str, is_error: bool) {
-        if self.hint == Hint::Unknown && !is_error && CHANGING.contains(&name) {
+        let changes = osier_tools::effect(name) == Some(ToolEffect::Changes);
+        if self.hint == Hint::Unknown && !is_error && changes {
             self.hint = Hint::Wanted;
         }
     }

@@ -14,6 +14,7 @@ use osier_protocol::{
 };
 use osier_term::Row;
 use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
+use osier_tools::ToolEffect;
 pub(crate) use rows::Shared;
 use rows::{Contents, Target};
 
@@ -271,5 +272,5 @@ impl Files {
 
 /// A tool of a plugin or server can do anything.
 fn can_change_files(tool: &str) -> bool {
-    !osier_tools::find(tool).is_some_and(|tool| tool.read_only)
+    osier_tools::effect(tool).is_none_or(ToolEffect::can_change_files)
 }

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::view::ToolView;
 use super::{Phase, ToolCell};
 use crate::conversation::transcript::cell_style::plain;
 use osier_agent::ToolStatus;
 use osier_base::visible::visible;
 use osier_base::{clock, text};
 use osier_term::{Face, Row, Span, Token, Wrap};
+use osier_tools::BuiltIn;
 
 /// The end of a call without a result.
 const INTERRUPTED: &str = "interrupted";
@@ -16,7 +16,7 @@ const INTERRUPTED: &str = "interrupted";
 impl ToolCell {
     pub(super) fn header_rows(
         &self,
-        view: Option<&ToolView>,
+        tool: Option<&BuiltIn>,
         width: u16,
         expanded: bool,
     ) -> Vec<Row> {
@@ -28,11 +28,11 @@ impl ToolCell {
             Span::new(" ", Token::Tool),
         ];
         let rest = [Span::new("  ", Token::Tool)];
-        let mut subject = self.subject(view);
+        let mut subject = self.subject(tool);
         if !expanded {
             subject = shorten_subject(&subject, width);
         }
-        let Some(ending) = self.ending() else {
+        let Some(ending) = self.ending(tool) else {
             return plain(&subject, Token::Tool, width, &first, &rest);
         };
         // The words of a failure have its colour: the sign alone is easily missed.
@@ -67,11 +67,11 @@ impl ToolCell {
     /// The header in words: tool, state, then subject.
     pub(super) fn spoken_header(
         &self,
-        view: Option<&ToolView>,
+        tool: Option<&BuiltIn>,
         width: u16,
         expanded: bool,
     ) -> Vec<Row> {
-        let ending = self.ending().map(|ending| ending.replace(" · ", ", "));
+        let ending = self.ending(tool).map(|ending| ending.replace(" · ", ", "));
         let state = match &self.phase {
             Phase::Streaming => "streaming".to_owned(),
             Phase::Running => "running".to_owned(),
@@ -96,7 +96,7 @@ impl ToolCell {
         let (_, token) = self.mark();
         let first = [Span::new(format!("Tool {}, {state}: ", self.name), token)];
         let rest = [Span::new("  ", Token::Tool)];
-        let mut subject = self.subject(view);
+        let mut subject = self.subject(tool);
         if !expanded {
             subject = shorten_subject(&subject, width);
         }
@@ -116,29 +116,22 @@ impl ToolCell {
         }
     }
 
-    /// The subject of the call, on one or more lines, with every character of the model visible.
-    fn subject(&self, view: Option<&ToolView>) -> String {
-        visible(&self.raw_subject(view)).into_owned()
+    /// What the call is about, on one or more lines, with every character of the model visible.
+    fn subject(&self, tool: Option<&BuiltIn>) -> String {
+        visible(&self.raw_subject(tool)).into_owned()
     }
 
-    fn raw_subject(&self, view: Option<&ToolView>) -> String {
+    fn raw_subject(&self, tool: Option<&BuiltIn>) -> String {
         let arguments = match &self.arguments {
-            Value::Null => return partial_subject(&self.raw, view),
+            Value::Null => return partial_subject(&self.raw, tool),
             arguments => arguments,
         };
-        let subject = view.and_then(|view| match view.subject {
-            "" => Some(""),
-            name => arguments.get(name)?.as_str(),
-        });
-        let Some(subject) = subject else {
-            return compact(arguments);
-        };
-        let more = view.map(|view| (view.more)(arguments));
-        format!("{subject}{}", more.unwrap_or_default())
+        let subject = tool.and_then(|tool| tool.subject(arguments));
+        subject.unwrap_or_else(|| compact(arguments))
     }
 
     /// Duration and how it ended, once it has.
-    fn ending(&self) -> Option<String> {
+    fn ending(&self, tool: Option<&BuiltIn>) -> Option<String> {
         let result = match &self.phase {
             Phase::Done(result) => result,
             Phase::Interrupted => return Some(INTERRUPTED.to_owned()),
@@ -163,37 +156,12 @@ impl ToolCell {
                 },
             },
         }
-        parts.extend(counts(&result.details));
+        parts.extend(tool.and_then(|tool| tool.counted(&result.details)));
         if result.duration_ms >= 100 {
             parts.push(clock::human_duration(result.duration_ms));
         }
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
-}
-
-/// How much a call has read or found.
-fn counts(details: &Value) -> Option<String> {
-    const COUNTS: [(&str, &str, &str); 4] = [
-        ("linesRead", "line", "lines"),
-        ("matches", "match", "matches"),
-        ("count", "path", "paths"),
-        ("total", "entry", "entries"),
-    ];
-    // A picture has no lines.
-    if details.get("mimeType").is_some() {
-        return None;
-    }
-    let number = |name: &str| details.get(name).and_then(Value::as_u64);
-    let counted = |name: &str, one: &str, many: &str| {
-        let count = number(name)?;
-        Some(format!("{count} {}", if count == 1 { one } else { many }))
-    };
-    let (name, one, many) = COUNTS.iter().find(|(name, ..)| number(name).is_some())?;
-    let found = counted(name, one, many)?;
-    Some(match counted("files", "file", "files") {
-        Some(files) if number("files") > Some(0) => format!("{found} in {files}"),
-        _ => found,
-    })
 }
 
 /// The first line of the subject, and how many follow.
@@ -209,11 +177,11 @@ fn shorten_subject(subject: &str, width: u16) -> String {
 }
 
 /// The subject while its JSON still streams: the value of the subject's key as far as it came.
-fn partial_subject(raw: &str, view: Option<&ToolView>) -> String {
-    let Some(view) = view else {
+fn partial_subject(raw: &str, tool: Option<&BuiltIn>) -> String {
+    let Some(subject) = tool.and_then(|tool| tool.view.subject.first()) else {
         return text::single_line(text::tail_bytes(raw, 200));
     };
-    let key = format!("\"{}\"", view.subject);
+    let key = format!("\"{}\"", subject.argument);
     let value = raw
         .split_once(&key)
         .and_then(|(_, rest)| rest.trim_start().strip_prefix(':'))
@@ -260,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_streaming_command_shows_as_far_as_it_came() {
-        let bash = ToolView::of("bash");
+        let bash = osier_tools::find("bash");
         assert_eq!(
             partial_subject("{\"command\": \"ls -l\\n\\\"a", bash),
             "ls -l\n\"a"
@@ -274,32 +242,6 @@ mod tests {
         assert_eq!(compact(&arguments), "command: touch x␍ls -la, n: 1");
         let mut cell = ToolCell::streaming("c".to_owned(), "bash".to_owned());
         cell.arguments = arguments;
-        assert_eq!(cell.subject(ToolView::of("bash")), "touch x␍ls -la");
-    }
-
-    #[test]
-    fn headers_say_where_and_how_much() {
-        let more = |tool: &str, arguments: &Value| {
-            let view = ToolView::of(tool);
-            view.map(|view| (view.more)(arguments)).unwrap_or_default()
-        };
-        let arguments = serde_json::json!({"pattern": "x", "path": "src", "glob": "*.rs"});
-        assert_eq!(more("grep", &arguments), " in src (*.rs)");
-        let arguments = serde_json::json!({"offset": 10, "limit": 5});
-        assert_eq!(more("read", &arguments), ":10-14");
-        for (details, expected) in [
-            (
-                serde_json::json!({"matches": 1, "files": 1}),
-                Some("1 match in 1 file"),
-            ),
-            (
-                serde_json::json!({"matches": 0, "files": 0}),
-                Some("0 matches"),
-            ),
-            (serde_json::json!({"count": 2}), Some("2 paths")),
-            (serde_json::json!({"command": "x"}), None),
-        ] {
-            assert_eq!(counts(&details).as_deref(), expected);
-        }
+        assert_eq!(cell.subject(osier_tools::find("bash")), "touch x␍ls -la");
     }
 }

@@ -1,10 +1,8 @@
-//! The cell of a tool call, from the moment its name streams in to its result. `view` has a table of how each
-//! tool's call and result are shown; a tool that is not in it shows its arguments and its text. `header` draws the
-//! call, `result` what it gave.
+//! The cell of a tool call, from the moment its name streams in to its result. The row of a tool says how its calls and
+//! results are shown; a tool without a row shows its arguments and its text. `header` draws the call, `result` what it gave.
 
 mod header;
 mod result;
-mod view;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,7 +21,6 @@ use osier_term::{Highlighted, Highlighter, Row, Span, Token};
 use super::cell_style::{CellStyle, picture_rows, plain};
 use super::output::{Painted, tail_rows};
 use super::task;
-use view::ToolView;
 
 /// Rows of output shown while collapsed.
 const FOLDED_ROWS: usize = 5;
@@ -157,8 +154,8 @@ impl ToolCell {
 
     /// The subject of the call: the command, the file, the pattern.
     pub(crate) fn command(&self) -> Option<String> {
-        let view = ToolView::of(&self.name)?;
-        Some(self.arguments.get(view.subject)?.as_str()?.to_owned())
+        let subject = osier_tools::find(&self.name)?.view.subject.first()?;
+        Some(self.arguments.get(subject.argument)?.as_str()?.to_owned())
     }
 
     /// Sends the lines of its diff to be coloured.
@@ -201,11 +198,11 @@ impl ToolCell {
 
     /// The rows at a width; with pictures if the size of a cell in pixels is known.
     pub(crate) fn rows(&self, width: u16, expanded: bool, style: CellStyle) -> Vec<Row> {
-        let view = ToolView::of(&self.name);
+        let tool = osier_tools::find(&self.name);
         let mut rows = if style.linear {
-            self.spoken_header(view, width, expanded)
+            self.spoken_header(tool, width, expanded)
         } else {
-            self.header_rows(view, width, expanded)
+            self.header_rows(tool, width, expanded)
         };
         let indent = [Span::new("  ", Token::ToolOutput)];
         if let Some(review) = &self.review {
@@ -245,7 +242,7 @@ impl ToolCell {
                         ));
                     }
                     None => {
-                        rows.extend(self.result_rows(view, result, body_width, expanded, style));
+                        rows.extend(self.result_rows(tool, result, body_width, expanded, style));
                     }
                 }
                 let height = if expanded {

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::view::{Collapsed, ToolView};
 use super::{FOLDED_ROWS, ToolCell, result_text};
 use crate::conversation::{
     transcript::cell_style::CellStyle, transcript::output::Painted, transcript::output::head_rows,
@@ -15,6 +14,7 @@ use osier_base::text;
 use osier_term::widgets::diff;
 use osier_term::{Row, Span, Token};
 use osier_tools::code::report::FoundDiagnostic;
+use osier_tools::{BuiltIn, Collapsed};
 
 /// Rows of a diff shown while collapsed.
 const FOLDED_DIFF_ROWS: usize = 16;
@@ -56,7 +56,7 @@ impl ToolCell {
     /// The rows of a call's result: its diff, else its text.
     pub(super) fn result_rows(
         &self,
-        view: Option<&ToolView>,
+        tool: Option<&BuiltIn>,
         result: &ToolResultMessage,
         width: u16,
         expanded: bool,
@@ -75,7 +75,7 @@ impl ToolCell {
             return rows;
         }
         let failed = !result.status.is_success();
-        let collapsed = match view.map_or(Collapsed::End, |view| view.collapsed) {
+        let collapsed = match tool.map_or(Collapsed::End, |tool| tool.view.collapsed) {
             Collapsed::Nothing if failed => Collapsed::End,
             collapsed => collapsed,
         };

@@ -1,0 +1,58 @@
+//! The rows of tools that the session provides. They are here because rules, hooks and imports, which lie below the session,
+//! read them.
+
+use crate::built_in::{BuiltIn, Part, PeerTool, Renamed, RuleText, ToolEffect, ToolView, Verbs};
+use crate::call::spellings;
+
+/// The tool that starts a subagent.
+pub const SUBAGENT: &str = "task";
+
+/// The tool that finds and loads tools of MCP servers.
+pub const TOOL_SEARCH: &str = "tool_search";
+
+/// The tool that searches the web.
+pub const WEB_SEARCH: &str = "web_search";
+
+const TASK: &[Renamed] = &[("prompt", "prompt"), ("subagent_type", "agent")];
+
+pub(crate) const ROWS: &[BuiltIn] = &[
+    BuiltIn {
+        rule_text: RuleText::Argument("agent"),
+        spellings: &spellings::SUBAGENT,
+        peers: &[
+            PeerTool::claude("Task", TASK),
+            PeerTool::claude("Agent", TASK),
+            PeerTool::opencode("task", TASK),
+        ],
+        view: ToolView::new(
+            Verbs::new("Working on", "Worked on", "work on"),
+            &[Part::text("prompt")],
+        ),
+        ..BuiltIn::of_session(SUBAGENT, ToolEffect::Delegates)
+    },
+    BuiltIn {
+        rule_text: RuleText::Argument("query"),
+        view: ToolView::new(
+            Verbs::new("Looking for tools", "Looked for tools", "look for tools"),
+            &[Part::text("query")],
+        ),
+        ..BuiltIn::of_session(TOOL_SEARCH, ToolEffect::Looks)
+    },
+    BuiltIn {
+        rule_text: RuleText::Argument("query"),
+        peers: &[PeerTool::claude("WebSearch", &[("query", "query")])],
+        view: ToolView {
+            question: "Search the web?",
+            ..ToolView::new(
+                Verbs::new(
+                    "Searching the web for",
+                    "Searched the web for",
+                    "search the web for",
+                )
+                .several("searched the web", "time"),
+                &[Part::text("query")],
+            )
+        },
+        ..BuiltIn::of_session(WEB_SEARCH, ToolEffect::Fetches)
+    },
+];
