@@ -226,6 +226,11 @@ fn failures_have_an_exit_code_and_one_line() {
             "osier: unknown tool `saw`: expected one of read, write, edit, apply_patch, bash, grep, find, ls, todo, ask_user, web_fetch, exit_plan_mode\n",
         ),
         (
+            vec!["-p", "--tools", "read,mcp__fs__good", "go"],
+            None,
+            "osier: unknown tool `mcp__fs__good`: no MCP server of this name is configured; `osier mcp list` lists them\n",
+        ),
+        (
             vec!["-p", "--thinking", "hard", "go"],
             None,
             "osier: unknown value `hard` for `--thinking <LEVEL>`; expected one of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`; see `osier --help`\n",

@@ -134,6 +134,39 @@ async fn task_runs_separately_reports_progress_and_counts_usage() {
     again.close().await;
 }
 
+/// What `--tools` leaves out, a subagent does not bring back.
+#[tokio::test]
+async fn subagents_have_only_the_tools_of_a_limited_session() {
+    let place = TestProject::new();
+    let script = Script::new()
+        .turn(|turn| turn.when_user("go").tool("task", task("look")))
+        .turn(|turn| turn.when_user("look").text("Seen."))
+        .turn(|turn| turn.when_result("Seen").text("Done."));
+    let tools = |open: &OpenSession, place: usize| {
+        let requests = open.provider.requests();
+        let tools = requests[place].context.tools.iter();
+        tools.map(|tool| tool.name.clone()).collect::<Vec<_>>()
+    };
+    let limited = async |names: &[&str], script: Script| {
+        let names = names.iter().map(ToString::to_string).collect();
+        place
+            .open_with(SessionChoice::New, script, |setup| {
+                setup.settings.subagents = true;
+                setup.tools = Some(names);
+            })
+            .await
+    };
+    let mut open = limited(&["read", "task"], script).await;
+    open.run("go").await;
+    assert_eq!(tools(&open, 0), ["read", "task"]);
+    assert_eq!(tools(&open, 1), ["read"]);
+    open.close().await;
+    let mut open = limited(&["read"], Script::always("ok")).await;
+    open.run("go").await;
+    assert_eq!(tools(&open, 0), ["read"]);
+    open.close().await;
+}
+
 #[tokio::test]
 async fn interrupt_ends_the_task_and_keeps_its_progress() {
     let place = TestProject::new();

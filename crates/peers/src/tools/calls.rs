@@ -343,6 +343,20 @@ mod tests {
         assert_eq!(ours("apply_patch", &all[1].input), json!({"input": input}));
     }
 
+    /// A hook on `Edit|Write` is for every tool that changes files.
+    #[test]
+    fn tools_that_change_several_files_have_the_names_of_those_that_change_one() {
+        let changes = osier_tools::all().filter(|tool| tool.files.is_some());
+        let tools: Vec<&str> = changes.map(|tool| tool.name).collect();
+        assert_eq!(tools, ["apply_patch", "rename"]);
+        for tool in tools {
+            let names = seen_as_one(&call(tool, json!({})), Path::new("/")).names;
+            for name in ["Edit", "Write", "edit", "write", tool] {
+                assert!(names.iter().any(|known| known == name), "{tool}: {name}");
+            }
+        }
+    }
+
     #[test]
     fn unknown_arguments_are_dropped() {
         let input = json!({"command": "ls", "timeout": 120_000, "description": "Lists files"});
