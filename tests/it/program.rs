@@ -209,6 +209,11 @@ fn failures_have_an_exit_code_and_one_line() {
         ran.stderr,
         "[ERR] ← [1.0] llm script:s.json: model_error: it broke\n"
     );
+    let tools: Vec<&str> = osier_tools::BUILT_IN.iter().map(|tool| tool.name).collect();
+    let unknown_tool = format!(
+        "osier: unknown tool `saw`: expected one of {}\n",
+        tools.join(", ")
+    );
     for (args, stdin, error) in [
         (
             vec!["--modle", "x"],
@@ -220,11 +225,7 @@ fn failures_have_an_exit_code_and_one_line() {
             None,
             "osier: unknown model `zzz/qqq`\n",
         ),
-        (
-            vec!["-p", "--tools", "bash,saw", "go"],
-            None,
-            "osier: unknown tool `saw`: expected one of read, write, edit, apply_patch, bash, grep, find, ls, todo, ask_user, web_fetch, exit_plan_mode\n",
-        ),
+        (vec!["-p", "--tools", "bash,saw", "go"], None, &unknown_tool),
         (
             vec!["-p", "--tools", "read,mcp__fs__good", "go"],
             None,

@@ -7,11 +7,12 @@
 //!
 //! Code that tools share, lowest room first; a room imports only lower ones:
 //!
-//! - `call`: arguments and their spellings, and the [`details`] of results
+//! - `call`: arguments, and the [`details`] of results
 //! - `files`: which file a call means, what the model knows of it (`ledger`), its lines and [`diff`]s
 //! - `commands`: how a command runs, in the foreground or as a job, and where its output goes
 //! - `terminal`: programs on a pseudo-terminal
 //! - `workspace`: the state of a session, and what a session provides
+//! - `built_in`: the row of a tool
 //!
 //! The tools: `read`, `edit` (with `write` and `apply_patch`), `search`, `shell`, `ask` and [`code`]. Above them are
 //! [`trained_forms`], the forms of tools that models are trained with, and `calls`, the files of a call by its row.
@@ -73,7 +74,7 @@ pub use built_in::{
     BuiltIn, Collapsed, Count, Part, PartKind, PeerTool, Renamed, RuleText, ToolEffect, ToolView,
     Verbs,
 };
-pub use call::{details, spellings};
+pub use call::details;
 pub use calls::{file_targets, known_call};
 pub use commands::jobs::JobObserver;
 pub use commands::outcome::{ShellEnd, ShellOutcome, ShellRequest};

@@ -1,6 +1,8 @@
 //! The rows of tools that the session provides. They are here because rules, hooks and imports, which lie below the session,
 //! read them.
 
+use osier_agent::{OtherName, Spellings};
+
 use crate::built_in::{BuiltIn, Part, PeerTool, Renamed, RuleText, ToolEffect, ToolView, Verbs};
 use crate::call::spellings;
 
@@ -18,7 +20,7 @@ const TASK: &[Renamed] = &[("prompt", "prompt"), ("subagent_type", "agent")];
 pub(crate) const ROWS: &[BuiltIn] = &[
     BuiltIn {
         rule_text: RuleText::Argument("agent"),
-        spellings: &spellings::SUBAGENT,
+        spellings: &SPELLINGS,
         peers: &[
             PeerTool::claude("Task", TASK),
             PeerTool::claude("Agent", TASK),
@@ -56,3 +58,18 @@ pub(crate) const ROWS: &[BuiltIn] = &[
         ..BuiltIn::of_session(WEB_SEARCH, ToolEffect::Fetches)
     },
 ];
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("agent"),
+        OtherName::of("subagent"),
+        OtherName::of("spawn_agent"),
+        OtherName::of("dispatch_agent"),
+    ],
+    arguments: &[
+        ("prompt", &["task", "message", "instructions"]),
+        ("agent", &["subagent_type", "agent_type", "agent_name"]),
+    ],
+    without_effect: spellings::DESCRIPTIONS,
+    ..Spellings::NONE
+};

@@ -10,8 +10,8 @@ use crate::built_in::{BuiltIn, Part, PartKind, PeerTool, ToolEffect, ToolView, V
 use crate::call::spellings;
 use crate::workspace::Workspace;
 use osier_agent::{
-    Concurrency, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, ToolStatus,
-    prepare_typed,
+    Concurrency, OtherName, PreparedCall, Preparing, Refusal, Spellings, ToolContext, ToolOutput,
+    ToolStatus, prepare_typed,
 };
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
@@ -36,7 +36,7 @@ const DECLINED: &str = "The user declined to answer";
 const AFTER_DECLINED: &str = "Continue with your best judgement, or say what you need to know.";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    spellings: &spellings::ASK_USER,
+    spellings: &SPELLINGS,
     peers: &[
         PeerTool::claude("AskUserQuestion", &[peer::QUESTIONS]),
         PeerTool::opencode("question", &[peer::QUESTIONS]),
@@ -46,6 +46,24 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         &[Part::of("questions", PartKind::Questions)],
     ),
     ..BuiltIn::new(NAME, ToolEffect::Asks, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("ask_user_question"),
+        OtherName::of("request_user_input"),
+        OtherName::of("ask_question"),
+        OtherName::of("ask_followup_question"),
+    ],
+    arguments: &[
+        ("questions", &[]),
+        ("questions.question", &["text", "prompt"]),
+        ("questions.options", &["choices"]),
+        ("questions.multi_select", &["multiple", "allow_multiple"]),
+    ],
+    without_effect: spellings::DESCRIPTIONS,
+    adapt: spellings::values::ask_user,
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions. Short, because every request contains it: parsing reports missing fields.

@@ -14,8 +14,8 @@ use crate::call::spellings;
 use crate::files::diff::unified;
 use crate::workspace::{PlanAnswer, PlanDecision, Workspace};
 use osier_agent::{
-    Concurrency, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, ToolStatus,
-    prepare_typed,
+    Concurrency, OtherName, PreparedCall, Preparing, Refusal, Spellings, ToolContext, ToolOutput,
+    ToolStatus, prepare_typed,
 };
 use osier_base::visible::visible;
 use osier_llm::ToolSpec;
@@ -29,7 +29,7 @@ const NOBODY: &str = "Nobody can approve a plan here: answer with the plan.";
 const UNANSWERED: &str = "The plan is not approved. Plan mode stays on: wait for the user.";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    spellings: &spellings::PLAN,
+    spellings: &SPELLINGS,
     ends_run: |result| {
         PresentedPlan::of(&result.details)
             .is_some_and(|presented| presented.outcome == PlanOutcome::Unanswered)
@@ -40,6 +40,18 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         &[Part::of("plan", PartKind::Title)],
     ),
     ..BuiltIn::new(PLAN_TOOL, ToolEffect::Asks, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("present_plan"),
+        OtherName::of("submit_plan"),
+        OtherName::of("plan_exit"),
+        OtherName::of("plan_mode_respond"),
+    ],
+    arguments: &[("plan", &["plan_text", "markdown", "content", "response"])],
+    without_effect: spellings::DESCRIPTIONS,
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions. Short, because every request contains it.

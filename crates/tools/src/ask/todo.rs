@@ -9,9 +9,10 @@ use crate::built_in::{
     BuiltIn, Collapsed, GeminiForm, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs,
 };
 use crate::call::details::to_value;
-use crate::call::spellings;
 use crate::workspace::Workspace;
-use osier_agent::{PreparedCall, Preparing, Refusal, ToolOutput, prepare_typed};
+use osier_agent::{
+    OtherName, PreparedCall, Preparing, Refusal, Spellings, ToolOutput, prepare_typed,
+};
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
 use osier_protocol::{TodoItem, TodoList};
@@ -21,7 +22,7 @@ const MOST_ITEMS: usize = 50;
 const ITEM_BYTES: usize = 300;
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    spellings: &spellings::TODO,
+    spellings: &SPELLINGS,
     peers: &[
         PeerTool::claude("TodoWrite", &[("todos", "items")]),
         PeerTool::codex("update_plan", &[("plan", "items")]),
@@ -47,6 +48,43 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         )
     },
     ..BuiltIn::new(osier_protocol::TOOL, ToolEffect::Looks, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("todo_write"),
+        OtherName::of("write_todos"),
+        OtherName::of("todo_list"),
+        OtherName::of("update_plan"),
+        OtherName::of("update_todo_list"),
+        OtherName::of("manage_todo_list"),
+    ],
+    arguments: &[
+        ("items", &["todos", "plan", "todo_list", "tasks"]),
+        (
+            "items.text",
+            &["content", "step", "task", "title", "description"],
+        ),
+        ("items.state", &["status"]),
+    ],
+    values: &[
+        ("items.state", "pending", "open"),
+        ("items.state", "todo", "open"),
+        ("items.state", "not_started", "open"),
+        ("items.state", "in_progress", "doing"),
+        ("items.state", "active", "doing"),
+        ("items.state", "completed", "done"),
+        ("items.state", "complete", "done"),
+    ],
+    without_effect: &[
+        "explanation",
+        "reason",
+        "thought",
+        "items.active_form",
+        "items.id",
+        "items.priority",
+    ],
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions.

@@ -2,4 +2,4 @@
 
 pub(crate) mod arguments;
 pub mod details;
-pub mod spellings;
+pub(crate) mod spellings;

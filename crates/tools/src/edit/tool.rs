@@ -23,8 +23,8 @@ use crate::files::target::FileArgument;
 use crate::read::notebook::{Notebook, is_notebook as is_notebook_name};
 use crate::workspace::Workspace;
 use osier_agent::{
-    FileTarget, FileUse, PreparedCall, Preparing, Preview, Refusal, ToolContext, ToolOutput,
-    prepare_typed,
+    FileTarget, FileUse, OtherName, PreparedCall, Preparing, Preview, Refusal, Spellings,
+    ToolContext, ToolOutput, prepare_typed,
 };
 use osier_base::atomic_file::Replaced;
 use osier_base::text::counted;
@@ -38,7 +38,7 @@ pub const EDIT: &str = "edit";
 pub(crate) const ROW: BuiltIn = BuiltIn {
     rule_text: RuleText::Argument("file_path"),
     file: Some(FILE),
-    spellings: &spellings::EDIT,
+    spellings: &SPELLINGS,
     peers: &[
         PeerTool::claude(
             "Edit",
@@ -99,6 +99,91 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         )
     },
     ..BuiltIn::new(EDIT, ToolEffect::Changes, || &SPEC, prepare)
+};
+
+const OLD: &[&str] = &[
+    "old_str",
+    "old_text",
+    "old",
+    "search",
+    "search_string",
+    "search_text",
+    "find",
+    "original",
+    "original_text",
+    "old_content",
+];
+
+const NEW: &[&str] = &[
+    "new_str",
+    "new_text",
+    "new",
+    "replace",
+    "replacement",
+    "replace_string",
+    "replacement_text",
+    "replace_with",
+    "updated",
+    "updated_text",
+    "new_content",
+    "insert_text",
+    "new_source",
+];
+
+const ALL: &[&str] = &["all", "allow_multiple", "replace_all_occurrences", "global"];
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("multi_edit"),
+        OtherName::of("notebook_edit"),
+        OtherName::of("edit_notebook"),
+        OtherName::of("edit_notebook_cell"),
+        OtherName::of("edit_file"),
+        OtherName::of("file_edit"),
+        OtherName::of("str_replace"),
+        OtherName::of("string_replace"),
+        OtherName::of("replace"),
+        OtherName::of("replace_in_file"),
+        OtherName::of("replace_string_in_file"),
+        OtherName::of("multi_replace_string_in_file"),
+        OtherName::of("search_replace"),
+        OtherName::of("search_and_replace"),
+        OtherName::with_command("str_replace_based_edit_tool", "str_replace"),
+        OtherName::with_command("str_replace_editor", "str_replace"),
+        OtherName::with_command("text_editor", "str_replace"),
+        OtherName::with_command("str_replace_based_edit_tool", "insert"),
+        OtherName::with_command("str_replace_editor", "insert"),
+        OtherName::with_command("text_editor", "insert"),
+    ],
+    arguments: &[
+        ("file_path", spellings::FILE),
+        ("old_string", OLD),
+        ("new_string", NEW),
+        ("replace_all", ALL),
+        ("edits", &["replacements", "changes", "edit"]),
+        ("edits.old_string", OLD),
+        ("edits.new_string", NEW),
+        ("edits.replace_all", ALL),
+        ("insert_line", &[]),
+        ("cell_id", &["cell", "cell_number"]),
+        ("edit_mode", &[]),
+        ("cell_type", &[]),
+        ("expected_replacements", &["expected_occurrences"]),
+    ],
+    without_effect: &[
+        "description",
+        "explanation",
+        "instruction",
+        "reason",
+        "thought",
+        // Checked by the tool.
+        "expected_replacements",
+        "insert_line",
+        "cell_id",
+        "edit_mode",
+        "cell_type",
+    ],
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions.

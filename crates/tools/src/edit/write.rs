@@ -19,8 +19,8 @@ use crate::files::ledger::Freshness;
 use crate::files::target::{FileArgument, reason};
 use crate::workspace::Workspace;
 use osier_agent::{
-    FileTarget, FileUse, PreparedCall, Preparing, Preview, Refusal, ToolContext, ToolOutput,
-    prepare_typed,
+    FileTarget, FileUse, OtherName, PreparedCall, Preparing, Preview, Refusal, Spellings,
+    ToolContext, ToolOutput, prepare_typed,
 };
 use osier_base::atomic_file::{Replaced, WriteError};
 use osier_llm::ToolSpec;
@@ -33,7 +33,7 @@ pub const WRITE: &str = "write";
 pub(crate) const ROW: BuiltIn = BuiltIn {
     rule_text: RuleText::Argument("file_path"),
     file: Some(FILE),
-    spellings: &spellings::WRITE,
+    spellings: &SPELLINGS,
     peers: &[
         PeerTool::claude("Write", &[peer::FILE, peer::CONTENT]),
         PeerTool::pi("write", &[("path", "file_path"), peer::FILE, peer::CONTENT]),
@@ -53,6 +53,37 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         )
     },
     ..BuiltIn::new(WRITE, ToolEffect::Changes, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("write_file"),
+        OtherName::of("file_write"),
+        OtherName::of("create_file"),
+        OtherName::of("write_to_file"),
+        OtherName::of("save_file"),
+        OtherName::of("fs_write"),
+        OtherName::with_command("str_replace_based_edit_tool", "create"),
+        OtherName::with_command("str_replace_editor", "create"),
+        OtherName::with_command("text_editor", "create"),
+    ],
+    arguments: &[
+        ("file_path", spellings::FILE),
+        (
+            "content",
+            &[
+                "contents",
+                "file_text",
+                "text",
+                "file_content",
+                "file_contents",
+                "data",
+                "body",
+            ],
+        ),
+    ],
+    without_effect: spellings::DESCRIPTIONS,
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions.

@@ -28,7 +28,8 @@ use crate::files::line_window::{Scan, Window, scan};
 use crate::files::target::{FileArgument, is_missing};
 use crate::workspace::Workspace;
 use osier_agent::{
-    FileTarget, FileUse, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, prepare_typed,
+    FileTarget, FileUse, OtherName, PreparedCall, Preparing, Refusal, Spellings, ToolContext,
+    ToolOutput, prepare_typed,
 };
 use osier_llm::ToolSpec;
 
@@ -50,7 +51,7 @@ pub const READ: &str = "read";
 pub(crate) const ROW: BuiltIn = BuiltIn {
     rule_text: RuleText::Argument("file_path"),
     file: Some(FILE),
-    spellings: &spellings::READ,
+    spellings: &SPELLINGS,
     peers: &[
         PeerTool::claude("Read", &[peer::FILE, peer::OFFSET, peer::LIMIT]),
         PeerTool::pi(
@@ -80,6 +81,47 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         )
     },
     ..BuiltIn::new(READ, ToolEffect::Looks, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("read_file"),
+        OtherName::of("file_read"),
+        OtherName::of("view"),
+        OtherName::of("view_file"),
+        OtherName::of("open_file"),
+        OtherName::of("cat"),
+        OtherName::of("fs_read"),
+        OtherName::of("view_image"),
+        OtherName::with_command("str_replace_based_edit_tool", "view"),
+        OtherName::with_command("str_replace_editor", "view"),
+        OtherName::with_command("text_editor", "view"),
+    ],
+    arguments: &[
+        ("file_path", spellings::FILE),
+        (
+            "offset",
+            &[
+                "start_line",
+                "line_start",
+                "start",
+                "from_line",
+                "start_line_one_indexed",
+                "line",
+            ],
+        ),
+        (
+            "limit",
+            &["max_lines", "num_lines", "line_count", "lines", "count"],
+        ),
+        (
+            "end_line",
+            &["line_end", "end", "to_line", "end_line_one_indexed"],
+        ),
+    ],
+    without_effect: spellings::DESCRIPTIONS,
+    adapt: spellings::values::read,
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions.

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 use super::pdf;
 use crate::built_in::{BuiltIn, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs};
 use crate::call::details::to_value;
-use crate::call::spellings;
 use crate::workspace::Workspace;
-use osier_agent::{PreparedCall, Preparing, ToolContext, ToolOutput, ToolStatus, prepare_typed};
+use osier_agent::{
+    OtherName, PreparedCall, Preparing, Spellings, ToolContext, ToolOutput, ToolStatus,
+    prepare_typed,
+};
 use osier_base::text::head_bytes;
 use osier_llm::ToolSpec;
 use osier_web::{Fetched, Page};
@@ -22,7 +24,7 @@ const NAME: &str = "web_fetch";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
     rule_text: RuleText::Page("url"),
-    spellings: &spellings::WEB_FETCH,
+    spellings: &SPELLINGS,
     peers: &[
         PeerTool::claude("WebFetch", &[("url", "url")]),
         PeerTool::opencode("webfetch", &[("url", "url")]),
@@ -35,6 +37,21 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         )
     },
     ..BuiltIn::new(NAME, ToolEffect::Fetches, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("webfetch"),
+        OtherName::of("fetch"),
+        OtherName::of("fetch_url"),
+        OtherName::of("fetch_webpage"),
+        OtherName::of("read_web_page"),
+        OtherName::of("read_url_content"),
+        OtherName::of("url_fetch"),
+    ],
+    arguments: &[("url", &["uri", "link", "address", "website"])],
+    without_effect: &["prompt", "format", "timeout", "description"],
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions.

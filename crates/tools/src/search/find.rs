@@ -20,8 +20,8 @@ use crate::call::spellings;
 use crate::files::target::FileArgument;
 use crate::workspace::Workspace;
 use osier_agent::{
-    FileUse, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, ToolStatus, UpdateSink,
-    prepare_typed,
+    FileUse, OtherName, PreparedCall, Preparing, Refusal, Spellings, ToolContext, ToolOutput,
+    ToolStatus, UpdateSink, prepare_typed,
 };
 use osier_base::text::single_line;
 use osier_llm::ToolSpec;
@@ -39,7 +39,7 @@ pub const FIND: &str = "find";
 pub(crate) const ROW: BuiltIn = BuiltIn {
     rule_text: RuleText::Argument("pattern"),
     file: Some(FILE),
-    spellings: &spellings::FIND,
+    spellings: &SPELLINGS,
     peers: &[
         PeerTool::claude("Glob", &[peer::PATTERN, peer::PATH, peer::LIMIT]),
         PeerTool::pi("find", &[peer::PATTERN, peer::PATH, peer::LIMIT]),
@@ -57,6 +57,27 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         )
     },
     ..BuiltIn::new(FIND, ToolEffect::Looks, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("glob"),
+        OtherName::of("find_files"),
+        OtherName::of("file_search"),
+        OtherName::of("find_by_name"),
+        OtherName::of("glob_file_search"),
+        OtherName::of("glob_search"),
+    ],
+    arguments: &[
+        (
+            "pattern",
+            &["glob", "glob_pattern", "query", "name", "file_pattern"],
+        ),
+        ("path", spellings::FOLDER),
+        ("limit", &["max_results", "head_limit"]),
+    ],
+    without_effect: spellings::DESCRIPTIONS,
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions.

@@ -23,8 +23,8 @@ use crate::call::spellings;
 use crate::files::target::{FileArgument, reason};
 use crate::workspace::Workspace;
 use osier_agent::{
-    FileUse, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, ToolStatus, UpdateSink,
-    prepare_typed,
+    FileUse, OtherName, PreparedCall, Preparing, Refusal, Spellings, ToolContext, ToolOutput,
+    ToolStatus, UpdateSink, prepare_typed,
 };
 use osier_base::text::counted;
 use osier_llm::{ContentBlock, ToolSpec};
@@ -42,7 +42,7 @@ pub const GREP: &str = "grep";
 pub(crate) const ROW: BuiltIn = BuiltIn {
     rule_text: RuleText::Argument("pattern"),
     file: Some(FILE),
-    spellings: &spellings::GREP,
+    spellings: &SPELLINGS,
     peers: &[
         PeerTool::claude(
             "Grep",
@@ -89,6 +89,43 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         )
     },
     ..BuiltIn::new(GREP, ToolEffect::Looks, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("rg"),
+        OtherName::of("ripgrep"),
+        OtherName::of("grep_search"),
+        OtherName::of("grep_files"),
+        OtherName::of("search_file_content"),
+        OtherName::of("search_files"),
+        OtherName::of("content_search"),
+    ],
+    arguments: &[
+        (
+            "pattern",
+            &["query", "regex", "regexp", "search_pattern", "search"],
+        ),
+        ("path", spellings::FOLDER),
+        (
+            "glob",
+            &["include", "include_pattern", "file_pattern", "includes"],
+        ),
+        ("ignore_case", &["-i", "case_insensitive", "insensitive"]),
+        ("literal", &["-F", "fixed_strings", "fixed_string"]),
+        ("context", &["-C", "context_lines"]),
+        ("limit", &["head_limit", "max_results", "max_count", "-m"]),
+    ],
+    without_effect: &[
+        "description",
+        "explanation",
+        "reason",
+        "thought",
+        "-n",
+        "line_numbers",
+    ],
+    adapt: spellings::values::grep,
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions.

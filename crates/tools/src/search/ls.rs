@@ -19,7 +19,8 @@ use crate::call::spellings;
 use crate::files::target::{FileArgument, reason};
 use crate::workspace::Workspace;
 use osier_agent::{
-    FileUse, PreparedCall, Preparing, Refusal, ToolContext, ToolOutput, UpdateSink, prepare_typed,
+    FileUse, OtherName, PreparedCall, Preparing, Refusal, Spellings, ToolContext, ToolOutput,
+    UpdateSink, prepare_typed,
 };
 use osier_base::text::single_line;
 use osier_base::without_links;
@@ -36,7 +37,7 @@ pub const LS: &str = "ls";
 pub(crate) const ROW: BuiltIn = BuiltIn {
     rule_text: RuleText::Argument("path"),
     file: Some(FILE),
-    spellings: &spellings::LS,
+    spellings: &SPELLINGS,
     peers: &[
         PeerTool::claude("LS", &[peer::PATH, peer::LIMIT]),
         PeerTool::pi("ls", &[peer::PATH, peer::LIMIT]),
@@ -55,6 +56,19 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         )
     },
     ..BuiltIn::new(LS, ToolEffect::Looks, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("list"),
+        OtherName::of("list_dir"),
+        OtherName::of("list_directory"),
+        OtherName::of("list_files"),
+        OtherName::of("dir"),
+    ],
+    arguments: &[("path", spellings::FOLDER), ("limit", &["max_results"])],
+    without_effect: spellings::DESCRIPTIONS,
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions.

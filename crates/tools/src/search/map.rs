@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use osier_agent::{
-    FileTarget, FileUse, PreparedCall, Preparing, Tool, ToolContext, ToolOutput, prepare_typed,
+    FileTarget, FileUse, OtherName, PreparedCall, Preparing, Spellings, Tool, ToolContext,
+    ToolOutput, prepare_typed,
 };
 use osier_llm::ToolSpec;
 use osier_map::{Outline, ProjectMap, Request, SymbolMatch};
@@ -36,7 +37,7 @@ const FILE: FileArgument = FileArgument::new("path", FileUse::Search);
 pub(crate) const ROW: BuiltIn = BuiltIn {
     rule_text: RuleText::Argument("path"),
     file: Some(FILE),
-    spellings: &spellings::MAP,
+    spellings: &SPELLINGS,
     peers: &[PeerTool::claude(
         NAME,
         &[peer::PATH, ("query", "query"), ("tokens", "tokens")],
@@ -46,6 +47,22 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         &[Part::path("path"), Part::text("query").around(" for ", "")],
     ),
     ..BuiltIn::new(NAME, ToolEffect::Looks, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("repo_map"),
+        OtherName::of("repomap"),
+        OtherName::of("project_map"),
+        OtherName::of("code_map"),
+    ],
+    arguments: &[
+        ("path", spellings::FOLDER),
+        ("query", &["symbol", "words", "search", "pattern"]),
+        ("tokens", &["max_tokens", "token_budget", "budget", "limit"]),
+    ],
+    without_effect: spellings::DESCRIPTIONS,
+    ..Spellings::NONE
 };
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {

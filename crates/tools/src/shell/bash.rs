@@ -22,7 +22,8 @@ use crate::commands::run::{run_outside, run_shell};
 use crate::edit::patch;
 use crate::workspace::Workspace;
 use osier_agent::{
-    PreparedCall, Preparing, Preview, Refusal, ToolContext, ToolOutput, ToolStatus, prepare_typed,
+    OtherName, PreparedCall, Preparing, Preview, Refusal, Spellings, ToolContext, ToolOutput,
+    ToolStatus, prepare_typed,
 };
 use osier_base::clock::human_duration;
 use osier_base::text::{head_bytes, single_line};
@@ -40,7 +41,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
     // Without a command, it only lists, reads or kills running jobs.
     acts_with: &["command"],
     rule_text: RuleText::Command("command"),
-    spellings: &spellings::BASH,
+    spellings: &SPELLINGS,
     adapt: Some(|workspace, arguments| values::bash(arguments, workspace.cwd())),
     redirect: as_patch,
     peers: &[
@@ -85,6 +86,81 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         )
     },
     ..BuiltIn::new(BASH, ToolEffect::Runs, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("shell"),
+        OtherName::of("sh"),
+        OtherName::of("terminal"),
+        OtherName::of("local_shell"),
+        OtherName::of("shell_command"),
+        OtherName::of("exec_command"),
+        OtherName::of("container.exec"),
+        OtherName::of("run_shell_command"),
+        OtherName::of("run_command"),
+        OtherName::of("run_terminal_cmd"),
+        OtherName::of("run_terminal_command"),
+        OtherName::of("run_in_terminal"),
+        OtherName::of("execute_command"),
+        OtherName::of("execute_bash"),
+        OtherName::of("execute_shell"),
+        OtherName::of("bash_tool"),
+        OtherName::of("run_bash"),
+        OtherName::implying("bash_output", "action", "read"),
+        OtherName::implying("task_output", "action", "read"),
+        OtherName::implying("kill_shell", "action", "kill"),
+        OtherName::implying("kill_bash", "action", "kill"),
+        OtherName::implying("task_stop", "action", "kill"),
+    ],
+    arguments: &[
+        (
+            "command",
+            &[
+                "cmd",
+                "script",
+                "code",
+                "commands",
+                "command_line",
+                "bash_command",
+                "shell_command",
+            ],
+        ),
+        (
+            "timeout_ms",
+            &["timeout_millis", "timeout_milliseconds", "timeout_in_ms"],
+        ),
+        (
+            "timeout",
+            &[
+                "timeout_seconds",
+                "timeout_secs",
+                "timeout_sec",
+                "timeout_s",
+            ],
+        ),
+        (
+            "background",
+            &["run_in_background", "is_background", "in_background"],
+        ),
+        (
+            "workdir",
+            &[
+                "cwd",
+                "working_directory",
+                "work_dir",
+                "directory",
+                "dir",
+                "dir_path",
+            ],
+        ),
+        (
+            "job",
+            &["job_id", "bash_id", "shell_id", "task_id", "session_id"],
+        ),
+    ],
+    without_effect: spellings::DESCRIPTIONS,
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions.

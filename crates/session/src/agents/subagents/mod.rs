@@ -294,7 +294,7 @@ impl Tool for TaskTool {
     }
 
     fn spellings(&self) -> &'static Spellings {
-        &osier_tools::spellings::SUBAGENT
+        osier_tools::find(SUBAGENT).map_or(&Spellings::NONE, |tool| tool.spellings)
     }
 
     /// Models that were trained with Claude Code name its kinds of agents.

@@ -25,7 +25,7 @@ use crate::edit::tool::EDIT;
 use crate::edit::write::WRITE;
 use crate::files::target::NamedFile;
 use crate::workspace::Workspace;
-use osier_agent::{FileUse, Preparing, Refusal, prepare_typed};
+use osier_agent::{FileUse, OtherName, Preparing, Refusal, Spellings, prepare_typed};
 use osier_llm::{Freeform, ToolSpec};
 
 pub(crate) use self::change::prepared;
@@ -44,7 +44,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
     files: Some(named_files),
     replaces: REPLACES,
     is_form: true,
-    spellings: &spellings::PATCH,
+    spellings: &SPELLINGS,
     adapt: Some(adapt),
     peers: &[PeerTool::claude(NAME, &[(INPUT, INPUT)])],
     view: ToolView {
@@ -56,6 +56,20 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         )
     },
     ..BuiltIn::new(NAME, ToolEffect::Changes, || &SPEC, prepare)
+};
+
+static SPELLINGS: Spellings = Spellings {
+    names: &[
+        OtherName::of("apply_diff"),
+        OtherName::of("applypatch"),
+        OtherName::of("patch"),
+    ],
+    arguments: &[(
+        "input",
+        &["patch", "patch_text", "diff", "content", "command", "cmd"],
+    )],
+    without_effect: spellings::DESCRIPTIONS,
+    ..Spellings::NONE
 };
 
 /// Shared by all sessions.
