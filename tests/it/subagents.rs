@@ -132,7 +132,7 @@ async fn task_runs_separately_reports_progress_and_counts_usage() {
     again.close().await;
 }
 
-/// What `--tools` leaves out, a subagent does not bring back.
+/// A subagent has no tool that `--tools` leaves out.
 #[tokio::test]
 async fn subagents_have_only_the_tools_of_a_limited_session() {
     let place = TestProject::new();

@@ -5,7 +5,7 @@ import { line, plural, relative } from "./format.js";
 /** The row of a tool; undefined for tools of servers and plugins. */
 export const toolRow = (name) => globalThis.osierTools?.[name];
 
-/** What a call is about: the parts of its row whose arguments the call has, or its texts. */
+/** The subject of a call: the parts of its row whose arguments the call has, or its texts. */
 export function subject(name, given, cwd) {
   const parts = toolRow(name)?.subject;
   if (!parts) return line(Object.values(given).filter((value) => typeof value === "string").join(" · "), 100);

@@ -158,7 +158,7 @@ pub fn effect(name: &str) -> Option<ToolEffect> {
     find(name).map(|tool| tool.effect)
 }
 
-/// What a call of any tool is about, in a title: its subject, or its first text.
+/// The subject of a call of any tool, in a title; without a row, the first text of the arguments.
 pub fn subject(name: &str, arguments: &Value) -> Option<String> {
     if let Some(tool) = find(name) {
         return tool.subject(arguments);
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(error.hint(), hint);
     }
 
-    /// What a client needs to show and judge a call of any tool.
+    /// Clients need all of a row to show and judge a call.
     #[test]
     fn every_row_is_complete() {
         let mut names = Vec::new();

@@ -27,7 +27,7 @@ pub struct BuiltIn {
     pub effect: ToolEffect,
     /// Arguments without which a call only looks, whatever the effect of the tool is.
     pub acts_with: &'static [&'static str],
-    /// What the patterns of rules are compared with, unless the call names files.
+    /// The argument that the patterns of rules are compared with, unless the call names files.
     pub rule_text: RuleText,
     /// The argument that names a file.
     pub file: Option<FileArgument>,
@@ -127,7 +127,7 @@ impl BuiltIn {
         self.effect.is_free() || (!self.acts_with.is_empty() && !acts())
     }
 
-    /// What a call is about, as its header shows it: `x in src (*.rs)`. `None` if the call has no such argument.
+    /// The subject of a call, as its header shows it: `x in src (*.rs)`. `None` if the call has none of its arguments.
     pub fn subject(&self, arguments: &Value) -> Option<String> {
         let patched = || {
             let files = self.files.map_or_else(Vec::new, |files| files(arguments));

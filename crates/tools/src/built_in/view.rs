@@ -33,7 +33,7 @@ impl ToolView {
     }
 }
 
-/// What a result shows while it is collapsed.
+/// The part of a result that shows while the result is collapsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collapsed {
     /// Only its header, unless it failed.
@@ -42,7 +42,7 @@ pub enum Collapsed {
     End,
 }
 
-/// What a tool does, before the subject: `Reading`, `Read`, `read`.
+/// The verbs of a tool, before the subject: `Reading`, `Read`, `read`.
 #[derive(Debug, Serialize)]
 pub struct Verbs {
     pub now: &'static str,

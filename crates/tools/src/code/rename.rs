@@ -24,7 +24,7 @@ pub const RENAME: &str = "rename";
 pub(crate) const ROW: BuiltIn = BuiltIn {
     rule_text: RuleText::Argument("symbol"),
     files: Some(named_files),
-    // Rules and hooks for them are for it.
+    // Rules and hooks for `write` and `edit` apply to `rename`, too.
     replaces: &[WRITE, EDIT],
     view: ToolView {
         question: "Rename this symbol?",

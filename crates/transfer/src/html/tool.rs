@@ -160,7 +160,7 @@ fn is_command(name: &str) -> bool {
     matches!(name, "!" | "!!") || first.is_some_and(|first| first.kind == PartKind::Command)
 }
 
-/// What the summary line shows of a call.
+/// The subject in the summary line of a call.
 fn subject(call: &ToolCall) -> String {
     if let Some(files) = patch::files(call) {
         return files;

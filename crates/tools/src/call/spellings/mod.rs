@@ -1,4 +1,4 @@
-//! Names of arguments that several tools have in other programs. The spellings of a tool are beside its row.
+//! Names of arguments that several tools have in other programs. The spellings of a tool are next to its row.
 
 pub(crate) mod values;
 

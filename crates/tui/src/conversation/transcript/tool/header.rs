@@ -116,7 +116,7 @@ impl ToolCell {
         }
     }
 
-    /// What the call is about, on one or more lines, with every character of the model visible.
+    /// The subject of the call, on one or more lines, with every character of the model visible.
     fn subject(&self, tool: Option<&BuiltIn>) -> String {
         visible(&self.raw_subject(tool)).into_owned()
     }
