@@ -178,10 +178,14 @@ fn shorten_subject(subject: &str, width: u16) -> String {
 
 /// The subject while its JSON still streams: the value of the subject's key as far as it came.
 fn partial_subject(raw: &str, tool: Option<&BuiltIn>) -> String {
-    let Some(subject) = tool.and_then(|tool| tool.view.subject.first()) else {
+    let Some(tool) = tool else {
         return text::single_line(text::tail_bytes(raw, 200));
     };
-    let key = format!("\"{}\"", subject.argument);
+    let part = tool.view.subject.first();
+    let Some(part) = part.filter(|part| part.kind.is_text()) else {
+        return "…".to_owned();
+    };
+    let key = format!("\"{}\"", part.argument);
     let value = raw
         .split_once(&key)
         .and_then(|(_, rest)| rest.trim_start().strip_prefix(':'))

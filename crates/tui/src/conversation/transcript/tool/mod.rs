@@ -154,8 +154,9 @@ impl ToolCell {
 
     /// The subject of the call: the command, the file, the pattern.
     pub(crate) fn command(&self) -> Option<String> {
-        let subject = osier_tools::find(&self.name)?.view.subject.first()?;
-        Some(self.arguments.get(subject.argument)?.as_str()?.to_owned())
+        let part = osier_tools::find(&self.name)?.view.subject.first();
+        let part = part.filter(|part| part.kind.is_text())?;
+        Some(self.arguments.get(part.argument)?.as_str()?.to_owned())
     }
 
     /// Sends the lines of its diff to be coloured.
