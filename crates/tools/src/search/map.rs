@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::walk::Root;
-use crate::built_in::{BuiltIn, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs, peer};
+use crate::built_in::{BuiltIn, Part, RuleText, ToolEffect, ToolView, Verbs};
 use crate::call::arguments;
 use crate::call::details::{MapDetails, to_value};
 use crate::call::spellings;
@@ -38,10 +38,6 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
     rule_text: RuleText::Argument("path"),
     file: Some(FILE),
     spellings: &SPELLINGS,
-    peers: &[PeerTool::claude(
-        NAME,
-        &[peer::PATH, ("query", "query"), ("tokens", "tokens")],
-    )],
     view: ToolView::new(
         Verbs::new("Mapping", "Mapped", "map").several("mapped the project", "time"),
         &[Part::path("path"), Part::text("query").around(" for ", "")],
