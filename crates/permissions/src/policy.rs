@@ -312,11 +312,7 @@ impl Permissions {
         let fetches = known.is_some_and(|known| known.effect == ToolEffect::Fetches);
         let harmless = known.is_some_and(|known| known.is_free(arguments));
         if state.mode == PermissionMode::Plan && !harmless && !fetches {
-            return match tool {
-                BASH if confined => Verdict::Allow,
-                BASH => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools".to_owned()),
-                _ => Verdict::Deny("plan mode is read-only: describe the change in the plan".to_owned()),
-            };
+            return planned(tool, confined);
         }
         let allow = state.rules.iter();
         let allow = allow.filter(|scoped| scoped.effect == Effect::Allow);
@@ -440,6 +436,15 @@ impl State {
                 .list
                 .iter()
                 .all(|aspect| rules.iter().any(|rule| aspect.is_covered(rule, cwd)))
+    }
+}
+
+/// The decision in plan mode about a call that changes something; `confined` means that the sandbox prevents it.
+fn planned(tool: &str, confined: bool) -> Verdict {
+    match tool {
+        BASH if confined => Verdict::Allow,
+        BASH => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools".to_owned()),
+        _ => Verdict::Deny("plan mode is read-only: describe the change in the plan".to_owned()),
     }
 }
 
