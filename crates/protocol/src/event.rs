@@ -1,6 +1,6 @@
 //! Events that a session sends to its clients.
 
-#[expect(
+#[allow(
     clippy::wildcard_imports,
     reason = "the rows of requests declare events with any type of the crate"
 )]

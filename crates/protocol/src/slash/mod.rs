@@ -50,11 +50,11 @@ const fn is_equal(left: &[u8], right: &[u8]) -> bool {
 
 /// Reads a text that a user typed in `client`. `None` if it is a prompt: a text without a slash, a path, or a command for
 /// which `is_added` is true: one of a skill, a template or a plugin.
-pub fn parse<'a>(
-    text: &'a str,
+pub fn parse(
+    text: &str,
     client: SlashClient,
     is_added: impl Fn(&str) -> bool,
-) -> Option<Typed<'a>> {
+) -> Option<Typed<'_>> {
     let body = text.trim().strip_prefix('/')?;
     let (name, argument) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
     let is_prompt = PROMPTS.iter().any(|prefix| name.starts_with(prefix));
