@@ -11,6 +11,7 @@ use osier_protocol::{Event, Op};
 use osier_session::SessionChoice;
 use serde_json::{Value, json};
 
+use crate::support::cli::Home;
 use crate::support::session::{OpenSession, TestProject};
 
 fn write(path: &Path, text: &str) {
@@ -384,6 +385,57 @@ async fn plugin_errors_are_one_line_and_other_plugins_work() {
     open.prompt("/good");
     assert_eq!(noticed(&mut open, "still").await, "test: still here");
     open.close().await;
+}
+
+/// Nobody sees in print mode that calls are denied, so that no model is called.
+#[test]
+fn print_mode_does_not_start_while_a_plugin_that_checks_calls_does_not_load() {
+    let home = Home::new();
+    std::fs::create_dir(home.home().join("plugins")).unwrap();
+    let gate = "osier.on('tool_call', function() return { block = 'x'\nend)";
+    home.config("plugins/gate.lua", gate);
+    let turns = json!([
+        {"steps": [{"tool": "bash", "arguments": bash("touch made")}]},
+        {"steps": [{"text": "done"}]},
+    ]);
+    for format in ["text", "json", "stream-json"] {
+        let run = home.scripted(&turns);
+        let output = run.args(["-p", "go", "--output-format", format]).run();
+        let told = format!("{}{}", output.stdout, output.stderr);
+        assert_eq!(output.code, Some(1), "{told}");
+        assert!(
+            told.contains(
+                "the plugin `gate` checks calls and does not load: HOME/plugins/gate.lua:2: "
+            ),
+            "{told}"
+        );
+        assert!(!home.work().join("made").exists());
+    }
+    home.config("plugins/gate.lua", "osier.on('tool_call', function() end)");
+    assert_eq!(home.scripted(&turns).args(["-p", "go"]).run().code, Some(0));
+    assert!(home.work().join("made").exists());
+}
+
+/// A plugin that always continues the model, when it settles or with a message after the run, does so eight times.
+#[tokio::test]
+async fn plugins_do_not_continue_the_model_for_ever() {
+    for code in [
+        "osier.on('before_settle', function() return { message = 'go on' } end)",
+        "osier.on('settled', function() osier.send_message('go on', { trigger_turn = true }) end)",
+        "osier.on('agent_settled', function() osier.send_message('go on', { trigger_turn = true }) end)",
+        "osier.on('before_settle', function() return { message = 'go on' } end)\n\
+         osier.on('settled', function() osier.send_message('go on', { trigger_turn = true }) end)",
+    ] {
+        let place = with(code);
+        let mut open = open(&place, Script::always("fine")).await;
+        for prompts in 1..=2 {
+            open.prompt("hello");
+            let told = noticed(&mut open, "plugins continued the model").await;
+            assert_eq!(told, "plugins continued the model 8 times: stopping now");
+            assert_eq!(open.provider.requests().len(), prompts * 9, "{code}");
+        }
+        open.close().await;
+    }
 }
 
 #[tokio::test]

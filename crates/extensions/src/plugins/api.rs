@@ -25,6 +25,8 @@ pub struct PluginEvent {
     pub fields: &'static str,
     /// The result of the function; empty when it is ignored.
     pub returns: &'static str,
+    /// The fields of that.
+    pub answers: &'static [&'static str],
 }
 
 const fn function(
@@ -179,58 +181,88 @@ const fn event(
         when,
         fields,
         returns,
+        answers: &[],
     }
+}
+
+/// An event whose function can return `answers`.
+const fn asked(event: PluginEvent, answers: &'static [&'static str]) -> PluginEvent {
+    PluginEvent { answers, ..event }
 }
 
 /// Events that osier waits for: a plugin can change or block what is about to happen.
 pub(crate) const INTERCEPTED: &[PluginEvent] = &[
-    event(
-        "input",
-        "a user message is about to enter the conversation",
-        "text, attachments",
-        "`{text=}` or `{block=reason}`",
+    asked(
+        event(
+            "input",
+            "a user message is about to enter the conversation",
+            "text, attachments",
+            "`{text=}` or `{block=reason}`",
+        ),
+        &["text", "block"],
     ),
-    event(
-        "message",
-        "a message is final and about to be stored",
-        "message",
-        "`{block=reason}`",
+    asked(
+        event(
+            "message",
+            "a message is final and about to be stored",
+            "message",
+            "`{block=reason}`",
+        ),
+        &["block"],
     ),
-    event(
-        "before_request",
-        "a request is about to be sent",
-        "system_prompt, messages, tools",
-        "`{system_prompt=}`, `{messages=}` or `{block=reason}`",
+    asked(
+        event(
+            "before_request",
+            "a request is about to be sent",
+            "system_prompt, messages, tools",
+            "`{system_prompt=}`, `{messages=}` or `{block=reason}`",
+        ),
+        &["system_prompt", "messages", "block"],
     ),
-    event(
-        "tool_call",
-        "a tool is about to run",
-        "id, name, arguments",
-        "`{arguments=}` or `{block=reason}`",
+    asked(
+        event(
+            "tool_call",
+            "a tool is about to run",
+            "id, name, arguments",
+            "`{arguments=}` or `{block=reason}`",
+        ),
+        &["arguments", "block"],
     ),
-    event(
-        "tool_result",
-        "a tool has run",
-        "id, name, arguments, text, details, is_error",
-        "`{text=}`, `{details=}`, `{is_error=}`",
+    asked(
+        event(
+            "tool_result",
+            "a tool has run",
+            "id, name, arguments, text, details, is_error",
+            "`{text=}`, `{details=}`, `{is_error=}`",
+        ),
+        &["text", "details", "is_error"],
     ),
-    event(
-        "before_compact",
-        "a summary is about to replace earlier messages",
-        "reason, instructions, tokens_before, messages, stays",
-        "`{summary=}` instead of the model's, `{instructions=}` for the model, or `{block=reason}`",
+    asked(
+        event(
+            "before_compact",
+            "a summary is about to replace earlier messages",
+            "reason, instructions, tokens_before, messages, stays",
+            "`{summary=}` instead of the model's, `{instructions=}` for the model, or `{block=reason}`",
+        ),
+        &["summary", "instructions", "block"],
     ),
-    event(
-        "after_turn",
-        "an answer and its tool results are stored",
-        "results",
-        "`{block=reason}`",
+    asked(
+        event(
+            "after_turn",
+            "an answer and its tool results are stored",
+            "results",
+            "`{block=reason}`",
+        ),
+        &["block"],
     ),
-    event(
-        "before_settle",
-        "the agent is about to stop",
-        "",
-        "`{message=text}` continues the run",
+    asked(
+        event(
+            "before_settle",
+            "the agent is about to stop",
+            "",
+            "`{message=text}` continues the run",
+        ),
+        &["message"],
     ),
     event("settled", "a run has ended", "outcome", ""),
 ];
@@ -387,6 +419,7 @@ pub fn reference() -> String {
             when,
             fields,
             returns,
+            ..
         } = event;
         let _ = writeln!(page, "| `{name}` | {when} | {fields} | {returns} |");
     }

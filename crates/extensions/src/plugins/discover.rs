@@ -29,6 +29,14 @@ impl Source {
         file_name(&self.path)
     }
 
+    /// Whether a text of the plugin names the event. Of a plugin that does not load, it is not known which it handles.
+    pub(super) fn names(&self, event: &str) -> bool {
+        let modules = self.modules.iter().map(|(_, code)| code);
+        std::iter::once(&self.code)
+            .chain(modules)
+            .any(|code| code.contains(event))
+    }
+
     /// Makes `require "name"` return what `name.lua` in the directory returns.
     pub(super) fn install_modules(&self, lua: &Lua) -> mlua::Result<()> {
         let modules = self.modules.clone();
@@ -104,10 +112,17 @@ fn listed(folder: &Path) -> Vec<ConfigFile> {
     paths.into_iter().map(|entry| entry.path.into()).collect()
 }
 
+/// A plugin on disk.
+#[derive(Debug)]
+pub struct Found {
+    pub name: String,
+    /// Its files, or why they cannot be read.
+    pub source: Result<Source, Problem>,
+}
+
 /// All plugins in the folders; the first of a name is used. A missing folder has none.
-pub fn discover(folders: &[PluginFolder]) -> (Vec<Source>, Vec<Problem>) {
-    let mut sources: Vec<Source> = Vec::new();
-    let mut problems = Vec::new();
+pub fn discover(folders: &[PluginFolder]) -> Vec<Found> {
+    let mut plugins: Vec<Found> = Vec::new();
     for folder in folders {
         let files = folder.lua_files();
         for main in &files {
@@ -119,32 +134,38 @@ pub fn discover(folders: &[PluginFolder]) -> (Vec<Source>, Vec<Problem>) {
                 _ => continue,
             };
             let name = named.file_stem().unwrap_or_default().to_string_lossy();
-            if sources.iter().any(|known| known.name == name) {
+            if plugins.iter().any(|known| known.name == name) {
                 continue;
             }
-            match read(main) {
-                Ok(code) => sources.push(Source {
-                    name: name.into_owned(),
+            let others = directory.map(|folder| modules(&files, folder, main));
+            let source = read(main).and_then(|code| {
+                Ok(Source {
+                    name: name.clone().into_owned(),
                     code,
-                    modules: directory
-                        .map_or_else(Vec::new, |folder| modules(&files, folder, main)),
+                    modules: others.transpose()?.unwrap_or_default(),
                     path: main.path.clone(),
-                }),
-                Err(problem) => problems.push(problem),
-            }
+                })
+            });
+            plugins.push(Found {
+                name: name.into_owned(),
+                source,
+            });
         }
     }
-    (sources, problems)
+    plugins
 }
 
-fn modules(files: &[ConfigFile], folder: &Path, main: &ConfigFile) -> Vec<(String, String)> {
+fn modules(
+    files: &[ConfigFile],
+    folder: &Path,
+    main: &ConfigFile,
+) -> Result<Vec<(String, String)>, Problem> {
     let files = files.iter().filter(|file| *file != main);
     let files = files.filter(|file| file.path.parent() == Some(folder));
-    let mut modules: Vec<_> = files
-        .filter_map(|file| Some((file_name(&file.path), read(file).ok()?)))
-        .collect();
+    let modules = files.map(|file| Ok((file_name(&file.path), read(file)?)));
+    let mut modules = modules.collect::<Result<Vec<_>, _>>()?;
     modules.sort();
-    modules
+    Ok(modules)
 }
 
 fn file_name(path: &Path) -> String {
@@ -155,8 +176,7 @@ fn file_name(path: &Path) -> String {
 }
 
 fn read(file: &ConfigFile) -> Result<String, Problem> {
-    let problem =
-        |error: ReadError| Problem::of_file(&file.path, error.to_string(), "it is ignored");
+    let problem = |error: ReadError| Problem::of_file(&file.path, error.to_string(), "");
     let text = file.text(FILE_LIMIT).map_err(problem)?;
     text.ok_or_else(|| problem(ReadError::Missing))
 }

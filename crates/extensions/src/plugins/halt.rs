@@ -64,7 +64,7 @@ impl Halt {
         self.message.get().cloned().unwrap_or_default()
     }
 
-    /// The answer to a call during a reload.
+    /// The answer to a call of a plugin whose thread is gone.
     pub(super) fn ended(&self) -> String {
         format!("the plugin `{}` has ended", self.name)
     }

@@ -36,6 +36,11 @@ impl PluginInterceptor {
 #[async_trait]
 impl Interceptor for PluginInterceptor {
     async fn on_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
+        if !self.0.is_attended
+            && let Some(message) = self.0.broken_gate()
+        {
+            return Err(StopRun { message });
+        }
         if !self.0.listens("input") {
             return Ok(());
         }
@@ -177,6 +182,9 @@ impl Interceptor for PluginInterceptor {
         }
         let changed = self.0.ask("before_settle", json!({})).await.ok()?;
         let text = changed.get("message").map(text_of)?;
+        if !self.0.may_continue() {
+            return None;
+        }
         Some(UserMessage::new(text, clock::now_ms()))
     }
 

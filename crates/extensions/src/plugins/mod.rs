@@ -3,9 +3,11 @@
 //! [`PluginInterceptor`], and its tools are a tool source of the agent.
 //!
 //! Plugins are limited in instructions, memory and the time that they can delay an event. Every error is one
-//! line with its position, and does not affect anything else.
+//! line with its position. A plugin that checks calls ([`GATE`]) denies them all while it does not work; other errors do
+//! not affect anything else.
 
 mod allowance;
+mod answer;
 pub mod api;
 mod async_functions;
 mod bindings;
@@ -19,10 +21,13 @@ mod interceptor;
 pub mod lines;
 mod pattern;
 mod sandbox;
+#[cfg(test)]
+mod tests;
 mod thread;
 mod tool;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use serde_json::Value;
@@ -30,7 +35,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use channel::{Call, Link, Registration, Request};
-use discover::{PluginFolder, Source};
+use discover::{Found, PluginFolder, Source};
 use halt::Halt;
 pub use interceptor::PluginInterceptor;
 use osier_agent::{Severity, Tool, ToolSet, ToolSource};
@@ -39,15 +44,46 @@ use osier_protocol::questions::Questions;
 use osier_protocol::{AddedCommand, PluginKey};
 use tool::PluginTool;
 
+/// The event with which plugins check calls.
+const GATE: &str = "tool_call";
+/// How often in a row plugins can continue a model that has finished, as the hooks of `Stop`.
+const CONTINUATIONS: u32 = 8;
+
 /// The plugins of a session. Reloading updates the list for all holders.
 #[derive(Debug)]
 pub struct Plugins {
     link: Link,
     questions: Questions,
     cwd: PathBuf,
-    running: RwLock<Vec<Running>>,
+    is_attended: bool,
+    state: RwLock<State>,
+    /// How often plugins continued the model since the user did something.
+    continued: AtomicU32,
     /// Cancelled when the user interrupts, which ends all waits for plugins.
     interrupt: Mutex<CancellationToken>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    running: Vec<Arc<Running>>,
+    broken: Vec<BrokenGate>,
+}
+
+/// A plugin that checks calls, as far as is known, and does not load.
+#[derive(Debug)]
+struct BrokenGate {
+    name: String,
+    reason: String,
+}
+
+impl BrokenGate {
+    /// The answer to every call.
+    fn refusal(&self) -> String {
+        format!(
+            "the plugin `{}` checks calls and does not load: {}; fix or delete it",
+            self.name, self.reason
+        )
+    }
 }
 
 /// A loaded plugin. Dropping it ends its thread and all its waits.
@@ -77,12 +113,16 @@ pub struct Loaded {
 }
 
 impl Plugins {
-    pub fn new(link: Link, questions: Questions, cwd: PathBuf) -> Arc<Self> {
+    /// The plugins of a session in `cwd`. Without a person who sees problems (`is_attended`), no prompt runs while a
+    /// plugin that checks calls does not load.
+    pub fn new(link: Link, questions: Questions, cwd: PathBuf, is_attended: bool) -> Arc<Self> {
         Arc::new(Self {
             link,
             questions,
             cwd,
-            running: RwLock::default(),
+            is_attended,
+            state: RwLock::default(),
+            continued: AtomicU32::new(0),
             interrupt: Mutex::default(),
         })
     }
@@ -92,35 +132,81 @@ impl Plugins {
         PluginInterceptor(Arc::clone(self))
     }
 
-    fn running(&self) -> RwLockReadGuard<'_, Vec<Running>> {
-        self.running.read().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Loads the plugins in `folders`; unchanged plugins keep running.
+    /// Loads the plugins in `folders`; unchanged plugins keep running. What runs stays in force until all are loaded,
+    /// and after that if the new one does not load.
     pub async fn load(&self, folders: Vec<PluginFolder>) -> Loaded {
         let found = osier_base::task::spawn_blocking(move || discover::discover(&folders));
-        let (sources, problems) = found.await.unwrap_or_default();
-        for problem in problems {
-            self.link.report(problem);
-        }
-        let mut old = {
-            let mut running = self.running.write().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *running)
+        let Ok(found) = found.await else {
+            return Loaded::default();
         };
+        let old = self.state().running.clone();
         let mut loaded = Loaded::default();
-        let mut new = Vec::with_capacity(sources.len());
-        for source in sources {
-            if let Some(place) = old.iter().position(|known| known.source == source) {
-                new.push(old.remove(place));
-            } else {
-                loaded.started.push(source.name.clone());
-                new.extend(self.start(source).await);
+        let mut state = State::default();
+        for Found { name, source } in found {
+            let known = old.iter().find(|known| known.source.name == name);
+            let unchanged = known.filter(|known| {
+                source.as_ref().is_ok_and(|source| known.source == *source)
+                    && !known.halt.token.is_cancelled()
+            });
+            if let Some(unchanged) = unchanged {
+                state.running.push(Arc::clone(unchanged));
+                continue;
             }
+            let names_gate = source.as_ref().map_or(true, |source| source.names(GATE));
+            let started = match source {
+                Ok(source) => self.start(source).await,
+                Err(problem) => {
+                    let reason = problem.to_string();
+                    self.link.report(problem);
+                    Err(reason)
+                }
+            };
+            let reason = match started {
+                Ok(plugin) => {
+                    loaded.started.push(name);
+                    state.running.push(Arc::new(plugin));
+                    continue;
+                }
+                Err(reason) => reason,
+            };
+            let was_gate = self.state().broken.iter().any(|gate| gate.name == name)
+                || known.is_some_and(|known| known.listens(GATE));
+            if names_gate || was_gate || reason.contains(GATE) {
+                state.broken.push(BrokenGate { name, reason });
+            }
+            state.running.extend(known.cloned());
         }
-        loaded.ended = old.iter().map(|gone| gone.source.name.clone()).collect();
-        drop(old);
-        *self.running.write().unwrap_or_else(PoisonError::into_inner) = new;
+        let gone = old.iter().filter(|known| {
+            let mut stays = state.running.iter();
+            !stays.any(|running| Arc::ptr_eq(running, known))
+        });
+        loaded.ended = gone.map(|gone| gone.source.name.clone()).collect();
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
         loaded
+    }
+
+    /// Why no call can run: a plugin that checks calls does not load.
+    pub fn broken_gate(&self) -> Option<String> {
+        self.state().broken.first().map(BrokenGate::refusal)
+    }
+
+    /// Whether a plugin can continue a model that has finished. Counts it.
+    pub fn may_continue(&self) -> bool {
+        let before = self.continued.fetch_add(1, Ordering::Relaxed);
+        if before == CONTINUATIONS {
+            let text = format!("plugins continued the model {CONTINUATIONS} times: stopping now");
+            self.complain(&text);
+        }
+        before < CONTINUATIONS
+    }
+
+    /// The user did something that can start a run: plugins can continue it.
+    pub fn user_acted(&self) {
+        self.continued.store(0, Ordering::Relaxed);
     }
 
     /// Cancels all waits for plugins.
@@ -142,11 +228,17 @@ impl Plugins {
 
     /// Ends all plugins.
     pub fn close(&self) {
-        let mut running = self.running.write().unwrap_or_else(PoisonError::into_inner);
-        running.clear();
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.running.clear();
     }
 
-    async fn start(&self, source: Source) -> Option<Running> {
+    /// Starts a plugin and waits until it is loaded. Reports why it is not, and returns that.
+    async fn start(&self, source: Source) -> Result<Running, String> {
+        let fault = |problem: Problem| {
+            let reason = problem.to_string();
+            self.link.report(problem);
+            reason
+        };
         let (calls, received) = mpsc::unbounded_channel();
         let (tell, loaded) = oneshot::channel();
         let closed = CancellationToken::new();
@@ -163,14 +255,12 @@ impl Plugins {
         });
         if let Err(error) = started {
             let message = format!("cannot start its thread: {error}");
-            self.link
-                .report(Problem::of_file(&source.path, message, ""));
-            return None;
+            return Err(fault(Problem::of_file(&source.path, message, "")));
         }
         let loaded = tokio::select! {
             biased;
             loaded = loaded => loaded,
-            () = halt.token.cancelled() => return None,
+            () = halt.token.cancelled() => return Err(halt.message()),
         };
         match loaded {
             Ok(Ok(registration)) => {
@@ -183,7 +273,7 @@ impl Plugins {
                     };
                     Arc::new(tool) as Arc<dyn Tool>
                 });
-                Some(Running {
+                Ok(Running {
                     tools: tools.collect(),
                     source,
                     calls,
@@ -192,18 +282,16 @@ impl Plugins {
                     closed,
                 })
             }
-            Ok(Err(problem)) => {
-                self.link.report(problem);
-                None
-            }
-            Err(_) => None,
+            Ok(Err(problem)) => Err(fault(problem)),
+            Err(_) => Err(halt.ended()),
         }
     }
 
     /// Whether a plugin has a handler for the event.
     pub fn listens(&self, event: &str) -> bool {
-        let running = self.running();
-        running.iter().any(|plugin| plugin.listens(event))
+        let state = self.state();
+        let is_broken = event == GATE && !state.broken.is_empty();
+        is_broken || state.running.iter().any(|plugin| plugin.listens(event))
     }
 
     /// Calls every plugin with a handler; returns the changed fields.
@@ -211,16 +299,18 @@ impl Plugins {
     /// # Errors
     /// A message for the model when a plugin failed.
     async fn ask(&self, event: &'static str, mut payload: Value) -> Result<Value, String> {
-        let listening: Vec<_> = {
-            let running = self.running();
-            let listening = running.iter().filter(|plugin| plugin.listens(event));
-            listening
-                .map(|plugin| (plugin.calls.clone(), Arc::clone(&plugin.halt)))
-                .collect()
-        };
+        if event == GATE
+            && let Some(refusal) = self.broken_gate()
+        {
+            return Err(refusal);
+        }
+        // They stay in force until they have answered, also if they are reloaded meanwhile.
+        let mut listening = self.state().running.clone();
+        listening.retain(|plugin| plugin.listens(event));
         let interrupt = self.interrupted();
         let mut all = serde_json::Map::new();
-        for (calls, halt) in listening {
+        for plugin in listening {
+            let (calls, halt) = (&plugin.calls, &plugin.halt);
             if halt.token.is_cancelled() {
                 return Err(halt.refusal());
             }
@@ -230,9 +320,8 @@ impl Plugins {
                 payload: payload.clone(),
                 reply,
             };
-            // A plugin that was just reloaded is not called.
             if calls.send(call).is_err() {
-                continue;
+                return Err(halt.ended());
             }
             let answer = tokio::select! {
                 answer = answer => answer,
@@ -255,7 +344,12 @@ impl Plugins {
 
     /// Notifies every plugin with a handler. Never waits.
     pub fn tell(&self, event: &'static str, payload: &Value) {
-        for plugin in self.running().iter().filter(|plugin| plugin.listens(event)) {
+        for plugin in self
+            .state()
+            .running
+            .iter()
+            .filter(|plugin| plugin.listens(event))
+        {
             let payload = payload.clone();
             // The plugin may have just ended.
             plugin.send(Call::Tell { event, payload });
@@ -265,8 +359,9 @@ impl Plugins {
     /// Whether a plugin has a handler for an event after the fact.
     pub fn is_curious(&self) -> bool {
         let told = |event: &str| api::NOTIFIED.iter().any(|known| known.name == event);
-        let running = self.running();
-        let mut events = running
+        let state = self.state();
+        let mut events = state
+            .running
             .iter()
             .flat_map(|plugin| &plugin.registration.events);
         events.any(|event| told(event))
@@ -274,39 +369,44 @@ impl Plugins {
 
     /// Runs a slash command; false for an unknown name.
     pub fn run_command(&self, name: &str, argument: &str) -> bool {
-        let running = self.running();
-        let has = |plugin: &&Running| {
+        let state = self.state();
+        let has = |plugin: &&Arc<Running>| {
             let mut commands = plugin.registration.commands.iter();
             commands.any(|command| command.name == name)
         };
-        let Some(plugin) = running.iter().find(has) else {
+        let Some(plugin) = state.running.iter().find(has) else {
             return false;
         };
+        self.user_acted();
         let (name, argument) = (name.to_owned(), argument.to_owned());
         plugin.send(Call::Command { name, argument })
     }
 
     /// Runs the function of a plugin's key; false for an unknown key.
     pub fn press(&self, plugin: &str, keys: &str) -> bool {
-        let running = self.running();
-        let Some(plugin) = running.iter().find(|known| known.source.name == plugin) else {
+        let state = self.state();
+        let mut running = state.running.iter();
+        let Some(plugin) = running.find(|known| known.source.name == plugin) else {
             return false;
         };
+        self.user_acted();
         let keys = keys.to_owned();
         plugin.send(Call::Key { keys })
     }
 
     pub fn commands(&self) -> Vec<AddedCommand> {
-        let running = self.running();
-        let all = running
+        let state = self.state();
+        let all = state
+            .running
             .iter()
             .flat_map(|plugin| plugin.registration.commands.clone());
         all.collect()
     }
 
     pub fn keys(&self) -> Vec<PluginKey> {
-        let running = self.running();
-        let all = running
+        let state = self.state();
+        let all = state
+            .running
             .iter()
             .flat_map(|plugin| plugin.registration.keys.clone());
         all.collect()
@@ -337,8 +437,9 @@ impl Running {
 
 impl ToolSource for Plugins {
     fn tools(&self) -> ToolSet {
-        let running = self.running();
-        running
+        let state = self.state();
+        state
+            .running
             .iter()
             .flat_map(|plugin| plugin.tools.clone())
             .collect()

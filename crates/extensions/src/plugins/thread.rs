@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mlua::{Function, Lua, Table, Value};
+use mlua::{Function, Lua, MultiValue, Table, Value};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::allowance::Allowances;
+use super::answer;
+use super::api::{PluginEvent, find_event};
 use super::bindings;
 use super::channel::{Call, Link, Registration};
 use super::convert::{from_lua, to_lua};
@@ -224,10 +226,11 @@ impl Plugin {
         event: &str,
         mut payload: serde_json::Value,
     ) -> Result<serde_json::Value, String> {
+        let row = find_event(event).ok_or_else(|| format!("no event `{event}`"))?;
         let mut changed = serde_json::Map::new();
         for function in self.functions(event) {
             let argument = to_lua(&self.lua, &payload).map_err(|error| error.to_string())?;
-            let call = self.guarded(function.call_async::<Value>(argument));
+            let call = self.guarded(function.call_async::<MultiValue>(argument));
             let Some(answer) = self.in_time(call).await else {
                 let message = format!(
                     "the handler of `{event}` took more than 10 s: osier continues without it"
@@ -236,9 +239,22 @@ impl Plugin {
                 self.cx.link.report(problem);
                 return Err(format!("the plugin `{}` did not answer", self.cx.name));
             };
-            let answer = from_lua(&self.lua, answer?).map_err(|error| error.to_string())?;
-            let serde_json::Value::Object(fields) = answer else {
+            if row.answers.is_empty() {
+                answer?;
                 continue;
+            }
+            let fields = match self.fields(row, answer?) {
+                Ok(fields) => fields,
+                Err(what) => {
+                    let message = format!("the handler of `{event}` returned {what}");
+                    let problem = Problem::of_file(&self.source.path, &message, "");
+                    self.cx.link.report(problem);
+                    if !row.answers.contains(&"block") {
+                        continue;
+                    }
+                    let block = format!("the plugin `{}` failed: {message}", self.cx.name);
+                    serde_json::Map::from_iter([("block".to_owned(), block.into())])
+                }
             };
             let refuses = fields.contains_key("block");
             for (name, value) in fields {
@@ -250,6 +266,19 @@ impl Plugin {
             }
         }
         Ok(serde_json::Value::Object(changed))
+    }
+
+    /// The fields of an answer, or what is wrong with it.
+    fn fields(
+        &self,
+        event: &PluginEvent,
+        values: MultiValue,
+    ) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+        let Some(table) = answer::table(values)? else {
+            return Ok(serde_json::Map::new());
+        };
+        let value = from_lua(&self.lua, Value::Table(table));
+        answer::fields(event, value.map_err(|error| error.to_string())?)
     }
 
     async fn run_tool(

@@ -10,6 +10,9 @@ impl Actor {
     pub(super) async fn apply_agent(&mut self, mut op: osier_agent::Op) {
         let values = self.placeholders();
         let plugins = self.extensions.plugins.loaded_plugins();
+        if starts_run(&op) {
+            plugins.user_acted();
+        }
         match self
             .extensions
             .context
@@ -60,6 +63,15 @@ impl Actor {
             None => self.notice(Severity::Error, NO_SESSION),
         }
     }
+}
+
+/// Whether the user starts or continues a run with it.
+fn starts_run(op: &osier_agent::Op) -> bool {
+    use osier_agent::Op;
+    matches!(
+        op,
+        Op::Prompt { .. } | Op::Steer { .. } | Op::FollowUp { .. } | Op::Continue
+    )
 }
 
 /// Whether an op would replace the conversation during a run.

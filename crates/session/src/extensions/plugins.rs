@@ -44,10 +44,10 @@ pub(crate) struct PluginHost {
 }
 
 impl PluginHost {
-    pub(crate) fn new(questions: Questions, cwd: PathBuf) -> (Self, Requests) {
+    pub(crate) fn new(questions: Questions, cwd: PathBuf, is_attended: bool) -> (Self, Requests) {
         let (link, requests) = Link::new();
         let host = Self {
-            plugins: Plugins::new(link, questions, cwd),
+            plugins: Plugins::new(link, questions, cwd, is_attended),
             watcher: None,
             keys: Vec::new(),
             receives_events: false,
@@ -138,8 +138,9 @@ impl PluginHost {
         agent.send(Op::AppendMessage {
             message: Box::new(message),
         });
-        if trigger {
-            self.continue_after = agent.state().is_streaming;
+        if trigger && agent.state().is_streaming {
+            self.continue_after = true;
+        } else if trigger && self.plugins.may_continue() {
             agent.send(Op::Continue);
         }
     }
@@ -148,6 +149,7 @@ impl PluginHost {
     pub(crate) fn run_ended(&mut self, agent: Option<&Agent>) {
         if std::mem::take(&mut self.continue_after)
             && let Some(agent) = agent
+            && self.plugins.may_continue()
         {
             agent.send(Op::Continue);
         }

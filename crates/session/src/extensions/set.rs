@@ -26,8 +26,9 @@ impl Extensions {
     pub(crate) fn new(
         questions: &Questions,
         cwd: &Path,
+        is_attended: bool,
     ) -> (Self, channel::Requests, mpsc::UnboundedReceiver<HookNews>) {
-        let (plugins, requests) = PluginHost::new(questions.clone(), cwd.to_owned());
+        let (plugins, requests) = PluginHost::new(questions.clone(), cwd.to_owned(), is_attended);
         let (hooks, news) = HookRunner::new(cwd);
         let extensions = Self {
             hooks,

@@ -1,0 +1,259 @@
+//! Plugins that check calls: whatever happens to their files, no call runs that they did not see.
+
+use std::path::Path;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::channel::Requests;
+use super::*;
+
+const BLOCKS: &str = "osier.on('tool_call', function() return { block = 'by the gate' } end)";
+const PASSES: &str = "osier.on('tool_call', function() end)";
+/// Waits while it loads, until the session answers.
+const WAITS: &str = "osier.session()";
+
+struct Bench {
+    folder: TempDir,
+    plugins: Arc<Plugins>,
+    requests: Requests,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let (link, requests) = Link::new();
+        let (questions, _) = Questions::new();
+        let cwd = folder.path().to_owned();
+        Self {
+            plugins: Plugins::new(link, questions, cwd, true),
+            folder,
+            requests,
+        }
+    }
+
+    fn write(&self, name: &str, text: &[u8]) {
+        osier_base::atomic_file::write(&self.folder.path().join(name), text).unwrap();
+    }
+
+    fn remove(&self, name: &str) {
+        std::fs::remove_file(self.folder.path().join(name)).unwrap();
+    }
+
+    fn folders(&self) -> Vec<PluginFolder> {
+        vec![PluginFolder::from(self.folder.path().to_owned())]
+    }
+
+    async fn load(&self) -> Loaded {
+        self.plugins.load(self.folders()).await
+    }
+
+    /// What the plugins say about a call; the directory is left out of errors.
+    async fn call(&self) -> Result<Value, String> {
+        let call = json!({"id": "c", "name": "bash", "arguments": {"command": "true"}});
+        let answer = self.plugins.ask(GATE, call).await;
+        answer.map_err(|error| self.shown(&error))
+    }
+
+    fn shown(&self, text: &str) -> String {
+        let folder = format!("{}/", self.folder.path().display());
+        text.replace(&folder, "")
+    }
+
+    /// Starts to load and waits until a plugin waits for the session.
+    async fn start_loading(&mut self) -> (tokio::task::JoinHandle<Loaded>, oneshot::Sender<Value>) {
+        let (plugins, folders) = (Arc::clone(&self.plugins), self.folders());
+        let loading = tokio::spawn(async move { plugins.load(folders).await });
+        loop {
+            if let Some(Request::Session { reply }) = self.requests.recv().await {
+                return (loading, reply);
+            }
+        }
+    }
+}
+
+fn blocked() -> Result<Value, String> {
+    Ok(json!({"block": "by the gate"}))
+}
+
+fn passed() -> Result<Value, String> {
+    Ok(json!({}))
+}
+
+#[tokio::test]
+async fn what_runs_stays_in_force_until_all_are_loaded() {
+    let mut bench = Bench::new();
+    bench.write("gate.lua", BLOCKS.as_bytes());
+    bench.load().await;
+    assert_eq!(bench.call().await, blocked());
+    // Another plugin loads; then the gate itself in a new version.
+    for (name, code, then) in [
+        ("other.lua", WAITS.to_owned(), blocked()),
+        ("gate.lua", format!("{WAITS} {PASSES}"), passed()),
+    ] {
+        bench.write(name, code.as_bytes());
+        let (loading, reply) = bench.start_loading().await;
+        assert!(bench.plugins.listens(GATE));
+        assert_eq!(bench.call().await, blocked(), "{name}");
+        reply.send(json!({})).unwrap();
+        loading.await.unwrap();
+        assert_eq!(bench.call().await, then, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn cancelled_load_changes_nothing() {
+    let mut bench = Bench::new();
+    bench.write("gate.lua", BLOCKS.as_bytes());
+    bench.load().await;
+    bench.write("gate.lua", WAITS.as_bytes());
+    let (loading, reply) = bench.start_loading().await;
+    loading.abort();
+    assert!(loading.await.is_err());
+    drop(reply);
+    assert_eq!(bench.call().await, blocked());
+}
+
+#[tokio::test]
+async fn gate_that_does_not_load_denies_until_it_is_fixed_or_removed() {
+    let syntax = "osier.on('tool_call', function() return { block = 'x'\nend)";
+    let denied = |reason: &str| {
+        Err(format!(
+            "the plugin `gate` checks calls and does not load: {reason}; fix or delete it"
+        ))
+    };
+    for (code, reason) in [
+        (
+            syntax.as_bytes(),
+            "gate.lua:2: '}' expected (to close '{' at line 1) near 'end'",
+        ),
+        (
+            b"osier.on('tool_cal', print)",
+            "gate.lua:1: unknown event `tool_cal`: did you mean `tool_call`?",
+        ),
+        (b"-- tool_call\nerror('boom')", "gate.lua:2: boom"),
+        (
+            b"-- tool_call\nrequire('missing')",
+            "gate.lua:2: `missing.lua` does not exist in the same directory",
+        ),
+        (b"\xff\xfe", "gate.lua: is not UTF-8 text"),
+    ] {
+        // At the start, and after an edit of a gate that worked.
+        for worked in [false, true] {
+            let bench = Bench::new();
+            if worked {
+                bench.write("gate.lua", PASSES.as_bytes());
+                bench.load().await;
+                assert_eq!(bench.call().await, passed());
+            }
+            bench.write("gate.lua", code);
+            bench.load().await;
+            assert!(bench.plugins.listens(GATE));
+            assert_eq!(bench.call().await, denied(reason));
+            // Also if nothing of it names the event any more.
+            bench.write("gate.lua", b"local = 1");
+            bench.load().await;
+            assert_eq!(
+                bench.call().await,
+                denied("gate.lua:1: <name> expected near '='")
+            );
+            bench.write("gate.lua", PASSES.as_bytes());
+            bench.load().await;
+            assert_eq!(bench.call().await, passed());
+            bench.write("gate.lua", code);
+            bench.load().await;
+            bench.remove("gate.lua");
+            bench.load().await;
+            assert_eq!(bench.call().await, passed());
+        }
+    }
+}
+
+#[tokio::test]
+async fn plugin_that_checks_no_calls_denies_nothing_and_stays_as_it_was() {
+    let bench = Bench::new();
+    bench.write(
+        "other.lua",
+        b"osier.command { name = 'one', run = function() end }",
+    );
+    bench.load().await;
+    bench.write("other.lua", b"osier.command {");
+    let loaded = bench.load().await;
+    assert_eq!((loaded.started.len(), loaded.ended.len()), (0, 0));
+    assert!(!bench.plugins.listens(GATE));
+    assert_eq!(bench.call().await, passed());
+    assert_eq!(bench.plugins.commands()[0].name, "one");
+}
+
+#[tokio::test]
+async fn stopped_gate_denies_and_is_started_again_by_a_reload() {
+    let bench = Bench::new();
+    bench.write(
+        "gate.lua",
+        b"osier.on('tool_call', function(call) while call.arguments.command == 'true' do end end)",
+    );
+    bench.load().await;
+    let first = bench.call().await.unwrap_err();
+    assert!(first.contains("without a pause and was stopped"), "{first}");
+    let refusal = "the plugin `gate` was stopped: reload it".to_owned();
+    assert_eq!(bench.call().await, Err(refusal));
+    assert_eq!(bench.load().await.started, ["gate"]);
+    let other = json!({"arguments": {"command": "false"}});
+    assert_eq!(bench.plugins.ask(GATE, other).await, passed());
+}
+
+#[tokio::test]
+async fn answer_that_is_not_understood_denies_and_names_the_field() {
+    for (answer, expected) in [
+        ("nil", None),
+        ("{}", None),
+        ("{ block = false }", None),
+        ("{ block = 'no' }", Some("no")),
+        ("{ block = true }", Some("no reason given")),
+        (
+            "{ blocked = true }",
+            Some(
+                "the plugin `gate` failed: the handler of `tool_call` returned `blocked`, which is not a field of the answer",
+            ),
+        ),
+        (
+            "'deny'",
+            Some(
+                "the plugin `gate` failed: the handler of `tool_call` returned a string instead of a table",
+            ),
+        ),
+        (
+            "42",
+            Some(
+                "the plugin `gate` failed: the handler of `tool_call` returned a number instead of a table",
+            ),
+        ),
+    ] {
+        let bench = Bench::new();
+        let code = format!("osier.on('tool_call', function() return {answer} end)");
+        bench.write("gate.lua", code.as_bytes());
+        bench.load().await;
+        let expected = match expected {
+            Some(reason) => json!({"block": reason}),
+            None => json!({}),
+        };
+        assert_eq!(bench.call().await, Ok(expected), "{answer}");
+    }
+}
+
+#[test]
+fn plugins_continue_the_model_a_few_times_between_acts_of_the_user() {
+    let (link, mut requests) = Link::new();
+    let (questions, _) = Questions::new();
+    let plugins = Plugins::new(link, questions, Path::new("/").to_owned(), true);
+    for _ in 0..2 {
+        let continued = (0..100).filter(|_| plugins.may_continue()).count();
+        assert_eq!(continued, 8);
+        let Some(Request::Notify { text, .. }) = requests.try_recv() else {
+            panic!("no notice");
+        };
+        assert_eq!(text, "plugins continued the model 8 times: stopping now");
+        assert!(requests.try_recv().is_none());
+        plugins.user_acted();
+    }
+}
