@@ -110,9 +110,16 @@ fn no_feature_that_starts_git_obeys_the_variables_of_another_git() {
         ("GIT_OBJECT_DIRECTORY", path(".git/objects")),
         ("GIT_CONFIG_PARAMETERS", "'core.bare=true'".to_owned()),
     ];
-    let mut cli = home
-        .scripted(&turns("bash"))
-        .args(["rpc", "--permissions", "yolo"]);
+    let model = json!({"turns": turns("bash")});
+    home.file("model.json", model.to_string());
+    let arguments = [
+        "rpc",
+        "--model",
+        "script/model.json",
+        "--permissions",
+        "yolo",
+    ];
+    let mut cli = home.cli().args(arguments);
     for (name, value) in &variables {
         cli = cli.environment(name, value);
     }

@@ -299,11 +299,6 @@ impl Plugins {
     /// # Errors
     /// A message for the model when a plugin failed.
     async fn ask(&self, event: &'static str, mut payload: Value) -> Result<Value, String> {
-        if event == GATE
-            && let Some(refusal) = self.broken_gate()
-        {
-            return Err(refusal);
-        }
         // They stay in force until they have answered, also if they are reloaded meanwhile.
         let mut listening = self.state().running.clone();
         listening.retain(|plugin| plugin.listens(event));
@@ -339,7 +334,10 @@ impl Plugins {
                 break;
             }
         }
-        Ok(Value::Object(all))
+        match self.broken_gate().filter(|_| event == GATE) {
+            Some(refusal) => Err(refusal),
+            None => Ok(Value::Object(all)),
+        }
     }
 
     /// Notifies every plugin with a handler. Never waits.
