@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::matcher::Matcher;
-use super::session::TIMEOUT;
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
 use osier_base::unique_json;
@@ -17,6 +16,8 @@ use osier_protocol::{EVENTS, HookEvent, OTHERS};
 
 /// Maximum size of a file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
+/// Default timeout of a hook, as in the contract.
+pub(super) const TIMEOUT: Duration = Duration::from_mins(10);
 /// Maximum timeout of a hook, in seconds.
 const LONGEST: f64 = 24.0 * 3600.0;
 

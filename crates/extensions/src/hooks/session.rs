@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{BACKGROUND, Decision, HookAnswer, line};
-use super::config::Handler;
+use super::config::{Handler, TIMEOUT};
 use super::run::{HookEnd, run};
 use super::{HookNews, Hooks, key, shown};
 use osier_agent::{CheckedCall, Severity};
@@ -20,8 +20,6 @@ use osier_peers::tools::theirs;
 use osier_permissions::Permissions;
 use osier_protocol::{HookEvent, LastRun, PermissionMode};
 
-/// Default timeout of a hook, as in the contract.
-pub(super) const TIMEOUT: Duration = Duration::from_mins(10);
 /// Default timeout at the end of a session, for which the user waits.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Columns of a command in a message.
