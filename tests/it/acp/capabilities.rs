@@ -79,7 +79,7 @@ fn files_are_read_and_written_through_the_editor() {
     assert!(!home.work().join("made.txt").exists());
 }
 
-/// What the editor refuses is the result: osier neither reads the disk nor starts the command itself.
+/// A refusal of the editor is the result: osier neither reads the disk nor starts the command itself.
 #[test]
 fn refusals_of_the_editor_are_results() {
     let home = Home::new();

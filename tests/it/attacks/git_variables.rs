@@ -26,7 +26,7 @@ git config user.email a@b; git config user.name n
 echo own > own.txt; git add own.txt; git commit -qm own
 ";
 
-/// What git would change in the victim, and a record of git's variables. `$0` names what runs.
+/// Changes of git that would hit the victim, and a record of git's variables. `$0` names what runs.
 const GIT: &str =
     "git read-tree HEAD; git update-index --refresh; git add -A; env > $HOME/NAME.env";
 

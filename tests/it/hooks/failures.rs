@@ -14,7 +14,7 @@ fn fails(command: &str) -> Value {
     json!([{"hooks": [{"command": command, "timeout": timeout}]}])
 }
 
-/// What happened to a run whose hook for `event` is `command`.
+/// The result of a run whose hook for `event` is `command`.
 async fn play(event: &str, command: &str) -> String {
     let place = with(&json!({ event: fails(command) }));
     write(&place.work().join("not-executable"), "#!/bin/sh\n");

@@ -1,4 +1,4 @@
-//! What happens when a hook fails: one table for the documentation and the test that plays it.
+//! Failures of hooks and their effects: one table for the documentation and the test that plays it.
 
 use std::fmt::Write as _;
 

@@ -97,7 +97,7 @@ fn first_words(command: &str) -> Vec<String> {
     words
 }
 
-/// What the shell runs for this name: a path, or the name of a builtin.
+/// The program that the shell runs for this name: a path, or the name of a builtin.
 async fn found(name: &str, cwd: &Path) -> Option<String> {
     let invocation = Invocation {
         cwd: Some(cwd.to_owned()),

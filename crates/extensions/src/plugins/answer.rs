@@ -1,4 +1,4 @@
-//! What a handler returned: every field is known and has its type, or the answer is not understood.
+//! The answer of a handler: every field is known and has its type, or the answer is not understood.
 
 use mlua::{MultiValue, Table, Value as LuaValue};
 use serde_json::{Map, Value};
@@ -100,8 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_understood_or_names_what_is_wrong() {
-        let error = |text: &str| Err(text.to_owned());
+    fn known_fields_are_understood() {
         for (event, code, expected) in [
             ("tool_call", "return", Ok(Value::Null)),
             ("tool_call", "return nil", Ok(Value::Null)),
@@ -137,6 +136,15 @@ mod tests {
                 "return { messages = {} }",
                 Ok(json!({"messages": []})),
             ),
+        ] {
+            assert_eq!(read(event, code), expected, "{event}: {code}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_not_understood_names_what_is_wrong() {
+        let error = |text: &str| Err(text.to_owned());
+        for (event, code, expected) in [
             (
                 "tool_call",
                 "return 'deny'",

@@ -133,7 +133,9 @@ pub fn discover(folders: &[PluginFolder]) -> Vec<Found> {
                 None if parent == Some(&folder.path) => main.path.as_path(),
                 _ => continue,
             };
-            let name = named.file_stem().unwrap_or_default().to_string_lossy();
+            // A dot in the name of a directory is a part of it.
+            let name = directory.map_or_else(|| named.file_stem(), Path::file_name);
+            let name = name.unwrap_or_default().to_string_lossy();
             if plugins.iter().any(|known| known.name == name) {
                 continue;
             }
