@@ -96,6 +96,7 @@ async fn converse(agents: usize, url: &str) -> (usize, u64) {
                 text,
                 attachments: Vec::new(),
                 typed: None,
+                once: None,
             });
             tokio::spawn(async move {
                 while let Some(event) = events.recv().await {

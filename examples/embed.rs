@@ -25,6 +25,7 @@ pub(crate) async fn ask(
             text,
             attachments,
             typed: None,
+            once: None,
         }
         .into(),
     );

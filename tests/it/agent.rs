@@ -41,6 +41,7 @@ fn user(text: &str) -> Op {
         text: text.into(),
         attachments: Vec::new(),
         typed: None,
+        once: None,
     }
 }
 
@@ -49,6 +50,7 @@ fn steer(text: &str) -> Op {
         text: text.into(),
         attachments: Vec::new(),
         typed: None,
+        once: None,
     }
 }
 
@@ -57,6 +59,7 @@ fn follow_up(text: &str) -> Op {
         text: text.into(),
         attachments: Vec::new(),
         typed: None,
+        once: None,
     }
 }
 

@@ -274,6 +274,7 @@ async fn request_has_no_text_that_tool_output_could_steer() {
         text: "/build it".to_owned(),
         attachments: vec![serde_json::from_value(attachment).unwrap()],
         typed: None,
+        once: None,
     };
     open.host.send(prompt.into());
     refusing(&mut open).await;

@@ -85,6 +85,7 @@ async fn concurrent_agents_finish_with_their_own_answers() {
                 text,
                 attachments: Vec::new(),
                 typed: None,
+                once: None,
             });
             tokio::spawn(async move {
                 loop {

@@ -405,6 +405,7 @@ async fn steering_is_sent_with_the_tool_results() {
             text,
             attachments,
             typed: None,
+            once: None,
         }
         .into(),
     );

@@ -93,6 +93,7 @@ impl Proxy {
             text,
             attachments,
             typed: None,
+            once: None,
         });
         (agent, events)
     }

@@ -245,6 +245,7 @@ async fn new_tool_is_offered_after_a_list_change() {
         text: "go".into(),
         attachments: Vec::new(),
         typed: None,
+        once: None,
     }));
     let grown = |event: &Event| match event {
         Event::Agent(osier_agent::Event::Tools { tools }) => {

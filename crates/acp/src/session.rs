@@ -338,6 +338,7 @@ impl Session {
             text: sent,
             attachments,
             typed,
+            once: None,
         };
         self.prompt = Some(self.start_op(id, op.into()));
         Ok(())

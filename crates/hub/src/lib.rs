@@ -34,6 +34,7 @@
 mod client;
 mod error;
 mod presence;
+mod received;
 mod registry;
 mod replay;
 mod retained;
@@ -43,6 +44,7 @@ mod snapshot;
 pub use client::ClientHandle;
 pub use error::OpenError;
 pub use presence::{ClientIdentity, OccupiedError};
+pub use received::Piece;
 pub use registry::{OpenOptions, SessionRegistry};
 pub use replay::NumberedEvent;
 pub use shared_session::{Activity, OpenSessionInfo, SharedSession, Subscriber};

@@ -314,6 +314,7 @@ mod tests {
             text: "hello".to_owned(),
             attachments: Vec::new(),
             typed: None,
+            once: None,
         })
     }
 

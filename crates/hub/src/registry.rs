@@ -15,7 +15,7 @@ use super::shared_session::{OpenSessionInfo, SharedSession};
 use osier_protocol::{Event, PermissionMode};
 use osier_session::{SessionChoice, SessionHandle, SessionSetup};
 use osier_settings::Settings;
-use osier_store::{SessionDirectory, SessionSummary, summarize};
+use osier_store::{SessionDirectory, SessionSummary, stored_keys, summarize};
 
 /// How long an idle session without clients keeps its replay buffer.
 const REPLAY_UNUSED_LIMIT: Duration = Duration::from_mins(10);
@@ -119,7 +119,9 @@ impl SessionRegistry {
     /// Opens a session. If it is already open, the caller shares it. A session that another one was forked from opens itself.
     pub async fn open(&self, options: OpenOptions) -> Result<Arc<SharedSession>, OpenError> {
         let Some(target) = options.session.clone() else {
-            return self.start(options, SessionChoice::New, Vec::new()).await;
+            return self
+                .start(options, SessionChoice::New, Vec::new(), HashSet::new())
+                .await;
         };
         let open = self.0.table.lock().sessions.get(&target).cloned();
         if let Some(session) = open {
@@ -197,7 +199,8 @@ impl SessionRegistry {
             return Ok(session);
         }
         let ids = vec![id.to_owned()];
-        self.start(options, SessionChoice::New, ids).await
+        self.start(options, SessionChoice::New, ids, HashSet::new())
+            .await
     }
 
     /// Closes a session; its file stays. Returns false if it was not open.
@@ -276,8 +279,14 @@ impl SessionRegistry {
         let cwd = Path::new(&stored.cwd);
         let cwd = cwd.is_absolute().then(|| cwd.to_owned()).or(options.cwd);
         let choice = SessionChoice::Resume(stored.path.to_string_lossy().into_owned());
-        self.start(OpenOptions { cwd, ..options }, choice, Vec::new())
-            .await
+        let path = stored.path.clone();
+        let keys = osier_base::task::spawn_blocking(move || stored_keys(&path)).await;
+        let keys = keys.map_err(|_| OpenError::Closing)?;
+        let keys = keys.map_err(|error| OpenError::Unavailable {
+            message: format!("cannot read `{}`: {error}", stored.path.display()),
+        })?;
+        let options = OpenOptions { cwd, ..options };
+        self.start(options, choice, Vec::new(), keys).await
     }
 
     /// Starts a session and waits until it is open.
@@ -286,13 +295,14 @@ impl SessionRegistry {
         options: OpenOptions,
         session: SessionChoice,
         ids: Vec<String>,
+        keys: HashSet<String>,
     ) -> Result<Arc<SharedSession>, OpenError> {
         if self.0.table.lock().closing {
             return Err(OpenError::Closing);
         }
         let setup = options.setup(&self.0.template, session)?;
         let (handle, events) = SessionHandle::start(setup)?;
-        let session = SharedSession::new(handle, ids);
+        let session = SharedSession::new(handle, ids, keys);
         let mut subscriber = session.subscribe();
         let registry = self.clone();
         let switched = move |session: &Arc<SharedSession>, id: &str| registry.switched(session, id);

@@ -4,7 +4,7 @@
 //! subscriber. The queues of subscribers are unbounded: a subscriber that serves a slow client must drop events itself.
 
 use parking_lot::Mutex;
-use std::collections::VecDeque;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::presence::{ClientIdentity, OccupiedError, Presence};
+use super::received::{Piece, SeenKeys, Uploads};
 use super::replay::{NumberedEvent, ReplayBuffer};
 use super::retained::RetainedState;
 use osier_agent::{AgentMessage, Severity, Subscription};
@@ -23,14 +24,13 @@ use osier_session::SessionHandle;
 /// Event numbers start at the time of opening times this, so that they continue to increase after a restart.
 const NUMBERS_PER_MILLISECOND: u64 = 1000;
 
-/// How many idempotency keys are remembered.
-const REMEMBERED_KEYS: usize = 256;
-
 /// One open session, shared by all its clients.
 #[derive(Debug)]
 pub struct SharedSession {
     handle: SessionHandle,
     state: Mutex<State>,
+    /// The number of this opening of the session.
+    opened: u64,
     ended: watch::Sender<bool>,
     /// A client has left, so the deadline of presence may have changed.
     client_left: Notify,
@@ -44,8 +44,10 @@ struct State {
     retained: RetainedState,
     presence: Presence,
     subscribers: Vec<mpsc::UnboundedSender<Arc<NumberedEvent>>>,
-    /// The idempotency keys of the last commands.
-    seen_keys: VecDeque<String>,
+    /// The idempotency keys of the last commands, and those of the prompts in the file.
+    seen_keys: SeenKeys,
+    /// Commands that arrive in pieces.
+    uploads: Uploads,
     /// The session has ended.
     ended: bool,
     /// The session ends because its server stops: clients join it again after a restart.
@@ -128,19 +130,25 @@ impl Subscriber {
 }
 
 impl SharedSession {
-    /// A session that was just started; `ids` are its earlier ids.
-    pub(super) fn new(handle: SessionHandle, ids: Vec<String>) -> Arc<Self> {
+    /// A session that was just started; `ids` are its earlier ids, `stored_keys` the idempotency keys in its file.
+    pub(super) fn new(
+        handle: SessionHandle,
+        ids: Vec<String>,
+        stored_keys: HashSet<String>,
+    ) -> Arc<Self> {
         let now = u64::try_from(clock::now_ms()).unwrap_or_default();
         let (ended, _) = watch::channel(false);
         Arc::new(Self {
             handle,
+            opened: now * NUMBERS_PER_MILLISECOND,
             state: Mutex::new(State {
                 ids,
                 replay: ReplayBuffer::new(now * NUMBERS_PER_MILLISECOND),
                 retained: RetainedState::default(),
                 presence: Presence::default(),
                 subscribers: Vec::new(),
-                seen_keys: VecDeque::new(),
+                seen_keys: SeenKeys::new(stored_keys),
+                uploads: Uploads::default(),
                 ended: false,
                 ends_with_server: false,
                 details: Details::default(),
@@ -186,17 +194,27 @@ impl SharedSession {
         self.state.lock().details.unread = 0;
     }
 
+    /// The number of this opening of the session: it knows all idempotency keys that were sent to it. A later opening
+    /// knows those of prompts, which are in the file.
+    pub fn opened(&self) -> u64 {
+        self.opened
+    }
+
     /// Records an idempotency key. Returns false if it is already known.
     pub fn claim_key(&self, key: &str) -> bool {
+        self.state.lock().seen_keys.claim(key)
+    }
+
+    /// Whether a command with this key was sent before.
+    pub fn knows_key(&self, key: &str) -> bool {
+        self.state.lock().seen_keys.has(key)
+    }
+
+    /// Stores a piece of the command with this key. Returns how many bytes of it are here, and the complete text once.
+    pub fn add_piece(&self, key: &str, piece: &Piece) -> (usize, Option<String>) {
         let mut state = self.state.lock();
-        if state.seen_keys.iter().any(|known| known == key) {
-            return false;
-        }
-        if state.seen_keys.len() == REMEMBERED_KEYS {
-            state.seen_keys.pop_front();
-        }
-        state.seen_keys.push_back(key.to_owned());
-        true
+        state.last_active = Instant::now();
+        state.uploads.add(key, piece)
     }
 
     /// The events after this number. `None` when some are no longer in the replay buffer, or the number is unknown.

@@ -23,6 +23,7 @@ impl From<Prompt> for Op {
             text,
             attachments,
             typed,
+            once: None,
         })
     }
 }

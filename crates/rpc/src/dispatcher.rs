@@ -34,6 +34,8 @@ pub struct Dispatcher {
     event_mode: EventMode,
     pending: Vec<PendingCommand>,
     output: Vec<u8>,
+    /// The idempotency key of the current line.
+    once: Option<String>,
 }
 
 impl Dispatcher {
@@ -47,6 +49,7 @@ impl Dispatcher {
             event_mode: EventMode::default(),
             pending: Vec::new(),
             output: Vec::new(),
+            once: None,
         }
     }
 
@@ -96,6 +99,13 @@ impl Dispatcher {
                 self.respond(&Response::new(id, "parse").failed(ErrorCode::Parse, error));
             }
         }
+    }
+
+    /// The same for a line with an idempotency key, which is stored with the message of a prompt.
+    pub fn handle_line_once(&mut self, line: &[u8], once: Option<String>) {
+        self.once = once;
+        self.handle_line(line);
+        self.once = None;
     }
 
     /// Rejects a line that was too long.
@@ -218,7 +228,7 @@ impl Dispatcher {
         let mut form = wants_reply.then_some(Form::Event);
         let number_of_op = parameters.get("op").and_then(|op| op["request"].as_u64());
         let mut earlier = Vec::new();
-        let op = match command.start {
+        let mut op = match command.start {
             Start::Dispatcher if command.name == "hello" => return self.hello(&parameters),
             Start::Dispatcher => return self.reply(parameters),
             Start::Request(name) => {
@@ -244,6 +254,9 @@ impl Dispatcher {
                 }
             },
         };
+        if let (Op::Agent(op), Some(key)) = (&mut op, self.once.take()) {
+            op.set_once(key);
+        }
         for op in earlier.iter().chain([&op]) {
             if let Err(occupied) = self.authorize(op, request) {
                 return Ok(CommandStart::Occupied(occupied));

@@ -39,16 +39,19 @@ pub(super) fn prompt(parameters: &Parameters, _: &TrackedState) -> Result<FirstS
             text,
             attachments,
             typed,
+            once: None,
         },
         Some(_) => osier_agent::Op::Steer {
             text,
             attachments,
             typed,
+            once: None,
         },
         None => osier_agent::Op::Prompt {
             text,
             attachments,
             typed,
+            once: None,
         },
     }))
 }
@@ -59,6 +62,7 @@ pub(super) fn steer(parameters: &Parameters, _: &TrackedState) -> Result<FirstSt
         text,
         attachments,
         typed,
+        once: None,
     }))
 }
 
@@ -68,6 +72,7 @@ pub(super) fn follow_up(parameters: &Parameters, _: &TrackedState) -> Result<Fir
         text,
         attachments,
         typed,
+        once: None,
     }))
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::error::{ApiError, ErrorCode};
-use osier_hub::ClientIdentity;
+use osier_hub::{ClientIdentity, Piece};
 use osier_rpc::PROTOCOL;
 
 /// The type of a server frame.
@@ -46,15 +46,21 @@ pub(super) struct ServerFrame {
 pub(super) struct ClientFrame {
     /// A string or an integer that the response repeats.
     pub id: Value,
-    /// `subscribe`, `unsubscribe`, `open`, `stop` or `hello`; not set with a `command`.
+    /// `subscribe`, `unsubscribe`, `open`, `stop`, `piece` or `hello`; not set with a `command`.
     pub r#type: Option<String>,
     pub session_id: Option<String>,
     /// A command of `osier rpc`, without an `id`.
     pub command: Option<Map<String, Value>>,
     /// For `subscribe`: the number of the last received event.
     pub after: Option<u64>,
-    /// For a command: an idempotency key. A command with a known key is not executed again.
+    /// For a command: an idempotency key. A command with a known key is not executed again; keys of prompts are stored
+    /// with their messages.
     pub once: Option<String>,
+    /// For a command `op` with a prompt: its text is added to the prompt history, too.
+    pub history: bool,
+    /// For `piece`: a part of a frame with a command, whose key is `once`. The response contains in `received` how many
+    /// bytes of it the server has; the command is executed when all are there, and answered by a response of its own.
+    pub piece: Option<Piece>,
     /// For `open`: the fields of `POST /api/sessions`, and `join`: use the open session of the directory, the last used
     /// one if there are several, instead of a new one.
     pub open: Option<Map<String, Value>>,

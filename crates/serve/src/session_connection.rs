@@ -9,9 +9,12 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::frames::{FrameKind, ServerFrame};
+use super::error::ApiError;
+use super::frames::{ClientFrame, FrameKind, ServerFrame};
 use super::send_queue::SendQueue;
-use osier_hub::{ClientHandle, ClientIdentity, NumberedEvent, SharedSession, Snapshot, Subscriber};
+use osier_hub::{
+    ClientHandle, ClientIdentity, NumberedEvent, Piece, SharedSession, Snapshot, Subscriber,
+};
 use osier_protocol::Event;
 use osier_rpc::{Dispatcher, EventMode};
 
@@ -29,6 +32,13 @@ pub(super) enum RequestKind {
     Command {
         command: Map<String, Value>,
         once: Option<String>,
+        /// The text of the prompt is added to the prompt history.
+        history: bool,
+    },
+    /// A part of a frame with a command.
+    Piece {
+        key: String,
+        piece: Piece,
     },
     /// Send the events after this number; a snapshot first if it is not set.
     Subscribe {
@@ -122,26 +132,12 @@ impl SessionConnection {
 
     async fn handle(&mut self, SessionRequest { id, kind }: SessionRequest) {
         match kind {
+            RequestKind::Piece { key, piece } => self.add_piece(&id, &key, &piece),
             RequestKind::Command {
-                once: Some(key), ..
-            } if !self.session.claim_key(&key) => {
-                self.respond(&id, "op", &json!({"repeated": true}));
-            }
-            RequestKind::Command { mut command, .. } => {
-                let kind = command.get("type").and_then(Value::as_str);
-                self.has_selected_events |= kind == Some("hello");
-                // The id of a `ui_response` is that of the question.
-                let is_reply = kind.is_some_and(|kind| kind.ends_with("ui_response"));
-                if !is_reply {
-                    command.shift_remove("id");
-                    if !id.is_null() {
-                        command.insert("id".to_owned(), id);
-                    }
-                }
-                let line = Value::Object(command).to_string();
-                self.dispatcher.handle_line(line.as_bytes());
-                self.flush(None);
-            }
+                command,
+                once,
+                history,
+            } => self.command(id, command, once, history),
             RequestKind::Subscribe { after, client } => {
                 self.client.join(client.unwrap_or_default());
                 self.subscribe(&id, after).await;
@@ -160,6 +156,72 @@ impl SessionConnection {
         }
     }
 
+    fn command(
+        &mut self,
+        id: Value,
+        mut command: Map<String, Value>,
+        once: Option<String>,
+        history: bool,
+    ) {
+        if once
+            .as_deref()
+            .is_some_and(|key| !self.session.claim_key(key))
+        {
+            return self.respond(&id, "op", &json!({"repeated": true}));
+        }
+        if history {
+            self.add_history(&command);
+        }
+        let kind = command.get("type").and_then(Value::as_str);
+        self.has_selected_events |= kind == Some("hello");
+        // The id of a `ui_response` is that of the question.
+        let is_reply = kind.is_some_and(|kind| kind.ends_with("ui_response"));
+        if !is_reply {
+            command.shift_remove("id");
+            if !id.is_null() {
+                command.insert("id".to_owned(), id);
+            }
+        }
+        let line = Value::Object(command).to_string();
+        self.dispatcher.handle_line_once(line.as_bytes(), once);
+        self.flush(None);
+    }
+
+    /// The prompt of a command is added to the prompt history.
+    fn add_history(&mut self, command: &Map<String, Value>) {
+        let op = command.get("op");
+        let field = |name: &str| op?.get(name)?.as_str();
+        if let Some(text) = field("typed").or_else(|| field("text")) {
+            let line = json!({"type": "op", "op": {"type": "add_history", "text": text}});
+            self.dispatcher.handle_line(line.to_string().as_bytes());
+        }
+    }
+
+    /// Stores a part of a frame; the complete frame is handled like one that arrived as a whole.
+    fn add_piece(&mut self, id: &Value, key: &str, piece: &Piece) {
+        if self.session.knows_key(key) {
+            return self.respond(id, "op", &json!({"repeated": true}));
+        }
+        let (received, complete) = self.session.add_piece(key, piece);
+        self.respond(id, "piece", &json!({"received": received}));
+        let Some(text) = complete else { return };
+        match serde_json::from_str::<ClientFrame>(&text) {
+            Ok(ClientFrame {
+                id,
+                command: Some(command),
+                once: Some(once),
+                history,
+                ..
+            }) if once == key => self.command(id, command, Some(once), history),
+            _ => {
+                let error =
+                    ApiError::malformed("the pieces are not a frame with a command and this key");
+                let session = Some(Arc::clone(&self.session_id));
+                self.has_lost_events |= !self.queue.push(ServerFrame::error(session, id, &error));
+            }
+        }
+    }
+
     async fn subscribe(&mut self, id: &Value, after: Option<u64>) {
         self.session.mark_read();
         self.sends_events = true;
@@ -167,7 +229,11 @@ impl SessionConnection {
         let missed = after.and_then(|after| self.session.events_after(after));
         if let Some(missed) = missed {
             self.covered = after.unwrap_or_default();
-            self.respond(id, "subscribe", &json!({"number": self.last_received}));
+            self.respond(
+                id,
+                "subscribe",
+                &json!({"number": self.last_received, "opened": self.session.opened()}),
+            );
             return self.replay(&missed);
         }
         let Some(snapshot) = self.session.snapshot().await else {
@@ -176,13 +242,13 @@ impl SessionConnection {
         self.covered = snapshot.number;
         let snapshot_value = self.snapshot_value(&snapshot);
         if after.is_none() {
-            let data = json!({"number": snapshot.number, "snapshot": snapshot_value});
+            let data = json!({"number": snapshot.number, "snapshot": snapshot_value, "opened": self.session.opened()});
             return self.respond(id, "subscribe", &data);
         }
         self.respond(
             id,
             "subscribe",
-            &json!({"number": snapshot.number, "gap": true}),
+            &json!({"number": snapshot.number, "gap": true, "opened": self.session.opened()}),
         );
         self.push(
             FrameKind::ReplayGap,

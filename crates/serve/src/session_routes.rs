@@ -130,6 +130,7 @@ pub(super) async fn prompt(
         RequestKind::Command {
             command,
             once: None,
+            history: false,
         },
     );
     let mut first = Vec::new();

@@ -226,6 +226,8 @@ impl Connection {
             command,
             after,
             once,
+            history,
+            piece,
             open,
             protocol,
             compression,
@@ -242,10 +244,24 @@ impl Connection {
             }
             (Some("subscribe"), None) => RequestKind::Subscribe { after, client },
             (Some("unsubscribe"), None) => RequestKind::Unsubscribe,
-            (None, Some(command)) => RequestKind::Command { command, once },
+            (Some("piece"), None) => match (piece, once) {
+                (Some(piece), Some(key)) if piece.of <= BODY_LIMIT => {
+                    RequestKind::Piece { key, piece }
+                }
+                _ => {
+                    return Err(ApiError::malformed(
+                        "a frame `piece` must have `once` and a `piece` of at most 32 MiB",
+                    ));
+                }
+            },
+            (None, Some(command)) => RequestKind::Command {
+                command,
+                once,
+                history,
+            },
             _ => {
                 return Err(ApiError::malformed(
-                    "a frame must have a `command`, or a `type`: `subscribe`, `unsubscribe`, `open`, `stop` or `hello`",
+                    "a frame must have a `command`, or a `type`: `subscribe`, `unsubscribe`, `open`, `stop`, `piece` or `hello`",
                 ));
             }
         };
@@ -270,6 +286,7 @@ impl Connection {
             "protocol": PROTOCOL,
             "name": osier_base::PROGRAM,
             "version": env!("CARGO_PKG_VERSION"),
+            "pieces": true,
         });
         self.queue.push(response(id, "hello", &data));
         Ok(())

@@ -20,7 +20,7 @@
 //! # setup.settings.discover_local_models = false;
 //! let (session, mut events) = SessionHandle::start(setup)?;
 //! let (text, attachments) = ("Hello".to_owned(), Vec::new());
-//! session.send(osier_agent::Op::Prompt { text, attachments, typed: None }.into());
+//! session.send(osier_agent::Op::Prompt { text, attachments, typed: None, once: None }.into());
 //!
 //! let mut answer = String::new();
 //! while let Some(event) = events.recv().await {

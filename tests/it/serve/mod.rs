@@ -3,6 +3,7 @@
 mod access;
 mod http_client;
 mod llm_proxy;
+mod lost_answers;
 mod proxy_limits;
 mod sessions;
 mod several_clients;

@@ -31,6 +31,7 @@ async fn talk(session: &SharedSession, events: &mut Subscriber) {
         text,
         attachments,
         typed: None,
+        once: Some("key".to_owned()),
     };
     session.handle().send(prompt.into());
     while let Some(received) = events.next().await {
@@ -68,6 +69,9 @@ async fn idle_session_is_unloaded_and_reopened_unchanged() {
 
     let said = registry.find(&said_id).await.unwrap();
     assert_eq!(said.id(), said_id);
+    // The key of the prompt is in the file: a client that missed the answer can send it again.
+    assert!(said.knows_key("key") && !said.claim_key("key"));
+    assert!(said.claim_key("another"));
     let info = said.info();
     assert_eq!(
         (info.state, info.permissions),

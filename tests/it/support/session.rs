@@ -130,6 +130,7 @@ impl OpenSession {
                 text,
                 attachments,
                 typed: None,
+                once: None,
             }
             .into(),
         );

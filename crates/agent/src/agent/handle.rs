@@ -74,6 +74,7 @@ impl Agent {
             text: text.into(),
             attachments,
             typed: None,
+            once: None,
         });
     }
 
@@ -82,6 +83,7 @@ impl Agent {
             text: text.into(),
             attachments,
             typed: None,
+            once: None,
         });
     }
 
@@ -90,6 +92,7 @@ impl Agent {
             text: text.into(),
             attachments,
             typed: None,
+            once: None,
         });
     }
 

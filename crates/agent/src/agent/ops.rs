@@ -24,16 +24,19 @@ pub(super) async fn apply(core: &Core, op: Op) -> NextStep {
             text,
             attachments,
             typed,
+            once,
         }
         | Op::Steer {
             text,
             attachments,
             typed,
+            once,
         } => {
             let message = UserMessage {
                 text,
                 attachments,
                 typed,
+                once,
                 timestamp: clock::now_ms(),
             };
             return enqueue_or_run(core, message, |queues| &mut queues.steering);
@@ -42,11 +45,13 @@ pub(super) async fn apply(core: &Core, op: Op) -> NextStep {
             text,
             attachments,
             typed,
+            once,
         } => {
             let message = UserMessage {
                 text,
                 attachments,
                 typed,
+                once,
                 timestamp: clock::now_ms(),
             };
             return enqueue_or_run(core, message, |queues| &mut queues.follow_up);

@@ -47,6 +47,7 @@ impl Agent {
             text: text.into(),
             attachments,
             typed: None,
+            once: None,
         });
         let outcome = loop {
             match events.recv().await {

@@ -36,6 +36,9 @@ pub struct UserMessage {
     /// it. Empty if a hook or a plugin sent the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed: Option<String>,
+    /// The idempotency key with which a client sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub once: Option<String>,
     /// Milliseconds since the Unix epoch.
     #[serde(default)]
     pub timestamp: i64,

@@ -24,6 +24,9 @@ osier_base::requests! {
             /// what the user typed, if `text` contains more: an expanded template, piped text
             #[serde(default, skip_serializing_if = "Option::is_none")]
             typed: Option<String>,
+            /// an idempotency key, stored with the message: a server does not accept it again
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            once: Option<String>,
         },
         /// Queue a message that is delivered after the current tools, before the next request. Starts a run when
         /// none is active.
@@ -37,6 +40,9 @@ osier_base::requests! {
             /// what the user typed, if `text` contains more: an expanded template, piped text
             #[serde(default, skip_serializing_if = "Option::is_none")]
             typed: Option<String>,
+            /// an idempotency key, stored with the message: a server does not accept it again
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            once: Option<String>,
         },
         /// Queue a message that is delivered when the agent would otherwise stop. Starts a run when none is
         /// active.
@@ -50,6 +56,9 @@ osier_base::requests! {
             /// what the user typed, if `text` contains more: an expanded template, piped text
             #[serde(default, skip_serializing_if = "Option::is_none")]
             typed: Option<String>,
+            /// an idempotency key, stored with the message: a server does not accept it again
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            once: Option<String>,
         },
         /// Stop the run, the running change of the conversation and the user's command. The partial answer is
         /// kept; `agent_settled` follows when nothing runs. Has no effect without a run.
@@ -131,6 +140,17 @@ osier_base::requests! {
         /// Return the state of the agent: prompt, tools, messages in memory, partial answer, running calls.
         #[request(State, None + session, command "get_agent_state" => State)]
         GetState,
+    }
+}
+
+impl Op {
+    /// Sets the idempotency key of a message.
+    pub fn set_once(&mut self, key: String) {
+        if let Self::Prompt { once, .. } | Self::Steer { once, .. } | Self::FollowUp { once, .. } =
+            self
+        {
+            *once = Some(key);
+        }
     }
 }
 

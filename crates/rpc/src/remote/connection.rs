@@ -12,6 +12,7 @@ use super::connect::{Attempt, ServerStream, connect};
 use super::failure::{ConnectError, FailureKind};
 use super::handshake::Socket;
 use super::options::AttachOptions;
+use super::outbox::Outbox;
 use super::pending_ops::{OpAction, PendingOps};
 use super::target::Target;
 use crate::PROTOCOL;
@@ -23,6 +24,8 @@ use osier_session::RemoteSession;
 /// First delay before a reconnection; each further delay is twice as long.
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 const MAX_DELAY: Duration = Duration::from_secs(15);
+/// How long a line for the history waits for its prompt.
+const HISTORY_WAIT: Duration = Duration::from_millis(50);
 /// Interval of pings, and the time without any received byte after which the connection is considered lost.
 const PING_INTERVAL: Duration = Duration::from_secs(3);
 const PING_TIMEOUT: Duration = Duration::from_secs(9);
@@ -41,10 +44,16 @@ pub(super) struct RemoteConnection {
     key: String,
     /// The session was joined at least once.
     has_joined: bool,
+    /// The response to `subscribe` has arrived over the current connection.
+    has_subscribed: bool,
     /// The server was stopped and does not run yet.
     is_stopped: bool,
     /// The failure that the screen shows.
     shown: Option<FailureKind>,
+    /// Which opening of the session on the server was joined last: it knows all keys that were sent to it.
+    opened: Option<u64>,
+    /// The frames that wait for the current connection.
+    outbox: Outbox,
 }
 
 /// Why a connection ended.
@@ -78,8 +87,11 @@ impl RemoteConnection {
             questions: Vec::new(),
             key: uuid::Uuid::new_v4().simple().to_string(),
             has_joined: false,
+            has_subscribed: false,
             is_stopped: false,
             shown: None,
+            opened: None,
+            outbox: Outbox::new(),
         }
     }
 
@@ -185,6 +197,8 @@ impl RemoteConnection {
             child,
         } = connected;
         let (mut sink, mut stream) = socket.split();
+        self.outbox = Outbox::new();
+        self.has_subscribed = false;
         let serve = async {
             match self.join(&mut sink, &mut stream).await {
                 Ok(()) => self.forward(&mut sink, &mut stream).await,
@@ -263,6 +277,7 @@ impl RemoteConnection {
             let payload = &frame["payload"];
             match (frame["type"].as_str(), payload["id"].as_str()) {
                 (Some("response"), Some("open")) => break payload["data"].clone(),
+                (Some("response"), Some("hello")) => self.set_pieces(payload),
                 (Some("error"), _) => return Err(self.failed(payload)),
                 _ => {}
             }
@@ -286,25 +301,36 @@ impl RemoteConnection {
         sink: &mut SplitSink<Socket, Message>,
         stream: &mut SplitStream<Socket>,
     ) -> EndReason {
-        for frame in self.ops.unanswered_frames() {
-            if let Err(reason) = send_frame(sink, &frame).await {
-                return reason;
-            }
-        }
         let mut ping = tokio::time::interval(PING_INTERVAL);
         loop {
+            // Before the response to `subscribe` it is not known which ops the server knows.
+            if self.has_subscribed {
+                while let Some((id, frame)) = self.ops.take_new() {
+                    self.outbox.push(id, frame);
+                }
+            }
+            while let Some(outgoing) = self.outbox.next() {
+                if let Err(reason) = send_text(sink, outgoing.text).await {
+                    return reason;
+                }
+                if let Some(id) = outgoing.completes {
+                    self.ops.note_sent(id);
+                }
+            }
             let done = tokio::select! {
                 op = self.session.next() => match op {
                     None | Some(Op::ShutDown) => Err(EndReason::Left),
-                    Some(op) => match self.ops.handle(&op) {
-                        OpAction::Send(frame) => send_frame(sink, &frame).await,
-                        OpAction::Answered(event) => {
+                    Some(op) => {
+                        if let OpAction::Answered(event) = self.ops.handle(&op) {
                             self.session.publish(event);
-                            Ok(())
                         }
-                        OpAction::Nothing => Ok(()),
-                    },
+                        Ok(())
+                    }
                 },
+                () = tokio::time::sleep(HISTORY_WAIT), if self.ops.has_history() => {
+                    self.ops.flush_history();
+                    Ok(())
+                }
                 message = stream.next() => match message {
                     Some(Ok(Message::Text(text))) => self.handle_text(&text),
                     Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => Ok(()),
@@ -342,6 +368,11 @@ impl RemoteConnection {
         Ok(())
     }
 
+    /// The response to `hello` says whether the server takes frames in pieces.
+    fn set_pieces(&mut self, hello: &Value) {
+        self.outbox.set_pieces(hello["data"]["pieces"] == true);
+    }
+
     fn handle_response(&mut self, mut payload: Value) {
         if payload["id"] == "subscribe" {
             let snapshot = payload["data"]["snapshot"].take();
@@ -349,11 +380,25 @@ impl RemoteConnection {
                 self.apply_snapshot(snapshot);
             }
             self.has_joined = true;
+            self.has_subscribed = true;
             self.is_stopped = false;
             self.shown = None;
+            self.send_again(payload["data"]["opened"].as_u64());
             return self.publish_state(ConnectionState::Connected, self.target.label());
         }
+        if payload["id"] == "hello" {
+            return self.set_pieces(&payload);
+        }
         let id = payload["id"].as_u64();
+        if let (Some(id), Some(received)) = (id, payload["data"]["received"].as_u64())
+            && payload["command"] == "piece"
+        {
+            let received = usize::try_from(received).unwrap_or(usize::MAX);
+            return self.outbox.acknowledge(id, received);
+        }
+        if let Some(id) = id {
+            self.outbox.forget(id);
+        }
         let op = self.ops.complete(id);
         if payload["success"] != json!(false) {
             return;
@@ -367,6 +412,23 @@ impl RemoteConnection {
         self.notice(Severity::Warning, error.to_owned());
         if let Some(op) = op {
             self.return_input(op);
+        }
+    }
+
+    /// The connection has joined the session: sends the unanswered ops again, as far as none is executed twice.
+    fn send_again(&mut self, opened: Option<u64>) {
+        let is_reopened = self.opened.is_some() && self.opened != opened;
+        self.opened = opened;
+        let dropped = self.ops.resend(is_reopened);
+        if !dropped.is_empty() {
+            self.notice(
+                Severity::Warning,
+                format!(
+                    "the connection was lost before the server answered `{}`, and the server has opened the session again \
+                     since: it may have been done, so it was not sent again",
+                    dropped.join("`, `")
+                ),
+            );
         }
     }
 
@@ -435,6 +497,9 @@ impl RemoteConnection {
             return Err(EndReason::Lost(message));
         }
         let id = payload["id"].as_u64();
+        if let Some(id) = id {
+            self.outbox.forget(id);
+        }
         self.ops.complete(id);
         self.notice(Severity::Error, message);
         Ok(())
@@ -494,9 +559,8 @@ async fn queue_until_left(session: &mut RemoteSession, ops: &mut PendingOps) {
     }
 }
 
-async fn send_frame(sink: &mut SplitSink<Socket, Message>, frame: &Value) -> Result<(), EndReason> {
-    let message = Message::text(frame.to_string());
-    let sent = sink.send(message).await;
+async fn send_text(sink: &mut SplitSink<Socket, Message>, text: String) -> Result<(), EndReason> {
+    let sent = sink.send(Message::text(text)).await;
     sent.map_err(|error| EndReason::Lost(error.to_string()))
 }
 

@@ -11,6 +11,7 @@ mod connection;
 mod failure;
 mod handshake;
 mod options;
+mod outbox;
 mod pending_ops;
 pub mod proof;
 mod stop;

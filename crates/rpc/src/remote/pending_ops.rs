@@ -16,6 +16,9 @@ use osier_store::prompt_draft::{DraftQuery, PromptDraft, PromptDraftRecorder, fi
 /// How many ops can wait without a connection.
 const MAX_OFFLINE: usize = 1000;
 
+/// Ops that the server stores with their keys.
+const PROMPTS: [&str; 3] = ["prompt", "steer", "follow_up"];
+
 /// The unanswered ops of a remote session, and its draft.
 pub(super) struct PendingOps {
     /// Unanswered ops, in order.
@@ -31,6 +34,10 @@ pub(super) struct PendingOps {
     recorder: Option<PromptDraftRecorder>,
     /// The draft was sent. It is deleted when the message is answered.
     is_draft_sent: bool,
+    /// A line for the prompt history, which goes with the prompt that follows, so that its text travels once.
+    history: Option<String>,
+    /// The ids of ops that are not handed to the connection yet.
+    new: VecDeque<u64>,
 }
 
 /// An unanswered op.
@@ -41,12 +48,16 @@ struct PendingOp {
     once: Option<String>,
     /// The op contains text that the user typed.
     is_typed: bool,
+    /// The server adds the text to the prompt history.
+    adds_history: bool,
+    /// All of it was sent over some connection.
+    is_sent: bool,
 }
 
 /// How the client handles an op.
 pub(super) enum OpAction {
-    /// Send this frame to the server.
-    Send(Value),
+    /// Send the new ops to the server.
+    Send,
     /// This event answers the op, without the server.
     Answered(Event),
     Nothing,
@@ -63,11 +74,19 @@ impl PendingOps {
             server,
             recorder: None,
             is_draft_sent: false,
+            history: None,
+            new: VecDeque::new(),
         }
     }
 
     /// Handles an op. It stays pending until it is answered.
     pub(super) fn handle(&mut self, op: &Op) -> OpAction {
+        let adds_history = self.history.is_some() && prompt_text(op) == self.history.as_deref();
+        if adds_history {
+            self.history = None;
+        } else if !matches!(op, Op::SaveDraft { .. } | Op::SaveDraftFiles { .. }) {
+            self.flush_history();
+        }
         match op {
             Op::SaveDraft { text } => {
                 self.is_draft_sent = text.is_empty() && self.has_typed_text();
@@ -86,11 +105,64 @@ impl PendingOps {
                 if let Some(recorder) = &self.recorder {
                     recorder.submit(text);
                 }
-                self.prepare(op).map_or(OpAction::Nothing, OpAction::Send)
+                self.history = Some(text.clone());
+                OpAction::Nothing
             }
             Op::FindDraft => self.find().map_or(OpAction::Nothing, OpAction::Answered),
-            op => self.prepare(op).map_or(OpAction::Nothing, OpAction::Send),
+            op => {
+                self.prepare(op, adds_history);
+                OpAction::Send
+            }
         }
+    }
+
+    /// Whether a line for the history waits for a prompt.
+    pub(super) fn has_history(&self) -> bool {
+        self.history.is_some()
+    }
+
+    /// No prompt follows: the line for the history is an op of its own.
+    pub(super) fn flush_history(&mut self) {
+        if let Some(text) = self.history.take() {
+            self.prepare(&Op::AddHistory { text }, false);
+        }
+    }
+
+    /// The next op that is not handed to the connection yet: its id and frame.
+    pub(super) fn take_new(&mut self) -> Option<(u64, Value)> {
+        loop {
+            let id = self.new.pop_front()?;
+            if let Some(pending) = self.pending.iter().find(|pending| pending.id == id) {
+                return Some((id, self.frame(pending)));
+            }
+        }
+    }
+
+    pub(super) fn note_sent(&mut self, id: u64) {
+        let mut pending = self.pending.iter_mut();
+        if let Some(pending) = pending.find(|pending| pending.id == id) {
+            pending.is_sent = true;
+        }
+    }
+
+    /// A connection has joined the session: all unanswered ops are sent again. If the server has opened the session
+    /// again, it knows only the keys of prompts: other ops may have been executed, and are not sent again. Returns their
+    /// names.
+    pub(super) fn resend(&mut self, is_reopened: bool) -> Vec<String> {
+        let mut dropped = Vec::new();
+        if is_reopened {
+            self.pending.retain(|pending| {
+                let kind = pending.op["type"].as_str().unwrap_or_default();
+                let is_known = pending.once.is_none() || PROMPTS.contains(&kind);
+                let stays = is_known || !pending.is_sent;
+                if !stays && kind != "add_history" {
+                    dropped.push(kind.to_owned());
+                }
+                stays
+            });
+        }
+        self.new = self.pending.iter().map(|pending| pending.id).collect();
+        dropped
     }
 
     /// Handles an op without a connection: it is sent later, unless too many ops wait already.
@@ -102,16 +174,8 @@ impl PendingOps {
         }
         match self.handle(op) {
             OpAction::Answered(event) => Some(event),
-            OpAction::Send(_) | OpAction::Nothing => None,
+            OpAction::Send | OpAction::Nothing => None,
         }
-    }
-
-    /// The frames of all unanswered ops, to send them again.
-    pub(super) fn unanswered_frames(&self) -> Vec<Value> {
-        self.pending
-            .iter()
-            .map(|pending| self.frame(pending))
-            .collect()
     }
 
     /// Removes the op with this id, which is answered, and returns it.
@@ -139,14 +203,16 @@ impl PendingOps {
         self.pending.iter().any(|pending| pending.is_typed)
     }
 
-    fn prepare(&mut self, op: &Op) -> Option<Value> {
+    fn prepare(&mut self, op: &Op, adds_history: bool) {
         let is_typed = matches!(
             op,
             Op::Agent(AgentOp::Prompt { .. } | AgentOp::Steer { .. } | AgentOp::FollowUp { .. })
                 | Op::Shell { .. }
                 | Op::StashPrompt { .. }
         );
-        let mut op = serde_json::to_value(op).ok()?;
+        let Ok(mut op) = serde_json::to_value(op) else {
+            return;
+        };
         let is_query = self.answers.register(&mut op);
         let once = (!is_query).then(|| uuid::Uuid::new_v4().simple().to_string());
         self.last_id += 1;
@@ -156,15 +222,20 @@ impl PendingOps {
             op,
             once,
             is_typed,
+            adds_history,
+            is_sent: false,
         };
-        let frame = self.frame(&pending);
         self.pending.push_back(pending);
-        Some(frame)
+        self.new.push_back(id);
     }
 
     fn frame(&self, pending: &PendingOp) -> Value {
         let command = json!({"type": "op", "op": pending.op});
-        json!({"id": pending.id, "sessionId": self.session, "once": pending.once, "command": command})
+        let mut frame = json!({"id": pending.id, "sessionId": self.session, "once": pending.once, "command": command});
+        if pending.adds_history {
+            frame["history"] = json!(true);
+        }
+        frame
     }
 
     fn record_draft(&mut self, text: &Parts) {
@@ -201,6 +272,18 @@ impl PendingOps {
     }
 }
 
+/// The text of a prompt as it is in the history.
+fn prompt_text(op: &Op) -> Option<&str> {
+    match op {
+        Op::Agent(
+            AgentOp::Prompt { text, typed, .. }
+            | AgentOp::Steer { text, typed, .. }
+            | AgentOp::FollowUp { text, typed, .. },
+        ) => Some(typed.as_ref().unwrap_or(text)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -226,12 +309,101 @@ mod tests {
             text,
             attachments: Vec::new(),
             typed: None,
+            once: None,
         }));
         ops.handle_offline(&Op::SaveDraft { text: "".into() });
         assert_eq!(stored(60).await, Some("half a thought".into()));
-        ops.complete(Some(1));
+        // The line for the history is a part of the prompt.
         assert_eq!(stored(60).await, Some("half a thought".into()));
-        ops.complete(Some(2));
+        ops.complete(Some(1));
         assert_eq!(stored(2).await, None);
+    }
+
+    fn names(ops: &mut PendingOps) -> Vec<String> {
+        let frames = std::iter::from_fn(|| ops.take_new());
+        frames
+            .map(|(_, frame)| {
+                let history = if frame["history"] == true {
+                    " with history"
+                } else {
+                    ""
+                };
+                format!(
+                    "{}{history}",
+                    frame["command"]["op"]["type"].as_str().unwrap()
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_text_of_a_prompt_travels_once() {
+        let mut ops = PendingOps::new("there".to_owned(), None);
+        let history = |text: &str| Op::AddHistory {
+            text: text.to_owned(),
+        };
+        let shell = Op::Shell {
+            command: "ls".to_owned(),
+            exclude_from_context: false,
+        };
+        ops.handle(&history("hello"));
+        ops.handle(&Op::SaveDraft { text: "".into() });
+        assert_eq!(names(&mut ops), [""; 0]);
+        ops.handle(&prompt("hello"));
+        ops.handle(&history("!ls"));
+        ops.handle(&shell);
+        ops.handle(&history("/model x"));
+        ops.handle(&prompt("other"));
+        ops.handle(&history("last"));
+        ops.flush_history();
+        assert_eq!(
+            names(&mut ops),
+            [
+                "prompt with history",
+                "add_history",
+                "shell",
+                "add_history",
+                "prompt",
+                "add_history"
+            ]
+        );
+    }
+
+    #[test]
+    fn only_prompts_are_sent_again_to_a_session_that_was_reopened() {
+        for (is_reopened, dropped, again) in [
+            (
+                false,
+                &[][..],
+                &["prompt", "shell", "shell", "list_hooks"][..],
+            ),
+            (true, &["shell"], &["prompt", "shell", "list_hooks"]),
+        ] {
+            let mut ops = PendingOps::new("there".to_owned(), None);
+            let shell = Op::Shell {
+                command: "touch x".to_owned(),
+                exclude_from_context: false,
+            };
+            ops.handle(&prompt("hello"));
+            ops.handle(&shell);
+            names(&mut ops);
+            ops.note_sent(1);
+            ops.note_sent(2);
+            // It waits for a connection.
+            ops.handle_offline(&shell);
+            ops.handle_offline(&Op::ListHooks);
+            ops.note_sent(4);
+            assert_eq!(ops.resend(is_reopened), dropped);
+            assert_eq!(names(&mut ops), again);
+        }
+    }
+
+    fn prompt(text: &str) -> Op {
+        Op::Agent(AgentOp::Prompt {
+            text: text.to_owned(),
+            attachments: Vec::new(),
+            typed: None,
+            once: None,
+        })
     }
 }

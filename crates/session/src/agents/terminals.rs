@@ -41,6 +41,7 @@ pub(crate) fn wake(agent: &Agent, text: &str) {
         text: format!("[{text}]"),
         attachments: Vec::new(),
         typed: Some(String::new()),
+        once: None,
     });
 }
 

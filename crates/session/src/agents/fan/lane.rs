@@ -89,6 +89,7 @@ impl LaneParts {
             text: prompt.text,
             attachments: prompt.attachments,
             typed: prompt.typed,
+            once: None,
         });
         let started = Instant::now();
         let mut told = started;

@@ -59,6 +59,7 @@ impl SessionFiles {
                 text,
                 attachments: Vec::new(),
                 typed: Some(comments.join("\n")),
+                once: None,
             });
         }
     }

@@ -98,12 +98,14 @@ impl Prompt {
                 text,
                 attachments,
                 typed: None,
+                once: None,
             }
         } else {
             AgentOp::Prompt {
                 text,
                 attachments,
                 typed: None,
+                once: None,
             }
         });
     }
@@ -124,6 +126,7 @@ impl Prompt {
             text,
             attachments,
             typed,
+            once: None,
         });
     }
 
