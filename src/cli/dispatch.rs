@@ -26,7 +26,7 @@ use osier_session::{SessionHandle, SessionSetup, check_tools};
 use crate::modes::json::JsonFormat;
 use crate::modes::log::LogLevel;
 use crate::modes::rpc;
-use crate::modes::run::{Ended, Run};
+use crate::modes::run::{Ended, ProgramHooks, Run};
 use crate::modes::text::TextFormat;
 use osier_peers::formats::{ClaudeFormat, CodexFormat, Format, Lines};
 use osier_permissions::trust::Trust;
@@ -221,6 +221,8 @@ fn run_prompts(
     let mut setup = config.checked(setup)?;
     limit_after_signals(Interrupt::StopsFirst);
     check_tools(&setup)?;
+    let (callbacks, hooks) = ProgramHooks::new();
+    setup.hook_callbacks = reads_lines.then_some(callbacks);
     if let Err(message) = block_on(find_local(&mut setup))? {
         return Ok(failure(&message));
     }
@@ -244,6 +246,7 @@ fn run_prompts(
             format: &mut *format,
             schema,
             output: &mut terminal_output::stdout(),
+            hooks: reads_lines.then_some(hooks),
         };
         let log = config.log(mode, &mut accounting, session.subscribe_like(&events));
         let (ended, logged) = tokio::join!(run.run(events, input), log);

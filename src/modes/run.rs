@@ -1,17 +1,20 @@
 //! The driver of every run without a screen: it sends prompts, one after the other, follows their events, checks the
 //! answer against a schema, and ends the session. A [`Format`] decides about input and output.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use osier_agent::{AgentMessage, RunOutcome, Subscription};
+use osier_extensions::hooks::{CallbackHook, CallbackHooks, HookCall};
 use osier_llm::StopReason;
-use osier_peers::formats::{Effect, Format, RunEnd};
+use osier_peers::formats::{Effect, Format, RunEnd, SdkHook};
 use osier_protocol::questions::Answer;
 use osier_protocol::{Event, Op, Prompt, final_text};
 use osier_session::SessionHandle;
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, Split};
+use tokio::sync::{mpsc, oneshot};
 
 use super::prompt_request::PromptRequest;
 use super::schema::{self, AnswerSchema};
@@ -38,6 +41,42 @@ pub struct Run<'a> {
     /// The schema that the answer must match.
     pub schema: Option<AnswerSchema>,
     pub output: &'a mut (dyn Write + Send),
+    /// The hooks of the program that reads and writes lines.
+    pub hooks: Option<ProgramHooks>,
+}
+
+/// The hooks of a program, and their calls that it has not answered.
+#[derive(Debug)]
+pub struct ProgramHooks {
+    registry: Arc<CallbackHooks>,
+    calls: mpsc::UnboundedReceiver<HookCall>,
+    open: HashMap<u64, oneshot::Sender<Result<Value, String>>>,
+    last: u64,
+}
+
+impl ProgramHooks {
+    /// No hooks. The setup of the session gets the registry.
+    pub fn new() -> (Arc<CallbackHooks>, Self) {
+        let (registry, calls) = CallbackHooks::new();
+        let hooks = Self {
+            registry: Arc::clone(&registry),
+            calls,
+            open: HashMap::new(),
+            last: 0,
+        };
+        (registry, hooks)
+    }
+
+    /// Replaces the hooks.
+    fn set(&self, hooks: Vec<SdkHook>) -> Result<(), String> {
+        let hooks = hooks.into_iter().map(|hook| CallbackHook {
+            event: hook.event,
+            matcher: hook.matcher,
+            callback: hook.callback,
+            timeout: hook.timeout,
+        });
+        self.registry.set(hooks.collect())
+    }
 }
 
 osier_base::opaque_debug!(Run<'a>);
@@ -92,6 +131,7 @@ impl Run<'_> {
             Ok(Some(ended)) => Ok(ended),
             Err(error) => Err(error),
         };
+        self.hooks = None;
         // Also when the output is closed: this stops the run and stores the session.
         self.session.send(Op::ShutDown);
         let mut written = Ok(());
@@ -153,11 +193,22 @@ impl Run<'_> {
                         self.settle(outcome.into(), None, &mut progress)?;
                     }
                 }
+                Some(call) = next_call(&mut self.hooks) => self.call_hook(call)?,
                 line = next_line(&mut lines) => if let Some(line) = line {
                     let line = line?;
-                    self.effect(|format, effect| format.input(&line, effect))?;
+                    let mut effect = Effect::default();
+                    self.format.input(&line, &mut effect);
+                    let refused = self.register_hooks(&mut effect);
+                    self.carry_out(effect)?;
+                    if let Some(message) = refused {
+                        self.prompts.clear();
+                        self.settle(RunOutcome::Stopped { message }.into(), None, &mut progress)?;
+                        progress.is_over = true;
+                    }
                 } else {
                     lines = None;
+                    // Nobody answers the calls of hooks any more: guards block.
+                    self.hooks = None;
                     for id in progress.questions.drain(..) {
                         self.dismiss(id);
                     }
@@ -169,6 +220,32 @@ impl Run<'_> {
         }
         self.effect(|format, effect| format.finish(effect))?;
         Ok(Some(progress.ended))
+    }
+
+    /// Registers the hooks of the program and passes on its answers. Returns why nothing runs.
+    fn register_hooks(&mut self, effect: &mut Effect) -> Option<String> {
+        let Some(hooks) = &mut self.hooks else {
+            return effect.refused.take();
+        };
+        for (id, answer) in effect.hook_answers.drain(..) {
+            if let Some(reply) = hooks.open.remove(&id) {
+                // The hook may have been interrupted.
+                let _ = reply.send(answer);
+            }
+        }
+        let registered = effect.hooks.take().map_or(Ok(()), |given| hooks.set(given));
+        effect.refused.take().or(registered.err())
+    }
+
+    /// Passes a call of a hook on to the program.
+    fn call_hook(&mut self, call: HookCall) -> io::Result<()> {
+        let Some(hooks) = &mut self.hooks else {
+            return Ok(());
+        };
+        hooks.last += 1;
+        let id = hooks.last;
+        hooks.open.insert(id, call.reply);
+        self.effect(|format, effect| format.hook_call(id, &call.callback, &call.input, effect))
     }
 
     fn send(&self, prompt: Prompt, progress: &mut Progress) {
@@ -195,6 +272,10 @@ impl Run<'_> {
     ) -> io::Result<()> {
         let mut effect = Effect::default();
         call(self.format, &mut effect);
+        self.carry_out(effect)
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> io::Result<()> {
         for op in effect.ops {
             self.session.send(op);
         }
@@ -291,6 +372,14 @@ impl Run<'_> {
         progress.is_over |= !self.format.continues() && ended.outcome != RunOutcome::Completed;
         progress.ended = ended;
         self.effect(|format, effect| format.end(&end, effect))
+    }
+}
+
+/// The next call of a hook of the program. Without hooks it never returns.
+async fn next_call(hooks: &mut Option<ProgramHooks>) -> Option<HookCall> {
+    match hooks {
+        Some(hooks) => hooks.calls.recv().await,
+        None => std::future::pending().await,
     }
 }
 

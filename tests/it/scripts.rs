@@ -262,6 +262,182 @@ fn prompts_and_control_requests_are_read_as_lines() {
 }
 
 /// The Python with the SDK. Skips the test if it is missing.
+/// The program sends its prompt without waiting for the answer to `initialize`: what is refused there may guard it.
+#[test]
+fn refused_initialization_ends_the_run_before_the_first_call() {
+    let hooks = json!({"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["hook_0"]}]});
+    for (field, value) in [
+        ("hooks", hooks),
+        (
+            "agents",
+            json!({"guard": {"description": "d", "prompt": "p"}}),
+        ),
+        ("sdkMcpServers", json!(["tools"])),
+    ] {
+        let home = Home::new();
+        let turns = json!([{"steps": [{"tool": "bash", "arguments": {"command": "touch made"}}]}]);
+        let user = json!({"type": "user", "message": {"role": "user", "content": "go"}});
+        let initialize = json!({"type": "control_request", "request_id": "1",
+            "request": {"subtype": "initialize", field: value}});
+        let ended = home
+            .scripted(&turns)
+            .args([
+                "--output-format",
+                "stream-json",
+                "--input-format",
+                "stream-json",
+            ])
+            .stdin(format!("{initialize}\n{user}\n"))
+            .run();
+        let lines = lines(&ended);
+        let error = format!(
+            "osier does not support `{field}` of the SDK; configure them in osier's own files"
+        );
+        assert_eq!(lines[0]["response"]["error"], json!(error));
+        let last = lines.last().unwrap();
+        assert_eq!(
+            (&last["type"], &last["is_error"]),
+            (&json!("result"), &json!(true))
+        );
+        assert!(last.to_string().contains(&error), "{last}");
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(!home.work().join("made").exists());
+        assert!(lines.iter().all(|line| line["type"] != "assistant"));
+    }
+}
+
+#[test]
+fn hooks_of_an_unknown_event_end_the_run() {
+    let home = Home::new();
+    let turns = json!([{"steps": [{"text": "ran"}]}]);
+    for (hooks, error) in [
+        (
+            json!({"Setup": [{"hookCallbackIds": ["a"]}]}),
+            "osier has no hooks for the event `Setup`",
+        ),
+        (
+            json!({"PreToolUse": [{"matcher": "Edit(", "hookCallbackIds": ["a"]}]}),
+            "invalid matcher `Edit(` of `PreToolUse`: ",
+        ),
+        (
+            json!({"PreToolUse": [{"matcher": "Bash", "callbacks": ["a"]}]}),
+            "`hookCallbackIds` of a hook of `PreToolUse` is invalid",
+        ),
+    ] {
+        let initialize = json!({"type": "control_request", "request_id": "1",
+            "request": {"subtype": "initialize", "hooks": hooks}});
+        let user = json!({"type": "user", "message": {"role": "user", "content": "go"}});
+        let ended = home
+            .scripted(&turns)
+            .args([
+                "--output-format",
+                "stream-json",
+                "--input-format",
+                "stream-json",
+            ])
+            .stdin(format!("{initialize}\n{user}\n"))
+            .run();
+        let lines = lines(&ended);
+        assert!(
+            lines.last().unwrap().to_string().contains(error),
+            "{lines:?}"
+        );
+        assert!(lines.iter().all(|line| line["type"] != "assistant"));
+        assert_eq!(ended.code, Some(1));
+    }
+}
+
+/// A program whose hook for `event` answers with `answer`; without one it exits. Returns the lines of osier, and whether
+/// the command of the model ran.
+fn with_hook(event: &str, answer: Option<Value>) -> (Vec<Value>, bool) {
+    let home = Home::new();
+    let turns = json!([
+        {"steps": [{"tool": "bash", "arguments": {"command": "touch made"}}]},
+        {"steps": [{"text": "done"}]},
+    ]);
+    let format = [
+        "--output-format",
+        "stream-json",
+        "--input-format",
+        "stream-json",
+    ];
+    let run = home.scripted(&turns).args(format);
+    let mut running = run.args(["--permissions", "yolo"]).start();
+    let hooks = json!({event: [{"matcher": null, "hookCallbackIds": ["hook_0"], "timeout": 60}]});
+    running.say(
+        &json!({"type": "control_request", "request_id": "1",
+            "request": {"subtype": "initialize", "hooks": hooks}})
+        .to_string(),
+    );
+    let user = json!({"type": "user", "message": {"role": "user", "content": "go"}});
+    running.say(&user.to_string());
+    let mut seen = Vec::new();
+    while let Some(line) = running.line() {
+        let line: Value = serde_json::from_str(&line).unwrap();
+        if line["request"]["subtype"] == "hook_callback" {
+            assert_eq!(line["request"]["callback_id"], "hook_0");
+            assert_eq!(line["request"]["input"]["hook_event_name"], event);
+            match &answer {
+                None => running.close_input(),
+                Some(answer) => running.say(
+                    &json!({"type": "control_response", "response": {"subtype": "success",
+                        "request_id": line["request_id"], "response": answer}})
+                    .to_string(),
+                ),
+            }
+        }
+        if line["type"] == "result" {
+            running.close_input();
+        }
+        seen.push(line);
+    }
+    (seen, home.work().join("made").exists())
+}
+
+#[test]
+fn hooks_of_the_program_are_called_for_every_event_of_a_run() {
+    for event in [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "Stop",
+    ] {
+        let (lines, ran) = with_hook(event, Some(json!({})));
+        let calls = lines
+            .iter()
+            .filter(|line| line["request"]["subtype"] == "hook_callback");
+        assert_eq!(calls.count(), 1, "{event}: {lines:?}");
+        assert!(ran, "{event}");
+    }
+}
+
+#[test]
+fn hook_of_the_program_decides_about_a_call() {
+    let denies = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse",
+        "permissionDecision": "deny", "permissionDecisionReason": "NO"}});
+    for (answer, reason) in [
+        (Some(denies), "This call was denied: NO"),
+        (
+            Some(json!({"decision": "perhaps"})),
+            "the PreToolUse hook `hook_0`: invalid decision",
+        ),
+        (
+            Some(json!("deny")),
+            "the PreToolUse hook `hook_0`: invalid answer `deny`",
+        ),
+        (
+            None,
+            "the PreToolUse hook `hook_0`: the program did not answer",
+        ),
+    ] {
+        let (lines, ran) = with_hook("PreToolUse", answer);
+        assert!(!ran, "{lines:?}");
+        let told = json!(lines).to_string();
+        assert!(told.contains(reason), "{reason}: {told}");
+    }
+}
+
 fn python() -> Option<PathBuf> {
     let directory = PathBuf::from(std::env::var_os("OSIER_TEST_SDK").unwrap_or_default());
     let path = directory.join("bin/python");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use osier_base::folders::Folders;
+use osier_extensions::hooks::CallbackHooks;
 use osier_llm::{Model, Provider, Secret, ThinkingLevel};
 use osier_mcp::ServerConfig;
 use osier_protocol::{Budget, PermissionMode, SandboxMode};
@@ -61,6 +62,8 @@ pub struct SessionSetup {
     pub answers_questions: bool,
     /// Whether a session starts although safety settings cannot be read: for clients that show what applies instead.
     pub starts_with_faults: bool,
+    /// Hooks that are functions of a program that uses osier.
+    pub hook_callbacks: Option<Arc<CallbackHooks>>,
     /// How long after a run hooks are notified that the session is idle.
     pub idle_after: Duration,
     /// How long auto review waits for the judgement of a model.

@@ -144,6 +144,15 @@ impl HookAnswer {
         answer
     }
 
+    /// Parses what a function of a program returned.
+    pub(super) fn of_returned(event: HookEvent, answer: &Value) -> Self {
+        match answer {
+            Value::Object(_) => Self::of_answer(event, answer),
+            Value::Null => Self::default(),
+            other => Self::unanswered(invalid("answer", other, "an object")),
+        }
+    }
+
     fn of_answer(event: HookEvent, output: &Value) -> Self {
         let mut answer = Self::default();
         let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(bounded);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::callback::Callback;
 use super::matcher::Matcher;
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
@@ -39,6 +40,8 @@ pub(super) struct Handler {
     /// A command line for the shell, or a program when there are `args`.
     pub command: String,
     pub args: Option<Vec<String>>,
+    /// The program whose function it is; `command` is the name of the function.
+    pub callback: Option<Callback>,
     /// The configured timeout.
     pub timeout: Option<Duration>,
     /// osier does not wait for it.
@@ -253,6 +256,7 @@ impl Reader<'_> {
             matcher: matcher.clone(),
             command: command.to_owned(),
             args: args.map(|args| args.map(str::to_owned).collect()),
+            callback: None,
             timeout: self.timeout(hook),
             in_background: hook.get("async") == Some(&Value::Bool(true)),
             condition: self.condition(hook)?,

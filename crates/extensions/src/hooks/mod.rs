@@ -8,6 +8,8 @@
 
 mod agent;
 mod answer;
+mod callback;
+mod callbacks;
 mod config;
 mod failures;
 mod matcher;
@@ -25,6 +27,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use agent::{AgentHooks, Role};
+pub use callback::HookCall;
+pub use callbacks::{CallbackHook, CallbackHooks};
 use config::Handler;
 pub use config::HookFile;
 pub use failures::{FAILURES, Failure, failures_table};
@@ -39,6 +43,8 @@ pub struct Hooks {
     root: PathBuf,
     news: mpsc::UnboundedSender<HookNews>,
     state: Mutex<State>,
+    /// The hooks of a program that uses osier.
+    callbacks: Option<Arc<CallbackHooks>>,
 }
 
 #[derive(Debug, Default)]
@@ -66,12 +72,16 @@ pub enum HookNews {
 
 impl Hooks {
     /// Creates an empty list for the project at `root`. The receiver gets the events of the hooks.
-    pub fn new(root: PathBuf) -> (Arc<Self>, mpsc::UnboundedReceiver<HookNews>) {
+    pub fn new(
+        root: PathBuf,
+        callbacks: Option<Arc<CallbackHooks>>,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<HookNews>) {
         let (news, told) = mpsc::unbounded_channel();
         let hooks = Self {
             root,
             news,
             state: Mutex::default(),
+            callbacks,
         };
         (Arc::new(hooks), told)
     }
@@ -132,8 +142,9 @@ impl Hooks {
 
     /// All hooks, in the order of the files.
     pub fn list(&self) -> Vec<HookInfo> {
+        let handlers = self.handlers();
         let state = self.lock();
-        let listed = state.handlers.iter().map(|handler| HookInfo {
+        let listed = handlers.iter().map(|handler| HookInfo {
             event: handler.event,
             matcher: handler.matcher.text(),
             command: shown(handler),
@@ -145,12 +156,22 @@ impl Hooks {
 
     /// Whether there is a hook for the event.
     fn has(&self, event: HookEvent) -> bool {
-        let state = self.lock();
-        state.handlers.iter().any(|handler| handler.event == event)
+        self.handlers().iter().any(|handler| handler.event == event)
     }
 
     fn handlers(&self) -> Arc<Vec<Arc<Handler>>> {
-        Arc::clone(&self.lock().handlers)
+        let configured = Arc::clone(&self.lock().handlers);
+        match self
+            .callbacks
+            .as_ref()
+            .map(|callbacks| callbacks.handlers())
+        {
+            Some(callbacks) if !callbacks.is_empty() => {
+                let all = configured.iter().cloned().chain(callbacks);
+                Arc::new(all.collect())
+            }
+            _ => configured,
+        }
     }
 
     fn interrupted(&self) -> CancellationToken {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{sleep, timeout};
@@ -31,6 +32,8 @@ pub(super) enum HookEnd {
     },
     /// The hook announced that it continues in the background, for at most this time.
     GoesOn(Box<Child>, Duration),
+    /// A function of a program returned this.
+    Returned(Value),
     TimedOut,
     Failed(io::Error),
 }
@@ -53,6 +56,13 @@ pub(super) async fn run(
     input: Vec<u8>,
     limit: Duration,
 ) -> HookEnd {
+    if let Some(callback) = &handler.callback {
+        return match callback.call(&handler.command, &input, limit).await {
+            None => HookEnd::TimedOut,
+            Some(Ok(answer)) => HookEnd::Returned(answer),
+            Some(Err(error)) => HookEnd::Failed(io::Error::other(error)),
+        };
+    }
     let mut child = match Child::start(handler, cwd, root, input) {
         Ok(child) => child,
         Err(error) => return HookEnd::Failed(error),
@@ -185,6 +195,7 @@ mod tests {
             matcher: Matcher::All,
             command: command.to_owned(),
             args: args.map(|args| args.iter().map(|arg| (*arg).to_owned()).collect()),
+            callback: None,
             timeout: None,
             in_background: false,
             condition: None,

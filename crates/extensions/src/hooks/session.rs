@@ -47,6 +47,8 @@ struct State {
     prompt_id: Option<String>,
     /// Hooks of `SessionStart` that ran for this session.
     ran: Vec<super::Key>,
+    /// How the session was opened: source, model and directory.
+    opened: Option<(String, String, PathBuf)>,
     /// Hooks that continue in the background; they end with the session.
     background: JoinSet<()>,
 }
@@ -93,9 +95,23 @@ impl SessionHooks {
     /// The session was opened: runs the hooks for it that have not run yet. Their context is added to the
     /// next prompt.
     pub async fn start(&self, source: &str, model: &str, cwd: &Path) {
+        let opened = (source.to_owned(), model.to_owned(), cwd.to_owned());
+        self.lock().opened = Some(opened);
+        self.run_start(source, model, cwd, |_| true).await;
+        self.started.cancel();
+    }
+
+    /// Runs the hooks of `SessionStart` that `wanted` accepts and that have not run yet.
+    async fn run_start(
+        &self,
+        source: &str,
+        model: &str,
+        cwd: &Path,
+        wanted: impl Fn(&Handler) -> bool,
+    ) {
         let ran = self.lock().ran.clone();
         let mut fresh = self.chosen(HookEvent::SessionStart, &[source], None);
-        fresh.retain(|handler| !ran.contains(&key(handler)));
+        fresh.retain(|handler| wanted(handler) && !ran.contains(&key(handler)));
         let keys = fresh.iter().map(|handler| key(handler));
         self.lock().ran.extend(keys);
         let fields = json!({"source": source, "model": model});
@@ -106,8 +122,6 @@ impl SessionHooks {
         if answer.first_message.is_some() {
             state.waiting.message = answer.first_message;
         }
-        drop(state);
-        self.started.cancel();
     }
 
     /// The conversation was compacted: the context of hooks is delivered to the model immediately.
@@ -176,8 +190,14 @@ impl SessionHooks {
         tokio::select! {
             biased;
             () = self.started.cancelled() => {}
-            () = interrupt.cancelled() => {}
-            () = self.closing.cancelled() => {}
+            () = interrupt.cancelled() => return,
+            () = self.closing.cancelled() => return,
+        }
+        // A program may have registered some since.
+        let opened = self.lock().opened.clone();
+        if let Some((source, model, cwd)) = opened {
+            let is_late = |handler: &Handler| handler.callback.is_some();
+            self.run_start(&source, &model, &cwd, is_late).await;
         }
     }
 
@@ -377,10 +397,14 @@ fn judge(
             stdout,
             stderr,
         } => HookAnswer::of(handler.event, exit.code, &stdout, &stderr),
+        HookEnd::Returned(answer) => HookAnswer::of_returned(handler.event, &answer),
         HookEnd::TimedOut => HookAnswer::unanswered(format!(
             "it did not end within {} s and was killed",
             limit.as_secs_f64()
         )),
+        HookEnd::Failed(error) if handler.callback.is_some() => {
+            HookAnswer::unanswered(error.to_string())
+        }
         HookEnd::Failed(error) => HookAnswer::unanswered(format!("it cannot start: {error}")),
         HookEnd::GoesOn(..) => HookAnswer::default(),
     };

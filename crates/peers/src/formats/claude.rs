@@ -326,6 +326,10 @@ impl Format for ClaudeFormat {
         self.control.line(line, effect);
     }
 
+    fn hook_call(&mut self, id: u64, callback: &str, input: &Value, effect: &mut Effect) {
+        self.control.hook_call(id, callback, input, effect);
+    }
+
     fn answers(&self, question: &Question) -> bool {
         self.control.answers(question)
     }

@@ -4,6 +4,7 @@
 //! A control request that osier does not know is answered with an error, so that a program notices what is missing.
 
 use std::path::Path;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,10 +12,10 @@ use serde_json::{Value, json};
 
 use osier_base::ids;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
-use osier_protocol::{Event, Op, PLAN_TOOL, PermissionMode, Prompt};
+use osier_protocol::{Event, HookEvent, Op, PLAN_TOOL, PermissionMode, Prompt};
 use osier_tools::attachment;
 
-use super::format::Effect;
+use super::format::{Effect, SdkHook};
 use crate::tools;
 
 /// A question that the program was asked.
@@ -34,12 +35,17 @@ struct PendingQuestion {
 pub(super) struct Control {
     asks: bool,
     questions: Vec<PendingQuestion>,
+    /// The open calls of hooks: the id of the control request and that of the call.
+    hooks: Vec<(String, u64)>,
 }
 
 impl Control {
     pub(super) fn new(asks: bool) -> Self {
-        let questions = Vec::new();
-        Self { asks, questions }
+        Self {
+            asks,
+            questions: Vec::new(),
+            hooks: Vec::new(),
+        }
     }
 
     /// Whether the program answers the question.
@@ -106,8 +112,37 @@ impl Control {
         }
     }
 
+    /// Calls a hook of the program.
+    pub(super) fn hook_call(
+        &mut self,
+        id: u64,
+        callback: &str,
+        input: &Value,
+        effect: &mut Effect,
+    ) {
+        let request = ids::prefixed("request");
+        self.hooks.push((request.clone(), id));
+        effect.line(
+            &json!({"type": "control_request", "request_id": request, "request": {
+                "subtype": "hook_callback", "callback_id": callback, "input": input,
+                "tool_use_id": input.get("tool_use_id"),
+            }}),
+        );
+    }
+
     fn answer(&mut self, response: &Value, effect: &mut Effect) {
         let id = response["request_id"].as_str().unwrap_or_default();
+        if let Some(place) = self.hooks.iter().position(|(request, _)| request == id) {
+            let (_, call) = self.hooks.remove(place);
+            let answer = if response["subtype"] == "success" {
+                Ok(response["response"].clone())
+            } else {
+                let error = response["error"].as_str().unwrap_or("the hook failed");
+                Err(error.to_owned())
+            };
+            effect.hook_answers.push((call, answer));
+            return;
+        }
         let Some(place) = self.questions.iter().position(|asked| asked.request == id) else {
             return;
         };
@@ -221,14 +256,82 @@ fn prompt(content: &Value) -> Result<Prompt, String> {
 /// Carries out a control request.
 fn request(line: &Value, effect: &mut Effect) {
     let id = &line["request_id"];
-    let response = match respond(&line["request"]) {
+    let asked = &line["request"];
+    if asked["subtype"] == "initialize" {
+        match hooks(&asked["hooks"]) {
+            Ok(hooks) => effect.hooks = Some(hooks),
+            Err(error) => return refuse(id, error, effect),
+        }
+    }
+    let response = match respond(asked) {
         Ok((response, op)) => {
             effect.ops.extend(op);
             json!({"subtype": "success", "request_id": id, "response": response})
         }
-        Err(error) => json!({"subtype": "error", "request_id": id, "error": error}),
+        Err(error) => {
+            if asked["subtype"] == "initialize" {
+                return refuse(id, error, effect);
+            }
+            json!({"subtype": "error", "request_id": id, "error": error})
+        }
     };
     effect.line(&json!({"type": "control_response", "response": response}));
+}
+
+/// Refuses the start. The program sends its first prompt without waiting for this answer, so nothing runs.
+fn refuse(id: &Value, error: String, effect: &mut Effect) {
+    effect.line(&json!({"type": "control_response",
+        "response": {"subtype": "error", "request_id": id, "error": error}}));
+    effect.refused = Some(error);
+}
+
+/// The hooks of `initialize`: `{"EVENT": [{"matcher": "…", "hookCallbackIds": ["…"], "timeout": 60}]}`.
+fn hooks(given: &Value) -> Result<Vec<SdkHook>, String> {
+    let events = match given {
+        Value::Null => return Ok(Vec::new()),
+        Value::Object(events) => events,
+        _ => return Err("`hooks` is not an object".to_owned()),
+    };
+    let mut hooks = Vec::new();
+    for (name, matchers) in events {
+        let matchers = match matchers {
+            Value::Null => continue,
+            Value::Array(matchers) if matchers.is_empty() => continue,
+            Value::Array(matchers) => matchers,
+            _ => return Err(format!("the hooks of `{name}` are not a list")),
+        };
+        let event = HookEvent::find(name)
+            .ok_or_else(|| format!("osier has no hooks for the event `{name}`"))?;
+        for entry in matchers {
+            let invalid = |field: &str| format!("`{field}` of a hook of `{name}` is invalid");
+            let matcher = match &entry["matcher"] {
+                Value::Null => String::new(),
+                Value::String(matcher) => matcher.clone(),
+                _ => return Err(invalid("matcher")),
+            };
+            let timeout = match &entry["timeout"] {
+                Value::Null => None,
+                seconds => {
+                    let seconds = seconds.as_f64().map(Duration::try_from_secs_f64);
+                    let seconds = seconds.and_then(Result::ok);
+                    Some(seconds.ok_or_else(|| invalid("timeout"))?)
+                }
+            };
+            let callbacks = entry["hookCallbackIds"].as_array();
+            for callback in callbacks.ok_or_else(|| invalid("hookCallbackIds"))? {
+                let callback = callback.as_str();
+                hooks.push(SdkHook {
+                    event,
+                    matcher: matcher.clone(),
+                    callback: callback
+                        .ok_or_else(|| invalid("hookCallbackIds"))?
+                        .to_owned(),
+                    timeout,
+                });
+            }
+        }
+    }
+    Ok(hooks)
 }
 
 /// The response, and what the session does.
@@ -240,8 +343,8 @@ fn respond(request: &Value) -> Result<(Value, Option<Op>), String> {
     };
     match request["subtype"].as_str().unwrap_or_default() {
         "initialize" => {
-            // A field that osier cannot honour is an error: a hook may guard something.
-            for field in ["hooks", "agents", "sdkMcpServers"] {
+            // A field that osier cannot honour is an error.
+            for field in ["agents", "sdkMcpServers"] {
                 if is_given(field) {
                     return Err(format!(
                         "osier does not support `{field}` of the SDK; configure them in osier's own files"

@@ -1,8 +1,10 @@
 //! The interface of a format: events of a session and lines of a program in; lines, operations and prompts out.
 
+use std::time::Duration;
+
 use osier_agent::RunOutcome;
 use osier_protocol::questions::Question;
-use osier_protocol::{Event, Op, Prompt};
+use osier_protocol::{Event, HookEvent, Op, Prompt};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,6 +17,12 @@ pub struct Effect {
     pub ops: Vec<Op>,
     /// Lines for the program.
     pub output: Vec<u8>,
+    /// The hooks that the program registers.
+    pub hooks: Option<Vec<SdkHook>>,
+    /// Answers of the program to calls of its hooks, by the id of the call: the output of the hook, or an error.
+    pub hook_answers: Vec<(u64, Result<Value, String>)>,
+    /// Why nothing runs: the program asked for something that osier does not have.
+    pub refused: Option<String>,
 }
 
 impl Effect {
@@ -32,6 +40,17 @@ impl Effect {
             self.line(line);
         }
     }
+}
+
+/// A hook of the program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SdkHook {
+    pub event: HookEvent,
+    /// Empty for everything.
+    pub matcher: String,
+    /// The name of the function.
+    pub callback: String,
+    pub timeout: Option<Duration>,
 }
 
 /// How the run of a prompt ended.
@@ -68,6 +87,9 @@ pub trait Format {
 
     /// A line of the program.
     fn input(&mut self, _line: &[u8], _effect: &mut Effect) {}
+
+    /// A hook of the program is called: its answer has this id.
+    fn hook_call(&mut self, _id: u64, _callback: &str, _input: &Value, _effect: &mut Effect) {}
 
     /// Whether the program is there to answer the question.
     fn answers(&self, _question: &Question) -> bool {

@@ -8,4 +8,4 @@ mod format;
 pub use claude::{ClaudeFormat, Lines};
 pub use codex::CodexFormat;
 pub use control::permission_mode;
-pub use format::{Effect, Format, RunEnd};
+pub use format::{Effect, Format, RunEnd, SdkHook};

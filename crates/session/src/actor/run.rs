@@ -111,8 +111,7 @@ impl Actor {
         let (sender, results) = mpsc::unbounded_channel();
         let queue = Queue(sender);
         let (questions, pending) = Questions::new();
-        let (extensions, plugins, hook_news) =
-            Extensions::new(&questions, &setup.cwd, setup.answers_questions);
+        let (extensions, plugins, hook_news) = Extensions::new(&questions, &setup);
         let emitter = Emitter::new(publisher, Arc::new(queue.clone()));
         emitter.problems(problems);
         let safety = Safety::new(&setup, questions.clone());

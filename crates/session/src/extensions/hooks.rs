@@ -54,8 +54,8 @@ pub(crate) struct HookRunner {
 }
 
 impl HookRunner {
-    pub(crate) fn new(cwd: &Path) -> (Self, mpsc::UnboundedReceiver<HookNews>) {
-        let (hooks, news) = Hooks::new(project_root(cwd));
+    pub(crate) fn new(setup: &SessionSetup) -> (Self, mpsc::UnboundedReceiver<HookNews>) {
+        let (hooks, news) = Hooks::new(project_root(&setup.cwd), setup.hook_callbacks.clone());
         let runner = Self {
             hooks,
             source: None,

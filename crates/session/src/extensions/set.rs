@@ -1,7 +1,5 @@
 //! The hooks, the plugins and the project context of the working directory.
 
-use std::path::Path;
-
 use osier_extensions::hooks::HookNews;
 use osier_extensions::plugins::channel;
 use osier_protocol::questions::Questions;
@@ -11,6 +9,7 @@ use super::hooks::HookRunner;
 use super::plugins::PluginHost;
 use crate::context::commands::CommandState;
 use crate::context::project::ContextState;
+use crate::setup::SessionSetup;
 
 /// The extensions of a session.
 #[derive(Debug)]
@@ -25,11 +24,14 @@ impl Extensions {
     /// Also returns the requests of plugins and the news of hooks.
     pub(crate) fn new(
         questions: &Questions,
-        cwd: &Path,
-        is_attended: bool,
+        setup: &SessionSetup,
     ) -> (Self, channel::Requests, mpsc::UnboundedReceiver<HookNews>) {
-        let (plugins, requests) = PluginHost::new(questions.clone(), cwd.to_owned(), is_attended);
-        let (hooks, news) = HookRunner::new(cwd);
+        let (plugins, requests) = PluginHost::new(
+            questions.clone(),
+            setup.cwd.clone(),
+            setup.answers_questions,
+        );
+        let (hooks, news) = HookRunner::new(setup);
         let extensions = Self {
             hooks,
             plugins,

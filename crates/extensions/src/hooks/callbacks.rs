@@ -1,0 +1,70 @@
+//! Hooks that are functions of a program that uses osier: an SDK registers them and answers each call.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::callback::{Callback, HookCall};
+use super::config::Handler;
+use super::matcher::Matcher;
+use osier_protocol::HookEvent;
+
+/// A hook that a program registers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallbackHook {
+    pub event: HookEvent,
+    pub matcher: String,
+    /// The name of the function.
+    pub callback: String,
+    pub timeout: Option<Duration>,
+}
+
+/// The hooks of a program. They can be registered while the session starts, before its first prompt.
+#[derive(Debug)]
+pub struct CallbackHooks {
+    calls: mpsc::UnboundedSender<HookCall>,
+    handlers: Mutex<Vec<Arc<Handler>>>,
+}
+
+impl CallbackHooks {
+    /// No hooks, and the receiver of their calls.
+    pub fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<HookCall>) {
+        let (calls, received) = mpsc::unbounded_channel();
+        let handlers = Mutex::default();
+        (Arc::new(Self { calls, handlers }), received)
+    }
+
+    /// Replaces the hooks.
+    ///
+    /// # Errors
+    /// A matcher is invalid.
+    pub fn set(&self, hooks: Vec<CallbackHook>) -> Result<(), String> {
+        let handlers = hooks.into_iter().map(|hook| {
+            let matcher = Matcher::parse(&hook.matcher);
+            let matcher = matcher.map_err(|error| {
+                let (event, text) = (hook.event.name(), &hook.matcher);
+                format!("invalid matcher `{text}` of `{event}`: {error}")
+            })?;
+            Ok(Arc::new(Handler {
+                event: hook.event,
+                matcher,
+                command: hook.callback,
+                args: None,
+                callback: Some(Callback(self.calls.clone())),
+                timeout: hook.timeout,
+                in_background: false,
+                condition: None,
+                file: "the SDK".into(),
+            }))
+        });
+        let handlers = handlers.collect::<Result<Vec<_>, String>>()?;
+        *self.handlers.lock().unwrap_or_else(PoisonError::into_inner) = handlers;
+        Ok(())
+    }
+
+    pub(super) fn handlers(&self) -> Vec<Arc<Handler>> {
+        let handlers = self.handlers.lock().unwrap_or_else(PoisonError::into_inner);
+        handlers.clone()
+    }
+}
