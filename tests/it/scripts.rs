@@ -265,9 +265,7 @@ fn prompts_and_control_requests_are_read_as_lines() {
 /// The program sends its prompt without waiting for the answer to `initialize`: what is refused there may guard it.
 #[test]
 fn refused_initialization_ends_the_run_before_the_first_call() {
-    let hooks = json!({"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["hook_0"]}]});
     for (field, value) in [
-        ("hooks", hooks),
         (
             "agents",
             json!({"guard": {"description": "d", "prompt": "p"}}),
