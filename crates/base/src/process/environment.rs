@@ -28,27 +28,6 @@ pub(super) const GIT_LOCAL: [&str; 16] = [
     "GIT_WORK_TREE",
 ];
 
-/// With these variables git names its own repository to an alias, a hook or another program. A git in another folder
-/// must not obey them: it would change the index of that repository. `git rev-parse --local-env-vars` lists them.
-pub(super) const GIT_LOCAL: [&str; 16] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
-];
-
 #[derive(Debug)]
 struct Names {
     withheld: BTreeSet<String>,
