@@ -2,6 +2,7 @@
 //!
 //! - [`Op`] is a request of a client, [`Event`] what a session sends. Both are JSON objects with a `type`.
 //! - [`Op::request`] is the row that declares a request: its parameters, its effect, and the events that answer it.
+//! - [`slash`] is the table of slash commands for all clients.
 //! - [`Event::delivery`] tells servers whether an event is retained and replayed.
 //! - [`Entry`] is a line of a session file.
 //!

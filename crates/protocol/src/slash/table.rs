@@ -8,6 +8,7 @@ use super::requests;
 use super::row::SlashCommand;
 use crate::{Op, PermissionMode, Role, TreeOp};
 
+// recipe: a slash command, 1: its row, for all clients
 /// Makes the rows: name, argument and description, then the rest.
 macro_rules! table {
     ($($name:literal $argument:literal $description:literal $(.$part:ident($($value:expr),*))*;)*) => {

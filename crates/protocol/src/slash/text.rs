@@ -7,6 +7,7 @@ use osier_base::path;
 
 use crate::{CodeServerInfo, Event, TransferEvent, TreeEvent};
 
+// recipe: a slash command, 2: the text of its answer, if that is new
 /// The text of an event that answers a slash command; `None` for other events. Markdown.
 pub fn describe(event: &Event) -> Option<String> {
     Some(match event {
