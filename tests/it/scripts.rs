@@ -347,7 +347,7 @@ fn hooks_of_an_unknown_event_end_the_run() {
 
 /// A program whose hook for `event` answers with `answer`; without one it exits. Returns the lines of osier, and whether
 /// the command of the model ran.
-fn with_hook(event: &str, answer: Option<Value>) -> (Vec<Value>, bool) {
+fn with_hook(event: &str, answer: Option<&Value>) -> (Vec<Value>, bool) {
     let home = Home::new();
     let turns = json!([
         {"steps": [{"tool": "bash", "arguments": {"command": "touch made"}}]},
@@ -401,7 +401,7 @@ fn hooks_of_the_program_are_called_for_every_event_of_a_run() {
         "PostToolUse",
         "Stop",
     ] {
-        let (lines, ran) = with_hook(event, Some(json!({})));
+        let (lines, ran) = with_hook(event, Some(&json!({})));
         let calls = lines
             .iter()
             .filter(|line| line["request"]["subtype"] == "hook_callback");
@@ -429,7 +429,7 @@ fn hook_of_the_program_decides_about_a_call() {
             "the PreToolUse hook `hook_0`: the program did not answer",
         ),
     ] {
-        let (lines, ran) = with_hook("PreToolUse", answer);
+        let (lines, ran) = with_hook("PreToolUse", answer.as_ref());
         assert!(!ran, "{lines:?}");
         let told = json!(lines).to_string();
         assert!(told.contains(reason), "{reason}: {told}");

@@ -317,39 +317,6 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_the_chat_are_rows_of_the_table() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/web");
-        let script = std::fs::read_to_string(root.join("app/slash.js")).unwrap();
-        let (_, rows) = script.split_once("const COMMANDS = {\n").unwrap();
-        let (rows, _) = rows.split_once("\n};").unwrap();
-        let names = rows
-            .lines()
-            .filter_map(|line| line.strip_prefix("  ")?.split_once(':'));
-        let names = names.filter(|(name, _)| !name.starts_with(' '));
-        let mut own: Vec<&str> = names.map(|(name, _)| name).collect();
-        // Rows that are no request, or that are a dialog without an argument.
-        let dialogs = [
-            "context",
-            "export",
-            "fork",
-            "login",
-            "mcp",
-            "model",
-            "name",
-            "permissions",
-            "thinking",
-        ];
-        let rows = slash::COMMANDS
-            .iter()
-            .filter(|row| row.works_in(SlashClient::Chat));
-        let rows = rows.filter(|row| row.requests.is_none() || dialogs.contains(&row.name));
-        let mut expected: Vec<&str> = rows.map(|row| row.name).collect();
-        own.sort_unstable();
-        expected.sort_unstable();
-        assert_eq!(own, expected, "assets/web/app/slash.js");
-    }
-
-    #[test]
     fn the_page_is_small() {
         let loaded = [
             "/",

@@ -134,7 +134,7 @@ impl Relay {
 
 /// Passes bytes on until the message with the number `cut_after`, which is lost with the connection.
 fn pass(mut from: TcpStream, mut to: TcpStream, count: &AtomicUsize, cut_after: usize) {
-    let mut buffer = [0; 64 * 1024];
+    let mut buffer = [0; 16 * 1024];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         let is_cut = count.fetch_add(1, Ordering::Relaxed) + 1 == cut_after;
         if is_cut || to.write_all(&buffer[..length]).is_err() {

@@ -34,6 +34,7 @@ fn prompt(text: String, typed: Option<String>) -> Op {
         text,
         attachments: Vec::new(),
         typed,
+        once: None,
     })
 }
 

@@ -166,7 +166,7 @@ mod tests {
     }
 
     /// The position and the text of a piece.
-    fn piece(outgoing: Outgoing) -> (usize, String) {
+    fn piece(outgoing: &Outgoing) -> (usize, String) {
         let value: Value = serde_json::from_str(&outgoing.text).unwrap();
         let piece = &value["piece"];
         let text = piece["text"].as_str().unwrap().to_owned();
@@ -197,7 +197,7 @@ mod tests {
                 while left > 0
                     && let Some(outgoing) = outbox.next()
                 {
-                    let (at, piece) = piece(outgoing);
+                    let (at, piece) = piece(&outgoing);
                     sent += piece.len();
                     if at == server.len() {
                         server.push_str(&piece);
@@ -221,12 +221,12 @@ mod tests {
     fn later_frames_wait_and_an_answer_ends_the_upload() {
         let (mut outbox, _) = outbox(&"x".repeat(100_000));
         outbox.push(2, json!({"id": 2}));
-        assert_eq!(piece(outbox.next().unwrap()), (0, String::new()));
+        assert_eq!(piece(&outbox.next().unwrap()), (0, String::new()));
         assert_eq!(outbox.next(), None);
         outbox.acknowledge(1, 0);
         let mut on_the_way = 0;
         while let Some(outgoing) = outbox.next() {
-            on_the_way += piece(outgoing).1.len();
+            on_the_way += piece(&outgoing).1.len();
         }
         assert_eq!(on_the_way, FIRST_WINDOW);
         // The op was executed over an earlier connection.
