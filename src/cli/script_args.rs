@@ -210,7 +210,7 @@ mod tests {
             ("mcp__srv__", &["mcp__srv__*"]),
             ("mcp__srv(*)", &["mcp__srv__*"]),
             ("mcp__srv__ping", &["mcp__srv__ping"]),
-            ("Write", &["edit", "write"]),
+            ("Write", &["write", "edit"]),
             ("Bash(:*)", &["bash"]),
             ("Read(sub/)", &["read(**/sub/**)"]),
             ("Read(/.env)", &["read(/w/.env)", "read(/w/.env/**)"]),

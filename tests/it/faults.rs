@@ -494,12 +494,12 @@ async fn http_error_statuses() {
         ),
         (
             answer("200 OK\r\ncontent-type: text/html", "<html>Sign in</html>"),
-            "invalid_response again",
+            "model_error never",
             None,
         ),
         (
             answer("200 OK\r\ncontent-type: application/json", "{\"id\": 1}"),
-            "invalid_response again",
+            "model_error never",
             None,
         ),
         (

@@ -245,16 +245,6 @@ fn transient_server_errors_are_retried() {
         mended(fault("529 Overloaded", "too busy")),
         "[WRN] ← [1.0] llm here:m: model_error: `here` answered 529: too busy\n"
     );
-    let page = Answer::plain(
-        "200 OK",
-        "content-type: text/html",
-        "<html><head><title>Sign in</title></head><body>Please sign in to the Wi-Fi</body></html>",
-    );
-    let told = mended(page);
-    assert!(
-        told.starts_with("[WRN] ← [1.0] llm here:m: invalid_response: "),
-        "{told}"
-    );
     let garbage = Answer::stream().raw("data: {\"choices\": [{]]]\n\ndata: ???\n\n");
     let told = mended(garbage);
     assert!(
@@ -270,6 +260,29 @@ fn transient_server_errors_are_retried() {
     assert!(
         told.starts_with("[WRN] ← [1.0] llm here:m: invalid_response: "),
         "{told}"
+    );
+}
+
+#[test]
+fn page_in_place_of_an_answer_is_not_requested_again() {
+    let page = Answer::plain(
+        "200 OK",
+        "content-type: text/html",
+        "<html><head><title>Sign in</title></head><body>Please sign in to the Wi-Fi</body></html>",
+    );
+    let (ended, server) = ask([page]);
+    assert_eq!(
+        (ended.code, server.requests().len()),
+        (Some(1), 1),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.starts_with(
+            "[ERR] ← [1.0] llm here:m: model_error: `here` answered with a web page instead of an event stream: "
+        ),
+        "{}",
+        ended.stderr
     );
 }
 

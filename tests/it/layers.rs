@@ -220,8 +220,12 @@ fn agent_modules_import_only_lower_layers() {
 
 #[test]
 fn tool_rooms_import_only_lower_layers() {
-    // Tests of each room use the bench and the tools.
-    let allowed = |own: &str, other: &str| own == other || matches!(other, "build" | "testing");
+    // Tests of each room use the bench and the tools; the names of Gemini are those of all tools.
+    let allowed = |own: &str, other: &str| {
+        own == other
+            || matches!(other, "build" | "testing")
+            || (own, other) == ("trained_forms", "find")
+    };
     let checked = imports_point_down("crates/tools/src", TOOL_LAYERS, allowed);
     assert!(checked > 100, "the imports were not found");
 }
@@ -398,7 +402,7 @@ fn depends_on(manifest: &str, name: &str) -> bool {
 /// Lines outside of the tools with the name of a tool as a literal, in product code. A tool is one row (`BuiltIn`): what
 /// differs between tools is asked of it, and where one tool is meant its constant is used (`osier_tools::BASH`). The limit
 /// only goes down; words such as `read` are also other things.
-const TOOL_NAME_LINES: usize = 95;
+const TOOL_NAME_LINES: usize = 93;
 
 #[test]
 fn names_of_tools_are_in_their_rows() {
@@ -408,7 +412,9 @@ fn names_of_tools_are_in_their_rows() {
     let mut found = Vec::new();
     for source in sources() {
         let path = source.path.to_string_lossy();
+        // Slash commands have names of their own.
         let is_product = !path.starts_with("crates/tools/src/")
+            && !path.starts_with("crates/protocol/src/slash/")
             && !["/tests", "tests.rs", "crates/testing", "crates/eval"]
                 .iter()
                 .any(|part| path.contains(part));

@@ -461,7 +461,7 @@ fn a_response_that_is_not_a_model_response_is_an_error() {
     assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(1)));
     assert!(
         ran.stderr
-            .starts_with("[ERR] ← [1.0] llm p:m: invalid_response: "),
+            .starts_with("[ERR] ← [1.0] llm p:m: model_error: "),
         "{}",
         ran.stderr
     );

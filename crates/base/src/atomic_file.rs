@@ -6,6 +6,7 @@
 //! hard links still have the old bytes. A failure leaves nothing behind.
 
 mod in_place;
+mod replaced_file;
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -16,6 +17,8 @@ use rustix::fs::{Access, Gid, Uid};
 use rustix::io::Errno;
 use thiserror::Error;
 
+pub use self::replaced_file::{Expected, Name, sync_directory};
+use self::replaced_file::{changed, id, parent};
 use crate::fault;
 use crate::file_exchange;
 use crate::pending_file::{PendingFile, rename_new};
@@ -119,23 +122,6 @@ pub fn write_with(path: &Path, bytes: &[u8], options: Options) -> Result<(), Wri
     write_guarded(path, bytes, options, None).map(drop)
 }
 
-/// The file that a write may replace.
-pub struct Expected<'a> {
-    /// The content of the file, if it is known.
-    pub content: Option<&'a [u8]>,
-    /// Whether the path (with links resolved) is the expected file, or that there is none as expected.
-    pub is_same: &'a dyn Fn(&Path, Name) -> bool,
-}
-
-/// The name under which a file is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Name {
-    /// The file has its own name.
-    Own,
-    /// The file was renamed, which changes the time of its last change of metadata.
-    Temporary,
-}
-
 /// Like [`write_with`], but never overwrites what another process wrote. The new file and the present one are
 /// exchanged; if the present one is not the expected file, they are exchanged again. A new file must not exist yet. A file
 /// with known content is overwritten in place if its directory refuses a new file or the exchange, or if the new file
@@ -176,8 +162,6 @@ impl Replaced {
         }
     }
 }
-
-crate::opaque_debug!(Expected<'a>);
 
 type Guard<'a> = Option<&'a Expected<'a>>;
 
@@ -301,11 +285,6 @@ fn replace(
     }
 }
 
-/// The error of a file that another process changed.
-fn changed() -> io::Error {
-    io::ErrorKind::AlreadyExists.into()
-}
-
 /// Replaces `target` with `file`, which has the content `new`, if it is as expected.
 fn exchange(
     file: PendingFile,
@@ -367,10 +346,6 @@ impl State {
         let content = without_links::open_last(path).ok().and_then(read);
         Some(Self { id, content })
     }
-}
-
-fn id(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
 }
 
 /// Exchanges the file of another process, `displaced`, with `target`. If that does not displace what was `placed` there,
@@ -524,13 +499,6 @@ fn keep_attributes(file: &File, old: &Path) {
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn keep_attributes(_file: &File, _old: &Path) {}
 
-/// Makes the rename durable. Ignored on file systems that cannot sync a directory.
-pub fn sync_directory(directory: &Path) {
-    if let Ok(directory) = File::open(directory) {
-        let _ = directory.sync_all();
-    }
-}
-
 /// The target of `path` if it is a link; the target need not exist.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_path_buf();
@@ -541,14 +509,6 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("too many levels of symbolic links"))
-}
-
-fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        Some(_) => Path::new("."),
-        None => path,
-    }
 }
 
 #[cfg(test)]

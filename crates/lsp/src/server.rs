@@ -74,8 +74,6 @@ struct State {
     misses: usize,
 }
 
-impl Shared {}
-
 /// Why a server does not run.
 #[derive(Debug)]
 pub(crate) enum StartError {

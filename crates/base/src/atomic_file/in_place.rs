@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate};
 use rustix::io::Errno;
 
-use super::{Expected, Name, changed, id, parent, sync_directory};
+use super::replaced_file::{Expected, Name, changed, id, parent, sync_directory};
 use crate::{ids, private};
 
 /// Whether the error of a new file or of a rename leaves this way.

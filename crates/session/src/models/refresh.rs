@@ -55,7 +55,7 @@ pub enum Refreshed {
     },
 }
 
-/// What the lists of the providers themselves added.
+/// The models that the lists of the providers themselves added.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lists {
     pub new: usize,

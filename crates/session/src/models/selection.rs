@@ -404,7 +404,7 @@ pub(crate) struct DailyRefresh {
     is_first: bool,
 }
 
-/// Refreshes the models if the settings enable it and a day has passed. By default only where somebody watches, for models
+/// Refreshes the models if the settings enable it and a day has passed. By default only where a user watches, for models
 /// of bundled providers, and some time after the start.
 pub(crate) fn refresh_if_due(setup: &SessionSetup, models: &Models, done: Callback<DailyRefresh>) {
     let Some(source) = setup.settings.refresh_models.clone() else {

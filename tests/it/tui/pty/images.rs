@@ -142,14 +142,14 @@ fn in_tmux(said: &str) -> Setup {
 #[test]
 fn tmux_passes_images_to_a_terminal_with_placeholders() {
     let answers = "\x1bP>|tmux 3.5a\x1b\\\x1b[6;18;9t\x1b[?62;4c";
-    let mut program = shows_picture(in_tmux("1 kitty(0.41.1)"), answers);
+    let mut program = shows_picture(in_tmux("1 0 kitty(0.41.1)"), answers);
     program.writes("\x1bPtmux;\x1b\x1b_Ga=T,U=1,q=2,f=100,i=", 1);
     program.shows("\u{10eeee}");
     program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
     // Without passthrough, and when only Sixel is available, osier uses half-blocks.
-    for said in ["0 kitty(0.41.1)", "1 XTerm(379)"] {
+    for said in ["0 0 kitty(0.41.1)", "1 0 XTerm(379)"] {
         let mut program = shows_picture(in_tmux(said), answers);
         program.writes("48;5;196", 1);
         program.hides("esc to interrupt");

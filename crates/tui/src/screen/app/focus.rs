@@ -1,4 +1,4 @@
-//! Whether somebody sees the terminal.
+//! Whether a user sees the terminal.
 
 use std::time::Instant;
 
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_reports_keys_show_that_somebody_is_there() {
+    fn without_reports_keys_show_that_a_user_is_there() {
         let start = Instant::now();
         let later = start + Duration::from_secs(1);
         let mut focus = Focus::default();
