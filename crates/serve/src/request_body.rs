@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 #[cfg(feature = "proxy")]
 use std::collections::HashMap;
 use std::sync::Arc;
+#[cfg(feature = "proxy")]
 use std::sync::Weak;
 use std::time::Duration;
 

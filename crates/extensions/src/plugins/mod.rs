@@ -3,7 +3,7 @@
 //! [`PluginInterceptor`], and its tools are a tool source of the agent.
 //!
 //! Plugins are limited in instructions, memory and the time that they can delay an event. Every error is one
-//! line with its position. A plugin that checks calls ([`GATE`]) denies them all while it does not work; other errors do
+//! line with its position. A plugin that checks calls (the event `tool_call`) denies them all while it does not work; other errors do
 //! not affect anything else.
 
 mod allowance;
