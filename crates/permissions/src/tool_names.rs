@@ -116,6 +116,16 @@ impl ToolNames {
         self.is_called(written)
             || self.also.against.iter().any(|name| is_named(written, name))
             || self.server.as_ref().is_some_and(is_real)
+            || self.is_at_peers(written)
+    }
+
+    /// Whether the pattern `written` fits a name of the tool at another agent, as `Bash*` and `E*` do.
+    fn is_at_peers(&self, written: &str) -> bool {
+        let names = std::iter::once(self.called.as_str()).chain(self.also.against.iter().copied());
+        let mut peers = names
+            .filter_map(osier_tools::find)
+            .flat_map(|tool| tool.peers);
+        has_wildcard(written) && peers.any(|peer| is_named(written, peer.name))
     }
 
     fn is_called(&self, written: &str) -> bool {
@@ -195,6 +205,23 @@ mod tests {
 
         fn servers(&self) -> Vec<String> {
             self.0.iter().map(|(server, _)| server.clone()).collect()
+        }
+    }
+
+    #[test]
+    fn pattern_of_another_agents_names_denies_and_does_not_allow() {
+        for (written, called, allows, denies) in [
+            ("Bash*", "bash", false, true),
+            ("B*", "bash", false, true),
+            ("Edit*", "edit", false, true),
+            ("Multi*", "edit", false, true),
+            ("Write*", "write", false, true),
+            ("Bash*", "read", false, false),
+            ("bash*", "bash", true, true),
+        ] {
+            let names = ToolNames::from(called);
+            let found = (names.is_named_by(written), names.may_be_named_by(written));
+            assert_eq!(found, (allows, denies), "{written} {called}");
         }
     }
 

@@ -266,7 +266,15 @@ impl Catalogue {
     fn with_id(&self, name: &str, preferred: &dyn Fn(&Model) -> bool) -> Option<&Arc<Model>> {
         let exact = |model: &&Arc<Model>| model.id == name;
         let wanted = tokens(name);
-        let same = |model: &&Arc<Model>| !wanted.is_empty() && tokens(&model.id) == wanted;
+        // `openai gpt-5` names the provider, not the id `openai/gpt-5` of a router.
+        let first = name.split([' ', ':']).next().unwrap_or_default();
+        let mut entries = self.providers().iter();
+        let provider = entries.find(|entry| entry.name.eq_ignore_ascii_case(first));
+        let same = |model: &&Arc<Model>| {
+            !wanted.is_empty()
+                && tokens(&model.id) == wanted
+                && provider.is_none_or(|entry| entry.name == model.provider)
+        };
         let callable = |model: &&Arc<Model>| preferred(model);
         let list = || self.list().iter();
         list()
@@ -393,15 +401,17 @@ fn tokens(name: &str) -> Vec<String> {
     tokens
 }
 
-/// Whether `wanted` is a part of `tokens`. A word can be the beginning of one; a number cannot.
+/// Whether `wanted` is a part of `tokens`. A word can be the beginning of one; a number cannot, and it is no later number of
+/// a version: `6` is not in `4-6`.
 fn has_run(tokens: &[String], wanted: &[String]) -> bool {
+    let is_number = |token: &String| token.starts_with(char::is_numeric);
     let fits = |(token, wanted): (&String, &String)| {
-        let is_number = wanted.starts_with(char::is_numeric);
-        token == wanted || (!is_number && token.starts_with(wanted.as_str()))
+        token == wanted || (!is_number(wanted) && token.starts_with(wanted.as_str()))
     };
-    tokens
-        .windows(wanted.len())
-        .any(|run| run.iter().zip(wanted).all(fits))
+    let begins_in_version =
+        |at: usize| wanted.first().is_some_and(is_number) && at > 0 && is_number(&tokens[at - 1]);
+    let mut runs = tokens.windows(wanted.len()).enumerate();
+    runs.any(|(at, run)| !begins_in_version(at) && run.iter().zip(wanted).all(fits))
 }
 
 /// Whether `text` is a level with a typing error. Routers have ids such as `ID:free`.
@@ -630,7 +640,16 @@ mod tests {
 
     #[test]
     fn new_version_without_provider_is_no_older_one() {
-        for wanted in ["claude-opus-6", "grok-5", "gpt-7", "stranger/gpt-7"] {
+        for wanted in [
+            "claude-opus-6",
+            "grok-5",
+            "gpt-7",
+            "stranger/gpt-7",
+            "opus 6",
+            "claude 6 opus",
+            "grok 5",
+            "grok .5",
+        ] {
             let error = find(
                 wanted,
                 &["anthropic", "openai", "openrouter", "vercel", "xai"],
