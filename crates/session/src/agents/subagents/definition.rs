@@ -9,7 +9,7 @@ use osier_base::regular_file::ReadError;
 use osier_base::text;
 use osier_base::walk::Walk;
 use osier_context::skill;
-use osier_peers::front_matter::{self, Document};
+use osier_peers::front_matter::{self, Document, Value};
 use osier_peers::tools::{is_part, our_tool};
 use osier_permissions::trust::ProjectFiles;
 use osier_tools::{BUILT_IN, SUBAGENT, ToolEffect, WEB_SEARCH};
@@ -89,6 +89,17 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Definit
             )
         });
     }
+    if let Some((line, message)) = unclear_limit(&document, text) {
+        return Err(Problem {
+            line: Some(line),
+            ..Problem::of_file(
+                path,
+                message,
+                "the agent is not offered, because it would have more tools than it should; write `tools: Read, Grep` or \
+                 `disallowedTools: Bash`",
+            )
+        });
+    }
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = document.text("name").filter(|name| !name.is_empty());
     Ok(Definition {
@@ -103,12 +114,51 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Definit
     })
 }
 
+/// The line that limits the tools in a form that is not understood, and what is wrong with it.
+fn unclear_limit(document: &Document<'_>, text: &str) -> Option<(usize, String)> {
+    const FORMS: &[(&str, &str)] = &[
+        ("tools", "tools"),
+        ("allowedtools", "tools"),
+        ("disallowedtools", "disallowedTools"),
+        ("deniedtools", "disallowedTools"),
+    ];
+    let form_of = |name: &str| {
+        let plain = name.to_lowercase().replace(['-', '_', '.'], "");
+        let mut forms = FORMS.iter();
+        forms.find(|(form, _)| *form == plain).map(|(_, name)| name)
+    };
+    let unclear = document.fields.iter().find_map(|field| {
+        let name = form_of(&field.name)?;
+        let message = match document.words(name) {
+            _ if *name != field.name => format!("the field `{}` is called `{name}`", field.name),
+            None => format!("`{name}` is no list of names"),
+            Some(_) => return None,
+        };
+        Some((field.line, message))
+    });
+    let is_limit = |line: usize| {
+        let line = text.lines().nth(line - 1).unwrap_or_default();
+        form_of(line.split(':').next().unwrap_or_default().trim()).is_some()
+    };
+    let invalid = || {
+        let fault = document.faults.iter().find(|fault| is_limit(fault.line))?;
+        Some((fault.line, fault.message.clone()))
+    };
+    unclear.or_else(invalid)
+}
+
 /// The tools that the definition offers. A name that no tool has is left out and reported.
 fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> Option<Vec<String>> {
     let denied = document.words("disallowedTools").unwrap_or_default();
-    let named = document
-        .words("tools")
-        .filter(|tools| !tools.is_empty() && !tools.iter().any(|tool| tool == "*"));
+    if denied.iter().any(|tool| tool == "*") {
+        return Some(Vec::new());
+    }
+    let is_empty_list = document
+        .field("tools")
+        .is_some_and(|field| field.value == Value::List(Vec::new()));
+    let named = document.words("tools").filter(|tools| {
+        is_empty_list || (!tools.is_empty() && !tools.iter().any(|tool| tool == "*"))
+    });
     if named.is_none() && denied.is_empty() {
         return None;
     }
@@ -189,6 +239,45 @@ mod tests {
         assert_eq!(definitions, [expected]);
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].line, Some(1));
+    }
+
+    #[test]
+    fn agent_with_an_unclear_limit_is_not_offered() {
+        let path = Path::new("/a/agent.md");
+        let parsed = |fields: &str| {
+            let text = format!("---\ndescription: d\n{fields}\n---\nWork.\n");
+            let parsed = parse(path, &text, &mut Vec::new());
+            parsed
+                .map(|agent| agent.tools)
+                .map_err(|problem| problem.message)
+        };
+        for (fields, expected) in [
+            (
+                "tools: {read: true, bash: false}",
+                Err("`tools` is no list of names"),
+            ),
+            ("tools:\n  bash: false", Err("`tools` is no list of names")),
+            (
+                "disallowedTools: {Bash: true}",
+                Err("`disallowedTools` is no list of names"),
+            ),
+            (
+                "disallowed_tools: Bash",
+                Err("the field `disallowed_tools` is called `disallowedTools`"),
+            ),
+            ("Tools: Read", Err("the field `Tools` is called `tools`")),
+            (
+                "allowed-tools: Read",
+                Err("the field `allowed-tools` is called `tools`"),
+            ),
+            ("tools: []", Ok(Some(Vec::new()))),
+            ("disallowedTools: \"*\"", Ok(Some(Vec::new()))),
+            ("tools: \"*\"", Ok(None)),
+            ("tools:", Ok(None)),
+        ] {
+            assert_eq!(parsed(fields), expected.map_err(str::to_owned), "{fields}");
+        }
+        assert!(parsed("tools: [Read").is_err());
     }
 
     #[test]
