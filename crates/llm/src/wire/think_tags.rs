@@ -4,13 +4,44 @@
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
-const FENCES: [&str; 2] = ["```", "~~~"];
+/// Fences of code have at least three of one of these.
+const FENCES: [char; 2] = ['`', '~'];
+const SHORTEST_FENCE: usize = 3;
+/// Lines with this many spaces are code.
+const CODE_INDENT: usize = 4;
 
 /// A part of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     Text(String),
     Thinking(String),
+}
+
+/// The fence of a block of code.
+#[derive(Debug, Clone, Copy)]
+struct Fence {
+    mark: char,
+    length: usize,
+    /// Whether nothing follows it: only such a fence closes code.
+    is_alone: bool,
+}
+
+impl Fence {
+    fn of(line: &str) -> Option<Self> {
+        let line = line.trim();
+        let mark = line.chars().next().filter(|mark| FENCES.contains(mark))?;
+        let length = line.chars().take_while(|char| *char == mark).count();
+        let is_alone = line.len() == length;
+        (length >= SHORTEST_FENCE).then_some(Self {
+            mark,
+            length,
+            is_alone,
+        })
+    }
+
+    fn closes(self, open: Self) -> bool {
+        self.is_alone && self.mark == open.mark && self.length >= open.length
+    }
 }
 
 /// Divides the text of an answer.
@@ -22,7 +53,7 @@ pub(super) struct ThinkTags {
     /// The current line of the text, up to the length of a fence.
     line: String,
     /// The fence of the open code.
-    fence: Option<&'static str>,
+    fence: Option<Fence>,
     /// White space after thinking is not part of the answer.
     skips_space: bool,
 }
@@ -90,11 +121,13 @@ impl ThinkTags {
         }
         if self.line.trim().is_empty() && self.fence.is_none() {
             let start = text.trim_start_matches([' ', '\t']);
-            if let Some(rest) = start.strip_prefix(OPEN) {
+            let before = format!("{}{}", self.line, &text[..text.len() - start.len()]);
+            let is_code = before.len() >= CODE_INDENT || before.contains('\t');
+            if let Some(rest) = start.strip_prefix(OPEN).filter(|_| !is_code) {
                 self.thinks = true;
                 return (None, rest);
             }
-            if OPEN.starts_with(start) {
+            if OPEN.starts_with(start) && !is_code {
                 // More is needed.
                 return (None, text);
             }
@@ -113,11 +146,10 @@ impl ThinkTags {
         if !text.ends_with('\n') {
             return;
         }
-        let line = self.line.trim_start();
-        let fence = FENCES.into_iter().find(|fence| line.starts_with(fence));
+        let fence = Fence::of(&self.line);
         match (self.fence, fence) {
             (None, fence) => self.fence = fence,
-            (Some(open), Some(fence)) if open == fence => self.fence = None,
+            (Some(open), Some(fence)) if fence.closes(open) => self.fence = None,
             _ => {}
         }
         self.line.clear();
@@ -192,6 +224,16 @@ mod tests {
                 "```\n<think>code</think>\n```\ny",
             ),
             ("~~~\n```\n<think>\n~~~\n", "", "~~~\n```\n<think>\n~~~\n"),
+            (
+                "````md\n```\n<think>a</think>\n```\n````\n<think>b</think>c",
+                "b",
+                "````md\n```\n<think>a</think>\n```\n````\nc",
+            ),
+            (
+                "    <think>code</think>\n\t<think>",
+                "",
+                "    <think>code</think>\n\t<think>",
+            ),
             ("<thin", "", "<thin"),
             ("é<think>ü", "", "é<think>ü"),
             ("a < b", "", "a < b"),
