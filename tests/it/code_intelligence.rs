@@ -24,8 +24,15 @@ const LONG: u64 = 300_000;
 
 /// The scripted server for `.toy` files.
 fn toy(mode: &str) -> Option<LanguageServer> {
+    toy_at(&toy_script(), mode)
+}
+
+fn toy_script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/lsp/server.py")
+}
+
+fn toy_at(script: &Path, mode: &str) -> Option<LanguageServer> {
     let python = skip::program(&["python3"], "apt install python3")?;
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/lsp/server.py");
     let command = [python.to_str()?, script.to_str()?, mode];
     Some(LanguageServer {
         name: "toy".to_owned(),
@@ -574,11 +581,16 @@ async fn has_sandbox(helper: &Path) -> bool {
 #[tokio::test]
 async fn servers_and_formatters_run_in_the_sandbox() {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_osier"));
-    let Some(server) = toy("good") else { return };
+    let place = formatted_project();
+    // The sandbox has a `/tmp` of its own, and these sources can be below the real one.
+    let script = place.work().join("server.py");
+    fs::copy(toy_script(), &script).unwrap();
+    let Some(server) = toy_at(&script, "good") else {
+        return;
+    };
     if !has_sandbox(&helper).await {
         return;
     }
-    let place = formatted_project();
     let program = "#!/bin/sh\ncat >/dev/null\necho \"sandbox $OSIER_SANDBOX\"\n";
     fs::write(place.work().join("node_modules/.bin/prettier"), program).unwrap();
     let starts = place.work().join("starts");
