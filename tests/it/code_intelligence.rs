@@ -583,9 +583,9 @@ async fn servers_and_formatters_run_in_the_sandbox() {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_osier"));
     let place = formatted_project();
     // The sandbox has a `/tmp` of its own, and these sources can be below the real one.
-    let script = place.work().join("server.py");
-    fs::copy(toy_script(), &script).unwrap();
-    let Some(server) = toy_at(&script, "good") else {
+    let server_file = place.work().join("server.py");
+    fs::copy(toy_script(), &server_file).unwrap();
+    let Some(server) = toy_at(&server_file, "good") else {
         return;
     };
     if !has_sandbox(&helper).await {
