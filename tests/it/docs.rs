@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use osier_protocol::ImportSource;
+use osier_testing::pages;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -282,14 +283,5 @@ fn recipes() -> String {
 #[test]
 fn recipes_are_those_of_the_sources() {
     let path = root().join("CONTRIBUTING.md");
-    let guide = read(&path);
-    let (before, rest) = guide.split_once("<!-- recipes -->\n").unwrap();
-    let (written, after) = rest.split_once("\n<!-- end of recipes -->").unwrap();
-    let list = recipes();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let text = format!("{before}<!-- recipes -->\n{list}\n<!-- end of recipes -->{after}");
-        osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
-    } else {
-        assert_eq!(written, list, "run the test with UPDATE_DOCS=1");
-    }
+    pages::check_part(&path, "recipes", &format!("{}\n", recipes()));
 }

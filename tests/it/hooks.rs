@@ -14,7 +14,7 @@ use osier_llm::Script;
 use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::{Event, Op, PermissionMode, reference};
 use osier_session::{SessionChoice, SessionSetup};
-use osier_testing::skip;
+use osier_testing::{pages, skip};
 use serde_json::{Value, json};
 
 use crate::support::cli::Home;
@@ -411,17 +411,6 @@ async fn invalid_hooks_file_is_reported_once_and_other_files_apply() {
 fn documentation_has_the_tables_of_events_and_failures() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/hooks.md");
     for (name, expected) in [("events", reference()), ("failures", failures_table())] {
-        let page = std::fs::read_to_string(&path).unwrap();
-        let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
-        let (before, rest) = page.split_once(&start).expect("where the table begins");
-        let (table, after) = rest.split_once(&end).expect("where the table ends");
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            write(&path, &format!("{before}{start}{expected}{end}{after}"));
-        } else {
-            assert!(
-                table == expected,
-                "docs/hooks.md is old: run the test with UPDATE_DOCS=1"
-            );
-        }
+        pages::check_part(&path, name, &expected);
     }
 }

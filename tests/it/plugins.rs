@@ -9,6 +9,7 @@ use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::questions::{Answer, QuestionKind};
 use osier_protocol::{Event, Op};
 use osier_session::SessionChoice;
+use osier_testing::pages;
 use serde_json::{Value, json};
 
 use crate::support::cli::Home;
@@ -512,19 +513,5 @@ async fn events_are_sent_to_plugins() {
 #[test]
 fn documentation_is_generated_from_the_api_table() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/plugins.md");
-    let page = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once("<!-- api -->\n").unwrap();
-    let (_, after) = rest.split_once("<!-- end -->\n").unwrap();
-    let expected = format!(
-        "{before}<!-- api -->\n{}<!-- end -->\n{after}",
-        api::reference()
-    );
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        osier_base::atomic_file::write(&path, expected.as_bytes()).unwrap();
-    } else {
-        assert!(
-            page == expected,
-            "docs/plugins.md is old: run the test with UPDATE_DOCS=1"
-        );
-    }
+    pages::check_part(&path, "api", &api::reference());
 }

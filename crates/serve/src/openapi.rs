@@ -143,14 +143,7 @@ fn the_description_is_made_from_the_table() {
     let text = serde_json::to_string_pretty(&description()).unwrap();
     let text = format!("{text}\n");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
-    }
-    let found = std::fs::read_to_string(&path).unwrap();
-    assert!(
-        found == text,
-        "docs/openapi.json is out of date; run the test with UPDATE_DOCS=1"
-    );
+    osier_testing::pages::check_file(&path, &text);
 }
 
 #[test]

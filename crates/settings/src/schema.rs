@@ -156,10 +156,6 @@ mod tests {
     fn the_schema_in_the_documentation_is_current() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.schema.json");
         let text = serde_json::to_string_pretty(&settings_schema()).unwrap() + "\n";
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
-        }
-        let written = std::fs::read_to_string(&path).unwrap();
-        assert!(written == text, "run with UPDATE_DOCS=1");
+        osier_testing::pages::check_file(&path, &text);
     }
 }

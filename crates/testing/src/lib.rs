@@ -1,5 +1,5 @@
 //! Helpers for the tests of every crate: [`skip`] reports tests that cannot run on this machine; [`fuzz`] runs the cases
-//! of fuzz targets; [`json_schema`] checks values against a schema.
+//! of fuzz targets; [`json_schema`] checks values against a schema; [`pages`] compares generated parts of the documentation.
 //!
 //! ```
 //! fn shell_prints_hello() {
@@ -13,4 +13,5 @@
 
 pub mod fuzz;
 pub mod json_schema;
+pub mod pages;
 pub mod skip;

@@ -30,6 +30,7 @@ pub(crate) const ROWS: &[BuiltIn] = &[
             Verbs::new("Working on", "Worked on", "work on"),
             &[Part::text("prompt")],
         ),
+        does: "starts a [subagent](subagents.md), if they are on",
         ..BuiltIn::of_session(SUBAGENT, ToolEffect::Delegates)
     },
     BuiltIn {
@@ -38,6 +39,7 @@ pub(crate) const ROWS: &[BuiltIn] = &[
             Verbs::new("Looking for tools", "Looked for tools", "look for tools"),
             &[Part::text("query")],
         ),
+        does: "finds and loads tools of [MCP servers](mcp.md) that have many",
         ..BuiltIn::of_session(TOOL_SEARCH, ToolEffect::Looks)
     },
     BuiltIn {
@@ -55,6 +57,7 @@ pub(crate) const ROWS: &[BuiltIn] = &[
                 &[Part::text("query")],
             )
         },
+        does: "searches the web; offered only if the provider of the model or a service can",
         ..BuiltIn::of_session(WEB_SEARCH, ToolEffect::Fetches)
     },
 ];

@@ -45,6 +45,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         Verbs::new("Asking", "Asked", "ask"),
         &[Part::of("questions", PartKind::Questions)],
     ),
+    does: "asks you up to four questions in one dialog",
     ..BuiltIn::new(NAME, ToolEffect::Asks, || &SPEC, prepare)
 };
 

@@ -39,6 +39,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         Verbs::new("Presenting a plan", "Presented a plan", "present a plan"),
         &[Part::of("plan", PartKind::Title)],
     ),
+    does: "presents a plan for your approval in [plan mode](safety.md#plan-mode)",
     ..BuiltIn::new(PLAN_TOOL, ToolEffect::Asks, || &SPEC, prepare)
 };
 

@@ -47,6 +47,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             &[Part::of("items", PartKind::Progress)],
         )
     },
+    does: "maintains a to-do list for work of several steps",
     ..BuiltIn::new(osier_protocol::TOOL, ToolEffect::Looks, || &SPEC, prepare)
 };
 

@@ -24,6 +24,8 @@ type Arguments = Map<String, Value>;
 #[derive(Debug)]
 pub struct BuiltIn {
     pub name: &'static str,
+    /// A sentence for the documentation, without its subject and full stop.
+    pub does: &'static str,
     pub effect: ToolEffect,
     /// Arguments without which a call only looks, whatever the effect of the tool is.
     pub acts_with: &'static [&'static str],
@@ -99,6 +101,7 @@ impl BuiltIn {
     pub(crate) const fn of_session(name: &'static str, effect: ToolEffect) -> Self {
         Self {
             name,
+            does: "",
             effect,
             acts_with: &[],
             rule_text: RuleText::None,

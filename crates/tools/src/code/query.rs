@@ -72,6 +72,7 @@ pub(super) const FILE: FileArgument = FileArgument::new("file_path", FileUse::Re
 /// A tool that only asks, with the subject of its calls.
 const fn row(
     name: &'static str,
+    does: &'static str,
     verbs: Verbs,
     subject: &'static [Part],
     rule_text: RuleText,
@@ -79,6 +80,7 @@ const fn row(
     prepare: fn(Arc<Workspace>, Value) -> Preparing,
 ) -> BuiltIn {
     BuiltIn {
+        does,
         rule_text,
         file: Some(FILE),
         view: ToolView::new(verbs, subject),
@@ -94,6 +96,7 @@ const SYMBOL_IN_FILE: &[Part] = &[
 pub(super) static ROWS: &[BuiltIn] = &[
     row(
         "definition",
+        "finds where a symbol is defined, with a [language server](code-intelligence.md#tools)",
         Verbs::new(
             "Finding the definition of",
             "Found the definition of",
@@ -106,6 +109,7 @@ pub(super) static ROWS: &[BuiltIn] = &[
     ),
     row(
         "references",
+        "finds the uses of a symbol, with a [language server](code-intelligence.md#tools)",
         Verbs::new("Finding uses of", "Found uses of", "find uses of"),
         SYMBOL_IN_FILE,
         RuleText::Argument("symbol"),
@@ -114,6 +118,7 @@ pub(super) static ROWS: &[BuiltIn] = &[
     ),
     row(
         "symbols",
+        "lists the symbols of a file, or finds symbols by name, with a [language server](code-intelligence.md#tools)",
         Verbs::new("Outlining", "Outlined", "outline"),
         &[Part::path("file_path"), Part::text("query")],
         RuleText::Argument("query"),
@@ -122,6 +127,7 @@ pub(super) static ROWS: &[BuiltIn] = &[
     ),
     row(
         "hover",
+        "shows the type and documentation of a symbol, with a [language server](code-intelligence.md#tools)",
         Verbs::new("Looking up", "Looked up", "look up"),
         SYMBOL_IN_FILE,
         RuleText::Argument("symbol"),
@@ -130,6 +136,7 @@ pub(super) static ROWS: &[BuiltIn] = &[
     ),
     row(
         "diagnostics",
+        "reports the errors and warnings of a [language server](code-intelligence.md#tools)",
         Verbs::new("Checking", "Checked", "check"),
         &[Part::path("file_path")],
         RuleText::None,

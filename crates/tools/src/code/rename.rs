@@ -37,6 +37,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             ],
         )
     },
+    does: "renames a symbol in all files, with a [language server](code-intelligence.md#tools)",
     ..BuiltIn::new(RENAME, ToolEffect::Changes, || &SPEC, prepare)
 };
 

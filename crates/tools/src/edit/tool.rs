@@ -98,6 +98,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             &[Part::path("file_path")],
         )
     },
+    does: "replaces text that occurs once, all occurrences, or several passages in one call",
     ..BuiltIn::new(EDIT, ToolEffect::Changes, || &SPEC, prepare)
 };
 

@@ -52,6 +52,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             &[Part::path("file_path")],
         )
     },
+    does: "creates a file with its parent directories, or replaces it",
     ..BuiltIn::new(WRITE, ToolEffect::Changes, || &SPEC, prepare)
 };
 

@@ -80,6 +80,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             ],
         )
     },
+    does: "reads lines of a text file with their numbers, an image, a [recording](#recordings), the cells of a [notebook](#notebooks) or the pages of a [PDF](#pdf); at most 5,000 lines or about 25,000 tokens (75,000 bytes) per call",
     ..BuiltIn::new(READ, ToolEffect::Looks, || &SPEC, prepare)
 };
 

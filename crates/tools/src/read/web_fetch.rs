@@ -36,6 +36,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             &[Part::text("url")],
         )
     },
+    does: "fetches a web page as Markdown",
     ..BuiltIn::new(NAME, ToolEffect::Fetches, || &SPEC, prepare)
 };
 

@@ -56,6 +56,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             &[Part::text("pattern"), Part::path("path").around(" in ", "")],
         )
     },
+    does: "finds files and directories by name or path",
     ..BuiltIn::new(FIND, ToolEffect::Looks, || &SPEC, prepare)
 };
 

@@ -88,6 +88,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             ],
         )
     },
+    does: "finds lines that match a regular expression",
     ..BuiltIn::new(GREP, ToolEffect::Looks, || &SPEC, prepare)
 };
 

@@ -55,6 +55,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             &[Part::path("path")],
         )
     },
+    does: "lists a directory, including hidden files",
     ..BuiltIn::new(LS, ToolEffect::Looks, || &SPEC, prepare)
 };
 

@@ -42,6 +42,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         Verbs::new("Mapping", "Mapped", "map").several("mapped the project", "time"),
         &[Part::path("path"), Part::text("query").around(" for ", "")],
     ),
+    does: "outlines the most used files and symbols in a budget of tokens; offered only in [projects](map.md) with 30 source files or more",
     ..BuiltIn::new(NAME, ToolEffect::Looks, || &SPEC, prepare)
 };
 

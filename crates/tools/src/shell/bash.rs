@@ -85,6 +85,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             &[Part::of("command", PartKind::Command)],
         )
     },
+    does: "runs a command, starts a background job, or starts a program on a [terminal](terminals.md)",
     ..BuiltIn::new(BASH, ToolEffect::Runs, || &SPEC, prepare)
 };
 

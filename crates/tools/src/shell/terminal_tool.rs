@@ -38,6 +38,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             ],
         )
     },
+    does: "uses a program that `bash` started on a [terminal](terminals.md)",
     ..BuiltIn::new(TERMINAL, ToolEffect::Runs, || &SPEC, prepare)
 };
 

@@ -55,6 +55,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             &[Part::of(INPUT, PartKind::Patch)],
         )
     },
+    does: "the same as `write` and `edit`, as a [patch](#patches) of several files",
     ..BuiltIn::new(NAME, ToolEffect::Changes, || &SPEC, prepare)
 };
 
