@@ -17,7 +17,7 @@ use super::run_mode::RunMode;
 use super::runtime::{block_on, block_on_with_input};
 use super::{aliases, attach, commands, completion, parse_error, serve, token_argument};
 use osier_agent::RunOutcome;
-use osier_base::exit_limit::{Interrupt, limit_after_signals};
+use osier_base::exit_limit::{Interrupt, WatchedOutput, limit_after_signals};
 use osier_base::signals::{report_file_size_limit, signalled};
 use osier_base::{allocator, terminal_output};
 use osier_session::models::{Models, find_local};
@@ -245,7 +245,7 @@ fn run_prompts(
             prompts: prompts.into(),
             format: &mut *format,
             schema,
-            output: &mut terminal_output::stdout(),
+            output: &mut WatchedOutput(terminal_output::stdout()),
             hooks: reads_lines.then_some(hooks),
         };
         let log = config.log(mode, &mut accounting, session.subscribe_like(&events));

@@ -1,9 +1,12 @@
 //! `osier --json`: one JSON object per line, in both directions.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::cli::{Home, Running};
+use crate::support::cli::{Home, Running, signal};
 
 fn kinds(events: &[Value]) -> Vec<&str> {
     let mut kinds: Vec<&str> = events
@@ -147,6 +150,20 @@ fn end_of_input_finishes_the_run_and_an_interrupt_exits_with_130() {
         ]
     );
     assert_eq!((code, errors.as_str()), (Some(130), ""));
+}
+
+#[test]
+fn an_interrupt_ends_a_program_whose_output_is_not_read() {
+    let home = Home::new();
+    let words = "word ".repeat(100_000);
+    let turns = json!([{"repeat": true, "steps": [{"text": words, "chunk": 2000}]}]);
+    let run = home.scripted(&turns).args(["--json", "go"]);
+    let mut child = run.command().stdin(Stdio::null()).spawn().unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let mut lines = output.lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("message_update")));
+    signal(child.id(), Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! A limit for how long the process takes to end.
 //!
 //! When a mode ends, its parts have [`GRACE`] to stop and to store. A lock, a disk or a server that never answers
-//! may hold any of them up, the main thread included, so a thread of its own ends the process when the time is over.
+//! may hold any of them up, the main thread included, so a thread of its own ends the process when the time is over. So may a
+//! reader of the output that does not read: the signal that only stops what runs then ends the process.
 
+use std::io::{self, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -16,12 +19,35 @@ pub const GRACE: Duration = Duration::from_millis(900);
 /// Runs before the process is ended by force: restores the terminal.
 static LAST_ACTION: OnceLock<fn()> = OnceLock::new();
 
+/// Writes to [`WatchedOutput`], started and finished: odd while one lasts.
+static WRITES: AtomicU64 = AtomicU64::new(0);
+
+/// Output whose reader may stop reading.
+#[derive(Debug)]
+pub struct WatchedOutput<W>(pub W);
+
+impl<W: Write> Write for WatchedOutput<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        WRITES.fetch_add(1, Ordering::Relaxed);
+        let written = self.0.write(bytes);
+        WRITES.fetch_add(1, Ordering::Relaxed);
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        WRITES.fetch_add(1, Ordering::Relaxed);
+        let flushed = self.0.flush();
+        WRITES.fetch_add(1, Ordering::Relaxed);
+        flushed
+    }
+}
+
 /// Which signals end the process within [`GRACE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupt {
     /// The first SIGINT too.
     Ends,
-    /// The first SIGINT only stops what runs; the second ends the process.
+    /// The first SIGINT only stops what runs; the second ends the process. The first one too if the output is not read.
     StopsFirst,
 }
 
@@ -38,6 +64,9 @@ pub fn limit_after_signals(interrupt: Interrupt) {
             let mut is_first = interrupt == Interrupt::StopsFirst;
             for signal in signals.forever() {
                 if signal == SIGINT && std::mem::take(&mut is_first) {
+                    let _ = thread::Builder::new()
+                        .name("exit-limit".to_owned())
+                        .spawn(move || end_if_output_blocks(128 + signal));
                     continue;
                 }
                 end_after_grace(128 + signal);
@@ -57,8 +86,28 @@ pub fn set_last_action(action: fn()) {
     let _ = LAST_ACTION.set(action);
 }
 
+/// Ends the process with `code` if one write lasts longer than [`GRACE`]. Returns when none is on its way.
+fn end_if_output_blocks(code: i32) {
+    let mut before = WRITES.load(Ordering::Relaxed);
+    loop {
+        thread::sleep(GRACE);
+        let writes = WRITES.load(Ordering::Relaxed);
+        if writes.is_multiple_of(2) {
+            return;
+        }
+        if writes == before {
+            end(code);
+        }
+        before = writes;
+    }
+}
+
 fn end_after_grace(code: i32) {
     thread::sleep(GRACE);
+    end(code);
+}
+
+fn end(code: i32) {
     if let Some(action) = LAST_ACTION.get() {
         action();
     }

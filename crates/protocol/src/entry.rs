@@ -193,9 +193,13 @@ impl EntryKind {
         }
     }
 
-    /// Whether a session is worth a file once it holds this: a conversation has begun.
+    /// Whether a session is worth a file once it holds this: a conversation has begun, or it was given a name.
     pub fn begins_file(&self) -> bool {
-        matches!(self, Self::Message { message } if !matches!(message, AgentMessage::Notice(_)))
+        match self {
+            Self::Message { message } => !matches!(message, AgentMessage::Notice(_)),
+            Self::SessionInfo { name } => name.is_some(),
+            _ => false,
+        }
     }
 
     /// Whether this is a use of its session, or only describes it.

@@ -54,6 +54,23 @@ async fn renaming_is_no_use_of_a_session() {
     );
 }
 
+#[tokio::test]
+async fn name_of_a_session_without_messages_is_stored() {
+    let data = TestData::new();
+    let header = Header::new(Path::new(CWD));
+    let path = data.sessions.path_for(&header);
+    let store = SessionStore::create(path.clone(), header).unwrap();
+    let name = Some("parser".to_owned());
+    let kind = EntryKind::SessionInfo { name: name.clone() };
+    store.append(kind).await.unwrap();
+    let found = data.sessions.list(Scope::All).unwrap();
+    let found: Vec<_> = found
+        .into_iter()
+        .map(|found| (found.path, found.name))
+        .collect();
+    assert_eq!(found, [(path, name)]);
+}
+
 /// A killed first write leaves an unnamed file, which is not a session.
 #[tokio::test]
 async fn unnamed_file_is_not_listed() {
