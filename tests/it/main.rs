@@ -88,6 +88,7 @@ mod tree;
 mod tui;
 mod turns;
 mod vim;
+mod watchers;
 mod web;
 mod web_fetch;
 mod web_search;

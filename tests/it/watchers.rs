@@ -1,0 +1,315 @@
+//! Programs that watch files see every change that osier makes, and see the file last as there.
+//!
+//! `.ci/run` installs them; `OSIER_TEST_WATCHERS` names the folder with the packages of npm and PyPI.
+
+#![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
+
+use std::env;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use osier_llm::Script;
+use osier_protocol::{CheckpointEvent, CheckpointOp, Event, FilesAt, Op, PermissionMode};
+use osier_session::SessionChoice;
+use osier_testing::skip;
+use serde_json::json;
+
+use crate::support::session::TestProject;
+
+/// Only a failing test waits that long.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A program that watches `file`.
+struct Watcher {
+    name: &'static str,
+    /// The program below the folder of packages, or on `PATH`.
+    program: &'static str,
+    /// `FOLDER` and `FIXTURES` stand for the folders of the packages and of the scripts here.
+    arguments: &'static [&'static str],
+    file: &'static str,
+    /// The content of `file`; `VALUE` changes.
+    content: &'static str,
+    /// A part of the line that says that the first build, or the start, is over.
+    ready: &'static str,
+    /// The file that the program makes of `file`; without it, the program prints the content.
+    output: Option<&'static str>,
+}
+
+/// A watcher that prints what it sees.
+const fn printing(
+    name: &'static str,
+    program: &'static str,
+    arguments: &'static [&'static str],
+) -> Watcher {
+    Watcher {
+        name,
+        program,
+        arguments,
+        file: "watched.txt",
+        content: "VALUE\n",
+        ready: "ready",
+        output: None,
+    }
+}
+
+const PARCEL: Watcher = printing(
+    "@parcel/watcher",
+    "node",
+    &["FIXTURES/parcel.cjs", "FOLDER", "watched.txt"],
+);
+const CHOKIDAR: Watcher = printing(
+    "chokidar",
+    "node",
+    &["FIXTURES/chokidar.mjs", "FOLDER", "watched.txt"],
+);
+const WATCHDOG: Watcher = printing(
+    "watchdog",
+    "venv/bin/python",
+    &["FIXTURES/watchdog_file.py", "watched.txt"],
+);
+const WATCHFILES: Watcher = printing(
+    "watchfiles",
+    "venv/bin/python",
+    &["FIXTURES/watchfiles_file.py", "watched.txt"],
+);
+const NODEMON: Watcher = Watcher {
+    file: "watched.js",
+    content: "console.log('ran VALUE');\n",
+    ready: "ran VALUE",
+    ..printing(
+        "nodemon",
+        "node_modules/.bin/nodemon",
+        &["--delay", "0.1", "watched.js"],
+    )
+};
+const SASS: Watcher = Watcher {
+    name: "sass",
+    program: "node_modules/.bin/sass",
+    arguments: &["--watch", "--no-source-map", "watched.scss:out.css"],
+    file: "watched.scss",
+    content: ".x { color: VALUE }\n",
+    ready: "Sass is watching for changes",
+    output: Some("out.css"),
+};
+const TYPESCRIPT: Watcher = Watcher {
+    name: "tsc",
+    program: "node_modules/.bin/tsc",
+    arguments: &["--watch", "--preserveWatchOutput", "watched.ts"],
+    file: "watched.ts",
+    content: "export const x = 'VALUE';\n",
+    ready: "Watching for file changes",
+    output: Some("watched.js"),
+};
+const ESBUILD: Watcher = Watcher {
+    name: "esbuild",
+    program: "node_modules/.bin/esbuild",
+    arguments: &["--watch=forever", "watched.js", "--outfile=out.js"],
+    file: "watched.js",
+    content: "console.log('VALUE');\n",
+    ready: "build finished",
+    output: Some("out.js"),
+};
+
+/// A running watcher and what it prints.
+struct Watching {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Watcher {
+    fn text(&self, value: &str) -> String {
+        self.content.replace("VALUE", value)
+    }
+
+    /// Starts the program in `work`; `None` if it is not there.
+    fn start(&self, work: &Path) -> Option<Watching> {
+        let install = "npm install sass @parcel/watcher chokidar typescript esbuild nodemon; pip install watchdog watchfiles";
+        let folder = env::var_os("OSIER_TEST_WATCHERS").map(PathBuf::from);
+        let Some(folder) = folder.filter(|folder| folder.is_dir()) else {
+            skip::missing(self.name, install);
+            return None;
+        };
+        let program = if self.program.contains('/') {
+            folder.join(self.program)
+        } else {
+            skip::program(&[self.program], "apt install nodejs")?
+        };
+        if !program.is_file() {
+            skip::missing(self.name, install);
+            return None;
+        }
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/watchers");
+        let arguments = self.arguments.iter().map(|argument| {
+            argument
+                .replace("FOLDER", &folder.to_string_lossy())
+                .replace("FIXTURES", &fixtures.to_string_lossy())
+        });
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(work)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            // esbuild tells there what it does.
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (send, lines) = mpsc::channel();
+        let (output, errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let other = send.clone();
+        std::thread::spawn(move || forward(BufReader::new(output), &send));
+        std::thread::spawn(move || forward(BufReader::new(errors), &other));
+        Some(Watching { child, lines })
+    }
+
+    /// Waits until the program has seen `value`.
+    fn sees(&self, watching: &Watching, work: &Path, value: &str) {
+        let shown = |line: &str| match self.output {
+            None => line.contains(value),
+            Some(output) => {
+                fs::read_to_string(work.join(output)).is_ok_and(|text| text.contains(value))
+            }
+        };
+        self.until(watching, value, shown);
+    }
+
+    fn until(&self, watching: &Watching, what: &str, wanted: impl Fn(&str) -> bool) {
+        let mut seen = Vec::new();
+        loop {
+            let Ok(line) = watching.lines.recv_timeout(PATIENCE) else {
+                panic!("{} does not see {what}; it printed {seen:#?}", self.name);
+            };
+            let is_wanted = wanted(&line);
+            seen.push(line);
+            if is_wanted {
+                return;
+            }
+        }
+    }
+
+    /// Changes the file in every way that osier has, and waits each time until the program has seen it.
+    async fn sees_every_change(&self) {
+        let place = TestProject::new();
+        let work = place.work();
+        let file = self.file;
+        fs::write(work.join(file), self.text("first")).unwrap();
+        let Some(watching) = self.start(&work) else {
+            return;
+        };
+        let ready = self.ready.replace("VALUE", "first");
+        self.until(&watching, "the start", |line| line.contains(&ready));
+        let patch = format!(
+            "*** Begin Patch\n*** Update File: {file}\n-{}+{}*** End Patch\n",
+            self.text("third"),
+            self.text("fourth"),
+        );
+        let script = Script::new()
+            .turn(|turn| turn.tool("read", json!({ "file_path": file })))
+            .turn(|turn| {
+                let change =
+                    json!({"file_path": file, "old_string": "first", "new_string": "second"});
+                turn.tool("edit", change)
+            })
+            .turn(|turn| turn.text("done"))
+            .turn(|turn| {
+                turn.tool(
+                    "write",
+                    json!({"file_path": file, "content": self.text("third")}),
+                )
+            })
+            .turn(|turn| turn.text("done"))
+            .turn(|turn| turn.tool("apply_patch", json!({ "input": patch })))
+            .turn(|turn| turn.text("done"));
+        let mut session = place
+            .open_with(SessionChoice::New, script, |setup| {
+                setup.permissions = Some(PermissionMode::Yolo);
+            })
+            .await;
+        let events = session.run("edit").await;
+        let stored = events.iter().find_map(|event| match event {
+            Event::MessageStored { entry_id, .. } => Some(entry_id.clone()),
+            _ => None,
+        });
+        self.sees(&watching, &work, "second");
+        session.run("write").await;
+        self.sees(&watching, &work, "third");
+        session.run("patch").await;
+        self.sees(&watching, &work, "fourth");
+        session
+            .host
+            .send(Op::Checkpoint(CheckpointOp::RestoreFiles {
+                at: FilesAt::Entry {
+                    entry_id: stored.unwrap(),
+                },
+                by_hand: false,
+            }));
+        session
+            .until(|event| {
+                matches!(
+                    event,
+                    Event::Checkpoint(CheckpointEvent::FilesRestored { .. })
+                )
+            })
+            .await;
+        self.sees(&watching, &work, "first");
+        session.close().await;
+    }
+}
+
+fn forward(lines: impl std::io::BufRead, to: &mpsc::Sender<String>) {
+    for line in lines.lines().map_while(Result::ok) {
+        if to.send(line).is_err() {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn parcel_sees_every_change() {
+    PARCEL.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn chokidar_sees_every_change() {
+    CHOKIDAR.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn watchdog_sees_every_change() {
+    WATCHDOG.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn watchfiles_sees_every_change() {
+    WATCHFILES.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn nodemon_sees_every_change() {
+    NODEMON.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn sass_sees_every_change() {
+    SASS.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn typescript_sees_every_change() {
+    TYPESCRIPT.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn esbuild_sees_every_change() {
+    ESBUILD.sees_every_change().await;
+}
