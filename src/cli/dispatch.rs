@@ -160,8 +160,8 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                 schema::write(&mut out).map(|()| Exit::Success)
             }
             Some(Command::Config { command }) => {
-                let problems = config.all_problems(&config.setup()?);
-                commands::config::run(*command, folders, &problems, &mut out)
+                let found = config.all_problems(&config.setup()?);
+                commands::config::run(*command, folders, &found, &mut out)
             }
             Some(Command::Completions { shell }) => completion::write_script(*shell, &mut out),
             Some(Command::Man { command, dir }) => {
@@ -192,7 +192,7 @@ fn doctor(
         settings: &config.settings,
         environment: &config.environment,
         cwd: &config.cwd,
-        problems: &config.all_problems(&setup),
+        problems: &config.all_problems(&setup).0,
         model: format!("{}/{}", chosen.provider, chosen.id),
         guards: block_on(osier_session::check_guards(&setup))?,
     };

@@ -277,14 +277,17 @@ impl RunConfig {
         Ok(setup)
     }
 
-    /// The problems of all configuration files.
-    pub(super) fn all_problems(&self, setup: &SessionSetup) -> Vec<Problem> {
+    /// The problems of all configuration files, and lines about models that only their provider knows.
+    pub(super) fn all_problems(&self, setup: &SessionSetup) -> (Vec<Problem>, Vec<String>) {
         let mut problems = self.problems.clone();
-        problems.extend(Models::load_lenient(setup).1);
+        let (models, more) = Models::load_lenient(setup);
+        let names = models.check_names(setup);
+        problems.extend(more);
+        problems.extend(names.problems);
         let servers = [self.folders.servers().into()];
         problems.extend(osier_mcp::load(&servers, &self.environment).problems);
         problems.extend(osier_tui::check_files(&self.folders, &self.settings));
-        problems
+        (problems, names.notes)
     }
 }
 

@@ -96,6 +96,12 @@ fn event(frame: &[u8]) -> Result<SseEvent, FrameError> {
     let (headers, payload) = content[PRELUDE..].split_at(headers);
     let reason = "a header is incomplete";
     let name = name(headers).ok_or(FrameError::Broken { reason })?;
+    // The name can be all of an event.
+    let payload = if payload.is_empty() && !name.is_empty() {
+        b"{}"
+    } else {
+        payload
+    };
     Ok(SseEvent {
         event: (!name.is_empty()).then_some(name),
         data: String::from_utf8_lossy(payload).into_owned(),

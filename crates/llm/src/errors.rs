@@ -57,8 +57,8 @@ impl Fault {
             Value::Array(list) => list.first()?,
             body => body,
         };
-        let error = match body.get("error") {
-            Some(Value::Null) => return None,
+        let has = |key: &&str| body.get(key).is_some_and(is_error);
+        let error = match body.get("error").filter(|error| is_error(error)) {
             Some(Value::String(message)) => {
                 let mut fault = Self::new(message.clone());
                 fault.add_code(body);
@@ -66,12 +66,7 @@ impl Fault {
             }
             Some(error) => error,
             // FastAPI (`detail`), vLLM and Mistral (`object: error`), plain `message`.
-            None if ["message", "detail", "errors"]
-                .iter()
-                .any(|key| body.get(key).is_some()) =>
-            {
-                body
-            }
+            None if ["message", "detail", "errors"].iter().any(has) => body,
             None => return None,
         };
         let text = ["message", "detail", "errors"]
@@ -232,6 +227,18 @@ impl Fault {
     fn shape(&self) -> Option<Kind> {
         let message = format!("{} {}", self.code, self.message).to_lowercase();
         patterns::find(&message).map(|shape| shape.kind)
+    }
+}
+
+/// Whether the value of a field for errors is one. Servers fill it also without an error.
+pub(crate) fn is_error(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Bool(true) => true,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(map) => map.values().any(is_error),
     }
 }
 

@@ -38,7 +38,8 @@ pub enum StreamEvent {
 }
 
 /// A part of an answer. `index` is that of the block in `AssistantMessage::content`. Blocks start in order
-/// and can interleave; each one is closed by its `End`.
+/// and can interleave; each one is closed by its `End`. The start of a block that exists replaces it: some servers
+/// reveal only at its end that a text was thinking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(

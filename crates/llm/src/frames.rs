@@ -132,7 +132,7 @@ impl FrameParser {
     pub(crate) fn finish(&mut self) -> Vec<SseEvent> {
         match &mut self.body {
             Some(BodyParser::Events(parser)) => parser.finish().into_iter().collect(),
-            Some(BodyParser::Lines(parser)) => parser.finish().into_iter().collect(),
+            Some(BodyParser::Lines(parser)) => parser.finish(),
             // An incomplete frame is ignored.
             Some(BodyParser::AwsEvents(_)) | None => Vec::new(),
             Some(BodyParser::Json(body)) => values(&String::from_utf8_lossy(body)),

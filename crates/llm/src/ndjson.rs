@@ -1,16 +1,50 @@
 //! A parser of JSON lines.
 //!
-//! The same bytes result in the same lines however they are split into chunks, each byte is read once, and
-//! the parser never buffers more than its limit.
+//! A value can extend over several lines, as some proxies format it. A line that ends within a text, or before a line
+//! that is complete by itself, is an event of its own: it is broken, and costs no other line. The same bytes result in
+//! the same events however they are split into chunks, each byte is read once, and the parser never buffers more than
+//! its limit.
 
 use super::sse::{EventTooLarge, MAX_EVENT_BYTES, SseEvent};
 
 /// A parser that receives a stream in chunks.
 #[derive(Debug)]
 pub(crate) struct LineParser {
+    /// The lines of an incomplete value.
+    value: Vec<u8>,
+    nesting: Nesting,
     /// The incomplete last line.
     line: Vec<u8>,
     limit: usize,
+}
+
+/// How deep the end of a text is in objects and lists.
+#[derive(Debug, Clone, Copy, Default)]
+struct Nesting {
+    depth: usize,
+    in_text: bool,
+    is_escaped: bool,
+}
+
+impl Nesting {
+    fn add(&mut self, text: &[u8]) {
+        for byte in text {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' if self.in_text => self.is_escaped = true,
+                b'"' => self.in_text = !self.in_text,
+                _ if self.in_text => {}
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the value continues on the next line. No text does.
+    fn continues(self) -> bool {
+        self.depth > 0 && !self.in_text
+    }
 }
 
 impl Default for LineParser {
@@ -23,6 +57,8 @@ impl LineParser {
     /// A parser that rejects lines of more than `limit` bytes.
     pub(crate) fn with_limit(limit: usize) -> Self {
         Self {
+            value: Vec::new(),
+            nesting: Nesting::default(),
             line: Vec::new(),
             limit,
         }
@@ -37,10 +73,11 @@ impl LineParser {
             bytes = &rest[1..];
             self.check_size(line.len())?;
             if self.line.is_empty() {
-                events.extend(event(line));
+                self.end_line(line, &mut events);
             } else {
                 self.line.extend_from_slice(line);
-                events.extend(event(&std::mem::take(&mut self.line)));
+                let line = std::mem::take(&mut self.line);
+                self.end_line(&line, &mut events);
             }
         }
         self.check_size(bytes.len())?;
@@ -48,13 +85,41 @@ impl LineParser {
         Ok(events)
     }
 
-    /// Ends the stream; returns the last line if only its line end was missing.
-    pub(crate) fn finish(&mut self) -> Option<SseEvent> {
-        event(&std::mem::take(&mut self.line))
+    /// Ends the stream; returns the last values if only their end was missing.
+    pub(crate) fn finish(&mut self) -> Vec<SseEvent> {
+        let mut events = Vec::new();
+        let line = std::mem::take(&mut self.line);
+        self.end_line(&line, &mut events);
+        events.extend(self.take_value());
+        events
+    }
+
+    fn end_line(&mut self, line: &[u8], events: &mut Vec<SseEvent>) {
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        let mut nesting = Nesting::default();
+        nesting.add(line);
+        let is_complete = line.starts_with(b"{") && nesting.depth == 0 && !nesting.in_text;
+        if self.value.is_empty() || is_complete {
+            events.extend(self.take_value());
+        } else {
+            self.value.push(b'\n');
+            nesting = self.nesting;
+            nesting.add(line);
+        }
+        self.value.extend_from_slice(line);
+        self.nesting = nesting;
+        if !nesting.continues() {
+            events.extend(self.take_value());
+        }
+    }
+
+    fn take_value(&mut self) -> Option<SseEvent> {
+        self.nesting = Nesting::default();
+        event(&std::mem::take(&mut self.value))
     }
 
     fn check_size(&self, more: usize) -> Result<(), EventTooLarge> {
-        if self.line.len() + more > self.limit {
+        if self.value.len() + self.line.len() + more > self.limit {
             return Err(EventTooLarge { limit: self.limit });
         }
         Ok(())
@@ -63,7 +128,6 @@ impl LineParser {
 
 /// Blank lines only keep the connection open and are ignored.
 fn event(line: &[u8]) -> Option<SseEvent> {
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let line = line.trim_ascii();
     (!line.is_empty()).then(|| SseEvent {
         event: None,
@@ -92,6 +156,24 @@ mod tests {
         assert_eq!(
             parse(&[stream.as_bytes()]),
             ["{\"a\":1}", "{\"b\":\"漢\"}", "{\"c\":3}"]
+        );
+    }
+
+    #[test]
+    fn values_can_extend_over_lines() {
+        let stream = "{\n  \"a\": [\n    {\"b\": \"}\\\"\"}\n  ]\n}\n{\"c\":1}\n{\"cut\": [\n{\"d\":1}\n{\"cut\": \"x\n{\"e\":1}\n}\n{\n\"f\":\n1";
+        assert_eq!(
+            parse(&[stream.as_bytes()]),
+            [
+                "{\n  \"a\": [\n    {\"b\": \"}\\\"\"}\n  ]\n}",
+                "{\"c\":1}",
+                "{\"cut\": [",
+                "{\"d\":1}",
+                "{\"cut\": \"x",
+                "{\"e\":1}",
+                "}",
+                "{\n\"f\":\n1",
+            ]
         );
     }
 

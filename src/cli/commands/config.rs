@@ -9,11 +9,11 @@ use osier_base::problem::Problem;
 use osier_settings::SETTINGS;
 use osier_settings::schema::settings_schema;
 
-/// Runs an `osier config` command. `problems` are the errors of the configuration files.
+/// Runs an `osier config` command, with the problems of the configuration files, and notes about them.
 pub(in crate::cli) fn run(
     command: ConfigCommand,
     folders: &Folders,
-    problems: &[Problem],
+    (problems, notes): &(Vec<Problem>, Vec<String>),
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
     match command {
@@ -55,6 +55,9 @@ pub(in crate::cli) fn run(
         ConfigCommand::Check => {
             for problem in problems {
                 writeln!(out, "{problem}")?;
+            }
+            for note in notes {
+                writeln!(out, "note: {note}")?;
             }
             if !problems.is_empty() {
                 return Ok(Exit::Failure);

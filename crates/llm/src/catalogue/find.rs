@@ -21,6 +21,8 @@ use crate::model::{Api, Model, ThinkingLevel};
 const SUGGESTED_SIMILARITY: usize = 35;
 /// Minimum similarity of a text with the name of a level that counts as a typing error, in percent.
 const LEVEL_SIMILARITY: usize = 60;
+/// The same, if the catalogue does not have the id before it. Servers have ids such as `phi3:mini`.
+const UNLISTED_SIMILARITY: usize = 80;
 const NEAR_COUNT: usize = 3;
 /// Maximum number of models that an error lists.
 const SHOWN_FITS: usize = 12;
@@ -103,7 +105,7 @@ impl Catalogue {
             }
         }
         if let Some((base, tail)) = wanted.rsplit_once(':')
-            && is_like_level(tail)
+            && is_like_level(tail, LEVEL_SIMILARITY)
             && self.with_id(base, preferred).is_some()
         {
             return Err(FindError::Level {
@@ -249,8 +251,9 @@ impl Catalogue {
             });
         }
         if let Some((base, tail)) = id.rsplit_once(':')
-            && models.iter().any(|model| model.id == base)
-            && is_like_level(tail)
+            && (is_like_level(tail, UNLISTED_SIMILARITY)
+                || (models.iter().any(|model| model.id == base)
+                    && is_like_level(tail, LEVEL_SIMILARITY)))
         {
             return Err(FindError::Level {
                 level: tail.to_owned(),
@@ -414,8 +417,8 @@ fn has_run(tokens: &[String], wanted: &[String]) -> bool {
     runs.any(|(at, run)| !begins_in_version(at) && run.iter().zip(wanted).all(fits))
 }
 
-/// Whether `text` is a level with a typing error. Routers have ids such as `ID:free`.
-fn is_like_level(text: &str) -> bool {
+/// Whether `text` is a level with a typing error: at least `similarity` percent. Routers have ids such as `ID:free`.
+fn is_like_level(text: &str, similarity: usize) -> bool {
     let text = text.to_lowercase();
     ThinkingLevel::ALL.iter().any(|level| {
         let mut rest: Vec<char> = level.name().chars().collect();
@@ -424,7 +427,7 @@ fn is_like_level(text: &str) -> bool {
             let at = rest.iter().position(|have| have == char);
             at.map(|at| rest.swap_remove(at)).is_some()
         });
-        shared.count() * 200 >= LEVEL_SIMILARITY * total
+        shared.count() * 200 >= similarity * total
     })
 }
 
@@ -673,6 +676,10 @@ mod tests {
             ),
             (
                 "claude-opus-5-5:hihg",
+                "`hihg` is not a thinking level (off, minimal, low, medium, high, xhigh, max)",
+            ),
+            (
+                "openai/gpt-77:hihg",
                 "`hihg` is not a thinking level (off, minimal, low, medium, high, xhigh, max)",
             ),
             (

@@ -10,6 +10,8 @@ use crate::model::Model;
 use crate::status::TurnStatus;
 use crate::usage::{Price, Usage};
 
+/// The name of a call whose name the server left out.
+pub(super) const UNKNOWN_TOOL: &str = "unknown";
 /// Maximum number of parts that a warning names.
 const ODD_PARTS: usize = 5;
 /// No call costs that many US dollars.
@@ -34,6 +36,10 @@ pub(crate) struct Answer {
     next: usize,
     has_calls: bool,
     has_text: bool,
+    /// The index of the alternative that is taken: only one is requested.
+    chosen: Option<u64>,
+    /// The text of the first block, while it can become thinking.
+    first_text: Option<String>,
     started: bool,
     ended: bool,
 }
@@ -52,6 +58,8 @@ impl Answer {
             next: 0,
             has_calls: false,
             has_text: false,
+            chosen: None,
+            first_text: None,
             started: false,
             ended: false,
         }
@@ -61,9 +69,13 @@ impl Answer {
         self.ended
     }
 
+    pub(super) fn has_started(&self) -> bool {
+        self.started
+    }
+
     /// Notes a part of an event that could not be read.
     pub(super) fn leave_out(&mut self, part: String) {
-        // The same parts of all choices and chunks are one.
+        // Named once, also if every chunk has it.
         if !self.odd.contains(&part) && self.odd.len() < ODD_PARTS {
             self.odd.push(part);
         }
@@ -75,6 +87,16 @@ impl Answer {
         self.leave_out(start);
     }
 
+    /// Leaves out an event that cannot be read. Without the beginning of an answer it is none, and an event that is
+    /// missing can change the arguments of a call.
+    pub(super) fn lose(&mut self, data: &str, out: &mut Vec<StreamEvent>) {
+        if self.started && !self.has_calls {
+            self.skip(data);
+        } else {
+            self.garbled(data, out);
+        }
+    }
+
     /// Emits `Start` once.
     pub(crate) fn start(&mut self, response_id: Option<String>, out: &mut Vec<StreamEvent>) {
         if !std::mem::replace(&mut self.started, true) {
@@ -82,8 +104,34 @@ impl Answer {
         }
     }
 
+    /// Whether the alternative `index` of the answer is taken: the first that has content.
+    pub(super) fn is_chosen(&mut self, index: Option<u64>, has_content: bool) -> bool {
+        let Some(index) = index else { return true };
+        if has_content {
+            self.chosen.get_or_insert(index);
+        }
+        let is_chosen = self.chosen.is_none_or(|chosen| chosen == index);
+        if !is_chosen && has_content {
+            self.leave_out(format!("the alternative answer {index}"));
+        }
+        is_chosen
+    }
+
+    /// Whether the text so far becomes thinking, whose start the server left out. Only the first block can.
+    pub(super) fn text_was_thinking(&mut self, index: usize, out: &mut Vec<StreamEvent>) -> bool {
+        let Some(delta) = self.first_text.take().filter(|_| index == 0) else {
+            return false;
+        };
+        self.has_text = false;
+        // The start of a block that exists replaces it.
+        out.push(StreamEvent::Delta(Delta::ThinkingStart { index }));
+        out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));
+        true
+    }
+
     pub(crate) fn open_text(&mut self, out: &mut Vec<StreamEvent>) -> usize {
         let index = self.next_index();
+        self.first_text = (index == 0).then(String::new);
         out.push(StreamEvent::Delta(Delta::TextStart { index }));
         index
     }
@@ -91,6 +139,9 @@ impl Answer {
     pub(crate) fn text(&mut self, index: usize, delta: String, out: &mut Vec<StreamEvent>) {
         if !delta.is_empty() {
             self.has_text = true;
+            if let Some(first) = self.first_text.as_mut().filter(|_| index == 0) {
+                first.push_str(&delta);
+            }
             out.push(StreamEvent::Delta(Delta::TextDelta { index, delta }));
         }
     }
@@ -196,6 +247,17 @@ impl Answer {
             StopReason::Length if silent && self.window_is_full() => {
                 let message = format!("the prompt fills the context window of `{}`", self.provider);
                 self.fail(TurnStatus::ContextOverflow { message }, out);
+            }
+            StopReason::Stop | StopReason::ToolUse | StopReason::Length
+                if silent && !self.odd.is_empty() =>
+            {
+                let message = format!(
+                    "`{}` sent no answer that osier can read: `{}`",
+                    self.reference,
+                    self.odd.join("`, `")
+                );
+                let message = clean(&message, None);
+                self.fail(TurnStatus::InvalidResponse { message }, out);
             }
             reason => {
                 self.ended = true;

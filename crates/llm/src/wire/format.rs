@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+use super::answer::Answer;
+use super::values;
 use crate::event::StreamEvent;
 use crate::frames::Framing;
 use crate::model::{Api, KeyHeader, Model};
@@ -86,6 +88,82 @@ pub(crate) trait Decoder: Send {
 
     /// Whether the last event was emitted.
     fn ended(&self) -> bool;
+}
+
+/// Decodes the objects of an answer. `Decoder` finds them in the events.
+pub(super) trait ObjectDecoder: Send {
+    fn answer(&self) -> &Answer;
+
+    fn answer_mut(&mut self) -> &mut Answer;
+
+    /// Decodes an object; `name` is that of its event. False if it cannot be read.
+    fn object(&mut self, name: Option<&str>, data: &str, out: &mut Vec<StreamEvent>) -> bool;
+
+    /// Handles the mark of the end, which most formats do not need.
+    fn end_mark(&mut self, _out: &mut Vec<StreamEvent>) {}
+
+    /// Ends the answer with the body, or fails.
+    fn close(&mut self, out: &mut Vec<StreamEvent>);
+}
+
+impl<T: ObjectDecoder> Decoder for T {
+    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
+        if self.answer().ended() {
+            return;
+        }
+        let name = event.event.as_deref().filter(|name| !name.is_empty());
+        let (data, is_end) = values::without_end(&event.data);
+        if values::is_object(data) {
+            if !self.object(name, data, out) {
+                self.answer_mut().lose(data, out);
+            }
+        } else if !data.is_empty() {
+            push_odd(self, name, data, out);
+        }
+        if is_end && !self.answer().ended() {
+            self.end_mark(out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        self.close(out);
+    }
+
+    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
+        self.answer_mut().fail(status, out);
+    }
+
+    fn ended(&self) -> bool {
+        self.answer().ended()
+    }
+}
+
+/// Decodes the data of an event that is not one object.
+fn push_odd(
+    decoder: &mut impl ObjectDecoder,
+    name: Option<&str>,
+    data: &str,
+    out: &mut Vec<StreamEvent>,
+) {
+    let mut found = values::values(data);
+    for other in &found.others {
+        decoder.answer_mut().skip(other);
+    }
+    if found.objects.is_empty() && !found.is_broken && name.is_some() {
+        // The name of an event can be all of it.
+        found.objects.push("{}".to_owned());
+    }
+    for object in found.objects {
+        if decoder.answer().ended() {
+            return;
+        }
+        if !decoder.object(name, &object, out) {
+            decoder.answer_mut().lose(&object, out);
+        }
+    }
+    if found.is_broken && !decoder.answer().ended() {
+        decoder.answer_mut().lose(data, out);
+    }
 }
 
 /// Deserializes `null` as the default value.

@@ -29,6 +29,7 @@ mod reported;
 pub(crate) mod testing;
 mod think_tags;
 mod tool_schema;
+mod values;
 
 pub(crate) use answer::parse_arguments;
 pub(crate) use format::{Body, Decoder, Wire};

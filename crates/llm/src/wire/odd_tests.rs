@@ -4,8 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::testing::{events, model, play};
+use crate::aws_events;
+use crate::errors::is_error;
 use crate::event::StreamEvent;
-use crate::message::AssistantBlock;
+use crate::message::{AssistantBlock, ToolCall};
 use crate::model::Api;
 use crate::status::TurnStatus;
 
@@ -16,7 +18,11 @@ use Api::{
 
 /// An answer in words: thinking in parentheses, calls as `name{arguments}`.
 fn words(api: Api, body: &str) -> String {
-    let (message, status) = play(&model(api), body.as_bytes());
+    words_of(api, body.as_bytes())
+}
+
+fn words_of(api: Api, body: &[u8]) -> String {
+    let (message, status) = play(&model(api), body);
     let blocks = message.content.iter().map(|block| match block {
         AssistantBlock::Text { text, .. } => text.clone(),
         AssistantBlock::Thinking { thinking, .. } => format!("({thinking})"),
@@ -67,6 +73,33 @@ fn chat_chunks_in_every_form_are_read() {
         (json!(7), "az"),
         (json!([]), "az"),
         (json!({"choices": null}), "az"),
+        (json!({"choices": {}}), "az"),
+        (json!([delta(&json!({"content": "b"})), null, 3]), "abz"),
+        (
+            json!({"choices": {"0": {"index": 0, "delta": {"content": "b"}}}}),
+            "abz",
+        ),
+        (json!({"error": {}}), "az"),
+        (
+            json!({"error": false, "choices": [{"delta": {"content": "b"}}]}),
+            "abz",
+        ),
+        (
+            json!({"error": "", "choices": [{"delta": {"content": "b"}}]}),
+            "abz",
+        ),
+        (
+            json!({"error": {"message": null, "code": 0}, "x_groq": {"error": {}}}),
+            "az",
+        ),
+        (call(&json!({})), "az"),
+        (call(&json!({"index": 0, "function": {}})), "az"),
+        (call(&json!({"id": "c", "function": {"name": ""}})), "a z"),
+        (delta(&json!({"tool_calls": {}, "content": "b"})), "abz"),
+        (
+            delta(&json!({"tool_calls": {"0": {"id": "c", "function": read}}})),
+            "a c:read{\"path\":\"x\"} z",
+        ),
         (json!({"choices": "x"}), "az"),
         (json!({"choices": [null, 3]}), "az"),
         (
@@ -157,6 +190,10 @@ fn chat_chunks_in_every_form_are_read() {
     // Texts that are no JSON.
     for filler in [
         "data: PROCESSING",
+        "data: [PING]",
+        "data: <ping>",
+        "data: {\"choices\": [{\"delta\": {\"con",
+        "event: ping\ndata:",
         "data: : keep-alive",
         ": comment",
         "event: ping\ndata: {}",
@@ -165,6 +202,69 @@ fn chat_chunks_in_every_form_are_read() {
             chat(&delta(&json!({"content": "b"}))).replace("\n\n", &format!("\n\n{filler}\n\n"));
         assert_eq!(words(Chat, &body), "abz", "{filler}");
     }
+}
+
+#[test]
+fn nearly_valid_json_is_read() {
+    let (start, end) = (
+        "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"content\":\"z\"},\"finish_reason\":\"stop\"}]}\n\n",
+    );
+    for (odd, expected) in [
+        (
+            "data: {\"choices\":[{\"delta\":{\"content\":\"b\",},\"logprobs\":NaN,}],}",
+            "abz",
+        ),
+        (
+            "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}],\"t\":-Infinity}",
+            "abz",
+        ),
+        (
+            "data: {\"choices\":[{\"delta\":{\"content\":\"b\ndata: c\"}}]}",
+            "ab\ncz",
+        ),
+        (
+            "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\ndata: {\"choices\":[{\"delta\":{\"content\":\"c\"}}]}",
+            "abcz",
+        ),
+        (
+            "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}],\"choices\":[{\"delta\":{\"content\":\"c\"}}]}",
+            "acz",
+        ),
+    ] {
+        let body = format!("{start}{odd}\n\n{end}data: [DONE]\n\n");
+        assert_eq!(words(Chat, &body), expected, "{odd}");
+    }
+    // The mark of the end without a blank line before it.
+    let body = format!("{start}{}\ndata: [DONE]\n\n", end.trim_end());
+    assert_eq!(words(Chat, &body), "az");
+    // Only another alternative than the first.
+    let body = (start.to_owned() + end).replace("\"delta\"", "\"index\":1,\"delta\"");
+    assert_eq!(words(Chat, &body), "az");
+    let body = body.replacen("{\"index\":1", "{\"index\":2", 1);
+    assert_eq!(words(Chat, &(body + "data: [DONE]\n\n")), "a");
+    // An answer of which nothing can be read is none.
+    let body = stream(&[
+        json!({"choices": [{"delta": {"content": "", "tool_calls": 5}, "finish_reason": "stop"}]}),
+    ]);
+    assert_eq!(
+        words(Chat, &body),
+        " FAILED `vendor/model-1` sent no answer that osier can read: `choices.0.delta.tool_calls`"
+    );
+}
+
+#[test]
+fn an_event_that_is_lost_in_a_call_fails_the_answer() {
+    let call = delta(
+        &json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "read", "arguments": "{\"path\":"}}]}),
+    );
+    let end = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
+    let body = stream(&[call]) + "data: {\"choices\": [{\"del\n\n" + &stream(&[end]);
+    let (_, status) = play(&model(Chat), body.as_bytes());
+    assert!(
+        matches!(status, TurnStatus::InvalidResponse { .. }),
+        "{status:?}"
+    );
 }
 
 #[test]
@@ -197,6 +297,16 @@ fn complete_bodies_are_read_instead_of_streams() {
             "(hm) hi c:read{\"path\":\"x\"}",
         ),
         (
+            Anthropic,
+            json!({"type": "message", "content": "hi", "stop_reason": "end_turn"}),
+            "hi",
+        ),
+        (
+            Anthropic,
+            json!({"content": [{"text": "hi"}, "!"], "stop_reason": {"x": 1}}),
+            "hi !",
+        ),
+        (
             Google,
             json!([{"candidates": [{"content": {"parts": [{"text": "h"}]}}]},
                 {"candidates": [{"content": {"parts": [{"text": "i"}, {"functionCall": {"name": "read", "args": "{\"path\":\"x\"}"}}]}, "finishReason": "STOP"}]}]),
@@ -224,6 +334,7 @@ fn complete_bodies_are_read_instead_of_streams() {
     assert_eq!(words(Chat, &lines), "ab");
     let line = json!({"message": {"content": "hi"}, "done": true});
     assert_eq!(words(Ollama, &format!("data: {line}\n\n")), "hi");
+    assert_eq!(words(Ollama, &format!("{line:#}\n")), "hi");
 }
 
 #[test]
@@ -291,6 +402,12 @@ fn events_of_other_formats_in_every_form_are_read() {
         ),
         (
             vec![
+                block(json!(9), json!({"type": "tool_use"})),
+                block(
+                    json!(8),
+                    json!({"type": "server_tool_use", "id": "s", "name": "web_search"}),
+                ),
+                grow(json!(8), json!({"partial_json": "{\"q\":1}"})),
                 block(json!(0), json!(5)),
                 block(json!(1), json!({"type": "text", "text": "a"})),
             ],
@@ -354,6 +471,12 @@ fn events_of_other_formats_in_every_form_are_read() {
             json!({"content": "a", "finishReason": {"name": "STOP"}}),
             "a",
         ),
+        (json!({"content": "a", "finishReason": {"STOP": {}}}), "a"),
+        (json!({"content": "a", "finishReason": [[1]]}), "a"),
+        (
+            json!({"index": 1, "content": {"parts": [{"functionCall": {}}, {"text": "a"}]}, "finishReason": 1}),
+            "a",
+        ),
         (
             json!({"content": {"parts": ["a", {"text": 5}, {"thought": "true", "text": "hm"}, 3]}, "finishReason": "STOP", "groundingMetadata": 3}),
             "a5 (hm)",
@@ -374,6 +497,11 @@ fn events_of_other_formats_in_every_form_are_read() {
             "(hm) a",
         ),
         (json!({"message": "a", "done": "false"}), "a"),
+        (json!({"message": "a", "error": {}}), "a"),
+        (
+            json!({"message": {"content": "a", "tool_calls": [{}]}, "error": ""}),
+            "a",
+        ),
         (
             json!({"message": {"content": "<think>hm</think>a", "tool_calls": {"id": 3, "function": {"name": "read", "arguments": "{\"path\":\"x\"}"}}}}),
             "(hm) a 3:read{\"path\":\"x\"}",
@@ -395,8 +523,18 @@ fn think_tags_in_text_are_thinking() {
         .map(|text| delta(&json!({ "content": text })))
         .collect();
     let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
-    let body = stream(&[chunks, vec![end]].concat());
+    let body = stream(&[chunks, vec![end.clone()]].concat());
     assert_eq!(words(Chat, &body), "(hm) yes `<think>`");
+    // The template has the first tag.
+    let chunks = ["h", "m\n</th", "ink>\n\nyes"];
+    let chunks: Vec<Value> = chunks
+        .iter()
+        .map(|text| delta(&json!({ "content": text })))
+        .collect();
+    let body = stream(&[chunks, vec![end]].concat());
+    assert_eq!(words(Chat, &body), "(hm\n) yes");
+    let line = json!({"message": {"content": "hm\n</think>\nyes"}, "done": true});
+    assert_eq!(words(Ollama, &line.to_string()), "(hm\n) yes");
 }
 
 #[test]
@@ -416,16 +554,86 @@ fn parts_that_are_left_out_are_named() {
     );
 }
 
-/// A wire format, the start of an answer, an event with a text, and the end.
-type Format = (Api, Vec<Value>, fn(&str) -> Value, Vec<Value>);
+/// An answer of Bedrock.
+fn frames(events: &[Value]) -> Vec<u8> {
+    let frames = events.iter().map(|event| {
+        let Some((name, data)) = event.as_object().and_then(|event| event.iter().next()) else {
+            return Vec::new();
+        };
+        let headers = [(":event-type", name.as_str()), (":message-type", "event")];
+        aws_events::frame(&headers, &data.to_string())
+    });
+    frames.collect::<Vec<_>>().concat()
+}
 
-/// For each format: the start, an event with the text, and the end.
-fn formats() -> [Format; 5] {
+#[test]
+fn frames_in_every_form_are_read() {
+    let grow = |index: Value, delta: Value| json!({"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}});
+    let start = |index: Value, start: Value| json!({"contentBlockStart": {"contentBlockIndex": index, "start": start}});
+    for (events, expected) in [
+        (vec![start(json!(0), json!({"toolUse": {}}))], "a"),
+        (
+            vec![
+                start(
+                    json!(0),
+                    json!({"toolUse": {"toolUseId": "s", "name": "web", "type": "server_tool_use"}}),
+                ),
+                grow(json!(0), json!({"toolUse": {"input": "{}"}})),
+            ],
+            "a",
+        ),
+        (
+            vec![
+                start(
+                    json!("x"),
+                    json!({"toolUse": {"toolUseId": 3, "name": "read"}}),
+                ),
+                grow(json!([]), json!({"toolUse": {"input": {"path": "x"}}})),
+            ],
+            "a 3:read{\"path\":\"x\"}",
+        ),
+        (
+            vec![
+                start(json!(2), json!({"toolUse": {"toolUseId": "c"}})),
+                grow(json!(2), json!({"toolUse": {"input": "{\"path\":\"x\"}"}})),
+            ],
+            "a ?:unknown{\"path\":\"x\"}",
+        ),
+    ] {
+        let first = grow(json!(7), json!({"text": "a"}));
+        for end in [
+            json!(null),
+            json!(""),
+            json!({}),
+            json!({"stopReason": {"x": 1}}),
+        ] {
+            let all = [
+                vec![first.clone()],
+                events.clone(),
+                vec![json!({"messageStop": end})],
+            ];
+            assert_eq!(
+                words_of(Bedrock, &frames(&all.concat())),
+                expected,
+                "{events:?}"
+            );
+        }
+    }
+}
+
+/// A wire format, the start of an answer, an event with a text, a call, and the end.
+type Format = (Api, Vec<Value>, fn(&str) -> Value, Vec<Value>, Vec<Value>);
+
+/// For each format: the start, an event with the text, a call of `read`, and the end.
+fn formats() -> [Format; 6] {
     [
         (
             Chat,
             vec![],
             |text| json!({"id": "x", "object": "chunk", "choices": [{"index": 0, "delta": {"role": "assistant", "content": text, "reasoning": "hm"}, "finish_reason": null}]}),
+            vec![delta(
+                &json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "read", "arguments": "{\"path\":\"x\"}"}}]}),
+            )],
             vec![json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})],
         ),
         (
@@ -436,6 +644,11 @@ fn formats() -> [Format; 5] {
             ],
             |text| json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}),
             vec![
+                json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "c", "name": "read", "input": {}}}),
+                json!({"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": "{\"path\":\"x\"}"}}),
+                json!({"type": "content_block_stop", "index": 1}),
+            ],
+            vec![
                 json!({"type": "content_block_stop", "index": 0}),
                 json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
                 json!({"type": "message_stop"}),
@@ -445,19 +658,38 @@ fn formats() -> [Format; 5] {
             Responses,
             vec![json!({"type": "response.created", "response": {"id": "r"}})],
             |text| json!({"type": "response.output_text.delta", "output_index": 0, "item_id": "i", "content_index": 0, "delta": text}),
+            vec![
+                json!({"type": "response.output_item.done", "output_index": 1, "item": {"type": "function_call", "call_id": "c", "name": "read", "arguments": "{\"path\":\"x\"}"}}),
+            ],
             vec![json!({"type": "response.completed", "response": {"id": "r"}})],
         ),
         (
             Google,
             vec![],
             |text| json!({"responseId": "r", "candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": text}]}}], "modelVersion": "x"}),
+            vec![
+                json!({"candidates": [{"content": {"parts": [{"functionCall": {"id": "c", "name": "read", "args": {"path": "x"}}}]}}]}),
+            ],
             vec![json!({"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]})],
         ),
         (
             Ollama,
             vec![],
             |text| json!({"model": "m", "created_at": "x", "message": {"role": "assistant", "content": text, "thinking": "hm"}}),
+            vec![
+                json!({"message": {"tool_calls": [{"id": "c", "function": {"name": "read", "arguments": {"path": "x"}}}]}}),
+            ],
             vec![json!({"message": {"content": ""}, "done": true, "done_reason": "stop"})],
+        ),
+        (
+            Bedrock,
+            vec![json!({"messageStart": {"role": "assistant"}})],
+            |text| json!({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": text}}}),
+            vec![
+                json!({"contentBlockStart": {"contentBlockIndex": 1, "start": {"toolUse": {"toolUseId": "c", "name": "read"}}}}),
+                json!({"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"toolUse": {"input": "{\"path\":\"x\"}"}}}}),
+            ],
+            vec![json!({"messageStop": {"stopReason": "tool_use"}})],
         ),
     ]
 }
@@ -511,10 +743,22 @@ proptest! {
     #[test]
     fn odd_event_costs_no_neighbour(
         changes in prop::collection::vec((any::<prop::sample::Index>(), odd_value()), 1..4),
-        extra in odd_value(),
+        (field, extra) in (prop::sample::select(vec!["extra", "error", "message", "choices", "candidates", "content", "id"]), odd_value()),
+        of_call in any::<bool>(),
     ) {
-        for (api, start, event, end) in formats() {
+        for (api, start, event, call, end) in formats() {
             let mut odd = event("odd");
+            if of_call {
+                // A call of its own.
+                let text = call[0].to_string().replace("\"c\"", "\"odd\"");
+                odd = serde_json::from_str(&text).unwrap();
+                if let Some(index) = odd.pointer_mut("/choices/0/delta/tool_calls/0/index") {
+                    *index = json!(5);
+                }
+                if api == Responses {
+                    odd["output_index"] = json!(5);
+                }
+            }
             for (at, value) in &changes {
                 let mut found = Vec::new();
                 pointers(&odd, "", &mut found);
@@ -522,17 +766,23 @@ proptest! {
                     *odd.pointer_mut(&found[at.index(found.len())]).unwrap() = value.clone();
                 }
             }
-            odd["extra"] = extra.clone();
-            let all = [start, vec![event("alpha"), odd.clone(), event("omega")], end].concat();
-            let body = if api == Ollama {
-                all.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat()
-            } else {
-                stream(&all)
+            // An error is no odd part, and the type of an event is its meaning.
+            let is_error = matches!(field, "error" | "message") && is_error(&extra);
+            if odd.is_object() && api != Bedrock && !is_error && odd.get(field).is_none() {
+                odd[field] = extra.clone();
+            }
+            let all = [start, vec![event("alpha"), odd.clone(), event("omega")], call, end].concat();
+            let body = match api {
+                Ollama => all.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat().into_bytes(),
+                Bedrock => frames(&all),
+                _ => stream(&all).into_bytes(),
             };
-            let (message, status) = play(&model(api), body.as_bytes());
+            let (message, status) = play(&model(api), &body);
             prop_assert!(status.is_success(), "{:?} {} {:?}", api, odd, status);
             let text = message.text();
             prop_assert!(text.contains("alpha") && text.contains("omega"), "{:?} {} {}", api, odd, text);
+            let is_read = |call: &ToolCall| call.name == "read" && call.arguments == json!({"path": "x"});
+            prop_assert!(message.tool_calls().any(is_read), "{:?} {} {:?}", api, odd, message.content);
         }
     }
 }

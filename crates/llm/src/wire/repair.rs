@@ -32,6 +32,8 @@ pub(super) enum Shape {
     Parts(&'static [Field]),
     /// An id, a name or a reason.
     Word,
+    /// A word that ends an answer, in whatever form.
+    Reason,
     /// JSON as text.
     Json,
     /// A count from 0.
@@ -70,14 +72,6 @@ pub(super) fn read<T: DeserializeOwned>(
     serde_json::from_str(&value.to_string()).ok()
 }
 
-/// Whether `data` is JSON, but no object: it has no part of an answer.
-pub(super) fn is_filler(data: &str) -> bool {
-    match serde_json::from_str::<Value>(data) {
-        Ok(value) => !value.is_object(),
-        Err(_) => !data.starts_with(['{', '[', '<']),
-    }
-}
-
 struct Repair {
     path: Vec<String>,
     odd: Vec<String>,
@@ -93,6 +87,7 @@ impl Repair {
             Shape::Any => true,
             Shape::Text => replace(value, text(value)),
             Shape::Word => replace(value, word(value)),
+            Shape::Reason => replace(value, Some(reason(value))),
             Shape::Json if value.is_string() => true,
             Shape::Json => replace(value, Some(value.to_string().into())),
             Shape::Index => replace(value, index(value)),
@@ -141,6 +136,10 @@ impl Repair {
     fn list(&mut self, value: &mut Value, shape: Shape) -> bool {
         let items = match value.take() {
             Value::Array(items) => items,
+            // A list as some languages write it.
+            Value::Object(map) if map.keys().all(|key| key.parse::<u32>().is_ok()) => {
+                map.into_iter().map(|(_, item)| item).collect()
+            }
             Value::Object(map) => vec![Value::Object(map)],
             Value::String(text) if matches!(shape, Shape::Carrier(..)) => vec![text.into()],
             _ => return false,
@@ -200,6 +199,21 @@ fn word(value: &Value) -> Option<Value> {
             .and_then(word),
         Value::Null => None,
     }
+}
+
+/// A reason; `null` if there is none.
+fn reason(value: &Value) -> Value {
+    let is_none = match value {
+        Value::Bool(is) => !is,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    };
+    if is_none {
+        return Value::Null;
+    }
+    let key = || Some(value.as_object()?.keys().next()?.clone().into());
+    word(value).or_else(key).unwrap_or_else(|| "unknown".into())
 }
 
 fn index(value: &Value) -> Option<Value> {

@@ -1,6 +1,7 @@
 //! Thinking that models write as `<think>…</think>` into the text of their answer.
 //!
-//! A tag counts at the start of a line, outside of code. It can be split over chunks.
+//! A tag counts at the start of a line, outside of code. It can be split over chunks. Templates that begin the answer
+//! with `<think>` leave it out of the stream: then everything before `</think>` was thinking.
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
@@ -15,6 +16,8 @@ const CODE_INDENT: usize = 4;
 pub(super) enum Part {
     Text(String),
     Thinking(String),
+    /// The text so far was thinking.
+    WasThinking,
 }
 
 /// The fence of a block of code.
@@ -56,6 +59,43 @@ pub(super) struct ThinkTags {
     fence: Option<Fence>,
     /// White space after thinking is not part of the answer.
     skips_space: bool,
+    inline: InlineCode,
+    /// Whether a tag was found.
+    had_tag: bool,
+}
+
+/// Code between equal runs of backticks. It can extend over lines, but not over the end of a paragraph.
+#[derive(Debug, Default)]
+struct InlineCode {
+    /// The length of the open run; 0 outside of code.
+    open: usize,
+    /// The length of the current run.
+    run: usize,
+}
+
+impl InlineCode {
+    fn add(&mut self, text: &str) {
+        for char in text.chars() {
+            if char == '`' {
+                self.run += 1;
+            } else {
+                self.end_run();
+            }
+        }
+    }
+
+    fn end_run(&mut self) {
+        match std::mem::take(&mut self.run) {
+            0 => {}
+            run if self.open == 0 => self.open = run,
+            run if self.open == run => self.open = 0,
+            _ => {}
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.open > 0
+    }
 }
 
 impl ThinkTags {
@@ -122,12 +162,21 @@ impl ThinkTags {
         if self.line.trim().is_empty() && self.fence.is_none() {
             let start = text.trim_start_matches([' ', '\t']);
             let before = format!("{}{}", self.line, &text[..text.len() - start.len()]);
-            let is_code = before.len() >= CODE_INDENT || before.contains('\t');
+            let is_code =
+                before.len() >= CODE_INDENT || before.contains('\t') || self.inline.is_open();
             if let Some(rest) = start.strip_prefix(OPEN).filter(|_| !is_code) {
                 self.thinks = true;
+                self.had_tag = true;
                 return (None, rest);
             }
-            if OPEN.starts_with(start) && !is_code {
+            let can_close = !is_code && !self.had_tag;
+            if let Some(rest) = start.strip_prefix(CLOSE).filter(|_| can_close) {
+                self.had_tag = true;
+                self.skips_space = true;
+                self.line.clear();
+                return (Some(Part::WasThinking), rest);
+            }
+            if (OPEN.starts_with(start) && !is_code) || (CLOSE.starts_with(start) && can_close) {
                 // More is needed.
                 return (None, text);
             }
@@ -140,6 +189,7 @@ impl ThinkTags {
 
     /// Follows the fences of code.
     fn add_to_line(&mut self, text: &str) {
+        self.inline.add(text);
         let room = 64_usize.saturating_sub(self.line.len());
         self.line
             .extend(text.chars().take(room).filter(|char| *char != '\n'));
@@ -147,6 +197,9 @@ impl ThinkTags {
             return;
         }
         let fence = Fence::of(&self.line);
+        if fence.is_some() || self.fence.is_some() || self.line.trim().is_empty() {
+            self.inline = InlineCode::default();
+        }
         match (self.fence, fence) {
             (None, fence) => self.fence = fence,
             (Some(open), Some(fence)) if fence.closes(open) => self.fence = None,
@@ -160,6 +213,7 @@ impl Part {
     fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) | Self::Thinking(text) => text.is_empty(),
+            Self::WasThinking => false,
         }
     }
 }
@@ -198,6 +252,7 @@ mod tests {
             match part {
                 Part::Text(text) => answer.push_str(&text),
                 Part::Thinking(text) => thinking.push_str(&text),
+                Part::WasThinking => thinking.push_str(&std::mem::take(&mut answer)),
             }
         }
         (thinking, answer)
@@ -234,6 +289,17 @@ mod tests {
                 "",
                 "    <think>code</think>\n\t<think>",
             ),
+            ("`a\n<think>b` c", "", "`a\n<think>b` c"),
+            ("``a ` b\n<think>b`` c", "", "``a ` b\n<think>b`` c"),
+            ("`a\n\n<think>b</think>c", "b", "`a\n\nc"),
+            ("`a` b\n<think>b</think>c", "b", "`a` b\nc"),
+            // The template has the first tag.
+            ("hm\n\nso\n</think>\n\nyes", "hm\n\nso\n", "yes"),
+            ("</think>yes", "", "yes"),
+            ("hm </think> yes", "", "hm </think> yes"),
+            ("```\n</think>\n```\n", "", "```\n</think>\n```\n"),
+            ("<think>a</think>b\n</think>\nc", "a", "b\n</think>\nc"),
+            ("hm\n</thi", "", "hm\n</thi"),
             ("<thin", "", "<thin"),
             ("é<think>ü", "", "é<think>ü"),
             ("a < b", "", "a < b"),

@@ -56,7 +56,7 @@ pub struct Models {
     level: Option<ThinkingLevel>,
     fallback: Vec<Arc<Model>>,
     /// Names and patterns; empty means every model with a key.
-    cycle: Vec<String>,
+    pub(super) cycle: Vec<String>,
     /// `PROVIDER/ID`s that are first in lists; also the models to cycle through if `cycle` is empty.
     favourites: Vec<String>,
     pub(super) cache_retention: CacheRetention,
@@ -109,6 +109,11 @@ impl Models {
         // An unknown name may be in the list of the server, which is read later.
         if models.server.is_none() {
             models.take_names(setup, &mut problems)?;
+            let report = models.check_names_at_start(setup);
+            problems.extend(report.problems);
+            let path = setup.folders.settings();
+            let notes = report.notes.into_iter();
+            problems.extend(notes.map(|note| Problem::of_file(path.clone(), note, "")));
         }
         Ok((models, problems))
     }
@@ -134,7 +139,8 @@ impl Models {
                         self.chosen = placeholder();
                         self.named = true;
                     }
-                    None if by_flag.is_none() => {
+                    // Without a person, another model would answer unnoticed.
+                    None if by_flag.is_none() && setup.answers_questions => {
                         let hint = "another model was selected";
                         let path = setup.folders.settings();
                         problems.push(Problem::of_file(path, format!("`model`: {error}"), hint));
@@ -142,6 +148,11 @@ impl Models {
                     _ => return Err(error),
                 },
             }
+        }
+        if !setup.cycle.is_empty()
+            && let Some(error) = self.cycle_errors().next()
+        {
+            return Err(error);
         }
         let names = if setup.fallback.is_empty() {
             &setup.settings.fallback
@@ -151,6 +162,10 @@ impl Models {
         self.fallback.clear();
         for name in names {
             let (model, _) = self.find(name)?;
+            if let Some(note) = self.assumed_of(&model) {
+                let path = setup.folders.settings();
+                problems.push(Problem::of_file(path, format!("`fallback`: {note}"), ""));
+            }
             self.fallback.push(model);
         }
         Ok(())

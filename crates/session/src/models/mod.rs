@@ -5,6 +5,7 @@ mod available;
 mod calls;
 mod files;
 mod local;
+mod names;
 mod peer_names;
 mod placeholder;
 mod question;
@@ -23,6 +24,7 @@ pub(crate) use self::available::SeveralModels;
 pub use self::available::{ModelError, Models, ServerError};
 pub(crate) use self::local::WAIT;
 pub use self::local::find_local;
+pub use self::names::NameReport;
 pub use self::placeholder::NO_MODEL;
 pub use self::scripts::TOUR;
 pub(crate) use self::selection::{

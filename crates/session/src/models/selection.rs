@@ -138,6 +138,9 @@ impl ModelSelection {
 
     /// The next or previous model to cycle to.
     fn cycle(&self, backward: bool, emitter: &Emitter) -> Option<Choice> {
+        for error in self.models.cycle_errors() {
+            emitter.notice(Severity::Warning, format!("`models`: {error}"));
+        }
         let next = self.models.cycled(backward);
         if next.is_none() {
             emitter.notice(

@@ -24,7 +24,7 @@ const FAMILIES: [(&str, &[&str]); 10] = [
 ];
 
 /// The value of the setting that turns the small model off.
-const OFF: &str = "off";
+pub(super) const OFF: &str = "off";
 
 /// A request for the small model.
 pub(crate) type SmallModelRequest = oneshot::Sender<SmallModel>;

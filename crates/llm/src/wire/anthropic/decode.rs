@@ -11,10 +11,8 @@ use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
 use crate::message::StopReason;
 use crate::model::Model;
-use crate::sse::SseEvent;
-use crate::status::TurnStatus;
-use crate::wire::answer::Answer;
-use crate::wire::format::{Decoder, or_default};
+use crate::wire::answer::{Answer, UNKNOWN_TOOL};
+use crate::wire::format::{ObjectDecoder, or_default};
 use crate::wire::repair::{self, Shape};
 use crate::wire::reported::{Count, Reported};
 
@@ -29,7 +27,7 @@ pub(super) struct AnthropicDecoder {
 #[derive(Debug)]
 struct OpenBlock {
     /// The index on the server.
-    remote: u64,
+    remote: Option<u64>,
     /// The index in the answer, which does not count skipped blocks.
     index: usize,
     kind: Kind,
@@ -46,19 +44,36 @@ enum Kind {
         /// Complete arguments in the start of the block.
         complete: Option<Value>,
     },
+    /// Not a part of the answer, such as a tool of the server.
+    Skipped,
+}
+
+impl Kind {
+    /// Whether `delta` continues a block of this kind.
+    fn takes(&self, delta: &BlockDelta) -> bool {
+        match self {
+            Self::Text => delta.text.is_some(),
+            Self::Thinking { .. } => delta.thinking.is_some() || delta.signature.is_some(),
+            Self::Call { .. } => delta.partial_json.is_some(),
+            Self::Skipped => false,
+        }
+    }
 }
 
 const USAGE: Shape = Shape::Any;
 
-const BLOCK: Shape = Shape::Object(&[
-    ("type", Shape::Word),
-    ("text", Shape::Text),
-    ("thinking", Shape::Text),
-    ("signature", Shape::Word),
-    ("data", Shape::Word),
-    ("id", Shape::Word),
-    ("name", Shape::Word),
-]);
+const BLOCK: Shape = Shape::Carrier(
+    "text",
+    &[
+        ("type", Shape::Word),
+        ("text", Shape::Text),
+        ("thinking", Shape::Text),
+        ("signature", Shape::Word),
+        ("data", Shape::Word),
+        ("id", Shape::Word),
+        ("name", Shape::Word),
+    ],
+);
 
 /// The fields of an event.
 const FRAME: Shape = Shape::Object(&[
@@ -78,14 +93,14 @@ const FRAME: Shape = Shape::Object(&[
                 ("thinking", Shape::Text),
                 ("signature", Shape::Word),
                 ("partial_json", Shape::Json),
-                ("stop_reason", Shape::Word),
+                ("stop_reason", Shape::Reason),
             ],
         ),
     ),
     // A complete message instead of a stream.
     ("id", Shape::Word),
     ("content", Shape::List(&BLOCK)),
-    ("stop_reason", Shape::Word),
+    ("stop_reason", Shape::Reason),
 ]);
 
 /// All events as one type: fields of other events are absent.
@@ -93,8 +108,8 @@ const FRAME: Shape = Shape::Object(&[
 struct Frame {
     #[serde(default)]
     r#type: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    index: u64,
+    #[serde(default)]
+    index: Option<u64>,
     #[serde(default)]
     message: Option<Start>,
     #[serde(default)]
@@ -140,6 +155,25 @@ struct Block {
     /// The results of a search of the provider.
     #[serde(default)]
     content: Option<Value>,
+}
+
+impl Block {
+    fn of(kind: &str) -> Self {
+        Self {
+            r#type: kind.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The type, also of a block that leaves it out.
+    fn kind(&self) -> &str {
+        match self.r#type.as_str() {
+            "" if self.text.is_some() => "text",
+            "" if self.thinking.is_some() => "thinking",
+            "" if self.name.is_some() => "tool_use",
+            kind => kind,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -188,6 +222,10 @@ impl AnthropicDecoder {
             "content_block_start" => {
                 if let Some(block) = frame.content_block {
                     self.answer.start(None, out);
+                    // A new block has the index of one that was not read.
+                    self.open.retain(|open| {
+                        open.remote != frame.index || !matches!(open.kind, Kind::Skipped)
+                    });
                     self.open_block(frame.index, block, out);
                 }
             }
@@ -222,7 +260,7 @@ impl AnthropicDecoder {
         self.answer.start(frame.id, out);
         self.count(frame.usage, out);
         for (remote, block) in (0..).zip(frame.content) {
-            self.open_block(remote, block, out);
+            self.open_block(Some(remote), block, out);
         }
         self.stop_reason = frame.stop_reason;
         self.end(out);
@@ -234,9 +272,9 @@ impl AnthropicDecoder {
         self.count(usage, out);
     }
 
-    fn open_block(&mut self, remote: u64, block: Block, out: &mut Vec<StreamEvent>) {
+    fn open_block(&mut self, remote: Option<u64>, block: Block, out: &mut Vec<StreamEvent>) {
         let answer = &mut self.answer;
-        let (index, kind) = match block.r#type.as_str() {
+        let (index, kind) = match block.kind() {
             "text" => {
                 let index = answer.open_text(out);
                 answer.text(index, block.text.unwrap_or_default(), out);
@@ -252,18 +290,23 @@ impl AnthropicDecoder {
             }
             "redacted_thinking" => {
                 answer.hidden_thinking(block.data.unwrap_or_default(), out);
-                return;
+                (0, Kind::Skipped)
             }
             "tool_use" => {
+                let complete = block
+                    .input
+                    .filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
+                let name = block.name.filter(|name| !name.is_empty());
+                if name.is_none() && complete.is_none() {
+                    // Its arguments start it, if there are any.
+                    return answer.leave_out("a call without a name".to_owned());
+                }
                 let id = block
                     .id
                     .filter(|id| !id.is_empty())
                     .unwrap_or_else(|| osier_base::ids::prefixed("call"));
-                let name = block.name.unwrap_or_default();
+                let name = name.unwrap_or_else(|| UNKNOWN_TOOL.to_owned());
                 let index = answer.open_call(id, name, out);
-                let complete = block
-                    .input
-                    .filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
                 let raw = String::new();
                 (index, Kind::Call { raw, complete })
             }
@@ -272,9 +315,9 @@ impl AnthropicDecoder {
                 for result in results.into_iter().flatten() {
                     Answer::source(result, "url", out);
                 }
-                return;
+                (0, Kind::Skipped)
             }
-            _ => return,
+            _ => (0, Kind::Skipped),
         };
         self.open.push(OpenBlock {
             remote,
@@ -283,23 +326,37 @@ impl AnthropicDecoder {
         });
     }
 
-    fn grow_block(&mut self, remote: u64, delta: BlockDelta, out: &mut Vec<StreamEvent>) {
-        let is_open = self.open.iter().any(|open| open.remote == remote);
-        let kind = match (&delta.text, &delta.thinking) {
-            (Some(_), _) => "text",
-            (None, Some(_)) => "thinking",
-            (None, None) => "",
+    /// The block that `delta` continues. Without a valid index, it is the newest of its kind.
+    fn find(&self, remote: Option<u64>, delta: &BlockDelta) -> Option<usize> {
+        let mut open = self.open.iter();
+        open.rposition(|open| (remote.is_none() || open.remote == remote) && open.kind.takes(delta))
+    }
+
+    fn grow_block(&mut self, remote: Option<u64>, delta: BlockDelta, out: &mut Vec<StreamEvent>) {
+        let is_skipped = |open: &OpenBlock| {
+            remote.is_some() && open.remote == remote && matches!(open.kind, Kind::Skipped)
         };
-        if !is_open && !kind.is_empty() {
+        if self.find(remote, &delta).is_none() {
+            if self.open.iter().any(is_skipped) {
+                return;
+            }
             // Its start was lost.
-            let block = Block {
-                r#type: kind.to_owned(),
-                ..Block::default()
+            let block = match (&delta.text, &delta.thinking, delta.partial_json.as_deref()) {
+                (Some(_), ..) => Block::of("text"),
+                (None, Some(_), _) => Block::of("thinking"),
+                (None, None, Some(json)) if !json.is_empty() => Block {
+                    name: Some(UNKNOWN_TOOL.to_owned()),
+                    ..Block::of("tool_use")
+                },
+                _ => return,
             };
             self.answer.start(None, out);
             self.open_block(remote, block, out);
         }
-        let Some(block) = self.open.iter_mut().rfind(|open| open.remote == remote) else {
+        let Some(block) = self
+            .find(remote, &delta)
+            .and_then(|at| self.open.get_mut(at))
+        else {
             return;
         };
         let index = block.index;
@@ -317,6 +374,7 @@ impl AnthropicDecoder {
                     out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
                 }
             }
+            Kind::Skipped => {}
         }
     }
 
@@ -359,49 +417,47 @@ impl AnthropicDecoder {
     }
 }
 
-impl Decoder for AnthropicDecoder {
-    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
-        if self.answer.ended() || event.data.trim().is_empty() || event.data.trim() == "[DONE]" {
-            return;
-        }
-        let data = event.data.trim();
-        if repair::is_filler(data) {
-            return self.answer.skip(data);
-        }
+impl ObjectDecoder for AnthropicDecoder {
+    fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    fn answer_mut(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
+
+    fn object(&mut self, name: Option<&str>, data: &str, out: &mut Vec<StreamEvent>) -> bool {
         let Some(frame) = repair::read::<Frame>(data, FRAME, &mut self.answer) else {
-            return self.answer.garbled(data, out);
+            return false;
         };
         // Proxies leave out one of them.
-        let name = frame.r#type.clone().or_else(|| event.event.clone());
+        let name = frame.r#type.clone().or_else(|| name.map(str::to_owned));
         if let Some(name) = name {
-            return self.take(&name, frame, data, out);
+            self.take(&name, frame, data, out);
+            return true;
         }
         let body = serde_json::from_str::<Value>(data).unwrap_or_default();
         if Fault::from_body(&body).is_some() {
             self.fail_from(data, out);
+        } else if !frame.content.is_empty() && !self.answer.has_started() {
+            self.take_complete(frame, out);
         }
+        true
     }
 
-    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
         if self.stop_reason.is_some() {
             self.end(out);
         } else {
             self.answer.cut_off(out);
         }
     }
-
-    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
-        self.answer.fail(status, out);
-    }
-
-    fn ended(&self) -> bool {
-        self.answer.ended()
-    }
 }
 
 fn close_block(block: OpenBlock, out: &mut Vec<StreamEvent>) {
     let index = block.index;
     match block.kind {
+        Kind::Skipped => {}
         Kind::Text => out.push(StreamEvent::Delta(Delta::TextEnd {
             index,
             signature: None,

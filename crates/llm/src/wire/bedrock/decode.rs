@@ -11,10 +11,9 @@ use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
 use crate::message::StopReason;
 use crate::model::Model;
-use crate::sse::SseEvent;
 use crate::status::TurnStatus;
-use crate::wire::answer::Answer;
-use crate::wire::format::{Decoder, or_default};
+use crate::wire::answer::{Answer, UNKNOWN_TOOL};
+use crate::wire::format::{ObjectDecoder, or_default};
 use crate::wire::repair::{self, Shape};
 use crate::wire::reported::{Count, Reported};
 use osier_base::ids;
@@ -42,7 +41,7 @@ pub(super) struct BedrockDecoder {
 #[derive(Debug)]
 struct Open {
     /// The index on the server.
-    remote: u64,
+    remote: Option<u64>,
     index: usize,
     kind: Kind,
 }
@@ -50,14 +49,35 @@ struct Open {
 #[derive(Debug)]
 enum Kind {
     Text,
-    Thinking { signature: String },
-    Redacted { data: String },
-    Call { raw: String },
+    Thinking {
+        signature: String,
+    },
+    Redacted {
+        data: String,
+    },
+    Call {
+        raw: String,
+    },
+    /// A call of a tool of the server.
+    Skipped,
+}
+
+impl Kind {
+    /// Whether `delta` continues a block of this kind.
+    fn takes(&self, delta: &BlockDelta) -> bool {
+        match self {
+            Self::Text => delta.text.is_some(),
+            Self::Thinking { .. } | Self::Redacted { .. } => delta.reasoning_content.is_some(),
+            Self::Call { .. } => delta.tool_use.is_some(),
+            Self::Skipped => false,
+        }
+    }
 }
 
 const TOOL_USE: Shape = Shape::Object(&[
     ("toolUseId", Shape::Word),
     ("name", Shape::Word),
+    ("type", Shape::Word),
     ("input", Shape::Json),
 ]);
 
@@ -85,15 +105,15 @@ const FRAME: Shape = Shape::Object(&[
             ],
         ),
     ),
-    ("stopReason", Shape::Word),
+    ("stopReason", Shape::Reason),
 ]);
 
 /// All events as one type: fields of other events are absent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Frame {
-    #[serde(default, deserialize_with = "or_default")]
-    content_block_index: u64,
+    #[serde(default)]
+    content_block_index: Option<u64>,
     #[serde(default, deserialize_with = "or_default")]
     start: Start,
     #[serde(default, deserialize_with = "or_default")]
@@ -114,10 +134,19 @@ struct Start {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolUse {
-    #[serde(default, deserialize_with = "or_default")]
-    tool_use_id: String,
+    #[serde(rename = "toolUseId", default, deserialize_with = "or_default")]
+    id: String,
     #[serde(default, deserialize_with = "or_default")]
     name: String,
+    #[serde(default, deserialize_with = "or_default")]
+    r#type: String,
+}
+
+impl ToolUse {
+    /// Whether the server runs the tool itself.
+    fn is_of_server(&self) -> bool {
+        self.r#type == "server_tool_use"
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -172,8 +201,19 @@ impl BedrockDecoder {
         let remote = frame.content_block_index;
         match name {
             "contentBlockStart" => {
-                if let Some(tool) = frame.start.tool_use {
-                    let id = Some(tool.tool_use_id).filter(|id| !id.is_empty());
+                // A new block has the index of one that was not read.
+                self.open
+                    .retain(|open| open.remote != remote || !matches!(open.kind, Kind::Skipped));
+                let tool = frame.start.tool_use;
+                if tool.as_ref().is_some_and(ToolUse::is_of_server) {
+                    let (index, kind) = (0, Kind::Skipped);
+                    self.open.push(Open {
+                        remote,
+                        index,
+                        kind,
+                    });
+                } else if let Some(tool) = tool.filter(|tool| !tool.name.is_empty()) {
+                    let id = Some(tool.id).filter(|id| !id.is_empty());
                     let id = id.unwrap_or_else(|| ids::prefixed("call"));
                     let index = self.answer.open_call(id, tool.name, out);
                     let raw = String::new();
@@ -201,9 +241,18 @@ impl BedrockDecoder {
         }
     }
 
-    fn grow(&mut self, remote: u64, delta: BlockDelta, out: &mut Vec<StreamEvent>) {
+    fn grow(&mut self, remote: Option<u64>, delta: BlockDelta, out: &mut Vec<StreamEvent>) {
         let Self { answer, open, .. } = self;
-        let at = open.iter().rposition(|open| open.remote == remote);
+        let is_skipped = |open: &Open| {
+            remote.is_some() && open.remote == remote && matches!(open.kind, Kind::Skipped)
+        };
+        // Without a valid index, it is the newest of its kind.
+        let continues =
+            |open: &Open| (remote.is_none() || open.remote == remote) && open.kind.takes(&delta);
+        let at = open.iter().rposition(continues);
+        if at.is_none() && open.iter().any(is_skipped) {
+            return;
+        }
         let at = at.or_else(|| {
             let (index, kind) = begin(&delta, answer, out)?;
             open.push(Open {
@@ -231,6 +280,7 @@ impl BedrockDecoder {
                 let more = reasoning.and_then(|reasoning| reasoning.redacted_content);
                 data.push_str(&more.unwrap_or_default());
             }
+            Kind::Skipped => {}
             Kind::Call { raw } => {
                 let delta = delta.tool_use.map(|tool| tool.input).unwrap_or_default();
                 if !delta.is_empty() {
@@ -324,45 +374,44 @@ impl BedrockDecoder {
     }
 }
 
-impl Decoder for BedrockDecoder {
-    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
-        let data = event.data.trim();
-        let name = event.event.as_deref().unwrap_or_default();
-        if self.answer.ended() || data.is_empty() {
-            return;
-        }
-        if name.ends_with("Exception") || name.ends_with("Error") {
-            return self.fail_from(name, data, out);
-        }
-        if data == "[DONE]" {
-            return;
-        }
-        if repair::is_filler(data) {
-            return self.answer.skip(data);
-        }
-        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
-        if name.is_empty() && body.get("output").is_some() {
-            return self.take_complete(&body, out);
-        }
-        match repair::read::<Frame>(data, FRAME, &mut self.answer) {
-            Some(frame) => self.take(name, frame, out),
-            None => self.answer.garbled(data, out),
-        }
+impl ObjectDecoder for BedrockDecoder {
+    fn answer(&self) -> &Answer {
+        &self.answer
     }
 
-    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+    fn answer_mut(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
+
+    fn object(&mut self, name: Option<&str>, data: &str, out: &mut Vec<StreamEvent>) -> bool {
+        let name = name.unwrap_or_default();
+        if name.ends_with("Exception") || name.ends_with("Error") {
+            self.fail_from(name, data, out);
+            return true;
+        }
+        if name.is_empty() {
+            let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+            if body.get("output").is_some() {
+                self.take_complete(&body, out);
+                return true;
+            }
+            if let Some(fault) = Fault::from_body(&body) {
+                self.answer.fail_with(&fault, out);
+                return true;
+            }
+        }
+        let Some(frame) = repair::read::<Frame>(data, FRAME, &mut self.answer) else {
+            return false;
+        };
+        self.take(name, frame, out);
+        true
+    }
+
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
         match self.stop_reason.take() {
             Some(reason) => self.end(&reason, out),
             None => self.answer.cut_off(out),
         }
-    }
-
-    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
-        self.answer.fail(status, out);
-    }
-
-    fn ended(&self) -> bool {
-        self.answer.ended()
     }
 }
 
@@ -374,6 +423,15 @@ fn begin(
 ) -> Option<(usize, Kind)> {
     if delta.text.is_some() {
         return Some((answer.open_text(out), Kind::Text));
+    }
+    if delta
+        .tool_use
+        .as_ref()
+        .is_some_and(|tool| !tool.input.is_empty())
+    {
+        let index = answer.open_call(ids::prefixed("call"), UNKNOWN_TOOL.to_owned(), out);
+        let raw = String::new();
+        return Some((index, Kind::Call { raw }));
     }
     let reasoning = delta.reasoning_content.as_ref()?;
     let index = answer.open_thinking(out);
@@ -396,6 +454,7 @@ fn close(block: Open, out: &mut Vec<StreamEvent>) {
     };
     let end = match block.kind {
         Kind::Call { raw } => return Answer::close_call(index, raw, None, out),
+        Kind::Skipped => return,
         Kind::Text => Delta::TextEnd {
             index,
             signature: None,

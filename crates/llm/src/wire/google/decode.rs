@@ -11,10 +11,9 @@ use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
 use crate::message::StopReason;
 use crate::model::Model;
-use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
-use crate::wire::format::Decoder;
+use crate::wire::format::ObjectDecoder;
 use crate::wire::repair;
 use osier_base::ids;
 
@@ -81,8 +80,9 @@ impl GoogleDecoder {
             self.answer.emit_usage(out);
         }
         for candidate in frame.candidates {
-            // Only one candidate is requested.
-            if candidate.index.unwrap_or(0) == 0 {
+            let has_content =
+                !candidate.content.parts.is_empty() || candidate.finish_reason.is_some();
+            if self.answer.is_chosen(candidate.index, has_content) {
                 self.take_candidate(candidate, out);
             }
         }
@@ -106,6 +106,9 @@ impl GoogleDecoder {
 
     fn take_part(&mut self, part: Part, out: &mut Vec<StreamEvent>) {
         if let Some(call) = part.function_call {
+            if call.name.as_ref().is_none_or(String::is_empty) && call.args.is_none() {
+                return self.answer.leave_out("a call without a name".to_owned());
+            }
             self.close(out);
             self.call(call, part.thought_signature, out);
             return;
@@ -219,38 +222,33 @@ impl GoogleDecoder {
     }
 }
 
-impl Decoder for GoogleDecoder {
-    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
-        let data = event.data.trim();
-        if self.answer.ended() || data.is_empty() || data == "[DONE]" {
-            return;
-        }
-        if repair::is_filler(data) {
-            return self.answer.skip(data);
-        }
-        // A number without a value can be in the usage: then it is no error.
-        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
-        if let Some(fault) = Fault::from_body(&body) {
-            return self.answer.fail_with(&fault, out);
-        }
-        match repair::read::<Frame>(data, FRAME, &mut self.answer) {
-            Some(frame) => self.take(frame, out),
-            None => self.answer.garbled(data, out),
-        }
+impl ObjectDecoder for GoogleDecoder {
+    fn answer(&self) -> &Answer {
+        &self.answer
     }
 
-    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+    fn answer_mut(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
+
+    fn object(&mut self, _name: Option<&str>, data: &str, out: &mut Vec<StreamEvent>) -> bool {
+        let frame = repair::read::<Frame>(data, FRAME, &mut self.answer);
+        if frame.as_ref().is_none_or(Frame::can_be_error) {
+            let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+            if let Some(fault) = Fault::from_body(&body) {
+                self.answer.fail_with(&fault, out);
+                return true;
+            }
+        }
+        let Some(frame) = frame else { return false };
+        self.take(frame, out);
+        true
+    }
+
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
         match self.finish.take() {
             Some(finish) => self.end(&finish, out),
             None => self.answer.cut_off(out),
         }
-    }
-
-    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
-        self.answer.fail(status, out);
-    }
-
-    fn ended(&self) -> bool {
-        self.answer.ended()
     }
 }

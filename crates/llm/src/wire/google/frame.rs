@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::errors::is_error;
 use crate::usage::Usage;
 use crate::wire::format::or_default;
 use crate::wire::repair::Shape;
@@ -27,7 +28,7 @@ const CANDIDATE: Shape = Shape::Object(&[
         "content",
         Shape::Carrier("parts", &[("parts", Shape::List(&PART))]),
     ),
-    ("finishReason", Shape::Word),
+    ("finishReason", Shape::Reason),
     ("finishMessage", Shape::Text),
     (
         "groundingMetadata",
@@ -42,7 +43,7 @@ pub(super) const FRAME: Shape = Shape::Object(&[
     (
         "promptFeedback",
         Shape::Object(&[
-            ("blockReason", Shape::Word),
+            ("blockReason", Shape::Reason),
             ("blockReasonMessage", Shape::Text),
         ]),
     ),
@@ -59,6 +60,18 @@ pub(super) struct Frame {
     pub response_id: Option<String>,
     #[serde(default)]
     pub prompt_feedback: Option<Feedback>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+impl Frame {
+    /// Whether it has an error, or nothing of this format.
+    pub(super) fn can_be_error(&self) -> bool {
+        let is_empty = self.candidates.is_empty()
+            && self.prompt_feedback.is_none()
+            && !self.usage_metadata.is_some();
+        is_empty || self.error.as_ref().is_some_and(is_error)
+    }
 }
 
 #[derive(Debug, Deserialize)]

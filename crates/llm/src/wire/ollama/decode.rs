@@ -4,17 +4,14 @@
 //! arrive complete, with the arguments as an object and usually without an id.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::errors::Fault;
+use crate::errors::{Fault, is_error};
 use crate::event::{Delta, StreamEvent};
 use crate::message::StopReason;
 use crate::model::Model;
-use crate::sse::SseEvent;
-use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
-use crate::wire::format::{Decoder, or_default};
+use crate::wire::format::{ObjectDecoder, or_default};
 use crate::wire::repair::{self, Shape};
 use crate::wire::reported::{Count, Reported};
 use crate::wire::think_tags::{Part, ThinkTags};
@@ -54,7 +51,7 @@ const FRAME: Shape = Shape::Object(&[
         ),
     ),
     ("done", Shape::Flag),
-    ("done_reason", Shape::Word),
+    ("done_reason", Shape::Reason),
 ]);
 
 #[derive(Debug, Deserialize)]
@@ -70,7 +67,7 @@ struct Frame {
     #[serde(default)]
     eval_count: Reported<Count>,
     #[serde(default)]
-    error: Option<IgnoredAny>,
+    error: Option<Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -115,6 +112,10 @@ impl OllamaDecoder {
             self.add(part, out);
         }
         for call in frame.message.tool_calls {
+            if call.function.name.is_empty() && call.function.arguments.is_null() {
+                self.answer.leave_out("a call without a name".to_owned());
+                continue;
+            }
             self.add_rest(out);
             self.close(out);
             self.call(call, out);
@@ -138,6 +139,11 @@ impl OllamaDecoder {
         match part {
             Part::Text(text) => self.grow(Some(text), false, out),
             Part::Thinking(text) => self.grow(Some(text), true, out),
+            Part::WasThinking => {
+                if let Some(open) = self.open.as_mut().filter(|open| !open.thought) {
+                    open.thought = self.answer.text_was_thinking(open.index, out);
+                }
+            }
         }
     }
 
@@ -205,39 +211,32 @@ impl OllamaDecoder {
     }
 }
 
-impl Decoder for OllamaDecoder {
-    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
-        let data = event.data.trim();
-        if self.answer.ended() || data.is_empty() {
-            return;
-        }
-        if data == "[DONE]" {
-            return;
-        }
-        if repair::is_filler(data) {
-            return self.answer.skip(data);
-        }
-        match repair::read::<Frame>(data, FRAME, &mut self.answer) {
-            Some(frame) if frame.error.is_none() => return self.take(frame, out),
-            _ => {}
+impl ObjectDecoder for OllamaDecoder {
+    fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    fn answer_mut(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
+
+    fn object(&mut self, _name: Option<&str>, data: &str, out: &mut Vec<StreamEvent>) -> bool {
+        let Some(frame) = repair::read::<Frame>(data, FRAME, &mut self.answer) else {
+            return false;
+        };
+        if !frame.error.as_ref().is_some_and(is_error) {
+            self.take(frame, out);
+            return true;
         }
         let body = serde_json::from_str::<Value>(data).unwrap_or_default();
-        // `message` is the answer, not an error text.
         match Fault::from_body(&body) {
-            Some(fault) if body.get("error").is_some() => self.answer.fail_with(&fault, out),
-            _ => self.answer.garbled(data, out),
+            Some(fault) => self.answer.fail_with(&fault, out),
+            None => self.answer.garbled(data, out),
         }
+        true
     }
 
-    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
         self.answer.cut_off(out);
-    }
-
-    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
-        self.answer.fail(status, out);
-    }
-
-    fn ended(&self) -> bool {
-        self.answer.ended()
     }
 }

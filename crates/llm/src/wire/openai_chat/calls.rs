@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::frame::CallFragment;
 use crate::event::{Delta, StreamEvent};
-use crate::wire::answer::Answer;
+use crate::wire::answer::{Answer, UNKNOWN_TOOL};
 use osier_base::ids;
 
 #[derive(Debug, Default)]
@@ -49,7 +49,11 @@ impl Calls {
     /// Ends every call.
     pub(super) fn finish(&mut self, answer: &mut Answer, out: &mut Vec<StreamEvent>) {
         for mut call in std::mem::take(&mut self.calls) {
-            let index = call.open("unknown", answer, out);
+            if call.name.is_empty() && call.raw.is_empty() {
+                answer.leave_out("a call without a name".to_owned());
+                continue;
+            }
+            let index = call.open(UNKNOWN_TOOL, answer, out);
             Answer::close_call(index, call.raw, call.signature, out);
         }
     }

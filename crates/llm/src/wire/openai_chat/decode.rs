@@ -7,14 +7,13 @@ use serde_json::Value;
 
 use super::calls::Calls;
 use super::frame::{CallFragment, Choice, Content, FRAME, Frame, MessageDelta, WireUsage};
-use crate::errors::Fault;
+use crate::errors::{Fault, is_error};
 use crate::event::{Delta, StreamEvent};
 use crate::message::StopReason;
 use crate::model::Model;
-use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
-use crate::wire::format::Decoder;
+use crate::wire::format::ObjectDecoder;
 use crate::wire::repair;
 use crate::wire::reported::Reported;
 use crate::wire::think_tags::{Part, ThinkTags};
@@ -57,19 +56,22 @@ impl ChatDecoder {
     }
 
     fn take(&mut self, frame: Frame, data: &str, out: &mut Vec<StreamEvent>) {
-        let error = frame.error.filter(|error| !error.is_null());
+        let error = frame.error.filter(is_error);
         let groq_error = frame.x_groq.as_ref().and_then(|groq| groq.error.clone());
+        let groq_error = groq_error.filter(is_error);
         if let Some(error) = error.or(groq_error) {
             let body = serde_json::json!({ "error": error });
-            self.fail_from(&body, data, out);
-            return;
+            let fault = Fault::from_body(&body).unwrap_or_else(|| Fault {
+                message: data.to_owned(),
+                ..Fault::default()
+            });
+            return self.answer.fail_with(&fault, out);
         }
         self.answer.start(frame.id, out);
         let of_groq = frame.x_groq.map(|groq| groq.usage);
         let mut usage = frame.usage.or(of_groq.unwrap_or_default());
         for choice in frame.choices {
-            // Only one choice is requested.
-            if choice.index.unwrap_or(0) == 0 {
+            if self.answer.is_chosen(choice.index, choice.has_content()) {
                 usage = self.take_choice(choice, out).or(usage);
             }
         }
@@ -122,10 +124,14 @@ impl ChatDecoder {
             ..CallFragment::default()
         });
         for call in fragment.tool_calls.into_iter().chain(old) {
+            let call = call.nested();
+            if call.is_empty() {
+                continue;
+            }
             self.has_content = true;
             self.write_rest(out);
             self.close(out);
-            self.calls.push(call.nested(), &mut self.answer, out);
+            self.calls.push(call, &mut self.answer, out);
         }
     }
 
@@ -149,6 +155,13 @@ impl ChatDecoder {
         match part {
             Part::Text(text) => self.say(text, out),
             Part::Thinking(text) => self.think(text, out),
+            Part::WasThinking => {
+                if let Open::Text(index) = self.open
+                    && self.answer.text_was_thinking(index, out)
+                {
+                    self.open = Open::Thinking(index);
+                }
+            }
         }
     }
 
@@ -230,58 +243,47 @@ impl ChatDecoder {
             reason => self.answer.done(stop_reason(reason), out),
         }
     }
-
-    fn fail_from(&mut self, body: &Value, data: &str, out: &mut Vec<StreamEvent>) {
-        let fault = Fault::from_body(body).unwrap_or_else(|| Fault {
-            message: data.to_owned(),
-            ..Fault::default()
-        });
-        self.answer.fail_with(&fault, out);
-    }
 }
 
-impl Decoder for ChatDecoder {
-    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
-        let data = event.data.trim();
-        if self.answer.ended() || data.is_empty() {
-            return;
-        }
-        if data == "[DONE]" {
-            if self.has_content {
-                self.end(out);
-            } else {
-                self.answer.cut_off(out);
-            }
-            return;
-        }
-        if repair::is_filler(data) {
-            return self.answer.skip(data);
-        }
-        match repair::read::<Frame>(data, FRAME, &mut self.answer) {
-            Some(frame) if is_chunk(&frame) => self.take(frame, data, out),
-            _ => match serde_json::from_str::<Value>(data) {
-                Ok(body) if Fault::from_body(&body).is_some() => self.fail_from(&body, data, out),
-                // A chunk without choices: filter results or an unknown kind.
-                Ok(Value::Object(_)) => {}
-                _ => self.answer.garbled(data, out),
-            },
-        }
+impl ObjectDecoder for ChatDecoder {
+    fn answer(&self) -> &Answer {
+        &self.answer
     }
 
-    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
-        if self.finish_reason.is_some() {
+    fn answer_mut(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
+
+    fn object(&mut self, _name: Option<&str>, data: &str, out: &mut Vec<StreamEvent>) -> bool {
+        let Some(frame) = repair::read::<Frame>(data, FRAME, &mut self.answer) else {
+            return false;
+        };
+        if is_chunk(&frame) {
+            self.take(frame, data, out);
+            return true;
+        }
+        // A chunk without choices has results of filters, is of an unknown kind, or is an error.
+        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+        if let Some(fault) = Fault::from_body(&body) {
+            self.answer.fail_with(&fault, out);
+        }
+        true
+    }
+
+    fn end_mark(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.has_content {
             self.end(out);
         } else {
             self.answer.cut_off(out);
         }
     }
 
-    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
-        self.answer.fail(status, out);
-    }
-
-    fn ended(&self) -> bool {
-        self.answer.ended()
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.finish_reason.is_some() {
+            self.end(out);
+        } else {
+            self.answer.cut_off(out);
+        }
     }
 }
 
@@ -290,7 +292,7 @@ fn is_chunk(frame: &Frame) -> bool {
     !frame.choices.is_empty()
         || frame.usage.is_some()
         || frame.x_groq.is_some()
-        || frame.error.is_some()
+        || frame.error.as_ref().is_some_and(is_error)
 }
 
 /// Joins the fragments of reasoning blocks with the same type and index: texts are appended, other fields

@@ -42,7 +42,7 @@ const CHOICE: Shape = Shape::Object(&[
     ("delta", DELTA),
     ("message", DELTA),
     ("text", Shape::Text),
-    ("finish_reason", Shape::Word),
+    ("finish_reason", Shape::Reason),
 ]);
 
 /// The fields of a chunk.
@@ -92,6 +92,30 @@ pub(super) struct Choice {
     /// Moonshot's field for usage.
     #[serde(default)]
     pub usage: Reported<WireUsage>,
+}
+
+impl Choice {
+    /// Whether it has a part of the answer or its end.
+    pub(super) fn has_content(&self) -> bool {
+        let has_text = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+        has_text(&self.text)
+            || has_text(&self.finish_reason)
+            || [&self.delta, &self.message].into_iter().any(|part| {
+                let thinking = [
+                    &part.reasoning_content,
+                    &part.reasoning,
+                    &part.reasoning_text,
+                ];
+                thinking.into_iter().chain([&part.refusal]).any(has_text)
+                    || part.function_call.is_some()
+                    || !part.tool_calls.is_empty()
+                    || match &part.content {
+                        Some(Content::Text(text)) => !text.is_empty(),
+                        Some(Content::Parts(parts)) => !parts.is_empty(),
+                        None => false,
+                    }
+            })
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -173,6 +197,15 @@ impl CallFragment {
         self.function.name = self.function.name.or(flat.name);
         self.function.arguments = self.function.arguments.or(flat.arguments);
         self
+    }
+
+    /// Whether it has no part of a call.
+    pub(super) fn is_empty(&self) -> bool {
+        let is_blank = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
+        let arguments = self.function.arguments.as_ref();
+        is_blank(&self.id)
+            && is_blank(&self.function.name)
+            && arguments.is_none_or(|arguments| arguments.is_null() || arguments == "")
     }
 }
 

@@ -16,10 +16,8 @@ use crate::errors::Fault;
 use crate::event::StreamEvent;
 use crate::message::StopReason;
 use crate::model::Model;
-use crate::sse::SseEvent;
-use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
-use crate::wire::format::Decoder;
+use crate::wire::format::ObjectDecoder;
 use crate::wire::repair;
 
 #[derive(Debug)]
@@ -94,7 +92,9 @@ impl ResponsesDecoder {
         match step {
             Step::Begin | Step::Fail => {}
             Step::Open => {
-                if let Some(item) = frame.item {
+                // A call without a name starts with its end.
+                let item = frame.item.filter(|item| !item.fields.is_nameless_call());
+                if let Some(item) = item {
                     items.open(frame.output_index, &item.fields, answer, out);
                 }
             }
@@ -202,18 +202,19 @@ impl ResponsesDecoder {
     }
 }
 
-impl Decoder for ResponsesDecoder {
-    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
-        let data = event.data.trim();
-        if self.answer.ended() || data.is_empty() || data == "[DONE]" {
-            return;
-        }
-        if repair::is_filler(data) {
-            return self.answer.skip(data);
-        }
+impl ObjectDecoder for ResponsesDecoder {
+    fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    fn answer_mut(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
+
+    fn object(&mut self, event: Option<&str>, data: &str, out: &mut Vec<StreamEvent>) -> bool {
         let kind = serde_json::from_str::<Kind>(data).ok();
         let name = kind.and_then(|kind| kind.r#type);
-        let name = name.or(event.event.as_deref().map(Cow::Borrowed));
+        let name = name.or(event.map(Cow::Borrowed));
         match name.as_deref().map(step) {
             Some(Some(step)) if step != Step::Fail => {
                 let shape = if step == Step::Argue {
@@ -221,10 +222,9 @@ impl Decoder for ResponsesDecoder {
                 } else {
                     FRAME
                 };
-                match repair::read::<Frame>(data, shape, &mut self.answer) {
-                    Some(frame) => self.take(step, frame, out),
-                    None => self.answer.garbled(data, out),
-                }
+                let frame = repair::read::<Frame>(data, shape, &mut self.answer);
+                let Some(frame) = frame else { return false };
+                self.take(step, frame, out);
             }
             None if is_response(data) => self.take_complete(data, out),
             known => {
@@ -232,23 +232,14 @@ impl Decoder for ResponsesDecoder {
                 let fails = known == Some(Some(Step::Fail));
                 if fails || (name.is_none() && Fault::from_body(&body).is_some()) {
                     self.fail_from(&body, data, out);
-                } else if !body.is_object() {
-                    self.answer.garbled(data, out);
                 }
             }
         }
+        true
     }
 
-    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
         self.answer.cut_off(out);
-    }
-
-    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
-        self.answer.fail(status, out);
-    }
-
-    fn ended(&self) -> bool {
-        self.answer.ended()
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::frame::{Frame, ItemFields};
 use crate::event::{Delta, StreamEvent};
-use crate::wire::answer::Answer;
+use crate::wire::answer::{Answer, UNKNOWN_TOOL};
 
 /// The fields of a reasoning item that are sent back.
 const REPLAYED_FIELDS: &[&str] = &["type", "id", "summary", "content", "encrypted_content"];
@@ -18,6 +18,8 @@ const REPLAYED_FIELDS: &[&str] = &["type", "id", "summary", "content", "encrypte
 pub(super) struct OpenItem {
     output_index: Option<u64>,
     id: Option<String>,
+    /// The type on the wire.
+    name: String,
     pub kind: Kind,
 }
 
@@ -69,6 +71,7 @@ impl OpenItem {
         Self {
             output_index,
             id: fields.id.clone(),
+            name: fields.r#type.clone(),
             kind,
         }
     }
@@ -128,7 +131,8 @@ impl Kind {
         let id = id
             .filter(|id| !id.is_empty())
             .unwrap_or_else(|| osier_base::ids::prefixed("call"));
-        let name = fields.name.clone().unwrap_or_default();
+        let name = fields.name.clone().filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| UNKNOWN_TOOL.to_owned());
         let index = answer.open_call(id, name, out);
         let is_freeform = fields.r#type == "custom_tool_call";
         if is_freeform {
@@ -312,7 +316,7 @@ impl Items {
             .iter()
             .rposition(|item| match (frame.output_index, id) {
                 (None, None) => item.kind.is(kind),
-                (index, id) => item.is_named(index, id),
+                (index, id) => item.is_named(index, id) && item.kind.is(kind),
             })
     }
 
@@ -338,9 +342,14 @@ impl Items {
         out: &mut Vec<StreamEvent>,
     ) {
         let id = item.fields.id.as_deref();
-        let named = |have: &OpenItem| have.is_named(output_index, id);
+        // An item of another type has an index that is wrong.
+        let named =
+            |have: &OpenItem| have.is_named(output_index, id) && have.name == item.fields.r#type;
         let at = match self.items.iter().rposition(named) {
             Some(at) => at,
+            None if new && item.fields.is_empty_call() => {
+                return answer.leave_out("a call without a name".to_owned());
+            }
             None if new => self.open(output_index, &item.fields, answer, out),
             None => return,
         };

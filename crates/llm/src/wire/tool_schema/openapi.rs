@@ -203,6 +203,9 @@ fn add_values(merged: &Map<String, Value>, name: &str, converted: &mut Map<Strin
         (_, Some(value)) => vec![value],
         _ => return,
     };
+    if values.is_empty() {
+        return;
+    }
     if name == "string" && values.iter().all(|value| value.is_string()) {
         converted.insert("enum".to_owned(), values.into_iter().cloned().collect());
         return;

@@ -208,6 +208,9 @@ pub(crate) fn lane_models(
     for reference in references {
         match models.find(reference) {
             Ok((model, named)) => {
+                if let Some(note) = models.assumed_of(&model) {
+                    emitter.notice(Severity::Warning, note);
+                }
                 let level = model.clamp(named.unwrap_or(level));
                 lanes.push((model, level));
             }

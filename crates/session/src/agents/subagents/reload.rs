@@ -34,7 +34,17 @@ impl Subagents {
             let named = definition.model.as_ref();
             let model = named.map_or(Ok(None), |name| models.find_of_peer(name));
             let model = match model {
-                Ok(model) => model.map(|(model, _)| model),
+                Ok(model) => {
+                    let note = model
+                        .as_ref()
+                        .and_then(|(model, _)| models.assumed_of(model));
+                    if let Some(note) = note {
+                        let (name, path) = (&definition.name, definition.path.display());
+                        let text = format!("{path}: the model of `{name}`: {note}");
+                        emitter.notice(Severity::Warning, text);
+                    }
+                    model.map(|(model, _)| model)
+                }
                 Err(error) => {
                     let (name, path) = (&definition.name, definition.path.display());
                     let text = format!(

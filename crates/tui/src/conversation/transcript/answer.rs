@@ -149,6 +149,11 @@ impl Transcript {
     }
 
     fn open_block(&mut self, index: usize, body: Body) {
+        if let Some(place) = self.block(index) {
+            // The block is replaced: its text was thinking.
+            self.near.cells[place].body = body;
+            return self.near.cells[place].changed();
+        }
         let place = self.near.push(body);
         if let Some(open) = &mut self.open {
             open.blocks.resize(index, place);
