@@ -9,7 +9,7 @@ use osier_base::problem::Problem;
 use osier_llm::Model;
 use osier_settings::Settings;
 
-/// What a setting names.
+/// The model that a setting names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// A model.
@@ -58,7 +58,7 @@ const ROWS: [Row; 8] = [
 /// are found without reading the complete catalogue. `model` and `fallback` are checked where they are selected.
 const CHECKED_AT_START: [&str; 3] = ["small_model", "plan_model", "review_model"];
 
-/// What is wrong with the names in settings.
+/// The problems of the names in settings.
 #[derive(Debug, Default)]
 pub struct NameReport {
     pub problems: Vec<Problem>,
