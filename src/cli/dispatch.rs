@@ -19,7 +19,7 @@ use super::{aliases, attach, commands, completion, parse_error, serve, token_arg
 use osier_agent::RunOutcome;
 use osier_base::exit_limit::{Interrupt, WatchedOutput, limit_after_signals};
 use osier_base::signals::{report_file_size_limit, signalled};
-use osier_base::{allocator, terminal_output};
+use osier_base::{allocator, process, terminal_output};
 use osier_session::models::{Models, find_local};
 use osier_session::{SessionHandle, SessionSetup, check_tools};
 
@@ -41,7 +41,8 @@ pub fn run() -> ExitCode {
     }
     let arguments = || std::env::args_os().skip(1);
     let helper = osier_tools::pdf::helper::run(arguments());
-    if let Some(code) = helper.or_else(|| osier_tools::html_helper::run(arguments())) {
+    let helper = helper.or_else(|| osier_tools::html_helper::run(arguments()));
+    if let Some(code) = helper.or_else(|| process::refuse_to_edit(arguments())) {
         return code;
     }
     token_argument::hide();

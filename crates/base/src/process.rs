@@ -1,8 +1,8 @@
 //! Child processes that cannot outlive their owner, block on a terminal or hang their reader.
 //!
 //! A child leads its own process group and, if the `setsid` program is available, a session without a terminal, so
-//! that a password prompt fails instead of writing to the screen. Its standard input is empty; stdout and stderr
-//! share one pipe, in order. Dropping a [`Running`] kills everything it started. After the child has exited, its
+//! that a password prompt fails instead of writing to the screen ([`unattended`] has what else it needs for that). Its
+//! standard input is empty; stdout and stderr share one pipe, in order. Dropping a [`Running`] kills everything it started. After the child has exited, its
 //! output ends once the pipe is idle for a moment: a detached grandchild that holds the pipe open does not block the
 //! reader.
 //!
@@ -18,6 +18,7 @@ mod piped;
 mod quiet;
 mod search;
 mod terminal;
+mod unattended;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -43,6 +44,7 @@ pub use limits::limit_own;
 pub use piped::{Piped, Pipes, spawn_piped};
 pub use search::program_path;
 pub use terminal::{Pty, PtySize, TerminalChild, spawn_terminal};
+pub use unattended::refuse_to_edit;
 
 pub use quiet::{QuietError, QuietOutput, run_bounded, run_captured, run_printing, run_quietly};
 
@@ -91,6 +93,8 @@ pub struct Invocation {
     pub env: Vec<(OsString, OsString)>,
     /// Whether it gets the complete environment, keys included: another osier, or a command that prints a key.
     pub has_keys: bool,
+    /// Whether it can ask the user, in a window of its own: the ssh that connects osier.
+    pub may_ask: bool,
 }
 
 impl Invocation {
@@ -105,8 +109,17 @@ impl Invocation {
         }
     }
 
-    /// The command, run through `wrapper`; `env` overrides the variables in `defaults`.
+    /// The command without a terminal, run through `wrapper`; `env` overrides the variables in `defaults`.
     fn command(&self, wrapper: &[&Path], defaults: &[(&str, &str)]) -> Command {
+        let is_unattended = !self.has_keys && !self.may_ask;
+        let unattended = is_unattended.then(unattended::variables);
+        let mut variables: Vec<(&str, &OsStr)> = unattended.into_iter().flatten().collect();
+        variables.extend(defaults.iter().map(|(name, value)| (*name, OsStr::new(*value))));
+        self.command_with(wrapper, &variables)
+    }
+
+    /// The command with these variables, which `env` overrides.
+    fn command_with(&self, wrapper: &[&Path], defaults: &[(&str, &OsStr)]) -> Command {
         let own = self.env.iter().rev().find(|(name, _)| name == "PATH");
         let program = search::program(&self.program, own.map(|(_, path)| path.as_os_str()));
         let first = wrapper.first().map_or(&*program, |first| first.as_os_str());
@@ -124,6 +137,10 @@ impl Invocation {
                 command.env_remove(name);
             }
         }
+        let ways = unattended::TERMINAL.into_iter();
+        for name in ways.filter(|name| !environment::is_passed(name)) {
+            command.env_remove(name);
+        }
         command
             .args(&self.args)
             .envs(defaults.iter().copied())
@@ -131,6 +148,22 @@ impl Invocation {
             .stdin(Stdio::null())
             .kill_on_drop(true);
         command
+    }
+
+    /// Whether the program exists: otherwise its wrapper would only report it by exiting.
+    fn is_there(&self) -> bool {
+        let program = Path::new(&self.program);
+        if program.components().count() > 1 {
+            let cwd = self.cwd.as_deref().unwrap_or(Path::new("."));
+            return cwd.join(program).is_file();
+        }
+        let own = self.env.iter().rev().find(|(name, _)| name == "PATH");
+        let path = own.map(|(_, value)| value.clone());
+        let path = path
+            .or_else(|| std::env::var_os("PATH"))
+            .unwrap_or_default();
+        let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+        folders.any(|folder| folder.join(program).is_file())
     }
 }
 

@@ -51,6 +51,11 @@ pub fn pass_variables(names: impl IntoIterator<Item = String>) {
     all.passed.extend(names);
 }
 
+/// Whether the user's settings name the variable.
+pub(super) fn is_passed(name: &str) -> bool {
+    NAMES.read().passed.contains(name)
+}
+
 /// The variables that a child does not inherit.
 pub(super) fn withheld() -> Vec<String> {
     let all = NAMES.read();

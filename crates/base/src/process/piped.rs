@@ -2,7 +2,6 @@
 //! owner.
 
 use std::io;
-use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -32,7 +31,7 @@ pub struct Pipes {
 
 /// Starts `invocation` without a terminal. Requires a tokio runtime.
 pub fn spawn_piped(invocation: &Invocation) -> io::Result<(Piped, Pipes)> {
-    if !is_there(invocation) {
+    if !invocation.is_there() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no such program"));
     }
     let marker = uuid::Uuid::new_v4().simple().to_string();
@@ -57,22 +56,6 @@ pub fn spawn_piped(invocation: &Invocation) -> io::Result<(Piped, Pipes)> {
         stderr,
     };
     Ok((Piped { child, group }, pipes))
-}
-
-/// Whether the program exists: otherwise its wrapper would only report it by exiting.
-fn is_there(invocation: &Invocation) -> bool {
-    let program = Path::new(&invocation.program);
-    if program.components().count() > 1 {
-        let cwd = invocation.cwd.as_deref().unwrap_or(Path::new("."));
-        return cwd.join(program).is_file();
-    }
-    let own = invocation.env.iter().rev().find(|(name, _)| name == "PATH");
-    let path = own.map(|(_, value)| value.clone());
-    let path = path
-        .or_else(|| std::env::var_os("PATH"))
-        .unwrap_or_default();
-    let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-    folders.any(|folder| folder.join(program).is_file())
 }
 
 impl Piped {

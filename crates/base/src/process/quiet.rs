@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin};
 use tokio::time::timeout as within;
 
-use super::{ChildGroup, Exit, IDLE, Invocation};
+use super::{ChildGroup, Exit, IDLE, Invocation, SETSID};
 
 /// Maximum stored bytes of each stream; the rest is discarded.
 const KEPT: usize = 1024 * 1024;
@@ -81,7 +81,10 @@ pub async fn run_bounded(
             source,
         },
     };
-    let mut command = invocation.command(&[], &[]);
+    if !invocation.is_there() {
+        return Err(failed(io::ErrorKind::NotFound.into()));
+    }
+    let mut command = invocation.command(SETSID.as_slice(), &[]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     if input.is_some() {
         command.stdin(Stdio::piped());

@@ -215,15 +215,10 @@ pub fn spawn_terminal(invocation: &Invocation, size: PtySize) -> io::Result<Term
 
     let marker = child_reaper::command_id();
     let wrapper = [setsid, Path::new(OsStr::new("--ctty"))];
-    let mut command = invocation.command(&wrapper, &[("TERM", "xterm-256color"), UNATTENDED[2]]);
-    for name in [
-        "COLORTERM",
-        "TERM_PROGRAM",
-        "TMUX",
-        "STY",
-        "LINES",
-        "COLUMNS",
-    ] {
+    let defaults = [("TERM", "xterm-256color"), UNATTENDED[2]];
+    let defaults = defaults.map(|(name, value)| (name, OsStr::new(value)));
+    let mut command = invocation.command_with(&wrapper, &defaults);
+    for name in ["COLORTERM", "TERM_PROGRAM", "LINES", "COLUMNS"] {
         command.env_remove(name);
     }
     command

@@ -364,5 +364,8 @@ fn ssh(
         remote.push_str(" --no-start");
     }
     args.push(remote);
-    Invocation::new(program, args)
+    Invocation {
+        may_ask: true,
+        ..Invocation::new(program, args)
+    }
 }

@@ -106,12 +106,15 @@ async fn run_with(
         .iter()
         .any(|name| options.environment.contains_key(*name));
     let mut clipboard = Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
-    if options
-        .environment
-        .get("TMUX")
-        .is_some_and(|server| !server.is_empty())
+    let tmux = ["TMUX", "TMUX_PANE"].map(|name| options.environment.get(name));
+    if let [Some(server), pane] = tmux
+        && !server.is_empty()
     {
-        clipboard = clipboard.with_tmux(&["tmux"]);
+        // Other children do not inherit the variables.
+        let server = format!("TMUX={server}");
+        let pane = pane.map(|pane| format!("TMUX_PANE={pane}"));
+        let words = ["env", &server].into_iter().chain(pane.as_deref());
+        clipboard = clipboard.with_tmux(&words.chain(["tmux"]).collect::<Vec<_>>());
     }
     // Before the size is read: a resize from here on is not missed.
     let signals = Signals::listen().context("cannot listen for signals")?;
