@@ -210,9 +210,16 @@ fn run_prompts(
     let script = &config.args.script;
     let reads_lines = mode == RunMode::Json || script.reads_lines();
     let asks = reads_lines && script.asks();
+    // With a prompt, lines are read only from a program that sends some, because standard input may just be open.
+    let ends_with_prompts =
+        !script.reads_lines() && !config.args.requests_stdin() && !config.args.prompts.is_empty();
     setup.waits_for_servers = true;
     setup.answers_questions = asks || config.args.answers;
-    let prompts = config.prompts(stdin_piped && !reads_lines)?;
+    let prompts = if reads_lines {
+        config.given_prompts()?
+    } else {
+        config.prompts(stdin_piped)?
+    };
     if prompts.is_empty() && !reads_lines {
         return Err("no prompt; pass one as an argument or on standard input".to_owned());
     }
@@ -247,6 +254,7 @@ fn run_prompts(
             format: &mut *format,
             schema,
             output: &mut WatchedOutput(terminal_output::stdout()),
+            ends_with_prompts,
             hooks: reads_lines.then_some(hooks),
         };
         let log = config.log(mode, &mut accounting, session.subscribe_like(&events));

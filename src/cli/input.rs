@@ -1,12 +1,27 @@
 //! The prompts of a run: arguments of the command line, `@` files and piped text.
+//!
+//! Standard input may be open although nobody writes to it, in CI and editors for example. So a run with a prompt reads it
+//! only if something is there, unless `-` or `--stdin` says that it is a part of the prompt.
 
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use osier_base::path;
+use osier_base::terminal_output::stderr;
 use osier_permissions::denies_reading;
 use osier_protocol::Prompt;
 use osier_tools::attachment;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// The prompt that stands for standard input.
+pub(super) const STDIN: &str = "-";
+
+/// Time until osier says that it waits, or continues without standard input.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
 /// Largest piped text, in bytes.
 const PIPE_LIMIT: u64 = 10 * 1024 * 1024;
@@ -23,7 +38,7 @@ pub(super) fn prompts(
 ) -> Result<Vec<Prompt>, String> {
     let mut prompts = Vec::new();
     let mut attachments = Vec::new();
-    for word in words {
+    for word in words.iter().filter(|word| *word != STDIN) {
         match word.strip_prefix('@').filter(|name| !name.is_empty()) {
             Some(name) => {
                 let path = path::resolve_existing(cwd, name);
@@ -59,14 +74,70 @@ pub(super) fn prompts(
     Ok(prompts)
 }
 
-/// Reads the piped text.
+/// How much standard input is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piped {
+    /// It may be open without a reason.
+    Optional,
+    /// Until its end: `-` or `--stdin` asks for it.
+    Requested,
+    /// Until its end: it is the prompt.
+    Prompt,
+}
+
+impl Piped {
+    /// The note after a second in which nothing arrived.
+    fn note(self, bytes: usize) -> String {
+        match (self, bytes) {
+            (Self::Optional, 0) => "nothing arrived on standard input within a second, so the run starts without it; pass `-` or `--stdin` to wait for it".to_owned(),
+            (Self::Prompt, 0) => "waiting for the prompt on standard input, which is open; pass the prompt as an argument, and `</dev/null` to read nothing".to_owned(),
+            _ => format!(
+                "waiting for the end of standard input, {bytes} bytes so far; pass `</dev/null` to read nothing"
+            ),
+        }
+    }
+}
+
+/// Reads the piped text; `None` if it is optional and nothing arrives.
 ///
 /// # Errors
 /// The input is not text, or too long.
-pub(super) fn read_pipe(pipe: impl Read) -> Result<String, String> {
+pub(super) fn read_pipe(pipe: impl Read + AsFd, how: Piped) -> Result<Option<String>, String> {
+    read_noting(pipe, how, |note| {
+        // Nothing reads it when standard error is closed.
+        let _ = std::io::Write::write_fmt(&mut stderr(), format_args!("osier: {note}\n"));
+    })
+}
+
+fn read_noting(
+    mut pipe: impl Read + AsFd,
+    how: Piped,
+    mut note: impl FnMut(&str),
+) -> Result<Option<String>, String> {
+    let failed = |error: std::io::Error| format!("cannot read standard input: {error}");
     let mut bytes = Vec::new();
-    let read = pipe.take(PIPE_LIMIT + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("cannot read standard input: {error}"))?;
+    let mut chunk = vec![0; 64 * 1024];
+    let mut is_noted = false;
+    while bytes.len() as u64 <= PIPE_LIMIT {
+        if !is_noted {
+            let mut waiting = [PollFd::new(&pipe, PollFlags::IN)];
+            // A signal that is handled, or a descriptor that cannot be polled: reading decides.
+            let is_idle = poll(&mut waiting, Some(&PATIENCE)) == Ok(0);
+            if is_idle {
+                note(&how.note(bytes.len()));
+                if how == Piped::Optional && bytes.is_empty() {
+                    return Ok(None);
+                }
+                is_noted = true;
+            }
+        }
+        match pipe.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(length) => bytes.extend_from_slice(&chunk[..length]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
     if bytes.len() as u64 > PIPE_LIMIT {
         return Err(format!(
             "standard input is longer than {} MiB; write it to a file and name the file in the prompt",
@@ -74,13 +145,15 @@ pub(super) fn read_pipe(pipe: impl Read) -> Result<String, String> {
         ));
     }
     match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(text),
+        Ok(text) if !text.contains('\0') => Ok(Some(text)),
         _ => Err("standard input is not text; pass the file as `@FILE`".to_owned()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]
@@ -129,9 +202,50 @@ mod tests {
             prompts(&[], Some("  ".into()), cwd, &[]).unwrap(),
             Vec::new()
         );
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(b"\xff\xfe").unwrap();
+        drop(writer);
         assert_eq!(
-            read_pipe(&b"\xff\xfe"[..]),
+            read_pipe(reader, Piped::Optional),
             Err("standard input is not text; pass the file as `@FILE`".to_owned())
         );
+    }
+
+    /// The text and the notes when `text` arrives and the pipe stays open until the first note.
+    fn read(text: &str, how: Piped) -> (Option<String>, Vec<String>) {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+        let mut writer = Some(writer);
+        let mut notes = Vec::new();
+        let read = read_noting(reader, how, |note| {
+            notes.push(note.to_owned());
+            writer = None;
+        });
+        (read.unwrap(), notes)
+    }
+
+    #[test]
+    fn an_open_pipe_is_named_and_waited_for_only_if_it_is_needed() {
+        let text = |text: &str| Some(text.to_owned());
+        for (given, how, expected, note) in [
+            ("", Piped::Optional, None, "pass `-` or `--stdin` to wait for it"),
+            ("", Piped::Requested, text(""), "waiting for the end of standard input, 0 bytes"),
+            ("", Piped::Prompt, text(""), "waiting for the prompt on standard input"),
+            ("begun", Piped::Optional, text("begun"), "waiting for the end of standard input, 5 bytes"),
+        ] {
+            let (read, notes) = read(given, how);
+            assert_eq!(read, expected, "{given} {how:?}");
+            assert_eq!(notes.len(), 1, "{notes:?}");
+            assert!(notes[0].contains(note), "{notes:?}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_that_ends_is_read_without_a_note() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(b"all").unwrap();
+        drop(writer);
+        let read = read_noting(reader, Piped::Optional, |note| panic!("{note}"));
+        assert_eq!(read, Ok(Some("all".to_owned())));
     }
 }

@@ -10,7 +10,8 @@ use super::args::{Args, AuthCommand, Command, LoginArgs, Mode, OutputFormat};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
 use super::run_mode::{self, RunMode};
-use super::{input, script_args};
+use super::input::{self, Piped};
+use super::script_args;
 use crate::modes::log::{Log, LogLevel, LogOptions};
 use osier_agent::Subscription;
 use osier_base::folders::Folders;
@@ -184,12 +185,25 @@ impl RunConfig {
 
     /// The prompts of the command line and the piped text.
     pub(super) fn prompts(&self, stdin_piped: bool) -> Result<Vec<Prompt>, String> {
-        let piped = if stdin_piped {
-            Some(input::read_pipe(io::stdin().lock())?)
+        let words = &self.args.prompts;
+        let how = if self.args.requests_stdin() {
+            Piped::Requested
+        } else if words.is_empty() {
+            Piped::Prompt
+        } else {
+            Piped::Optional
+        };
+        let piped = if stdin_piped || how == Piped::Requested {
+            input::read_pipe(io::stdin().lock(), how)?
         } else {
             None
         };
-        input::prompts(&self.args.prompts, piped, &self.cwd, &self.settings.deny)
+        input::prompts(words, piped, &self.cwd, &self.settings.deny)
+    }
+
+    /// The prompts of the command line alone: standard input has lines of a program.
+    pub(super) fn given_prompts(&self) -> Result<Vec<Prompt>, String> {
+        input::prompts(&self.args.prompts, None, &self.cwd, &self.settings.deny)
     }
 
     /// The file of `--accounting`.
@@ -241,6 +255,9 @@ impl RunConfig {
             self.environment.insert(READING.to_owned(), "1".to_owned());
         }
         self.settings.read_aloud(wants_reading(&self.environment));
+        if !stdin_piped && self.args.requests_stdin() {
+            return Err("standard input is the terminal, which the interface needs; pass `--print`, or the text as the prompt".to_owned());
+        }
         let prompts = self.prompts(stdin_piped)?;
         let accounting = self.accounting()?;
         Ok(osier_tui::Options {

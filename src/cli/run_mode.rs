@@ -56,11 +56,16 @@ struct Flag {
     modes: &'static [RunMode],
 }
 
-const FLAGS: [Flag; 11] = [
+const FLAGS: [Flag; 12] = [
     flag(
         "--accounting",
         |args| args.run.accounting.is_some(),
         &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc],
+    ),
+    flag(
+        "--stdin",
+        |args| args.script.stdin,
+        &[Screen, Text, Json, StreamJson, JsonResult, Codex],
     ),
     flag("--verbose", |args| args.run.verbose, LOGGED),
     flag("--trace-llm", |args| args.run.trace_llm, LOGGED),

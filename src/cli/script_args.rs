@@ -2,13 +2,21 @@
 
 use std::path::Path;
 
-use super::args::{InputFormat, RunArgs, ScriptArgs};
+use super::args::{Args, InputFormat, RunArgs, ScriptArgs};
+use super::input;
 use crate::modes::schema::AnswerSchema;
 use osier_peers::settings::{MappedRule, map_rule};
 use osier_peers::tools;
 use osier_permissions::Rule;
 use osier_protocol::Effect;
 use osier_session::{SessionChoice, SessionSetup};
+
+impl Args {
+    /// Whether standard input is read until its end, even with a prompt.
+    pub(super) fn requests_stdin(&self) -> bool {
+        self.script.stdin || self.prompts.iter().any(|word| word == input::STDIN)
+    }
+}
 
 impl ScriptArgs {
     /// Whether prompts arrive as JSON lines.

@@ -41,6 +41,8 @@ pub struct Run<'a> {
     /// The schema that the answer must match.
     pub schema: Option<AnswerSchema>,
     pub output: &'a mut (dyn Write + Send),
+    /// Whether the run ends when its prompts have run, although the input is open, as long as no line arrived.
+    pub ends_with_prompts: bool,
     /// The hooks of the program that reads and writes lines.
     pub hooks: Option<ProgramHooks>,
 }
@@ -173,7 +175,7 @@ impl Run<'_> {
                         progress.is_repaired = false;
                         self.send(prompt, &mut progress);
                     }
-                    None if lines.is_none() => break,
+                    None if lines.is_none() || self.ends_with_prompts => break,
                     None => {}
                 }
             }
@@ -196,6 +198,7 @@ impl Run<'_> {
                 Some(call) = next_call(&mut self.hooks) => self.call_hook(call)?,
                 line = next_line(&mut lines) => if let Some(line) = line {
                     let line = line?;
+                    self.ends_with_prompts = false;
                     let mut effect = Effect::default();
                     self.format.input(&line, &mut effect);
                     let refused = self.register_hooks(&mut effect);

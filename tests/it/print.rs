@@ -424,6 +424,7 @@ async fn print_mode_does_not_wait_for_an_ended_session() {
         format: &mut TextFormat::default(),
         schema: None,
         output: &mut answer,
+        ends_with_prompts: false,
         hooks: None,
     };
     let run = async { tokio::join!(run.run(open.events, None::<&[u8]>), told).0 };

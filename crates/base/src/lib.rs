@@ -21,6 +21,7 @@
 //! - [`leftovers`] removes what killed processes leave.
 //! - [`diff`] compares texts by line or by word.
 //! - [`process`] runs commands and kills them with all their descendants.
+//! - [`working_folder`] finds the folder of a session again when another program moved it.
 //! - [`git`] runs git so that the repository cannot run programs.
 //! - [`request`] declares requests, [`event`] events, and `words` types whose values have names, one row each.
 //! - [`server_tool`] names the tools of MCP servers.
@@ -90,6 +91,7 @@ pub mod walk;
 pub mod watch;
 pub mod without_links;
 pub mod words;
+pub mod working_folder;
 
 /// The program's name in requests to other programs.
 pub const PROGRAM: &str = "osier";

@@ -20,6 +20,10 @@ pub(in crate::cli) struct ScriptArgs {
     #[arg(long, value_enum, value_name = "FORMAT", requires = "output_format")]
     pub input_format: Option<InputFormat>,
 
+    /// Wait for standard input and put it before the prompt; the same as the prompt `-`
+    #[arg(long)]
+    pub stdin: bool,
+
     /// Write what the model streams, too; for `stream-json`
     #[arg(long)]
     pub include_partial_messages: bool,

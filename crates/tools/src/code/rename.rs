@@ -72,7 +72,7 @@ fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
         let changes = find(&workspace, wanted).await.map_err(Refusal::Failed)?;
         let named = changes.iter();
         let named = named.map(|file| NamedFile::new(&file.file_path, FileUse::Edit));
-        let targets = workspace.targets(&named.collect::<Vec<_>>()).await;
+        let targets = workspace.targets(&named.collect::<Vec<_>>()).await?;
         let files = targets.clone();
         let plan = move |workspace: &Workspace| placed(workspace, &changes, files.clone());
         Ok(prepared(workspace, "renaming", targets, plan))
@@ -82,7 +82,7 @@ fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
 async fn find(workspace: &Workspace, wanted: Wanted) -> Result<Vec<PlacedFile>, String> {
     let servers = workspace.code_servers().ok_or(NO_SERVER)?;
     let named = NamedFile::new(&wanted.file_path, FileUse::Read);
-    let path = workspace.targets(&[named]).await.remove(0).host;
+    let path = workspace.found(&named).await.host;
     let symbol = &wanted.symbol;
     let capability = Capability::Rename;
     let spot = spot(

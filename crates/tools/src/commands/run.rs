@@ -74,6 +74,10 @@ pub(crate) async fn run_shell(
     outcome.details.sandbox_denied = sandbox.is_some()
         && (failed_by_host || is_denied(outcome.exit, &outcome.output, confinement.has_network()));
     outcome.details.sandbox_notes = report.notes();
+    outcome
+        .details
+        .sandbox_notes
+        .extend(commands.shell.folder_note());
     Ok(outcome)
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
-use super::prompt_detection::asks_for_input;
+use super::prompt_detection::{asks_for_input, needs_password};
 use super::terminal_tool;
 use crate::built_in::{
     BuiltIn, Collapsed, GeminiForm, Part, PartKind, PeerTool, RuleText, ToolEffect, ToolView,
@@ -526,7 +526,10 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
     };
     let notes = details.sandbox_notes.iter();
     let footer = notes.fold(footer, |footer, note| format!("{footer}. {note}"));
-    let footer = with_advice(&footer, asks_for_input(output));
+    let mut footer = with_advice(&footer, asks_for_input(output));
+    if needs_password(output) {
+        footer.push_str("; it needs a password or passphrase, which nobody can enter here: ask the user to unlock the key first (`ssh-add`, `gpg`), or start it with terminal, where the user types it");
+    }
     ToolOutput {
         content: vec![ContentBlock::text(with_footer(output, &footer))],
         details: to_value(&details),

@@ -1,4 +1,6 @@
-//! Detects whether output ends in a prompt for terminal input.
+//! Detects whether output ends in a prompt for terminal input, or in the error of a program that could not ask for a password.
+
+use osier_base::text::tail_bytes;
 
 /// Words of prompts, in lower case.
 const WORDS: [&str; 14] = [
@@ -21,6 +23,27 @@ const WORDS: [&str; 14] = [
 const MARKS: [char; 6] = ['?', ':', '>', ']', ')', '…'];
 /// Bytes of the last line that are checked.
 const LINE: usize = 200;
+
+/// Errors of ssh, git, sudo and gpg without a user, in lower case.
+const REFUSALS: [&str; 9] = [
+    "terminal prompts disabled",
+    "unable to read askpass response",
+    "a terminal is required to read the password",
+    "no askpass program specified",
+    "inappropriate ioctl for device",
+    "no pinentry",
+    "permission denied (publickey",
+    "host key verification failed",
+    "a password is required",
+];
+/// Bytes of output that are searched for an error.
+const TAIL: usize = 2048;
+
+/// Whether the end of `output` says that a password was needed.
+pub(crate) fn needs_password(output: &str) -> bool {
+    let tail = tail_bytes(output, TAIL).to_lowercase();
+    REFUSALS.iter().any(|error| tail.contains(error))
+}
 
 /// Whether `output` ends in an unfinished line that looks like a prompt.
 pub(crate) fn asks_for_input(output: &str) -> bool {

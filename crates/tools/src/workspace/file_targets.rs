@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use osier_agent::{FileTarget, Refusal};
+use osier_base::working_folder::FolderState;
 
 use super::Workspace;
 use crate::files::target::{FileArgument, NamedFile, resolve};
@@ -35,19 +36,46 @@ impl Workspace {
     ) -> Result<FileTarget, Refusal> {
         let named = argument.file(given);
         let named = named.ok_or_else(|| Refusal::invalid("the path is missing"))?;
-        Ok(self.targets(&[named]).await.remove(0))
+        Ok(self.targets(&[named]).await?.remove(0))
     }
 
-    /// The files that a call names, in order.
-    pub(crate) async fn targets(&self, named: &[NamedFile]) -> Vec<FileTarget> {
+    /// The files that a call names, in order. A working directory that was removed is not made again.
+    pub(crate) async fn targets(&self, named: &[NamedFile]) -> Result<Vec<FileTarget>, Refusal> {
+        let mut targets = Vec::with_capacity(named.len());
+        for named in named {
+            targets.push(self.found(named).await);
+        }
+        let mut written = targets.iter().filter(|target| target.purpose.writes());
+        if written.any(|target| target.named.starts_with(self.cwd()))
+            && let Some(note) = self.commands.shell.folder_note()
+        {
+            return Err(Refusal::Failed(note));
+        }
+        Ok(targets)
+    }
+
+    /// A file that is not written.
+    pub(crate) async fn found(&self, named: &NamedFile) -> FileTarget {
         // Without a working sandbox no command runs, and the files are those of the host.
         let _ = self.confinement().prepare().await;
-        named.iter().map(|named| self.resolve(named)).collect()
+        self.resolve(named)
     }
 
     /// Resolves a file of no call. Without a sandbox that is ready, the file is a file of the host.
     pub(crate) fn resolve(&self, named: &NamedFile) -> FileTarget {
-        resolve(named, self.cwd(), Some(self.confinement().as_ref()))
+        let sandbox = Some(self.confinement().as_ref());
+        let FolderState::MovedTo(cwd) = self.commands.shell.folder_state() else {
+            return resolve(named, self.cwd(), sandbox);
+        };
+        let below = Path::new(&named.path).strip_prefix(self.cwd());
+        let moved = below.map_or_else(
+            |_| named.clone(),
+            |below| NamedFile {
+                path: below.display().to_string(),
+                ..named.clone()
+            },
+        );
+        resolve(&moved, &cwd, sandbox)
     }
 
     /// Records what hooks changed in the files of a call that has written them, for example a formatter.

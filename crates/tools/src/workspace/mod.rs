@@ -240,7 +240,12 @@ impl Workspace {
         cancel: &CancellationToken,
         updates: UpdateSink,
     ) -> io::Result<ShellOutcome> {
-        run_shell(&self.commands, request, cancel, updates).await
+        let mut outcome = run_shell(&self.commands, request, cancel, updates).await?;
+        if let Some(note) = self.commands.shell.folder_note() {
+            let newline = if outcome.output.ends_with('\n') { "" } else { "\n" };
+            outcome.output.push_str(&format!("{newline}[{note}]"));
+        }
+        Ok(outcome)
     }
 
     /// Limits a text for a model, as the output of a command.

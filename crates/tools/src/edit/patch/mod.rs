@@ -108,7 +108,7 @@ fn adapt(_: &Workspace, arguments: &mut Map<String, Value>) -> Vec<String> {
 fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
     prepare_typed(arguments, async move |Arguments { input }| {
         let patch = Patch::parse(&input).map_err(|error| Refusal::invalid(error.to_string()))?;
-        let targets = workspace.targets(&named(&patch)).await;
+        let targets = workspace.targets(&named(&patch)).await?;
         paths::check(&workspace, &patch, &targets).map_err(Refusal::Failed)?;
         let files = targets.clone();
         let plan = move |workspace: &Workspace| Changes::plan(workspace, &patch, files.clone());

@@ -178,7 +178,7 @@ async fn written_files_are_restored_if_a_later_one_fails() {
     bench.put("gone", "x");
     let arguments = patch(&body);
     let parsed = Patch::parse(arguments["input"].as_str().unwrap()).unwrap();
-    let targets = bench.workspace.targets(&named(&parsed)).await;
+    let targets = bench.workspace.targets(&named(&parsed)).await.unwrap();
     let changes = Changes::plan(&bench.workspace, &parsed, targets).unwrap();
     // Another program changes a file between the checks and the writing.
     bench.put("gone", "y");

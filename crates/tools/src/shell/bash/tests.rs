@@ -483,3 +483,54 @@ async fn the_user_moves_a_command_to_the_background() {
         "{shown}"
     );
 }
+
+#[tokio::test]
+async fn a_working_directory_that_is_gone_is_named_and_not_made_again() {
+    let bench = Bench::new();
+    let cwd = bench.workspace.cwd().to_owned();
+    let run = async |command: &str| text(&bench.run("bash", json!({"command": command})).await);
+    let note = format!(
+        "[the working directory `{}` was removed, and osier does not make it again: use `cd DIRECTORY && …` and absolute paths, or start osier in another directory]",
+        cwd.display()
+    );
+    assert_eq!(run("rm -r \"$PWD\"; echo gone").await, format!("gone\n{note}"));
+    // bash itself says first that it finds no directory.
+    let elsewhere = run("cd / && pwd").await;
+    assert!(elsewhere.ends_with(&format!("\n/\n{note}")), "{elsewhere}");
+    let arguments = json!({"file_path": "b.txt", "content": "x\n"});
+    let output = bench.run("write", arguments).await;
+    assert!(matches!(output.status, ToolStatus::ExecutionError { .. }), "{output:?}");
+    assert!(text(&output).contains("was removed"), "{output:?}");
+    assert!(!cwd.exists());
+}
+
+#[tokio::test]
+async fn a_working_directory_that_was_moved_is_followed() {
+    let bench = Bench::new();
+    let cwd = bench.workspace.cwd().to_owned();
+    let moved = cwd.with_extension("moved");
+    let run = async |tool: &str, arguments| text(&bench.run(tool, arguments).await);
+    let moving = format!("mv \"$PWD\" {}", moved.display());
+    run("bash", json!({"command": moving})).await;
+    let write = |path: &str| json!({"file_path": path, "content": "x\n"});
+    run("write", write("a.txt")).await;
+    run("write", write(&cwd.join("b.txt").display().to_string())).await;
+    let listed = run("bash", json!({"command": "pwd; ls [ab].txt"})).await;
+    let start = format!(
+        "{0}\na.txt\nb.txt\n[the working directory `{1}` was moved: commands and relative paths now start in `{0}`",
+        moved.display(),
+        cwd.display()
+    );
+    assert!(listed.starts_with(&start), "{listed}");
+    assert!(!cwd.exists());
+    fs::remove_dir_all(moved).unwrap();
+}
+
+#[tokio::test]
+async fn a_command_that_needs_a_passphrase_gets_advice() {
+    let bench = Bench::new();
+    let command = "echo 'gpg: signing failed: Inappropriate ioctl for device'; exit 2";
+    let output = text(&bench.run("bash", json!({"command": command})).await);
+    let advice = "; it needs a password or passphrase, which nobody can enter here: ask the user to unlock the key first (`ssh-add`, `gpg`), or start it with terminal, where the user types it]";
+    assert!(output.ends_with(advice), "{output}");
+}
