@@ -228,10 +228,30 @@ mod tests {
     fn an_open_pipe_is_named_and_waited_for_only_if_it_is_needed() {
         let text = |text: &str| Some(text.to_owned());
         for (given, how, expected, note) in [
-            ("", Piped::Optional, None, "pass `-` or `--stdin` to wait for it"),
-            ("", Piped::Requested, text(""), "waiting for the end of standard input, 0 bytes"),
-            ("", Piped::Prompt, text(""), "waiting for the prompt on standard input"),
-            ("begun", Piped::Optional, text("begun"), "waiting for the end of standard input, 5 bytes"),
+            (
+                "",
+                Piped::Optional,
+                None,
+                "pass `-` or `--stdin` to wait for it",
+            ),
+            (
+                "",
+                Piped::Requested,
+                text(""),
+                "waiting for the end of standard input, 0 bytes",
+            ),
+            (
+                "",
+                Piped::Prompt,
+                text(""),
+                "waiting for the prompt on standard input",
+            ),
+            (
+                "begun",
+                Piped::Optional,
+                text("begun"),
+                "waiting for the end of standard input, 5 bytes",
+            ),
         ] {
             let (read, notes) = read(given, how);
             assert_eq!(read, expected, "{given} {how:?}");

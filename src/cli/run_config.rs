@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::args::{Args, AuthCommand, Command, LoginArgs, Mode, OutputFormat};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
-use super::run_mode::{self, RunMode};
 use super::input::{self, Piped};
+use super::run_mode::{self, RunMode};
 use super::script_args;
 use crate::modes::log::{Log, LogLevel, LogOptions};
 use osier_agent::Subscription;

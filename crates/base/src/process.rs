@@ -114,7 +114,11 @@ impl Invocation {
         let is_unattended = !self.has_keys && !self.may_ask;
         let unattended = is_unattended.then(unattended::variables);
         let mut variables: Vec<(&str, &OsStr)> = unattended.into_iter().flatten().collect();
-        variables.extend(defaults.iter().map(|(name, value)| (*name, OsStr::new(*value))));
+        variables.extend(
+            defaults
+                .iter()
+                .map(|(name, value)| (*name, OsStr::new(*value))),
+        );
         self.command_with(wrapper, &variables)
     }
 

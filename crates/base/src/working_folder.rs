@@ -100,11 +100,17 @@ mod tests {
         assert_eq!(printed(&folder, "pwd").await, pwd);
         fs::remove_dir(&new).unwrap();
         assert_eq!(folder.state(), FolderState::Removed);
-        assert_eq!(printed(&folder, "cd / && pwd; ls").await.lines().next(), Some("/"));
+        assert_eq!(
+            printed(&folder, "cd / && pwd; ls").await.lines().next(),
+            Some("/")
+        );
         assert_eq!(printed(&folder, "touch x; ls").await, "");
         assert!(!old.exists());
         fs::create_dir(&old).unwrap();
-        assert_eq!((folder.state(), folder.start()), (FolderState::Present, old));
+        assert_eq!(
+            (folder.state(), folder.start()),
+            (FolderState::Present, old)
+        );
     }
 
     #[test]

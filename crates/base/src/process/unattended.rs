@@ -108,7 +108,9 @@ mod tests {
         let removed: Vec<&OsStr> = variables
             .filter_map(|(name, value)| value.is_none().then_some(name))
             .collect();
-        let left = TERMINAL.iter().filter(|name| !removed.contains(&OsStr::new(name)));
+        let left = TERMINAL
+            .iter()
+            .filter(|name| !removed.contains(&OsStr::new(name)));
         assert_eq!(left.collect::<Vec<_>>(), Vec::<&&str>::new());
         let script = "(: </dev/tty) 2>/dev/null || echo none";
         assert_eq!(printed(shell(script)).await, "none\n");
@@ -116,7 +118,8 @@ mod tests {
 
     #[tokio::test]
     async fn editors_and_askers_end_at_once() {
-        let script = "echo $EDITOR; echo $GIT_EDITOR; $GIT_ASKPASS; echo $?; echo $SSH_ASKPASS_REQUIRE";
+        let script =
+            "echo $EDITOR; echo $GIT_EDITOR; $GIT_ASKPASS; echo $?; echo $SSH_ASKPASS_REQUIRE";
         let editor = EDITOR.to_str().unwrap();
         assert!(editor.ends_with(" __no-editor"), "{editor}");
         let expected = format!("{editor}\n{editor}\n1\nforce\n");

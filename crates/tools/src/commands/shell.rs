@@ -60,7 +60,9 @@ impl Shell {
         match self.folder.state() {
             FolderState::Removed if self.confinement.mode() != SandboxMode::Off => {
                 let gone = self.folder_note().unwrap_or_default();
-                Err(io::Error::other(format!("{gone}. The sandbox cannot run commands without it")))
+                Err(io::Error::other(format!(
+                    "{gone}. The sandbox cannot run commands without it"
+                )))
             }
             FolderState::MovedTo(to) => {
                 let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);

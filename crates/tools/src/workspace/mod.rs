@@ -242,8 +242,12 @@ impl Workspace {
     ) -> io::Result<ShellOutcome> {
         let mut outcome = run_shell(&self.commands, request, cancel, updates).await?;
         if let Some(note) = self.commands.shell.folder_note() {
-            let newline = if outcome.output.ends_with('\n') { "" } else { "\n" };
-            outcome.output.push_str(&format!("{newline}[{note}]"));
+            let newline = if outcome.output.ends_with('\n') {
+                ""
+            } else {
+                "\n"
+            };
+            outcome.output = format!("{}{newline}[{note}]", outcome.output);
         }
         Ok(outcome)
     }

@@ -493,13 +493,19 @@ async fn a_working_directory_that_is_gone_is_named_and_not_made_again() {
         "[the working directory `{}` was removed, and osier does not make it again: use `cd DIRECTORY && …` and absolute paths, or start osier in another directory]",
         cwd.display()
     );
-    assert_eq!(run("rm -r \"$PWD\"; echo gone").await, format!("gone\n{note}"));
+    assert_eq!(
+        run("rm -r \"$PWD\"; echo gone").await,
+        format!("gone\n{note}")
+    );
     // bash itself says first that it finds no directory.
     let elsewhere = run("cd / && pwd").await;
     assert!(elsewhere.ends_with(&format!("\n/\n{note}")), "{elsewhere}");
     let arguments = json!({"file_path": "b.txt", "content": "x\n"});
     let output = bench.run("write", arguments).await;
-    assert!(matches!(output.status, ToolStatus::ExecutionError { .. }), "{output:?}");
+    assert!(
+        matches!(output.status, ToolStatus::ExecutionError { .. }),
+        "{output:?}"
+    );
     assert!(text(&output).contains("was removed"), "{output:?}");
     assert!(!cwd.exists());
 }
