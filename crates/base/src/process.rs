@@ -29,6 +29,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
@@ -406,11 +407,14 @@ impl Running {
         }
     }
 
-    /// Whether the pipe has output, and there is still time to read it.
+    /// Whether the pipe has output or its end, and there is still time to read it.
     fn has_more(&self) -> bool {
         let in_time = self.read_until.is_some_and(|until| Instant::now() < until);
-        let waiting = |pipe| rustix::io::ioctl_fionread(pipe).is_ok_and(|bytes| bytes > 0);
-        in_time && self.output.as_ref().is_some_and(waiting)
+        let is_ready = |pipe| {
+            let mut pipe = [PollFd::new(pipe, PollFlags::IN)];
+            poll(&mut pipe, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+        };
+        in_time && self.output.as_ref().is_some_and(is_ready)
     }
 
     fn note_exit(&mut self, exit: Exit) {
