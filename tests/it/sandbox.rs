@@ -16,7 +16,7 @@ use std::process::Command;
 
 use osier_base::process::Invocation;
 use osier_protocol::SandboxMode;
-use osier_sandbox::{Backend, Confinement};
+use osier_sandbox::{Backend, Confinement, Denied};
 use osier_testing::skip;
 use tempfile::TempDir;
 
@@ -114,8 +114,6 @@ async fn commands_work_inside_the_sandbox() {
         confinement.set(SandboxMode::Workspace, false, Vec::new());
         for script in [
             "echo x > new && mkdir -p a/b && mv new a/b && rm -r a",
-            "echo x > /tmp/osier-$$ && rm /tmp/osier-$$",
-            "echo x > /var/tmp/osier-$$ && rm /var/tmp/osier-$$",
             "echo x > $TMPDIR/y && rm $TMPDIR/y",
             "echo x > /dev/null; cat /etc/passwd > /dev/null",
             "test \"$OSIER_SANDBOX\" = workspace",
@@ -123,6 +121,70 @@ async fn commands_work_inside_the_sandbox() {
             let (ok, said) = run(&confinement, &yard, script);
             assert!(ok, "{name}: {script}: {said}");
         }
+        // Landlock has no mounts, so that these directories would be those of other programs.
+        for script in [
+            "echo x > /tmp/osier-$$ && rm /tmp/osier-$$",
+            "echo x > /var/tmp/osier-$$ && rm /var/tmp/osier-$$",
+        ] {
+            let (ok, said) = run(&confinement, &yard, script);
+            assert_eq!(ok, name == "bubblewrap", "{name}: {script}: {said}");
+        }
+    }
+}
+
+/// Mounts hide what deny rules name. Landlock has none, so that there only the rules judge the command line.
+#[tokio::test]
+async fn denied_programs_and_files_are_out_of_reach() {
+    let yard = Yard::new();
+    let touch = Path::new("/usr/bin/touch").canonicalize().unwrap();
+    if !touch.ends_with("touch") {
+        skip::unsupported(
+            "denied programs",
+            "`touch` is one of many programs in a file",
+        );
+        return;
+    }
+    fs::write(yard.work.join("locked"), "kept").unwrap();
+    fs::write(yard.work.join(".env"), "SECRET").unwrap();
+    for (way, confinement) in ways(&yard).await {
+        if way != "bubblewrap" {
+            continue;
+        }
+        confinement.set(SandboxMode::Workspace, false, Vec::new());
+        confinement.deny(Denied {
+            programs: vec!["touch".to_owned()],
+            unreadable: vec![yard.work.join(".env")],
+            unwritable: vec![yard.work.join("locked")],
+        });
+        for script in [
+            "touch made",
+            "/bin/touch made",
+            "t=tou; ${t}ch made",
+            "exec -a other touch made",
+            "find . -maxdepth 0 -exec touch made \\;",
+            "ln -s /usr/bin/touch link; ./link made",
+            "ln /usr/bin/touch hard; ./hard made",
+            "cp /usr/bin/touch copy; ./copy made",
+            "cat /usr/bin/touch > copy; chmod +x copy; ./copy made",
+            "/lib64/ld-linux-x86-64.so.2 /usr/bin/touch made",
+            "python3 -c 'import os; os.execvp(\"touch\", [\"touch\", \"made\"])'",
+            "umount /usr/bin/touch; touch made",
+            "cat .env",
+            "cp .env copied && grep -q SECRET copied",
+            "ln .env copied && grep -q SECRET copied",
+            "echo x > locked",
+            "mv locked moved",
+            "rm -f locked",
+        ] {
+            let (ok, said) = run(&confinement, &yard, script);
+            assert!(!ok, "{way}: {script}: {said}");
+            assert!(!said.contains("SECRET"), "{way}: {script}: {said}");
+            assert!(!yard.work.join("made").exists(), "{way}: {script}: {said}");
+        }
+        let (ok, said) = run(&confinement, &yard, "cat locked && mkdir other && ls other");
+        assert!(ok, "{said}");
+        let kept = fs::read_to_string(yard.work.join("locked")).unwrap();
+        assert_eq!(kept, "kept");
     }
 }
 

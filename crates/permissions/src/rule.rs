@@ -2,7 +2,7 @@
 //!
 //! A pattern is compared with each simple command of `bash`, with the resolved path of file tools, and with
 //! the main argument of other tools. `*` matches anything, `\*` a literal `*`. In paths, `*` stops at a slash
-//! and `**` does not.
+//! and `**` does not. `run(PROGRAM)` is `bash(PROGRAM *)`; as a deny rule, it also hides the program in the sandbox.
 
 use std::path::Path;
 
@@ -13,6 +13,9 @@ use crate::tool_names::ToolNames;
 use osier_base::path;
 use osier_peers::tools::{likely, our_tool};
 use osier_tools::{BASH, WebAddress};
+
+/// The name of rules about programs.
+const PROGRAM: &str = "run";
 
 /// A tool and a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,12 +46,34 @@ impl Rule {
         let pattern = pattern
             .map(str::trim)
             .filter(|pattern| !matches!(*pattern, "" | "*"));
+        if tool == PROGRAM {
+            let program = pattern.filter(|program| !program.contains(char::is_whitespace))?;
+            return Some(Self {
+                text: text.to_owned(),
+                tool: BASH.to_owned(),
+                pattern: Some(format!("{program} *")),
+            });
+        }
         let rule = Self {
             text: text.to_owned(),
             tool: our_tool(tool).to_owned(),
             pattern: pattern.map(str::to_owned),
         };
         rule.can_match().then_some(rule)
+    }
+
+    /// The program of a rule `run(PROGRAM)`.
+    pub fn program(&self) -> Option<&str> {
+        let named = self.text.strip_prefix(PROGRAM)?.trim_start();
+        let program = named.strip_prefix('(')?.strip_suffix(')')?.trim();
+        (!program.contains(['*', '\\'])).then_some(program)
+    }
+
+    /// The path of a rule about the file tool `tool` that names one path.
+    pub fn path(&self, tool: &str) -> Option<&str> {
+        let pattern = self.pattern.as_deref()?;
+        let is_plain = !pattern.contains(['*', '?', '[', '{', '\\']);
+        (is_plain && self.is_about(tool)).then_some(pattern)
     }
 
     /// Whether the rule names a built-in tool.

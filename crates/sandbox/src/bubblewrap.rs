@@ -124,6 +124,26 @@ impl Layout {
         }
     }
 
+    /// Hides a file or the contents of a directory, and names that do not exist are left.
+    pub(super) fn block(&mut self, path: &Path) {
+        if let Ok(path) = path.canonicalize() {
+            let is_folder = path.is_dir();
+            let source = if is_folder {
+                Source::Empty
+            } else {
+                Source::Blocked
+            };
+            self.mounts.add(path, source);
+        }
+    }
+
+    /// The paths below which commands can write, with the devices of bubblewrap.
+    pub(super) fn writable(&self) -> Vec<PathBuf> {
+        let mut writable = self.mounts.writable();
+        writable.push("/dev".into());
+        writable
+    }
+
     /// Makes `paths` read-only again.
     pub(super) fn protect(&mut self, paths: &[PathBuf]) {
         for path in paths {

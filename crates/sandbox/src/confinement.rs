@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::HELPER;
 use super::backend::{Backend, SandboxError};
 use super::bubblewrap::{Layout, Temporary};
+use super::denied::Denied;
 use super::mounts::{Mounts, Source};
 use super::network::{Asker, Proxies};
 use super::protected::{Identities, Protected};
@@ -48,6 +49,9 @@ pub(super) struct Requested {
     plan: bool,
     network: NetworkAccess,
     pub(super) writable: Vec<PathBuf>,
+    denied: Denied,
+    /// The files of the denied programs.
+    denied_programs: Vec<PathBuf>,
     /// Asks the user whether a command can run outside of the sandbox.
     asker: Option<Questions>,
     without_bubblewrap: bool,
@@ -117,6 +121,14 @@ impl Confinement {
         requested.mode = mode;
         requested.network = network.into();
         requested.writable = writable;
+    }
+
+    /// Sets what commands cannot use, if bubblewrap is the backend: mounts hide it.
+    pub fn deny(&self, denied: Denied) {
+        let programs = denied.program_files();
+        let mut requested = self.requested.lock();
+        requested.denied_programs = programs;
+        requested.denied = denied;
     }
 
     pub fn set_plan(&self, plan: bool) {
@@ -255,6 +267,7 @@ impl Confinement {
                 let spec = Spec {
                     stage: Stage::Bubblewrap,
                     network: Layout::network(network.clone()),
+                    writable: layout.writable(),
                     ..Spec::default()
                 };
                 let mut args = layout.arguments();
@@ -376,14 +389,25 @@ impl Confinement {
             }
             layout.protect(&self.protected.find(&self.cwd));
         }
+        layout.protect(&real(&requested.denied.unwritable));
+        // Without osier itself no command would run.
+        let own = self.helper.as_ref().and_then(|own| own.canonicalize().ok());
+        let programs = requested.denied_programs.iter();
+        let programs = programs.filter(|program| Some(*program) != own.as_ref());
+        for path in programs.chain(&requested.denied.unreadable) {
+            layout.block(path);
+        }
         Ok(layout)
     }
 
-    /// The paths that commands can write to under Landlock and `sandbox-exec`.
+    /// The paths that commands can write to under Landlock and `sandbox-exec`. Other programs have their files in `/tmp`, so that
+    /// a command has a directory of its own, which `TMPDIR` names.
     fn writable(&self, requested: &Requested, temporary: &Temporary) -> Vec<PathBuf> {
         let mut writable = vec![temporary.root().to_owned()];
         if requested.effective() == SandboxMode::Workspace {
-            writable.extend(["/tmp".into(), "/var/tmp".into()]);
+            if cfg!(target_os = "macos") {
+                writable.extend(["/tmp".into(), "/var/tmp".into()]);
+            }
             writable.extend(requested.writable.iter().cloned());
             writable.push(self.cwd.clone());
         }
@@ -416,6 +440,12 @@ impl Requested {
             &self.network
         }
     }
+}
+
+/// The paths that exist, without symbolic links.
+fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
+    real.collect()
 }
 
 fn wrap(program: OsString, mut args: Vec<OsString>, invocation: Invocation) -> Invocation {

@@ -73,6 +73,8 @@ fn confine(spec: &Spec) -> Result<(), String> {
     capabilities::drop_all()?;
     if is_landlock {
         landlock::confine(spec)?;
+    } else if spec.stage == Stage::Bubblewrap {
+        landlock::confine_files(spec)?;
     }
     let coverage = Coverage {
         no_sockets: is_landlock && spec.network == Network::Off,

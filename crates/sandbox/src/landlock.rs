@@ -4,7 +4,7 @@ use std::path::Path;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
-    RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
 use super::spec::{Network, Spec};
@@ -45,7 +45,31 @@ pub(super) fn confine(spec: &Spec) -> Result<(), String> {
     let (_, abi) = supported().ok_or("the kernel does not support Landlock version 3 or later")?;
     let stderr = |error: &dyn std::fmt::Display| format!("landlock: {error}");
     let network = spec.network != Network::Off;
-    let mut rules = ruleset(abi, network).map_err(|error| stderr(&error))?;
+    let rules = ruleset(abi, network).map_err(|error| stderr(&error))?;
+    enforce(spec, abi, rules, &DEVICES)
+}
+
+/// Sandboxes only writes to files, in the mounts of bubblewrap: a read-only mount does not keep a command from writing to a
+/// pipe. Does nothing if the kernel has no Landlock.
+pub(super) fn confine_files(spec: &Spec) -> Result<(), String> {
+    let Some((_, abi)) = supported() else {
+        return Ok(());
+    };
+    let rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_write(abi))
+        .and_then(Ruleset::create);
+    let rules = rules.map_err(|error| format!("landlock: {error}"))?;
+    enforce(spec, abi, rules, &[])
+}
+
+fn enforce(
+    spec: &Spec,
+    abi: ABI,
+    mut rules: RulesetCreated,
+    devices: &[&str],
+) -> Result<(), String> {
+    let stderr = |error: &dyn std::fmt::Display| format!("landlock: {error}");
     let write = AccessFs::from_write(abi);
     for path in &spec.writable {
         let opened = PathFd::new(path).map_err(|error| stderr(&error))?;
@@ -58,11 +82,7 @@ pub(super) fn confine(spec: &Spec) -> Result<(), String> {
             .add_rule(PathBeneath::new(opened, access))
             .map_err(|error| stderr(&error))?;
     }
-    for path in DEVICES
-        .map(Path::new)
-        .into_iter()
-        .filter(|path| path.exists())
-    {
+    for path in devices.iter().map(Path::new).filter(|path| path.exists()) {
         let opened = PathFd::new(path).map_err(|error| stderr(&error))?;
         let access = write & AccessFs::from_file(abi);
         rules = rules
@@ -77,7 +97,7 @@ pub(super) fn confine(spec: &Spec) -> Result<(), String> {
 }
 
 /// A ruleset that covers every kind of write; requires all of `abi`.
-fn ruleset(abi: ABI, network: bool) -> Result<landlock::RulesetCreated, landlock::RulesetError> {
+fn ruleset(abi: ABI, network: bool) -> Result<RulesetCreated, landlock::RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_write(abi))?;

@@ -26,6 +26,8 @@
 //! # Design
 //!
 //! - The sandbox starts as osier itself: the hidden subcommand of `helper` limits itself and becomes the command.
+//! - What deny rules name is not there: a mount hides it (`denied`).
+//! - In bubblewrap, Landlock closes what a read-only mount leaves open: pipes outside could be written.
 //! - Hosts by name are reached through a proxy outside of the sandbox (`network`).
 
 mod backend;
@@ -34,6 +36,7 @@ mod bubblewrap;
 mod capabilities;
 mod confinement;
 pub mod denial;
+mod denied;
 #[cfg(target_os = "linux")]
 pub mod helper;
 #[cfg(target_os = "linux")]
@@ -53,6 +56,7 @@ mod supervisor;
 
 pub use backend::{Backend, SandboxError};
 pub use confinement::{Confined, Confinement};
+pub use denied::Denied;
 pub use report::Report;
 
 /// The hidden subcommand that sandboxes itself and then executes the command.

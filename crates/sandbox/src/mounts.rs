@@ -17,6 +17,8 @@ pub(super) enum Source {
     Other(PathBuf),
     /// An empty directory, read-only: the contents are hidden.
     Empty,
+    /// A file that can be neither read nor executed.
+    Blocked,
     /// An empty directory that is writable and ends with the command.
     Fresh,
 }
@@ -63,18 +65,33 @@ impl Mounts {
         }
     }
 
+    /// The paths below which a command can write.
+    pub(super) fn writable(&self) -> Vec<PathBuf> {
+        let is_writable = |source: &Source| {
+            matches!(
+                source,
+                Source::Writable | Source::Private(_) | Source::Fresh
+            )
+        };
+        let paths = self.0.iter().filter(|(_, source)| is_writable(source));
+        paths.map(|(path, _)| path.clone()).collect()
+    }
+
     /// The arguments of `bwrap`.
     pub(super) fn arguments(&self) -> Vec<OsString> {
         let mut mounts: Vec<&(PathBuf, Source)> = self.0.iter().collect();
         // A mount hides earlier mounts below it.
         sort::by_key(&mut mounts, |(path, _)| path.components().count());
         let mut args: Vec<OsString> = Vec::new();
+        // A device, and mounts have none.
+        let blocked = PathBuf::from("/dev/null");
         for (path, source) in &mounts {
             let (option, from) = match source {
                 Source::ReadOnly => ("--ro-bind", Some(path)),
                 Source::Writable => ("--bind", Some(path)),
                 Source::Private(from) => ("--bind", Some(from)),
                 Source::Other(from) => ("--ro-bind", Some(from)),
+                Source::Blocked => ("--ro-bind", Some(&blocked)),
                 Source::Empty | Source::Fresh => ("--tmpfs", None),
             };
             args.push(option.into());
@@ -101,6 +118,7 @@ mod tests {
         mounts.add("/data", Source::Empty);
         mounts.add("/tmp", Source::Private("/tmp/private/tmp".into()));
         mounts.add("/tmp/shown", Source::ReadOnly);
+        mounts.add("/usr/bin/touch", Source::Blocked);
         mounts
     }
 
@@ -118,6 +136,7 @@ mod tests {
             ("/data/auth.json", "/data/auth.json", false, true),
             ("/data/fans/one/a", "/data/fans/one/a", true, false),
             ("/etc/passwd", "/etc/passwd", false, false),
+            ("/usr/bin/touch", "/usr/bin/touch", false, true),
         ] {
             let (mounts, path) = (mounts(), Path::new(path));
             let found = (
@@ -138,7 +157,9 @@ mod tests {
             .collect();
         let expected = "--bind /work /work --tmpfs /data --bind /tmp/private/tmp /tmp \
             --ro-bind /work/.git /work/.git --ro-bind /tmp/shown /tmp/shown \
-            --bind /data/fans/one /data/fans/one --remount-ro /data";
+            --bind /data/fans/one /data/fans/one --ro-bind /dev/null /usr/bin/touch --remount-ro /data";
         assert_eq!(arguments.join(" "), expected);
+        let writable = ["/work", "/data/fans/one", "/tmp"].map(PathBuf::from);
+        assert_eq!(mounts().writable(), writable);
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spec {
     pub stage: Stage,
-    /// Canonical directories and files.
+    /// Canonical directories and files, as the command names them.
     pub writable: Vec<PathBuf>,
     pub read_only: bool,
     pub network: Network,
@@ -22,7 +22,7 @@ pub(super) enum Stage {
     Supervise,
     /// Sandbox this process with Landlock and the filter.
     Landlock,
-    /// Apply the filter inside of bubblewrap.
+    /// Apply the filter inside of bubblewrap, and Landlock to files if the kernel has it.
     Bubblewrap,
 }
 

@@ -29,6 +29,18 @@ const CONFIGURATIONS: [(&str, SandboxMode, &str); 6] = [
     ("landlock", SandboxMode::Workspace, "none"),
 ];
 
+/// A kernel without Landlock: its calls fail, then the arguments are executed.
+const WITHOUT_LANDLOCK: &str = r#"
+import ctypes, os, struct, sys
+# Load the number; 444 to 446 fail with ENOSYS, everything else is allowed.
+steps = [(0x20, 0, 0, 0), (0x35, 0, 2, 444), (0x25, 1, 0, 446), (6, 0, 0, 0x50026), (6, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(code)))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"#;
+
 /// A project with repositories, files outside of it, and servers outside of it.
 struct Target {
     folder: TempDir,
@@ -38,14 +50,18 @@ struct Target {
     token: String,
     tcp: std::net::TcpListener,
     hidden: UnixListener,
+    /// Both ends, so that nothing waits.
+    pipe: fs::File,
     _listeners: Vec<UnixListener>,
     _datagram: UnixDatagram,
 }
 
 impl Target {
-    fn new(user: Option<u32>) -> Self {
+    fn new(user: Option<u32>, is_temporary: bool) -> Self {
         // Another user cannot enter the home of root.
-        let folder = if user.is_some() {
+        let folder = if is_temporary {
+            tempfile::tempdir_in("/tmp").unwrap()
+        } else if user.is_some() {
             tempfile::tempdir_in("/var/lib").unwrap()
         } else {
             super::protected_folder("attacks")
@@ -98,6 +114,14 @@ impl Target {
             temporary.path().join("stream"),
         ];
         let listeners = sockets.map(|path| UnixListener::bind(path).unwrap());
+        let pipe = at("outside/pipe");
+        let mode = rustix::fs::Mode::from_raw_mode(0o666);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        let pipe = fs::File::options()
+            .read(true)
+            .write(true)
+            .open(pipe)
+            .unwrap();
         let mut victim = Command::new("sleep");
         victim.arg("600").stdin(Stdio::null());
         if let Some(user) = user {
@@ -111,6 +135,7 @@ impl Target {
             tcp: std::net::TcpListener::bind("127.0.0.1:0").unwrap(),
             victim: victim.spawn().unwrap(),
             hidden,
+            pipe,
             token,
             temporary,
             folder,
@@ -195,6 +220,7 @@ impl Target {
         mode: SandboxMode,
         network: &str,
         user: Option<u32>,
+        has_landlock: bool,
     ) -> Option<Output> {
         let data = self.path("data");
         let confinement =
@@ -219,10 +245,16 @@ impl Target {
             format!("backend={backend}"),
             format!("mode={}", mode.name()),
             format!("network={network}"),
+            format!("landlock={}", if has_landlock { "yes" } else { "no" }),
         ];
-        let invocation = confinement
+        let mut invocation = confinement
             .wrap(Invocation::new("/usr/bin/python3", arguments))
             .unwrap();
+        if !has_landlock {
+            let launcher = ["-c".into(), WITHOUT_LANDLOCK.into(), invocation.program];
+            invocation.args.splice(0..0, launcher);
+            invocation.program = "/usr/bin/python3".into();
+        }
         if let Some(user) = user {
             // The directory for temporary files, which this process made.
             let private = if backend == "bubblewrap" {
@@ -320,13 +352,26 @@ fn describe(path: &Path, with_metadata: bool, state: &mut BTreeSet<String>) {
     }
 }
 
-async fn run(user: Option<u32>, configuration: (&str, SandboxMode, &str)) {
+/// The machine of a run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Machine {
+    user: Option<u32>,
+    /// The project, and what is outside of it, are in `/tmp`.
+    is_temporary: bool,
+    lacks_landlock: bool,
+}
+
+async fn run(machine: Machine, configuration: (&str, SandboxMode, &str)) {
     let (backend, mode, network) = configuration;
-    let name = format!("{backend} {} network={network} user={user:?}", mode.name());
-    let target = Target::new(user);
+    let name = format!("{backend} {} network={network} {machine:?}", mode.name());
+    let user = machine.user;
+    let target = Target::new(user, machine.is_temporary);
     let holds_metadata = backend == "bubblewrap" || mode == SandboxMode::ReadOnly;
     let before = (target.state(holds_metadata), target.project());
-    let Some(output) = target.attack(backend, mode, network, user).await else {
+    let Some(output) = target
+        .attack(backend, mode, network, user, !machine.lacks_landlock)
+        .await
+    else {
         skip::unsupported(backend, "not available here");
         return;
     };
@@ -347,6 +392,9 @@ async fn run(user: Option<u32>, configuration: (&str, SandboxMode, &str)) {
         assert_eq!(target.project(), before.1, "{name}");
     }
     assert!(target.hidden.accept().is_err(), "{name}");
+    let has_landlock = !machine.lacks_landlock;
+    let written = rustix::io::ioctl_fionread(&target.pipe).unwrap();
+    assert!(!has_landlock || written == 0, "{name}: {written}");
     assert!(!target.has_daemons(), "{name}");
 }
 
@@ -362,7 +410,35 @@ fn has_programs() -> bool {
 async fn attacks_change_nothing_outside() {
     if has_programs() {
         for configuration in CONFIGURATIONS {
-            run(None, configuration).await;
+            run(Machine::default(), configuration).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn attacks_from_a_project_in_tmp_change_nothing_outside() {
+    let machine = Machine {
+        is_temporary: true,
+        ..Machine::default()
+    };
+    if has_programs() {
+        for configuration in CONFIGURATIONS {
+            run(machine, configuration).await;
+        }
+    }
+}
+
+/// Only pipes outside can be written then.
+#[tokio::test]
+async fn attacks_on_a_kernel_without_landlock_change_nothing_outside() {
+    let machine = Machine {
+        lacks_landlock: true,
+        ..Machine::default()
+    };
+    if has_programs() {
+        let bubblewrap = CONFIGURATIONS.iter().filter(|row| row.0 == "bubblewrap");
+        for configuration in bubblewrap {
+            run(machine, *configuration).await;
         }
     }
 }
@@ -377,6 +453,10 @@ async fn attacks_of_another_user_change_nothing_outside() {
         return;
     }
     for configuration in CONFIGURATIONS {
-        run(Some(OTHER_USER), configuration).await;
+        let machine = Machine {
+            user: Some(OTHER_USER),
+            ..Machine::default()
+        };
+        run(machine, configuration).await;
     }
 }

@@ -93,6 +93,9 @@ const TERMINAL_IOCTLS: [u32; 2] = [0x5412, 0x541c];
 /// Flags of files, such as immutable.
 const FLAG_IOCTLS: [u32; 4] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0xc018_5890];
 
+/// `fcntl` with it delays every other program that opens the file.
+const SET_LEASE: u32 = 1024;
+
 const SET_IDS: u32 = 0o6000;
 /// `(uid_t) -1`: unchanged.
 const UNCHANGED: u32 = u32::MAX;
@@ -110,6 +113,7 @@ pub(in super::super) fn denied(coverage: Coverage) -> Vec<Denied> {
     table.push(when(libc::SYS_clone, &[any(0, NAMESPACES)]));
     table.push(when(libc::SYS_unshare, &[any(0, NAMESPACES | NEW_TIME)]));
     table.extend(TERMINAL_IOCTLS.map(|ioctl| when(libc::SYS_ioctl, &[is(1, ioctl)])));
+    table.push(when(libc::SYS_fcntl, &[is(1, SET_LEASE)]));
     sockets(coverage.no_sockets, &mut table);
     modes(coverage.metadata && coverage.read_only, &mut table);
     if coverage.metadata {

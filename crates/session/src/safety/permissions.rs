@@ -1,18 +1,19 @@
 //! Permissions and the sandbox of a session: the rules, the mode, and the events about them for clients. The gate
 //! before each tool call applies the rules.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use osier_agent::Severity;
 use osier_base::path;
-use osier_permissions::Permissions;
+use osier_permissions::{Permissions, Rule};
 use osier_protocol::questions::{Grant, Questions};
 use osier_protocol::{PermissionMode, SandboxMode};
-use osier_sandbox::Confinement;
 use osier_sandbox::network::HostRule;
+use osier_sandbox::{Confinement, Denied};
 use osier_settings::Settings;
-use osier_tools::WebOptions;
+use osier_tools::{EDIT, READ, WRITE, WebOptions};
 
 use crate::context::prompt::additional_directories;
 use crate::emitter::Emitter;
@@ -217,6 +218,9 @@ impl PermissionState {
         current.written.clone_from(&settings.written);
         if is_fixed || is_stricter {
             confine(&self.sandbox, setup);
+        } else {
+            let denied = denied(&setup.settings.deny, &setup.cwd);
+            self.sandbox.deny(denied);
         }
         if is_fixed {
             let (mode, sandbox) = (self.rules.mode().name(), self.sandbox.mode().name());
@@ -258,6 +262,23 @@ fn web_options(setup: &SessionSetup) -> WebOptions {
     }
 }
 
+/// What deny rules take from commands in the sandbox. Rules with other patterns only judge command lines.
+fn denied(rules: &[String], cwd: &Path) -> Denied {
+    let rules: Vec<Rule> = rules.iter().filter_map(|rule| Rule::parse(rule)).collect();
+    let programs = rules.iter().filter_map(Rule::program);
+    let paths = |tools: &[&str]| -> Vec<PathBuf> {
+        let named = rules
+            .iter()
+            .filter_map(|rule| tools.iter().find_map(|tool| rule.path(tool)));
+        named.map(|path| path::resolve(cwd, path)).collect()
+    };
+    Denied {
+        programs: programs.map(str::to_owned).collect(),
+        unreadable: paths(&[READ]),
+        unwritable: paths(&[EDIT, WRITE]),
+    }
+}
+
 fn confine(sandbox: &Confinement, setup: &SessionSetup) {
     let settings = &setup.settings;
     let mode = setup.sandbox.unwrap_or(settings.sandbox);
@@ -266,4 +287,5 @@ fn confine(sandbox: &Confinement, setup: &SessionSetup) {
     let named = setup.directories.iter().chain(&settings.directories);
     let folders = folders.chain(named.cloned()).collect();
     sandbox.set(mode, settings.sandbox_network.clone(), folders);
+    sandbox.deny(denied(&settings.deny, &setup.cwd));
 }
