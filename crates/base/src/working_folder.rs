@@ -37,7 +37,7 @@ impl WorkingFolder {
         }
     }
 
-    /// Another folder at the same path takes its place: somebody made it again.
+    /// Another folder at the same path takes its place: a program made it again.
     pub fn state(&self) -> FolderState {
         let Some(open) = self.open.as_ref().filter(|_| !self.path.is_dir()) else {
             return FolderState::Present;

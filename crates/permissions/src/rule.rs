@@ -504,6 +504,42 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_about_a_program_is_one_about_its_commands() {
+        for (text, command, expected, program) in [
+            ("run(touch)", "touch", true, Some("touch")),
+            ("run( touch )", "touch a b", true, Some("touch")),
+            ("run(touch)", "touchpad", false, Some("touch")),
+            ("run(git-*)", "git-lfs pull", true, None),
+            ("bash(touch *)", "touch a", true, None),
+        ] {
+            let rule = rule(text);
+            assert_eq!(
+                (rule.fits_text(command), rule.program()),
+                (expected, program),
+                "{text}"
+            );
+            assert!(rule.is_about(BASH));
+        }
+        assert_eq!(
+            ["run", "run()", "run(a b)"].map(Rule::parse),
+            [None, None, None]
+        );
+    }
+
+    #[test]
+    fn a_rule_names_a_path_if_it_has_no_pattern() {
+        for (text, expected) in [
+            ("read(.env)", Some(".env")),
+            ("Read(secrets/key)", Some("secrets/key")),
+            ("read(*.pem)", None),
+            ("read", None),
+            ("edit(.env)", None),
+        ] {
+            assert_eq!(rule(text).path("read"), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn patterns_match_paths_from_the_working_directory() {
         let cwd = Path::new("/work");
         for (pattern, file, expected) in [
