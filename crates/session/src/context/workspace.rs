@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use osier_base::git::Git;
 use osier_base::regular_file;
 use osier_protocol::Event;
 use osier_tools::completion;
@@ -30,7 +32,7 @@ impl WorkingDirectory {
     /// Publishes the name of the directory and its git branch.
     pub(crate) fn describe(&self, emitter: &Emitter) {
         let (cwd, emitter) = (self.cwd.clone(), emitter.clone());
-        osier_base::task::spawn_blocking(move || emitter.post(describe(&cwd)));
+        osier_base::task::spawn(async move { emitter.post(describe(&cwd).await) });
     }
 
     /// Publishes the files below the directory. A numbered request gets one event, others also partial lists.
@@ -58,8 +60,8 @@ impl WorkingDirectory {
     }
 }
 
-/// The event that describes `cwd`. The branch is read from `.git`, without starting git.
-fn describe(cwd: &Path) -> Event {
+/// The event that describes `cwd`.
+async fn describe(cwd: &Path) -> Event {
     let shown =
         match dirs::home_dir().and_then(|home| cwd.strip_prefix(home).ok().map(Path::to_owned)) {
             Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
@@ -68,15 +70,48 @@ fn describe(cwd: &Path) -> Event {
         };
     Event::Workspace {
         cwd: shown,
-        branch: branch(cwd),
+        branch: branch(cwd).await,
     }
 }
 
 /// Maximum size of the files of git that name a branch or a folder.
 const LINK_LIMIT: u64 = 16 * 1024;
 
-/// The branch checked out in the repository around `cwd`, or the start of a detached commit.
-pub(crate) fn branch(cwd: &Path) -> Option<String> {
+/// The name of the branch in the files of a repository that has its references elsewhere, in a `reftable`.
+const ELSEWHERE: &str = ".invalid";
+/// Bytes of a name that git prints.
+const NAME_BYTES: usize = 4096;
+/// Time for git.
+const GIT_TIME: Duration = Duration::from_secs(2);
+
+/// The branch checked out in the repository around `cwd`, or the start of a detached commit. It is read from `.git`, so that
+/// git starts only where the files do not have it.
+pub(crate) async fn branch(cwd: &Path) -> Option<String> {
+    let folder = cwd.to_owned();
+    let read = osier_base::task::spawn_blocking(move || branch_in_files(&folder));
+    match read.await.ok()? {
+        Some(name) if name == ELSEWHERE => branch_by_git(cwd).await,
+        read => read,
+    }
+}
+
+async fn branch_by_git(cwd: &Path) -> Option<String> {
+    let git = Git::open(cwd).await.ok()?;
+    let questions: [&[&str]; 2] = [
+        &["symbolic-ref", "--short", "--quiet", "HEAD"],
+        &["rev-parse", "--short=8", "HEAD"],
+    ];
+    for question in questions {
+        let output = git.run(question, None, NAME_BYTES, GIT_TIME).await.ok()?;
+        if output.exit.is_success() {
+            let name = String::from_utf8(output.stdout).ok()?;
+            return Some(name.trim().to_owned());
+        }
+    }
+    None
+}
+
+fn branch_in_files(cwd: &Path) -> Option<String> {
     let head = git_folder(cwd)?.join("HEAD");
     let head = regular_file::read_text(&head, LINK_LIMIT).ok()?;
     let head = head.trim();
@@ -110,6 +145,8 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
+    use osier_base::process::{Invocation, run_captured};
+
     use super::*;
 
     fn write(path: &Path, text: &str) {
@@ -131,8 +168,25 @@ mod tests {
             &root.join("real/HEAD"),
             "0123456789abcdef0123456789abcdef01234567\n",
         );
-        assert_eq!(branch(&root.join("a/src")).as_deref(), Some("feature/x"));
-        assert_eq!(branch(&root.join("b")).as_deref(), Some("01234567"));
-        assert_eq!(branch(root), None);
+        let read = |path: &Path| branch_in_files(path);
+        assert_eq!(read(&root.join("a/src")).as_deref(), Some("feature/x"));
+        assert_eq!(read(&root.join("b")).as_deref(), Some("01234567"));
+        assert_eq!(read(root), None);
+    }
+
+    #[tokio::test]
+    async fn git_names_the_branch_of_a_repository_with_a_reftable() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = async |words: &[&str]| {
+            let mut invocation = Invocation::new("git", words);
+            invocation.cwd = Some(folder.path().to_owned());
+            run_captured(&invocation, None, Duration::from_mins(1)).await
+        };
+        let made = run(&["init", "-q", "-b", "topic", "--ref-format=reftable"]).await;
+        if !made.is_ok_and(|output| output.exit.is_success()) {
+            osier_testing::skip::unsupported("reftable", "git 2.45 or later is not installed");
+            return;
+        }
+        assert_eq!(branch(folder.path()).await.as_deref(), Some("topic"));
     }
 }

@@ -50,9 +50,9 @@ impl Environment {
             format!("Shell: {}", shell.display()),
         ];
         let cwd = self.cwd.clone();
-        let found =
-            osier_base::task::spawn_blocking(move || (workspace::branch(&cwd), listed(&cwd)));
-        let (branch, names) = found.await.unwrap_or_default();
+        let found = osier_base::task::spawn_blocking(move || listed(&cwd));
+        let branch = workspace::branch(&self.cwd).await;
+        let names = found.await.unwrap_or_default();
         lines.push(match branch {
             Some(branch) => format!("Git: branch {}{}", clean(&branch), changes(&self.cwd).await),
             None => "Git: not a repository".to_owned(),
