@@ -161,8 +161,12 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                 schema::write(&mut out).map(|()| Exit::Success)
             }
             Some(Command::Config { command }) => {
-                let found = config.all_problems(&config.setup()?);
-                commands::config::run(*command, folders, &found, &mut out)
+                let setup = config.setup()?;
+                let hooks = block_on(osier_session::check_hooks(&setup))?;
+                let (mut problems, notes) = config.all_problems(&setup);
+                problems.extend(hooks.problems.into_iter().chain(hooks.obstacles));
+                problems.extend(osier_session::check_plugins(&setup));
+                commands::config::run(*command, folders, &(problems, notes), &mut out)
             }
             Some(Command::Completions { shell }) => completion::write_script(*shell, &mut out),
             Some(Command::Man { command, dir }) => {
@@ -188,14 +192,18 @@ fn doctor(
     let mut setup = config.setup()?;
     setup.may_demo = true;
     let chosen = Models::load_lenient(&setup).0.chosen();
+    let hooks = block_on(osier_session::check_hooks(&setup))?;
+    let (mut problems, _) = config.all_problems(&setup);
+    problems.extend(hooks.problems.iter().cloned());
+    problems.extend(osier_session::check_plugins(&setup));
     let context = commands::doctor::DoctorContext {
         folders: &config.folders,
         settings: &config.settings,
         environment: &config.environment,
         cwd: &config.cwd,
-        problems: &config.all_problems(&setup).0,
+        problems: &problems,
         model: format!("{}/{}", chosen.provider, chosen.id),
-        guards: block_on(osier_session::check_guards(&setup))?,
+        hooks: &hooks,
     };
     block_on(commands::doctor::run(&context, out))
 }

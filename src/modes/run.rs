@@ -76,6 +76,7 @@ impl ProgramHooks {
             matcher: hook.matcher,
             callback: hook.callback,
             timeout: hook.timeout,
+            on_failure: hook.on_failure,
         });
         self.registry.set(hooks.collect())
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use osier_agent::{AgentMessage, RunOutcome, Severity};
 use osier_base::folders::Folders;
-use osier_extensions::hooks::failures_table;
+use osier_extensions::hooks::{answers_table, failures_table};
 use osier_llm::Script;
 use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::{Event, Op, PermissionMode, reference};
@@ -410,7 +410,11 @@ async fn invalid_hooks_file_is_reported_once_and_other_files_apply() {
 #[test]
 fn documentation_has_the_tables_of_events_and_failures() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/hooks.md");
-    for (name, expected) in [("events", reference()), ("failures", failures_table())] {
+    for (name, expected) in [
+        ("events", reference()),
+        ("failures", failures_table()),
+        ("answers", answers_table()),
+    ] {
         pages::check_part(&path, name, &expected);
     }
 }

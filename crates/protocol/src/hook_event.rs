@@ -44,6 +44,28 @@ pub struct EventInfo {
     pub blocks: bool,
     /// A hook that does not answer blocks: it was asked whether something may happen.
     pub guards: bool,
+    /// Blocking continues a model that has finished.
+    pub continues: bool,
+}
+
+/// What a failure of a hook does, where its configuration says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It blocks what the event guards, also with an exit code that is only a warning otherwise.
+    Block,
+    /// It is only a warning.
+    Continue,
+}
+
+impl OnFailure {
+    /// The words of the contract.
+    pub const WORDS: [(&'static str, Self); 2] =
+        [("block", Self::Block), ("continue", Self::Continue)];
+
+    pub fn find(word: &str) -> Option<Self> {
+        let found = Self::WORDS.iter().find(|(known, _)| *known == word);
+        found.map(|(_, meaning)| *meaning)
+    }
 }
 
 const fn info(
@@ -80,6 +102,7 @@ const fn info(
             event,
             HookEvent::UserPromptSubmit | HookEvent::PreToolUse | HookEvent::PermissionRequest
         ),
+        continues: matches!(event, HookEvent::Stop | HookEvent::SubagentStop),
     }
 }
 
@@ -155,7 +178,7 @@ pub const EVENTS: [EventInfo; 14] = [
         "the model has finished",
         "",
         "stop_hook_active, last_assistant_message",
-        "blocking continues the run with the reason, at most eight times in a row",
+        "blocking and `additionalContext` continue the run with their text, at most eight times in a row",
     ),
     info(
         HookEvent::StopFailure,

@@ -17,6 +17,7 @@ use osier_session::accounts::Accounts;
 use osier_settings::Settings;
 use osier_term::images::{OuterTerminal, Protocol};
 use osier_term::input::TerminalReply;
+use osier_extensions::hooks::HookCheck;
 use osier_term::terminal::{TerminalHost, TerminalKind, query, size};
 use osier_term::theme::ColourDepth;
 
@@ -30,8 +31,7 @@ pub(in crate::cli) struct DoctorContext<'a> {
     pub problems: &'a [Problem],
     /// The model of a new session.
     pub model: String,
-    /// The number of hooks that block if they do not answer, and a line for each that cannot start.
-    pub guards: (usize, Vec<String>),
+    pub hooks: &'a HookCheck,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -497,8 +497,8 @@ fn sessions(context: &DoctorContext<'_>) -> Check {
 
 fn hooks(context: &DoctorContext<'_>) -> Check {
     let name = "hooks";
-    let (count, obstacles) = &context.guards;
-    match (count, obstacles.as_slice()) {
+    let check = context.hooks;
+    match (check.guards, check.obstacles.as_slice()) {
         (0, _) => passed(name, "none that can block a call or a prompt"),
         (count, []) => passed(
             name,
@@ -507,8 +507,8 @@ fn hooks(context: &DoctorContext<'_>) -> Check {
         (_, [first, rest @ ..]) => failed(
             name,
             match rest.len() {
-                0 => format!("{first}: it blocks"),
-                more => format!("{first}: it blocks (and {more} more)"),
+                0 => format!("{}: it blocks", first.message),
+                more => format!("{}: it blocks (and {more} more)", first.message),
             },
             "fix the command in the file that `/hooks` names, or delete the hook",
         ),
@@ -553,7 +553,7 @@ mod tests {
             cwd: home.path(),
             problems,
             model: model.to_owned(),
-            guards: (0, Vec::new()),
+            hooks: &HookCheck::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

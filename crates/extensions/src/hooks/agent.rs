@@ -304,7 +304,14 @@ impl AgentHooks {
         if answer.stop.is_some() || answer.interrupted {
             return None;
         }
-        let reason = answer.block?;
+        let context = Some(answer.context.join("\n")).filter(|text| !text.is_empty());
+        let text = match (answer.block, context) {
+            (Some(reason), None) => format!("A hook requires you to continue: {reason}"),
+            (Some(reason), Some(context)) => {
+                format!("A hook requires you to continue: {reason}\n{context}")
+            }
+            (None, context) => format!("A hook reports: {}", context?),
+        };
         let mut state = self.lock();
         if state.continuations >= CONTINUATIONS {
             let event = event.name();
@@ -314,7 +321,6 @@ impl AgentHooks {
             return None;
         }
         state.continuations += 1;
-        let text = format!("A hook requires you to continue: {reason}");
         state.own = Some(text.clone());
         Some(UserMessage::new(text, clock::now_ms()))
     }

@@ -1,14 +1,17 @@
 //! The answer of hooks: exit code and JSON of one hook, and the combined answer for an event.
 //!
-//! The contract is Claude Code's. Output is untrusted: invalid output is one line for the user. A hook that did not
-//! answer blocks the events that it guards (`EventInfo::guards`); for other events it has no effect.
+//! The contract is Claude Code's (`fields`). Output is untrusted: invalid output is one line for the user. What blocks if
+//! a hook did not answer, or not in a way that is understood, is in [`Blocks`].
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use osier_base::text;
-use osier_protocol::{EventInfo, HookEvent};
+use super::failures::Blocks;
+use super::fields::{self, Fields, Part, invalid};
+use super::output::{self, Printed};
+use osier_base::{text, unique_json};
+use osier_protocol::HookEvent;
 
 /// Maximum time of a hook in the background.
 pub(super) const BACKGROUND: Duration = Duration::from_mins(10);
@@ -33,6 +36,19 @@ pub(super) enum Advice {
     Deny(String),
 }
 
+/// What a hook left behind.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Output<'a> {
+    /// The exit code; `None` after a signal.
+    pub code: Option<i32>,
+    pub stdout: &'a str,
+    pub stderr: &'a str,
+    /// It printed more than osier stores.
+    pub is_cut: bool,
+    /// The JSON that it received.
+    pub input: &'a [u8],
+}
+
 /// The answer of one hook, or of all hooks of an event.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct HookAnswer {
@@ -54,19 +70,26 @@ pub(super) struct HookAnswer {
     pub messages: Vec<String>,
     /// The error of the hook itself.
     pub problem: Option<String>,
-    /// Whether it is unknown because of that error what the hook would have answered.
-    pub unanswered: bool,
+    /// The events that it blocks, because it is unknown what the hook would have answered.
+    pub blocks: Blocks,
+    /// Fields of the contract that osier does not support.
+    pub unsupported: Vec<&'static str>,
     /// The user interrupted the wait for it.
     pub interrupted: bool,
 }
 
 impl HookAnswer {
-    /// Parses the result of a hook that ended with `code`; `None` means a signal.
-    pub(super) fn of(event: HookEvent, code: Option<i32>, stdout: &str, stderr: &str) -> Self {
-        match code {
-            Some(0) => Self::of_output(event, stdout),
+    /// Parses the result of a hook.
+    pub(super) fn of(event: HookEvent, output: &Output<'_>) -> Self {
+        match output.code {
+            Some(0) if output.is_cut => Self {
+                problem: Some("its output is longer than 8 MiB".to_owned()),
+                blocks: Blocks::Guards,
+                ..Self::of_output(event, output)
+            },
+            Some(0) => Self::of_output(event, output),
             Some(2) => {
-                let reason = bounded(stderr);
+                let reason = bounded(output.stderr);
                 let reason = if reason.is_empty() {
                     "no reason given".to_owned()
                 } else {
@@ -81,22 +104,40 @@ impl HookAnswer {
                     Self::failed(line(&reason))
                 }
             }
-            code => {
-                let how = match code {
-                    Some(code) => format!("exit code {code}"),
-                    None => "ended by a signal".to_owned(),
-                };
-                let last = stderr.lines().rfind(|line| !line.trim().is_empty());
-                let problem = match last {
-                    Some(last) => format!("{how}: {}", line(last)),
-                    None => how,
-                };
-                if is_unanswered(code) {
-                    Self::unanswered(problem)
-                } else {
-                    Self::failed(problem)
-                }
-            }
+            code => Self::of_failure(event, code, output),
+        }
+    }
+
+    /// The answer of a hook that ended with another code than 0 and 2; `None` means a signal.
+    fn of_failure(event: HookEvent, code: Option<i32>, output: &Output<'_>) -> Self {
+        let how = match code {
+            Some(code) => format!("exit code {code}"),
+            None => "ended by a signal".to_owned(),
+        };
+        let last = output
+            .stderr
+            .lines()
+            .rfind(|line| !line.trim().is_empty());
+        let problem = match last {
+            Some(last) => format!("{how}: {}", line(last)),
+            None => how,
+        };
+        if is_unanswered(code) {
+            return Self::unanswered(problem);
+        }
+        // What it printed before can only be stricter than nothing.
+        let printed = Self::of_output(event, output);
+        Self {
+            block: printed.block,
+            stop: printed.stop,
+            advice: printed
+                .advice
+                .filter(|advice| matches!(advice, Advice::Deny(_))),
+            blocks: printed.blocks,
+            ..Self::failed(match printed.problem {
+                Some(unread) => format!("{problem}; {unread}"),
+                None => problem,
+            })
         }
     }
 
@@ -111,163 +152,120 @@ impl HookAnswer {
     /// The same for a hook of which it is unknown what it would have answered.
     pub(super) fn unanswered(problem: impl Into<String>) -> Self {
         Self {
-            unanswered: true,
+            blocks: Blocks::Guards,
             ..Self::failed(problem)
         }
     }
 
-    /// The first error of an answer that is not understood completely.
-    fn add_problem(&mut self, problem: impl Into<String>) {
-        self.problem.get_or_insert_with(|| problem.into());
-        self.unanswered = true;
+    /// The same for a hook whose answer is not understood.
+    fn unread(problem: impl Into<String>) -> Self {
+        Self {
+            blocks: Blocks::Decisions,
+            ..Self::failed(problem)
+        }
     }
 
-    fn of_output(event: HookEvent, stdout: &str) -> Self {
-        let printed = stdout.trim();
-        if printed.starts_with('{') {
-            return match serde_json::from_str(printed) {
-                Ok(answer) => Self::of_answer(event, &answer),
-                Err(error) => Self::unanswered(format!(
-                    "its output looks like JSON but is invalid: {error}"
-                )),
-            };
+    fn of_output(event: HookEvent, output: &Output<'_>) -> Self {
+        match output::read(event.info(), output.stdout) {
+            Printed::Answer(answer) => Self::of_answer(event, &answer, output.input),
+            Printed::Unread(problem) => Self::unread(problem),
+            Printed::Foreign(problem) => Self::unanswered(problem),
+            Printed::Text(printed) => {
+                let context = bounded(&printed);
+                let mut answer = Self::default();
+                if event.info().text_is_context && !context.is_empty() {
+                    answer.context.push(context);
+                }
+                answer
+            }
         }
-        let info = event.info();
-        if let Some(problem) = info.guards.then(|| no_answer(printed, info)).flatten() {
-            return Self::unanswered(problem);
-        }
-        let context = bounded(printed);
-        let mut answer = Self::default();
-        if event.info().text_is_context && !context.is_empty() {
-            answer.context.push(context);
-        }
-        answer
     }
 
     /// Parses what a function of a program returned.
-    pub(super) fn of_returned(event: HookEvent, answer: &Value) -> Self {
+    pub(super) fn of_returned(event: HookEvent, answer: &Value, input: &[u8]) -> Self {
         match answer {
-            Value::Object(_) => Self::of_answer(event, answer),
+            Value::Object(answer) => Self::of_answer(event, answer, input),
             Value::Null => Self::default(),
-            other => Self::unanswered(invalid("answer", other, "an object")),
+            other => Self::unread(invalid("answer", other, "an object")),
         }
     }
 
-    fn of_answer(event: HookEvent, output: &Value) -> Self {
-        let mut answer = Self::default();
-        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(bounded);
-        let reason = text(output, "reason");
-        match output.get("continue") {
-            Some(Value::Bool(false)) => {
-                let why = text(output, "stopReason").or_else(|| reason.clone());
-                answer.stop = Some(why.unwrap_or_else(|| "stopped by a hook".to_owned()));
-            }
-            None | Some(Value::Bool(true) | Value::Null) => {}
-            Some(other) => answer.add_problem(invalid("continue", other, "true or false")),
+    fn of_answer(event: HookEvent, answer: &Map<String, Value>, input: &[u8]) -> Self {
+        let fields = fields::read(event, answer, input);
+        let mut answer = Self {
+            unsupported: fields.unsupported.clone(),
+            ..fields.problems.first().map(Self::unread).unwrap_or_default()
+        };
+        let reason = || fields.text(Part::Answer, "reason");
+        if fields.get(Part::Answer, "continue") == Some(&Value::Bool(false)) {
+            let why = fields.text(Part::Answer, "stopReason").or_else(reason);
+            answer.stop = Some(why.unwrap_or_else(|| "stopped by a hook".to_owned()));
         }
-        answer.messages.extend(text(output, "systemMessage"));
-        match output.get("decision") {
-            None | Some(Value::Null) => {}
-            Some(Value::String(word)) if word == "block" || word == "deny" => {
-                answer.block = Some(reason.unwrap_or_else(|| "no reason given".to_owned()));
+        answer
+            .messages
+            .extend(fields.text(Part::Answer, "systemMessage"));
+        match fields.text(Part::Answer, "decision").as_deref() {
+            Some("block" | "deny") => {
+                answer.block = Some(reason().unwrap_or_else(|| "no reason given".to_owned()));
             }
-            Some(Value::String(word)) if word == "approve" || word == "allow" => {
-                let reason = reason.unwrap_or_default();
-                match event {
-                    HookEvent::PermissionRequest => answer.advice = Some(Advice::Allow(None)),
-                    _ => answer.decision = Some((Decision::Allow, reason)),
-                }
+            Some(_) if event == HookEvent::PermissionRequest => {
+                answer.advice = Some(Advice::Allow(None));
             }
-            Some(other) => {
-                answer.add_problem(invalid("decision", other, "`block` or `approve`"));
-            }
+            Some(_) => answer.decision = Some((Decision::Allow, reason().unwrap_or_default())),
+            None => {}
         }
-        if let Some(field) = MISPLACED.iter().find(|name| output.get(name).is_some()) {
-            answer.add_problem(format!(
-                "`{field}` has no meaning there; write `decision`, or `permissionDecision` in `hookSpecificOutput`"
-            ));
-        }
-        match output.get("hookSpecificOutput") {
-            None | Some(Value::Null) => {}
-            Some(specific @ Value::Object(_)) => answer.take_specific(event, specific),
-            Some(other) => {
-                answer.add_problem(invalid("hookSpecificOutput", other, "an object"));
-            }
-        }
+        answer.take_specific(&fields);
         answer
     }
 
-    /// Parses the part for this event.
-    fn take_specific(&mut self, event: HookEvent, specific: &Value) {
-        let named = specific.get("hookEventName").and_then(Value::as_str);
-        if named.is_some_and(|named| HookEvent::find(named) != Some(event)) {
-            let named = line(named.unwrap_or_default());
-            let event = event.name();
-            self.add_problem(format!(
-                "its `hookSpecificOutput` is for `{named}`, not for `{event}`; that part has no effect"
-            ));
-            return;
-        }
-        let text = |key: &str| specific.get(key).and_then(Value::as_str).map(bounded);
+    /// Takes the fields of `hookSpecificOutput`.
+    fn take_specific(&mut self, fields: &Fields<'_>) {
+        let text = |name| fields.text(Part::Specific, name);
+        let given = |name| fields.get(Part::Specific, name).cloned();
         self.context
             .extend(text("additionalContext").filter(|text| !text.is_empty()));
-        self.first_message = text("initialUserMessage")
-            .filter(|text| event == HookEvent::SessionStart && !text.is_empty());
-        match specific.get("updatedInput") {
-            None | Some(Value::Null) => {}
-            Some(input @ Value::Object(_)) => self.input = Some(input.clone()),
-            Some(other) => self.add_problem(invalid("updatedInput", other, "an object")),
+        self.first_message = text("initialUserMessage").filter(|text| !text.is_empty());
+        self.input = given("updatedInput");
+        self.output = given("updatedToolOutput").or_else(|| given("updatedMCPToolOutput"));
+        let reason = || text("permissionDecisionReason");
+        match text("permissionDecision").as_deref() {
+            Some("deny") => {
+                self.block = Some(reason().unwrap_or_else(|| "no reason given".to_owned()));
+            }
+            Some(word) => {
+                let decision = match word {
+                    "allow" => Decision::Allow,
+                    "defer" => Decision::Defer,
+                    _ => Decision::Ask,
+                };
+                self.decision = Some((decision, reason().unwrap_or_default()));
+            }
+            None => {}
         }
-        let output = specific.get("updatedToolOutput");
-        let output = output.or_else(|| specific.get("updatedMCPToolOutput"));
-        self.output = output.filter(|output| !output.is_null()).cloned();
-        let reason = text("permissionDecisionReason");
-        let reason = || reason.clone();
-        match specific.get("permissionDecision") {
-            None | Some(Value::Null) => {}
-            Some(word) => match word.as_str() {
-                Some("deny") => {
-                    self.block = Some(reason().unwrap_or_else(|| "no reason given".to_owned()));
-                }
-                Some("allow") => {
-                    self.decision = Some((Decision::Allow, reason().unwrap_or_default()));
-                }
-                Some("ask") => self.decision = Some((Decision::Ask, reason().unwrap_or_default())),
-                Some("defer") => {
-                    self.decision = Some((Decision::Defer, reason().unwrap_or_default()));
-                }
-                _ => self.add_problem(invalid(
-                    "permissionDecision",
-                    word,
-                    "allow, ask, defer or deny",
-                )),
-            },
-        }
-        if let Some(decision) = specific.get("decision").filter(|value| !value.is_null()) {
-            self.take_advice(decision);
-        }
-    }
-
-    fn take_advice(&mut self, decision: &Value) {
-        let message = decision.get("message").and_then(Value::as_str).map(bounded);
-        match decision.get("behavior").and_then(Value::as_str) {
+        match fields.text(Part::Decision, "behavior").as_deref() {
             Some("allow") => {
-                let input = decision
-                    .get("updatedInput")
-                    .filter(|input| input.is_object());
+                let input = fields.get(Part::Decision, "updatedInput");
                 self.advice = Some(Advice::Allow(input.cloned()));
             }
-            Some("deny") => {
+            Some(_) => {
+                let message = fields.text(Part::Decision, "message");
                 let message = message.unwrap_or_else(|| "denied by a hook".to_owned());
-                if decision.get("interrupt") == Some(&Value::Bool(true)) {
+                if fields.get(Part::Decision, "interrupt") == Some(&Value::Bool(true)) {
                     self.stop = Some(message.clone());
                 }
                 self.advice = Some(Advice::Deny(message));
             }
-            _ => {
-                self.add_problem("its decision has no valid `behavior`; expected allow or deny");
-            }
+            None => {}
         }
+    }
+
+    /// Leaves only what is stricter than no answer.
+    pub(super) fn drop_grants(&mut self) {
+        self.input = None;
+        self.decision
+            .take_if(|(decision, _)| *decision == Decision::Allow);
+        self.advice
+            .take_if(|advice| matches!(advice, Advice::Allow(_)));
     }
 
     /// Merges the answer of a later hook of the same event. Blocking overrides everything, then the stricter
@@ -358,71 +356,29 @@ impl HookAnswer {
     }
 }
 
-/// Fields of decisions at places where they have no effect. A hook that writes one meant to decide.
-const MISPLACED: [&str; 6] = [
-    "permissionDecision",
-    "updatedInput",
-    "behavior",
-    "block",
-    "blocked",
-    "deny",
-];
-
 /// Whether a hook that ended so did not answer: a signal ended it, also behind a shell, or it could not start. The
 /// contract gives every other code a meaning.
 fn is_unanswered(code: Option<i32>) -> bool {
     matches!(code, None | Some(126 | 127 | 129..=192))
 }
 
-/// Why plain output of a guard is no answer. Other text is only a log.
-fn no_answer(printed: &str, info: &EventInfo) -> Option<&'static str> {
-    /// Lines that may begin an answer after other text.
-    const TRIED: usize = 16;
-    let begins = |start: &str| {
-        let head = printed.get(..start.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(start))
-    };
-    if begins("<!doctype") || begins("<html") {
-        return Some("its output is an HTML page");
-    }
-    if info.text_is_context {
-        return None;
-    }
-    let is_answer = |text: &str| {
-        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-        let value = values.next().and_then(Result::ok).unwrap_or_default();
-        let value = value.get(0).unwrap_or(&value);
-        ["decision", "hookSpecificOutput", "continue"]
-            .iter()
-            .any(|field| value.get(field).is_some())
-    };
-    if printed.starts_with('[') && is_answer(printed) {
-        return Some("its output is a list instead of an object");
-    }
-    let mut rests = printed.match_indices("\n{").take(TRIED);
-    rests
-        .any(|(at, _)| is_answer(&printed[at + 1..]))
-        .then_some("its output has text before the JSON")
-}
-
-fn invalid(field: &str, value: &Value, expected: &str) -> String {
-    let value = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    format!("invalid {field} `{}`; expected {expected}", line(&value))
-}
-
-/// Parses an output line that announces that the hook continues in the background, with the time limit.
+/// Parses an output line that announces that the hook continues in the background, with the time limit. A line that
+/// also decides announces nothing.
 pub(super) fn announces_async(line: &str) -> Option<Duration> {
-    let answer: Value = serde_json::from_str(line.trim()).ok()?;
-    let limit = answer.get("asyncTimeout").and_then(Value::as_u64);
-    let is_async = answer.get("async") == Some(&Value::Bool(true));
-    is_async.then(|| limit.map_or(BACKGROUND, Duration::from_millis))
+    let Ok(Value::Object(answer)) = unique_json::parse(line.trim()) else {
+        return None;
+    };
+    let is_known = |name: &String| name == "async" || name == "asyncTimeout";
+    let is_async = answer.get("async") == Some(&Value::Bool(true)) && answer.keys().all(is_known);
+    let limit = match answer.get("asyncTimeout") {
+        None => BACKGROUND,
+        Some(limit) => Duration::from_millis(limit.as_u64()?),
+    };
+    is_async.then_some(limit)
 }
 
 /// Text without control sequences, limited in length.
-fn bounded(given: &str) -> String {
+pub(super) fn bounded(given: &str) -> String {
     let clean = text::sanitize(given.trim());
     match clean.char_indices().nth(LONGEST) {
         None => clean.into_owned(),
@@ -447,8 +403,19 @@ pub(super) fn line(given: &str) -> String {
 mod tests {
     use super::*;
 
+    fn ended(event: HookEvent, code: Option<i32>, stdout: &str, stderr: &str) -> HookAnswer {
+        let output = Output {
+            code,
+            stdout,
+            stderr,
+            is_cut: false,
+            input: b"",
+        };
+        HookAnswer::of(event, &output)
+    }
+
     fn parse(event: HookEvent, output: &str) -> HookAnswer {
-        HookAnswer::of(event, Some(0), output, "noise")
+        ended(event, Some(0), output, "noise")
     }
 
     #[test]
@@ -462,9 +429,9 @@ mod tests {
 
     #[test]
     fn exit_code_2_blocks_and_others_are_reported() {
-        let blocked = HookAnswer::of(HookEvent::PreToolUse, Some(2), "ignored", "use rg\n");
+        let blocked = ended(HookEvent::PreToolUse, Some(2), "ignored", "use rg\n");
         assert_eq!(blocked.block.as_deref(), Some("use rg"));
-        let told = HookAnswer::of(HookEvent::Notification, Some(2), "", "no bell");
+        let told = ended(HookEvent::Notification, Some(2), "", "no bell");
         assert_eq!(
             (told.block, told.problem.as_deref()),
             (None, Some("no bell"))
@@ -478,7 +445,7 @@ mod tests {
             (Some(137), "", HookAnswer::unanswered("exit code 137")),
             (None, "", HookAnswer::unanswered("ended by a signal")),
         ] {
-            let answer = HookAnswer::of(HookEvent::PreToolUse, code, "", stderr);
+            let answer = ended(HookEvent::PreToolUse, code, "", stderr);
             assert_eq!(answer, expected);
         }
     }
@@ -516,35 +483,16 @@ mod tests {
     fn invalid_output_is_one_line_and_no_answer() {
         for (output, part) in [
             ("{\"decision\": ", "looks like JSON but is invalid"),
-            ("{\"decision\": \"maybe\"}", "`block` or `approve`"),
             ("{\"decision\": 3}", "invalid decision `3`"),
-            ("{\"continue\": \"no\"}", "invalid continue `no`"),
-            ("{\"blocked\": true}", "`blocked` has no meaning there"),
-            (
-                "{\"permissionDecision\": \"deny\"}",
-                "`permissionDecision` has no meaning there",
-            ),
+            ("{\"blocked\": true}", "unknown field `blocked`"),
             (
                 "{\"hookSpecificOutput\": \"deny\"}",
                 "invalid hookSpecificOutput `deny`",
             ),
-            (
-                "{\"hookSpecificOutput\": {\"updatedInput\": \"ls\"}}",
-                "invalid updatedInput `ls`",
-            ),
-            ("<!DOCTYPE html><p>502", "HTML page"),
             ("[{\"decision\": \"block\"}]", "a list instead"),
-            (
-                "checking\n{\"decision\": \"block\"}\n",
-                "text before the JSON",
-            ),
             (
                 "{\"hookSpecificOutput\": {\"hookEventName\": \"Stop\", \"permissionDecision\": \"allow\"}}",
                 "is for `Stop`, not for `PreToolUse`",
-            ),
-            (
-                "{\"hookSpecificOutput\": {\"permissionDecision\": \"yes\"}}",
-                "permissionDecision `yes`",
             ),
         ] {
             let answer = parse(HookEvent::PreToolUse, output);
@@ -553,19 +501,40 @@ mod tests {
                 problem.contains(part) && !problem.contains('\n'),
                 "{problem}"
             );
-            assert_eq!(answer, HookAnswer::unanswered(problem));
-        }
-        for log in [
-            "checked",
-            "[info] checked",
-            "12",
-            "a\n{b",
-            "read\n{\"tool_name\": \"Bash\"}",
-        ] {
-            assert_eq!(parse(HookEvent::PreToolUse, log), HookAnswer::default());
+            assert_eq!(answer, HookAnswer::unread(problem));
         }
         let garbage = parse(HookEvent::SessionStart, "\u{1b}[31mred\u{7}\0 text");
         assert_eq!(garbage.context, ["red text"]);
+    }
+
+    #[test]
+    fn a_decision_of_a_hook_that_failed_can_only_be_stricter() {
+        let failed = |output: &str| ended(HookEvent::PreToolUse, Some(1), output, "");
+        let problem = "exit code 1".to_owned();
+        let denied = failed(r#"{"decision": "block", "reason": "no"}"#);
+        let expected = HookAnswer {
+            block: Some("no".to_owned()),
+            ..HookAnswer::failed(&problem)
+        };
+        assert_eq!(denied, expected);
+        let allowed = failed(r#"{"decision": "approve", "reason": "fine"}"#);
+        assert_eq!(allowed, HookAnswer::failed(&problem));
+        let unread = failed(r#"{"decison": "block"}"#);
+        let text = format!("{problem}; unknown field `decison`; did you mean `decision`?");
+        assert_eq!(unread, HookAnswer::unread(text));
+    }
+
+    #[test]
+    fn the_rest_of_an_answer_is_used_for_events_that_do_not_guard() {
+        let answer = parse(
+            HookEvent::PostToolUse,
+            r#"{"decison": "block", "hookSpecificOutput": {"additionalContext": "c"}}"#,
+        );
+        let expected = HookAnswer {
+            context: vec!["c".into()],
+            ..HookAnswer::unread("unknown field `decison`; did you mean `decision`?")
+        };
+        assert_eq!(answer, expected);
     }
 
     #[test]
@@ -619,5 +588,7 @@ mod tests {
         assert_eq!(announces_async("{\"async\": true}"), Some(BACKGROUND));
         assert_eq!(announces_async("{\"async\": false}"), None);
         assert_eq!(announces_async("{\"async\": tr"), None);
+        assert_eq!(announces_async("{\"async\": true, \"decision\": \"block\"}"), None);
+        assert_eq!(announces_async("{\"async\": true, \"asyncTimeout\": \"5\"}"), None);
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::callback::{Callback, HookCall};
-use super::config::Handler;
+use super::config::{self, Handler};
 use super::matcher::Matcher;
-use osier_protocol::HookEvent;
+use osier_protocol::{HookEvent, OnFailure};
 
 /// A hook that a program registers.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,7 @@ pub struct CallbackHook {
     /// The name of the function.
     pub callback: String,
     pub timeout: Option<Duration>,
+    pub on_failure: Option<OnFailure>,
 }
 
 /// The hooks of a program. They can be registered while the session starts, before its first prompt.
@@ -41,7 +42,10 @@ impl CallbackHooks {
     /// A matcher is invalid.
     pub fn set(&self, hooks: Vec<CallbackHook>) -> Result<(), String> {
         let handlers = hooks.into_iter().map(|hook| {
-            let matcher = Matcher::parse(&hook.matcher);
+            let matcher = match config::is_rule(&hook.matcher) {
+                true => Err("it is a permission rule; write a name of tools".to_owned()),
+                false => Matcher::parse(&hook.matcher),
+            };
             let matcher = matcher.map_err(|error| {
                 let (event, text) = (hook.event.name(), &hook.matcher);
                 format!("invalid matcher `{text}` of `{event}`: {error}")
@@ -55,6 +59,7 @@ impl CallbackHooks {
                 timeout: hook.timeout,
                 in_background: false,
                 condition: None,
+                on_failure: hook.on_failure,
                 file: "the SDK".into(),
             }))
         });

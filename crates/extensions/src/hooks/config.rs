@@ -13,7 +13,7 @@ use osier_base::problem::{Problem, nearest};
 use osier_base::unique_json;
 use osier_peers::tools;
 use osier_permissions::Rule;
-use osier_protocol::{EVENTS, HookEvent, OTHERS};
+use osier_protocol::{EVENTS, HookEvent, OTHERS, OnFailure};
 
 /// Maximum size of a file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
@@ -48,6 +48,8 @@ pub(super) struct Handler {
     pub in_background: bool,
     /// The calls of the tool that it applies to.
     pub condition: Option<Rule>,
+    /// The configured effect of its failures.
+    pub on_failure: Option<OnFailure>,
     /// The file that configures it.
     pub file: PathBuf,
 }
@@ -59,13 +61,16 @@ pub(super) struct Config {
     pub problems: Vec<Problem>,
     /// The problems because of which hooks that could deny a call are missing.
     pub faults: Vec<Problem>,
+    /// Files without any text. Programs that write a file make it empty first.
+    empty: Vec<PathBuf>,
 }
 
 impl Config {
-    /// Keeps the hooks in `before` of files that have faults now.
+    /// Keeps the hooks in `before` of files that have faults or are empty now.
     pub(super) fn keep(&mut self, before: &[Arc<Handler>]) {
         let is_damaged = |handler: &&Arc<Handler>| {
-            let mut paths = self.faults.iter().map(|fault| &fault.path);
+            let faults = self.faults.iter().map(|fault| &fault.path);
+            let mut paths = faults.chain(&self.empty);
             paths.any(|path| *path == handler.file)
         };
         let kept: Vec<_> = before.iter().filter(is_damaged).cloned().collect();
@@ -93,6 +98,10 @@ pub(super) fn load(files: &[HookFile]) -> Config {
                 continue;
             }
         };
+        if text.trim().is_empty() {
+            config.empty.push(file.file.path.clone());
+            continue;
+        }
         let parsed = parse(file, &text);
         project_off |= parsed.disables && file.of_project;
         all_off |= parsed.disables && !file.of_project;
@@ -147,9 +156,17 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn root(&mut self, root: &Value) {
-        self.parsed.disables = root.get("disableAllHooks") == Some(&Value::Bool(true));
+        let disables = root.get("disableAllHooks");
+        self.parsed.disables = disables == Some(&Value::Bool(true));
+        if let Some(other) = disables.filter(|value| !value.is_boolean()) {
+            let message = format!("`disableAllHooks` is {other}, which is not true or false");
+            self.warn("disableAllHooks", &message, "the hooks run");
+        }
+        let fields = root.as_object().filter(|_| !self.file.of_settings);
+        let unknown = self.unknown_fields(fields, ROOT, "the file");
         let Some(hooks) = root.get("hooks") else {
-            if !self.file.of_settings && !self.parsed.disables {
+            let is_without = fields.is_some() && !unknown;
+            if !self.file.of_settings && !is_without {
                 self.fault("", "`hooks` is missing", FORM);
             }
             return;
@@ -190,8 +207,10 @@ impl Reader<'_> {
             let message = format!("an entry of `{name}` has no list `hooks`");
             return self.fault(name, &message, FORM);
         };
+        self.unknown_fields(group.as_object(), GROUP, &format!("an entry of `{name}`"));
         let matcher = match group.get("matcher") {
             None | Some(Value::Null) => Ok(Matcher::All),
+            Some(Value::String(text)) if is_rule(text) => return self.rule(text),
             Some(Value::String(text)) => Matcher::parse(text)
                 .map_err(|error| (text.clone(), format!("invalid matcher `{text}`: {error}"))),
             Some(other) => Err((
@@ -216,19 +235,58 @@ impl Reader<'_> {
         }
     }
 
-    /// Names the words of a matcher that no tool has: its hooks would guard nothing. Settings of Claude Code can name tools
-    /// that only Claude Code has.
-    fn unknown_tools(&mut self, matcher: &Matcher) {
-        let unknown = matcher.words().iter();
-        let unknown = unknown.filter(|word| !word.contains("__") && !tools::is_seen(word));
-        for word in unknown {
-            let hint = match tools::likely(word) {
+    /// Reports a matcher that is a permission rule: as a regular expression it would match no tool.
+    fn rule(&mut self, text: &str) {
+        let message = format!("the matcher `{text}` is a permission rule, not a name of tools");
+        let name = text.split('(').next().unwrap_or_default();
+        let hint = format!("write `\"matcher\": \"{name}\"`, and `\"if\": \"{text}\"` in its hooks");
+        self.fault(text, &message, &hint);
+    }
+
+    /// Names the fields that are not `known`, in the object `of`. Returns whether there are any.
+    fn unknown_fields(
+        &mut self,
+        fields: Option<&Map<String, Value>>,
+        known: &[&str],
+        of: &str,
+    ) -> bool {
+        let unknown = fields.into_iter().flat_map(Map::keys);
+        let unknown: Vec<&String> = unknown
+            .filter(|name| !known.contains(&name.as_str()))
+            .collect();
+        for name in &unknown {
+            let hint = match nearest(name, known.iter().copied()) {
+                _ if UNSUPPORTED.contains(&name.as_str()) => "osier does not support it".to_owned(),
                 Some(known) => format!("did you mean `{known}`?"),
-                None if self.file.of_settings => continue,
-                None => "its hooks run only for a tool of a plugin with this name".to_owned(),
+                None => format!("expected {}", known.join(", ")),
             };
+            self.warn(name, &format!("unknown field `{name}` of {of}"), &hint);
+        }
+        !unknown.is_empty()
+    }
+
+    /// Names what no tool has in a matcher: its hooks would guard nothing. Settings of Claude Code can name tools that
+    /// only Claude Code has.
+    fn unknown_tools(&mut self, matcher: &Matcher) {
+        let text = matcher.text();
+        let words = matcher.words().iter();
+        let unknown = words.filter(|word| !word.contains("__") && !tools::is_seen(word));
+        for word in unknown {
             let message = format!("no built-in tool has the name `{word}` of a matcher");
-            self.warn(&matcher.text(), &message, &hint);
+            match tools::likely(word) {
+                Some(known) => self.fault(&text, &message, &format!("did you mean `{known}`?")),
+                None if self.file.of_settings => {}
+                None => self.warn(
+                    &text,
+                    &message,
+                    "its hooks run only for a tool of a plugin with this name",
+                ),
+            }
+        }
+        let is_pattern = matcher.words().is_empty() && !text.is_empty();
+        if is_pattern && !text.contains("__") && !tools::seen_names().any(|name| matcher.fits(&[name])) {
+            let message = format!("no built-in tool matches `{text}`");
+            self.warn(&text, &message, "its hooks run only for a tool of a plugin");
         }
     }
 
@@ -249,17 +307,26 @@ impl Reader<'_> {
             self.fault(name, &message, FORM);
             return None;
         };
-        let args = hook.get("args").and_then(Value::as_array);
-        let args = args.map(|args| args.iter().filter_map(Value::as_str));
+        self.unknown_fields(Some(hook), HOOK, &format!("a hook of `{name}`"));
+        let Some(args) = args(hook) else {
+            let message = format!("`args` of a hook of `{name}` is not a list of texts");
+            self.fault("args", &message, "the hook is ignored");
+            return None;
+        };
+        if let Some(value) = hook.get("async").filter(|value| !value.is_boolean()) {
+            let message = format!("`async` is {value}, which is not true or false");
+            self.warn("async", &message, "osier waits for the hook");
+        }
         Some(Handler {
             event,
             matcher: matcher.clone(),
             command: command.to_owned(),
-            args: args.map(|args| args.map(str::to_owned).collect()),
+            args,
             callback: None,
             timeout: self.timeout(hook),
             in_background: hook.get("async") == Some(&Value::Bool(true)),
             condition: self.condition(hook)?,
+            on_failure: self.on_failure(hook),
             file: self.file.file.path.clone(),
         })
     }
@@ -275,6 +342,16 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    fn on_failure(&mut self, hook: &Map<String, Value>) -> Option<OnFailure> {
+        let value = hook.get("onFailure")?;
+        let found = value.as_str().and_then(OnFailure::find);
+        if found.is_none() {
+            let message = format!("`onFailure` is {value}, which is not \"block\" or \"continue\"");
+            self.warn("onFailure", &message, "\"block\" is used");
+        }
+        found.or(Some(OnFailure::Block))
     }
 
     /// `None` after a reported error.
@@ -314,6 +391,43 @@ impl Reader<'_> {
 
 const IGNORED: &str = "its hooks are ignored until it is fixed";
 const FORM: &str = r#"write {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}}"#;
+
+/// The fields of a file, of an entry of an event, and of a hook.
+const ROOT: &[&str] = &["hooks", "disableAllHooks", "description", "$schema"];
+const GROUP: &[&str] = &["matcher", "hooks", "description"];
+const HOOK: &[&str] = &[
+    "type",
+    "command",
+    "args",
+    "timeout",
+    "async",
+    "if",
+    "onFailure",
+    "statusMessage",
+];
+/// Fields of Claude Code that osier does not have.
+const UNSUPPORTED: &[&str] = &["shell", "once", "asyncRewake", "holdsTools"];
+
+/// Whether a matcher has the form of a permission rule for a tool, as in `Bash(git *)`, and matches no tool.
+pub(super) fn is_rule(text: &str) -> bool {
+    let name = text.strip_suffix(')').and_then(|text| text.split_once('('));
+    let matches_tool = || {
+        let matcher = Matcher::parse(text);
+        matcher.is_ok_and(|matcher| tools::seen_names().any(|name| matcher.fits(&[name])))
+    };
+    name.is_some_and(|(name, _)| tools::is_seen(name)) && !matches_tool()
+}
+
+/// The arguments, if there are any; `None` if they are no list of texts.
+#[expect(clippy::option_option, reason = "an error and an absence differ")]
+fn args(hook: &Map<String, Value>) -> Option<Option<Vec<String>>> {
+    let Some(value) = hook.get("args") else {
+        return Some(None);
+    };
+    let texts = value.as_array()?.iter();
+    let texts = texts.map(|text| text.as_str().map(str::to_owned));
+    texts.collect::<Option<Vec<_>>>().map(Some)
+}
 
 fn text<'a>(hook: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     hook.get(key).and_then(Value::as_str)
@@ -414,21 +528,93 @@ mod tests {
             "PreToolUse": [
                 {"matcher": "Bash|NotebookEdit|BashOutput|rename|mcp__x__y", "hooks": [{"command": "a"}]},
                 {"matcher": "Wirte", "hooks": [{"command": "b"}]},
-                {"matcher": "deploy", "hooks": [{"command": "c"}]}
+                {"matcher": "deploy", "hooks": [{"command": "c"}]},
+                {"matcher": "^Deploy", "hooks": [{"command": "c"}]}
             ],
             "SessionStart": [{"matcher": "startup", "hooks": [{"command": "d"}]}]
         }}"#;
         let parsed = parsed(text);
-        assert_eq!(parsed.handlers.len(), 4);
+        assert_eq!(parsed.handlers.len(), 5);
         let problems: Vec<String> = parsed.problems.iter().map(Problem::to_string).collect();
         assert_eq!(
             problems,
             [
                 "hooks.json:4:29: no built-in tool has the name `Wirte` of a matcher; did you mean `write`?",
                 "hooks.json:5:29: no built-in tool has the name `deploy` of a matcher; its hooks run only for a tool of a plugin with this name",
+                "hooks.json:6:29: no built-in tool matches `^Deploy`; its hooks run only for a tool of a plugin",
             ]
         );
-        assert_eq!(parsed.faults, []);
+        assert_eq!(parsed.faults, parsed.problems[..1]);
+    }
+
+    #[test]
+    fn a_matcher_in_the_form_of_a_rule_is_refused_with_the_right_form() {
+        for (matcher, expected) in [
+            ("Bash(touch *)", Some("Bash")),
+            ("Edit(*.py)", Some("Edit")),
+            ("Bash(Output)?", None),
+            ("Notebook(Edit|Read)", None),
+            ("(Bash|Edit)", None),
+        ] {
+            let text = format!(
+                r#"{{"hooks": {{"PreToolUse": [{{"matcher": "{matcher}", "hooks": [{{"command": "a"}}]}}]}}}}"#
+            );
+            let parsed = parsed(&text);
+            let faults: Vec<String> = parsed.faults.iter().map(Problem::to_string).collect();
+            let expected = expected.map(|name| {
+                format!(
+                    "hooks.json:1:39: the matcher `{matcher}` is a permission rule, not a name of tools; \
+                     write `\"matcher\": \"{name}\"`, and `\"if\": \"{matcher}\"` in its hooks"
+                )
+            });
+            assert_eq!(faults, Vec::from_iter(expected));
+        }
+    }
+
+    #[test]
+    fn fields_that_are_not_known_are_named() {
+        let text = r#"{"hooks": {"Stop": [{"matchr": "x", "hooks": [
+            {"command": "a", "timeuot": 5, "once": true, "async": "yes", "onFailure": "deny", "statusMessage": "s"}
+        ]}]}, "disableAllHooks": "true", "hook": {}}"#;
+        let parsed = parsed(text);
+        let problems: Vec<String> = parsed.problems.iter().map(Problem::to_string).collect();
+        assert_eq!(
+            problems,
+            [
+                "hooks.json:3:15: `disableAllHooks` is \"true\", which is not true or false; the hooks run",
+                "hooks.json:3:42: unknown field `hook` of the file; did you mean `hooks`?",
+                "hooks.json:1:22: unknown field `matchr` of an entry of `Stop`; did you mean `matcher`?",
+                "hooks.json:2:30: unknown field `timeuot` of a hook of `Stop`; did you mean `timeout`?",
+                "hooks.json:2:44: unknown field `once` of a hook of `Stop`; osier does not support it",
+                "hooks.json:2:58: `async` is \"yes\", which is not true or false; osier waits for the hook",
+                "hooks.json:2:74: `onFailure` is \"deny\", which is not \"block\" or \"continue\"; \"block\" is used",
+            ]
+        );
+        assert_eq!(parsed.handlers[0].on_failure, Some(OnFailure::Block));
+        let wrong = r#"{"hooks": {"Stop": [{"hooks": [{"command": "a", "args": "b"}]}]}}"#;
+        assert!(super::tests::problems(wrong)[0].contains("`args` of a hook of `Stop` is not a list of texts"));
+    }
+
+    #[test]
+    fn a_file_without_hooks_is_no_error_and_an_empty_one_keeps_what_ran() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hooks.json");
+        let files = [file(&path.to_string_lossy(), false, false)];
+        let load = |text: &str| {
+            osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
+            let config = load(&files);
+            assert_eq!((&config.problems, &config.faults), (&vec![], &vec![]), "{text}");
+            config
+        };
+        let before = load(r#"{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}}"#).handlers;
+        for (text, expected) in [("", 1), (" \n", 1), ("{}", 0), ("{\"hooks\": {}}", 0)] {
+            let mut config = load(text);
+            assert_eq!(config.handlers.len(), 0, "{text}");
+            config.keep(&before);
+            assert_eq!(config.handlers.len(), expected, "{text}");
+        }
+        let other = parsed(r#"{"PreToolUse": []}"#);
+        assert_eq!(other.faults.len(), 1);
     }
 
     #[test]

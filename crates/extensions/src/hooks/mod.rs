@@ -12,14 +12,16 @@ mod callback;
 mod callbacks;
 mod config;
 mod failures;
+mod fields;
 mod matcher;
+mod output;
 mod programs;
 mod response;
 mod run;
 mod session;
 
 use osier_protocol::{HookEvent, HookInfo, HookRun, LastRun};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -31,7 +33,8 @@ pub use callback::HookCall;
 pub use callbacks::{CallbackHook, CallbackHooks};
 use config::Handler;
 pub use config::HookFile;
-pub use failures::{FAILURES, Failure, failures_table};
+pub use failures::{Blocks, FAILURES, Failure, failures_table};
+pub use fields::answers_table;
 use osier_agent::Severity;
 use osier_base::problem::Problem;
 pub use session::SessionHooks;
@@ -54,10 +57,23 @@ struct State {
     last: HashMap<Key, LastRun>,
     /// Cancelled when the user interrupts, which ends all waits for hooks.
     interrupt: CancellationToken,
+    /// Warnings that are shown once.
+    warned: HashSet<String>,
 }
 
 /// The identity of a hook.
 type Key = (HookEvent, String, Option<Vec<String>>);
+
+/// What is known about hooks before they run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HookCheck {
+    /// The number of hooks that block if they do not answer.
+    pub guards: usize,
+    /// Those of them that cannot start.
+    pub obstacles: Vec<Problem>,
+    /// The errors of the files.
+    pub problems: Vec<Problem>,
+}
 
 /// Events of hooks for the session.
 #[derive(Debug)]
@@ -101,23 +117,28 @@ impl Hooks {
         config::load(files).faults
     }
 
-    /// The number of hooks in `files` that block if they do not answer, and a line for each of them that cannot start in
-    /// `cwd`.
-    pub async fn check_guards(files: &[HookFile], cwd: &Path, root: &Path) -> (usize, Vec<String>) {
+    /// Checks the hooks in `files` without running them in `cwd`.
+    pub async fn check_all(files: &[HookFile], cwd: &Path, root: &Path) -> HookCheck {
         let files = files.to_vec();
-        let loaded = osier_base::task::spawn_blocking(move || config::load(&files).handlers).await;
-        let mut guards = loaded.unwrap_or_default();
-        guards.retain(|handler| handler.event.info().guards && !handler.in_background);
-        let mut lines = Vec::new();
-        for handler in &guards {
+        let loaded = osier_base::task::spawn_blocking(move || config::load(&files)).await;
+        let config = loaded.unwrap_or_default();
+        let mut check = HookCheck {
+            problems: config.problems,
+            ..HookCheck::default()
+        };
+        for handler in &config.handlers {
+            if !handler.event.info().guards || handler.in_background {
+                continue;
+            }
+            check.guards += 1;
             if let Some(obstacle) = programs::obstacle(handler, cwd, root).await {
                 let (event, command) = (handler.event.name(), shown(handler));
-                lines.push(format!(
-                    "the {event} hook `{command}` cannot start: {obstacle}"
-                ));
+                let message = format!("the {event} hook `{command}` cannot start: {obstacle}");
+                let obstacle = Problem::of_file(&handler.file, message, "it blocks");
+                check.obstacles.push(obstacle);
             }
         }
-        (guards.len(), lines)
+        check
     }
 
     /// The hooks in `file`, a line each. Blocks.
@@ -191,6 +212,13 @@ impl Hooks {
     fn warn(&self, text: String) {
         let severity = Severity::Warning;
         self.tell(HookNews::Notice { severity, text });
+    }
+
+    fn warn_once(&self, text: String) {
+        let is_new = self.lock().warned.insert(text.clone());
+        if is_new {
+            self.warn(text);
+        }
     }
 
     fn tell(&self, news: HookNews) {

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
@@ -29,6 +30,8 @@ pub(super) enum HookEnd {
         exit: Exit,
         stdout: String,
         stderr: String,
+        /// It printed more than is stored.
+        is_cut: bool,
     },
     /// The hook announced that it continues in the background, for at most this time.
     GoesOn(Box<Child>, Duration),
@@ -46,6 +49,7 @@ pub(super) struct Child {
     stderr: Option<ChildStderr>,
     printed: Vec<u8>,
     complained: Vec<u8>,
+    is_cut: bool,
 }
 
 /// Runs `handler` in `cwd` with `input`, for at most `limit`.
@@ -53,7 +57,7 @@ pub(super) async fn run(
     handler: &Handler,
     cwd: &Path,
     root: &Path,
-    input: Vec<u8>,
+    input: Arc<[u8]>,
     limit: Duration,
 ) -> HookEnd {
     if let Some(callback) = &handler.callback {
@@ -79,7 +83,7 @@ pub(super) async fn run(
 }
 
 impl Child {
-    fn start(handler: &Handler, cwd: &Path, root: &Path, input: Vec<u8>) -> io::Result<Self> {
+    fn start(handler: &Handler, cwd: &Path, root: &Path, input: Arc<[u8]>) -> io::Result<Self> {
         let mut invocation = match &handler.args {
             Some(args) => Invocation::new(&handler.command, args),
             None => Invocation::new("sh", ["-c", &handler.command]),
@@ -100,6 +104,7 @@ impl Child {
             stderr: Some(pipes.stderr),
             printed: Vec::new(),
             complained: Vec::new(),
+            is_cut: false,
         })
     }
 
@@ -118,7 +123,7 @@ impl Child {
                     if length == 0 {
                         self.stdout = None;
                     }
-                    keep(&mut self.printed, &out[..length]);
+                    self.is_cut |= !keep(&mut self.printed, &out[..length]);
                     if may_go_on && self.announced().is_some() {
                         return Ok(None);
                     }
@@ -127,7 +132,7 @@ impl Child {
                     if length == 0 {
                         self.stderr = None;
                     }
-                    keep(&mut self.complained, &errors[..length]);
+                    let _ = keep(&mut self.complained, &errors[..length]);
                 }
                 () = feed(&mut self.feed), if self.feed.is_some() => self.feed = None,
                 ended = self.piped.wait(), if exit.is_none() => exit = Some(ended?),
@@ -159,6 +164,7 @@ impl Child {
             exit,
             stdout: String::from_utf8_lossy(&self.printed).into_owned(),
             stderr: String::from_utf8_lossy(&self.complained).into_owned(),
+            is_cut: self.is_cut,
         }
     }
 }
@@ -176,9 +182,11 @@ async fn feed(feed: &mut Option<BoxFuture<'static, ()>>) {
     }
 }
 
-fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
+/// Stores the bytes as far as there is room. Returns whether there was enough.
+fn keep(kept: &mut Vec<u8>, bytes: &[u8]) -> bool {
     let room = (KEPT - kept.len()).min(bytes.len());
     kept.extend_from_slice(&bytes[..room]);
+    room == bytes.len()
 }
 
 #[cfg(test)]
@@ -199,13 +207,14 @@ mod tests {
             timeout: None,
             in_background: false,
             condition: None,
+            on_failure: None,
             file: "hooks.json".into(),
         }
     }
 
     async fn ran(command: &str, input: &str, limit: Duration) -> HookEnd {
         let (cwd, root) = (Path::new("/tmp"), Path::new("/"));
-        let input = input.as_bytes().to_vec();
+        let input = input.as_bytes().into();
         run(&handler(command, None), cwd, root, input, limit).await
     }
 
@@ -217,6 +226,7 @@ mod tests {
             exit,
             stdout,
             stderr,
+            ..
         } = ran(command, "given", LONG).await
         else {
             panic!("it did not end");
@@ -227,19 +237,19 @@ mod tests {
         );
         assert_eq!(exit.code, Some(3));
         let direct = handler("printf", Some(&["%s", "a  b"]));
-        let ran = run(&direct, Path::new("/tmp"), Path::new("/"), Vec::new(), LONG).await;
+        let ran = run(&direct, Path::new("/tmp"), Path::new("/"), Arc::default(), LONG).await;
         assert!(matches!(ran, HookEnd::Ended { stdout, .. } if stdout == "a  b"));
     }
 
     #[tokio::test]
     async fn large_input_and_output_are_bounded() {
         let input = "x".repeat(3 * 1024 * 1024);
-        let HookEnd::Ended { stdout, .. } =
+        let HookEnd::Ended { stdout, is_cut, .. } =
             ran("cat; cat /dev/zero | head -c 6000000", &input, LONG).await
         else {
             panic!("it did not end");
         };
-        assert_eq!(stdout.len(), KEPT);
+        assert_eq!((stdout.len(), is_cut), (KEPT, true));
         // A hook that reads nothing still ends.
         assert!(matches!(
             ran("exit 0", &input, LONG).await,
@@ -257,7 +267,7 @@ mod tests {
     async fn a_cancelled_hook_is_killed_with_its_children() {
         let hangs = handler("sleep 600 & echo $!; wait", None);
         let (cwd, root) = (Path::new("/tmp"), Path::new("/"));
-        let mut child = Child::start(&hangs, cwd, root, Vec::new()).unwrap();
+        let mut child = Child::start(&hangs, cwd, root, Arc::default()).unwrap();
         while !child.printed.ends_with(b"\n") {
             let _ = timeout(IDLE, child.read(false)).await;
         }
@@ -304,7 +314,7 @@ mod tests {
             &missing,
             Path::new("/tmp"),
             Path::new("/"),
-            Vec::new(),
+            Arc::default(),
             LONG,
         )
         .await;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{BACKGROUND, Decision, HookAnswer, line};
+use super::answer::{BACKGROUND, Decision, HookAnswer, Output, line};
 use super::config::{Handler, TIMEOUT};
 use super::run::{HookEnd, run};
 use super::{HookNews, Hooks, key, shown};
@@ -18,7 +18,7 @@ use osier_agent::{CheckedCall, Severity};
 use osier_base::{ids, text};
 use osier_peers::tools::theirs;
 use osier_permissions::Permissions;
-use osier_protocol::{HookEvent, LastRun, PermissionMode};
+use osier_protocol::{HookEvent, LastRun, OnFailure, PermissionMode};
 
 /// Default timeout at the end of a session, for which the user waits.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -311,7 +311,7 @@ impl SessionHooks {
     }
 
     /// The common fields and those of the event.
-    fn input(&self, event: HookEvent, fields: &Value, cwd: &Path) -> Vec<u8> {
+    fn input(&self, event: HookEvent, fields: &Value, cwd: &Path) -> Arc<[u8]> {
         let mode = match self.permissions.mode() {
             PermissionMode::Yolo => "bypassPermissions",
             PermissionMode::Auto => "auto",
@@ -337,31 +337,34 @@ impl SessionHooks {
         }
         let mut bytes = Value::Object(input).to_string().into_bytes();
         bytes.push(b'\n');
-        bytes
+        bytes.into()
     }
 
-    async fn run_one(&self, handler: &Arc<Handler>, cwd: &Path, input: Vec<u8>) -> HookAnswer {
+    async fn run_one(&self, handler: &Arc<Handler>, cwd: &Path, input: Arc<[u8]>) -> HookAnswer {
         let started = Instant::now();
         let usual = match handler.event {
             HookEvent::SessionEnd => END_TIMEOUT,
             _ => TIMEOUT,
         };
         let limit = handler.timeout.unwrap_or(usual);
+        let judge = {
+            let (hooks, handler) = (Arc::clone(&self.hooks), Arc::clone(handler));
+            let input = Arc::clone(&input);
+            move |ran, limit| judge(&hooks, &handler, ran, &input, limit, started)
+        };
         if handler.in_background {
             let limit = handler.timeout.unwrap_or(BACKGROUND);
             let (hooks, handler) = (Arc::clone(&self.hooks), Arc::clone(handler));
             let cwd = cwd.to_owned();
             self.lock().background.spawn(async move {
-                let ran = run(&handler, &cwd, &hooks.root, input, limit).await;
-                judge(&hooks, &handler, ran, limit, started);
+                judge(run(&handler, &cwd, &hooks.root, input, limit).await, limit);
             });
             return HookAnswer::default();
         }
         match run(handler, cwd, &self.hooks.root, input, limit).await {
             HookEnd::GoesOn(child, limit) => {
-                let (hooks, handler) = (Arc::clone(&self.hooks), Arc::clone(handler));
-                hooks.note(
-                    &handler,
+                self.hooks.note(
+                    handler,
                     LastRun {
                         outcome: "goes on".to_owned(),
                         message: String::new(),
@@ -369,12 +372,11 @@ impl SessionHooks {
                     },
                 );
                 self.lock().background.spawn(async move {
-                    let ran = child.finish(limit).await;
-                    judge(&hooks, &handler, ran, limit, started);
+                    judge(child.finish(limit).await, limit);
                 });
                 HookAnswer::default()
             }
-            ran => judge(&self.hooks, handler, ran, limit, started),
+            ran => judge(ran, limit),
         }
     }
 
@@ -383,21 +385,33 @@ impl SessionHooks {
     }
 }
 
-/// The answer of an ended hook; reports its errors.
-fn judge(
+/// The answer of an ended hook to `input`; reports its errors.
+pub(super) fn judge(
     hooks: &Hooks,
     handler: &Handler,
     ran: HookEnd,
+    input: &[u8],
     limit: Duration,
     started: Instant,
 ) -> HookAnswer {
+    let event = handler.event;
     let mut answer = match ran {
         HookEnd::Ended {
             exit,
             stdout,
             stderr,
-        } => HookAnswer::of(handler.event, exit.code, &stdout, &stderr),
-        HookEnd::Returned(answer) => HookAnswer::of_returned(handler.event, &answer),
+            is_cut,
+        } => {
+            let output = Output {
+                code: exit.code,
+                stdout: &stdout,
+                stderr: &stderr,
+                is_cut,
+                input,
+            };
+            HookAnswer::of(event, &output)
+        }
+        HookEnd::Returned(answer) => HookAnswer::of_returned(event, &answer, input),
         HookEnd::TimedOut => HookAnswer::unanswered(format!(
             "it did not end within {} s and was killed",
             limit.as_secs_f64()
@@ -408,15 +422,25 @@ fn judge(
         HookEnd::Failed(error) => HookAnswer::unanswered(format!("it cannot start: {error}")),
         HookEnd::GoesOn(..) => HookAnswer::default(),
     };
+    let command = text::single_line(&shown(handler));
+    let command = text::truncate(&command, COMMAND);
+    let name = format!("the {} hook `{command}`", event.name());
     if let Some(problem) = &answer.problem {
-        let command = text::single_line(&shown(handler));
-        let command = text::truncate(&command, COMMAND).into_owned();
-        let event = handler.event.info();
-        let text = format!("the {} hook `{command}`: {problem}", event.name);
-        if answer.unanswered && event.guards {
-            answer.block.get_or_insert_with(|| text.clone());
+        let text = format!("{name}: {problem}");
+        match handler.on_failure {
+            Some(OnFailure::Block) if event.info().guards => {
+                answer.block.get_or_insert_with(|| text.clone());
+            }
+            Some(OnFailure::Continue) => answer.drop_grants(),
+            _ if answer.blocks.applies_to(event.info()) => {
+                answer.block.get_or_insert_with(|| text.clone());
+            }
+            _ => {}
         }
         hooks.warn(text);
+    }
+    for field in &answer.unsupported {
+        hooks.warn_once(format!("{name}: osier does not support the field `{field}`"));
     }
     hooks.note(handler, last(&answer, started));
     answer

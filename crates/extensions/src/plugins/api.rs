@@ -27,6 +27,8 @@ pub struct PluginEvent {
     pub returns: &'static str,
     /// The fields of that.
     pub answers: &'static [&'static str],
+    /// What osier does if the function fails, because it was asked whether something may happen; empty if it continues.
+    pub failure: &'static str,
 }
 
 const fn function(
@@ -182,6 +184,7 @@ const fn event(
         fields,
         returns,
         answers: &[],
+        failure: "",
     }
 }
 
@@ -190,52 +193,72 @@ const fn asked(event: PluginEvent, answers: &'static [&'static str]) -> PluginEv
     PluginEvent { answers, ..event }
 }
 
+/// An event that guards: a failure of its function has this effect.
+const fn guarding(event: PluginEvent, failure: &'static str) -> PluginEvent {
+    PluginEvent { failure, ..event }
+}
+
 /// Events that osier waits for: a plugin can change or block what is about to happen.
 pub(crate) const INTERCEPTED: &[PluginEvent] = &[
-    asked(
-        event(
-            "input",
-            "a user message is about to enter the conversation",
-            "text, attachments",
-            "`{text=}` or `{block=reason}`",
+    guarding(
+        asked(
+            event(
+                "input",
+                "a user message is about to enter the conversation",
+                "text, attachments",
+                "`{text=}` or `{block=reason}`",
+            ),
+            &["text", "block"],
         ),
-        &["text", "block"],
+        "the prompt is rejected",
     ),
-    asked(
-        event(
-            "message",
-            "a message is final and about to be stored",
-            "message",
-            "`{block=reason}`",
+    guarding(
+        asked(
+            event(
+                "message",
+                "a message is final and about to be stored",
+                "message",
+                "`{block=reason}`",
+            ),
+            &["block"],
         ),
-        &["block"],
+        "the run ends; the message is not stored",
     ),
-    asked(
-        event(
-            "before_request",
-            "a request is about to be sent",
-            "system_prompt, messages, tools",
-            "`{system_prompt=}`, `{messages=}` or `{block=reason}`",
+    guarding(
+        asked(
+            event(
+                "before_request",
+                "a request is about to be sent",
+                "system_prompt, messages, tools",
+                "`{system_prompt=}`, `{messages=}` or `{block=reason}`",
+            ),
+            &["system_prompt", "messages", "block"],
         ),
-        &["system_prompt", "messages", "block"],
+        "the run ends; nothing is sent",
     ),
-    asked(
-        event(
-            "tool_call",
-            "a tool is about to run",
-            "id, name, arguments",
-            "`{arguments=}` or `{block=reason}`",
+    guarding(
+        asked(
+            event(
+                "tool_call",
+                "a tool is about to run",
+                "id, name, arguments",
+                "`{arguments=}` or `{block=reason}`",
+            ),
+            &["arguments", "block"],
         ),
-        &["arguments", "block"],
+        "the call is denied",
     ),
-    asked(
-        event(
-            "tool_result",
-            "a tool has run",
-            "id, name, arguments, text, details, is_error",
-            "`{text=}`, `{details=}`, `{is_error=}`",
+    guarding(
+        asked(
+            event(
+                "tool_result",
+                "a tool has run",
+                "id, name, arguments, text, details, is_error",
+                "`{text=}`, `{details=}`, `{is_error=}`",
+            ),
+            &["text", "details", "is_error"],
         ),
-        &["text", "details", "is_error"],
+        "the model gets the error instead of the result",
     ),
     asked(
         event(
@@ -394,6 +417,12 @@ pub fn find_event(name: &str) -> Option<&'static PluginEvent> {
         .find(|event| event.name == name)
 }
 
+/// The names of the events that guard.
+pub(super) fn guards() -> impl Iterator<Item = &'static str> {
+    let guarding = INTERCEPTED.iter().filter(|event| !event.failure.is_empty());
+    guarding.map(|event| event.name)
+}
+
 /// The names of line styles.
 pub(crate) const STYLES: &[&str] = &[
     "text", "muted", "accent", "title", "success", "warning", "error", "added", "removed", "code",
@@ -411,17 +440,22 @@ pub fn reference() -> String {
         let signature = function.signature.replace('|', "\\|");
         let _ = writeln!(page, "| `{signature}` | {}{note} |", function.description);
     }
-    page.push_str("\nBefore something happens. The result is used; a function that fails denies a `tool_call`:\n\n");
-    page.push_str("| event | when | fields | may return |\n|---|---|---|---|\n");
+    page.push_str("\nBefore something happens, or before its result is used. osier waits for the function:\n\n");
+    page.push_str("| event | when | fields | may return | if the function fails |\n|---|---|---|---|---|\n");
     for event in INTERCEPTED {
         let PluginEvent {
             name,
             when,
             fields,
             returns,
+            failure,
             ..
         } = event;
-        let _ = writeln!(page, "| `{name}` | {when} | {fields} | {returns} |");
+        let failure = match *failure {
+            "" => "osier shows the error and continues",
+            failure => failure,
+        };
+        let _ = writeln!(page, "| `{name}` | {when} | {fields} | {returns} | {failure} |");
     }
     page.push_str("\nAfter something happened:\n\n| event | when | fields |\n|---|---|---|\n");
     for event in NOTIFIED {

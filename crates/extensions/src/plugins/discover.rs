@@ -1,9 +1,11 @@
 //! Finds plugins: `NAME.lua`, or a directory with `init.lua` whose other files it can `require`.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use mlua::{Lua, Value};
 
+use super::{GATE, api};
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::Problem;
 use osier_base::regular_file::ReadError;
@@ -29,12 +31,19 @@ impl Source {
         file_name(&self.path)
     }
 
-    /// Whether a text of the plugin names the event. Of a plugin that does not load, it is not known which it handles.
-    pub(super) fn names(&self, event: &str) -> bool {
-        let modules = self.modules.iter().map(|(_, code)| code);
-        std::iter::once(&self.code)
-            .chain(modules)
-            .any(|code| code.contains(event))
+    /// The events with which a text of the plugin may guard. Of a plugin that does not load, it is not known which it
+    /// handles.
+    pub(super) fn guards(&self) -> Vec<&'static str> {
+        let names = |event: &str| {
+            let quoted = [format!("'{event}'"), format!("\"{event}\""), format!("[[{event}]]")];
+            let modules = self.modules.iter().map(|(_, code)| code);
+            let mut texts = std::iter::once(&self.code).chain(modules);
+            texts.any(|code| match event {
+                GATE => code.contains(event),
+                _ => quoted.iter().any(|quoted| code.contains(quoted)),
+            })
+        };
+        api::guards().filter(|event| names(event)).collect()
     }
 
     /// Makes `require "name"` return what `name.lua` in the directory returns.
@@ -51,7 +60,7 @@ impl Source {
                 let file = format!("{name}.lua");
                 let Some((_, code)) = modules.iter().find(|(known, _)| *known == file) else {
                     return Err(mlua::Error::RuntimeError(format!(
-                        "`{file}` does not exist in the same directory"
+                        "`{file}` does not exist in the same directory; plugins have no other modules"
                     )));
                 };
                 let chunk = lua.load(code.as_str()).set_name(format!("@{file}"));
@@ -83,12 +92,24 @@ impl PluginFolder {
         Self { path, files }
     }
 
-    /// The Lua files in it and in its directories.
+    /// The Lua files in it and in its directories; hidden files are none.
     fn lua_files(&self) -> Vec<ConfigFile> {
         let mut files = self.files.clone().unwrap_or_else(|| listed(&self.path));
-        files.retain(|file| file.path.extension().is_some_and(|ending| ending == "lua"));
+        files.retain(|file| {
+            let ending = file.path.extension();
+            let below = file.path.strip_prefix(&self.path).unwrap_or(&file.path);
+            let mut names = below.iter().map(OsStr::to_string_lossy);
+            ending.is_some_and(|ending| ending.eq_ignore_ascii_case("lua"))
+                && !names.any(|name| name.starts_with('.') || is_off(&name))
+        });
         files
     }
+}
+
+/// Whether this name of a file or directory turns a plugin off.
+fn is_off(name: &str) -> bool {
+    let name = name.strip_suffix(".lua").unwrap_or(name);
+    name.ends_with(".off") || name.ends_with(".disabled")
 }
 
 impl From<PathBuf> for PluginFolder {
@@ -120,42 +141,100 @@ pub struct Found {
     pub source: Result<Source, Problem>,
 }
 
+/// What does not load because of its name.
+#[derive(Debug)]
+pub struct Ignored {
+    pub name: String,
+    pub problem: Problem,
+    /// Its files, as far as they can be read.
+    pub source: Option<Source>,
+}
+
+/// The plugins in some folders.
+#[derive(Debug, Default)]
+pub struct Discovered {
+    pub plugins: Vec<Found>,
+    pub ignored: Vec<Ignored>,
+}
+
 /// All plugins in the folders; the first of a name is used. A missing folder has none.
-pub fn discover(folders: &[PluginFolder]) -> Vec<Found> {
-    let mut plugins: Vec<Found> = Vec::new();
+pub fn discover(folders: &[PluginFolder]) -> Discovered {
+    let mut all = Discovered::default();
     for folder in folders {
         let files = folder.lua_files();
         for main in &files {
-            let parent = main.path.parent();
-            let directory = parent.filter(|parent| parent.parent() == Some(&folder.path));
-            let named = match directory {
-                Some(directory) if main.path.ends_with("init.lua") => directory,
-                None if parent == Some(&folder.path) => main.path.as_path(),
-                _ => continue,
-            };
-            // A dot in the name of a directory is a part of it.
-            let name = directory.map_or_else(|| named.file_stem(), Path::file_name);
-            let name = name.unwrap_or_default().to_string_lossy();
-            if plugins.iter().any(|known| known.name == name) {
-                continue;
-            }
-            let others = directory.map(|folder| modules(&files, folder, main));
-            let source = read(main).and_then(|code| {
-                Ok(Source {
-                    name: name.clone().into_owned(),
-                    code,
-                    modules: others.transpose()?.unwrap_or_default(),
-                    path: main.path.clone(),
-                })
-            });
-            plugins.push(Found {
-                name: name.into_owned(),
-                source,
-            });
+            all.add(folder, &files, main);
         }
     }
-    plugins
+    all
 }
+
+impl Discovered {
+    /// Adds the plugin whose main file is `main`, if it is one.
+    fn add(&mut self, folder: &PluginFolder, files: &[ConfigFile], main: &ConfigFile) {
+        let parent = main.path.parent();
+        let directory = parent.filter(|parent| parent.parent() == Some(&folder.path));
+        if directory.is_none() && parent != Some(&folder.path) {
+            return;
+        }
+        // A dot in the name of a directory is a part of it.
+        let name = directory.map_or_else(|| main.path.file_stem(), Path::file_name);
+        let name = name.unwrap_or_default().to_string_lossy().into_owned();
+        let others = directory.map(|directory| modules(files, directory, main));
+        let source = read(main).and_then(|code| {
+            Ok(Source {
+                name: name.clone(),
+                code,
+                modules: others.transpose()?.unwrap_or_default(),
+                path: main.path.clone(),
+            })
+        });
+        let known = self.plugins.iter().find(|known| known.name == name);
+        let message = match directory {
+            None if !main.path.extension().is_some_and(|ending| ending == "lua") => {
+                "does not load: the name of a plugin ends in `.lua`".to_owned()
+            }
+            Some(directory) if !main.path.ends_with(MAIN) => {
+                let in_directory = |file: &&ConfigFile| file.path.parent() == Some(directory);
+                let first = files.iter().find(in_directory);
+                if files.iter().any(|file| file.path == directory.join(MAIN)) || first != Some(main)
+                {
+                    return;
+                }
+                format!("does not load: a directory of a plugin has a file `{MAIN}`")
+            }
+            _ => match known {
+                None => return self.plugins.push(Found { name, source }),
+                Some(known) => {
+                    let first = match &known.source {
+                        Ok(first) => &first.path,
+                        Err(problem) => &problem.path,
+                    };
+                    let is_copy = match (&known.source, &source) {
+                        (Ok(first), Ok(second)) => {
+                            first.code == second.code && first.modules == second.modules
+                        }
+                        _ => false,
+                    };
+                    // A project can bring what the user has.
+                    if is_copy && !first.starts_with(&folder.path) {
+                        return;
+                    }
+                    let first = first.display();
+                    format!("does not load: `{first}` is a plugin with the same name")
+                }
+            },
+        };
+        self.ignored.push(Ignored {
+            name,
+            problem: Problem::of_file(&main.path, message, ""),
+            source: source.ok(),
+        });
+    }
+}
+
+/// The file of a directory that runs.
+const MAIN: &str = "init.lua";
 
 fn modules(
     files: &[ConfigFile],

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::Plugins;
+use super::{INTERRUPTED, Plugins, api};
 use osier_agent::{
     AgentMessage, CheckedCall, CompactionDecision, CompactionPlan, Interceptor, RunOutcome,
     StopRun, ToolDecision, ToolOutput, ToolResultMessage, ToolStatus, UserMessage,
@@ -20,17 +20,25 @@ use osier_llm::{ContentBlock, Context, Message};
 pub struct PluginInterceptor(pub(super) Arc<Plugins>);
 
 impl PluginInterceptor {
-    /// Asks the plugins; a block ends the run.
+    /// Asks the plugins; a block ends the run, and so does a failure of a plugin that guards.
     async fn ask_or_stop(&self, event: &'static str, payload: Value) -> Result<Value, StopRun> {
-        // A plugin failure was already reported; the run continues without the plugin.
-        let changed = self.0.ask(event, payload).await.unwrap_or_default();
-        match changed.get("block") {
-            Some(reason) => Err(StopRun {
-                message: text_of(reason),
-            }),
-            None => Ok(changed),
+        let stop = |message| Err(StopRun { message });
+        match self.0.ask(event, payload).await {
+            Ok(changed) => match changed.get("block") {
+                Some(reason) => stop(text_of(reason)),
+                None => Ok(changed),
+            },
+            // A message is stored even if the user interrupts.
+            Err(reason) if reason == INTERRUPTED && event == "message" => Ok(Value::Null),
+            Err(reason) if is_guard(event) => stop(reason),
+            // The failure was already reported.
+            Err(_) => Ok(Value::Null),
         }
     }
+}
+
+fn is_guard(event: &str) -> bool {
+    api::guards().any(|known| known == event)
 }
 
 #[async_trait]
@@ -78,9 +86,10 @@ impl Interceptor for PluginInterceptor {
         if let Some(messages) = changed.get("messages") {
             match serde_json::from_value::<Vec<Message>>(messages.clone()) {
                 Ok(messages) => context.messages = messages,
-                Err(error) => self.0.complain(&format!(
-                    "`before_request` returned invalid messages: {error}"
-                )),
+                Err(error) => {
+                    let message = format!("`before_request` returned invalid messages: {error}");
+                    return Err(StopRun { message });
+                }
             }
         }
         Ok(())
@@ -94,7 +103,7 @@ impl Interceptor for PluginInterceptor {
         let payload = json!({"id": call.id, "name": call.name, "arguments": call.arguments});
         let answer = tokio::select! {
             answer = self.0.ask("tool_call", payload) => answer,
-            () = cancel.cancelled() => Err("interrupted".to_owned()),
+            () = cancel.cancelled() => Err(INTERRUPTED.to_owned()),
         };
         match answer {
             // A plugin that checks calls and fails denies them.
@@ -124,7 +133,14 @@ impl Interceptor for PluginInterceptor {
             "details": output.details,
             "is_error": !output.status.is_success(),
         });
-        let changed = self.0.ask("tool_result", payload).await.unwrap_or_default();
+        let changed = match self.0.ask("tool_result", payload).await {
+            Ok(changed) => changed,
+            Err(reason) => {
+                let message = format!("the result was not checked and is withheld: {reason}");
+                *output = ToolOutput::failed(ToolStatus::ExecutionError { message: message.clone() }, message);
+                return;
+            }
+        };
         if let Some(text) = changed.get("text") {
             output.content = vec![ContentBlock::text(text_of(text))];
         }

@@ -3,8 +3,8 @@
 //! [`PluginInterceptor`], and its tools are a tool source of the agent.
 //!
 //! Plugins are limited in instructions, memory and the time that they can delay an event. Every error is one
-//! line with its position. A plugin that checks calls (the event `tool_call`) denies them all while it does not work; other errors do
-//! not affect anything else.
+//! line with its position. A plugin that guards (`PluginEvent::failure`) blocks what it guards while it does not work; other
+//! errors do not affect anything else.
 
 mod allowance;
 mod answer;
@@ -12,6 +12,7 @@ pub mod api;
 mod async_functions;
 mod bindings;
 pub mod channel;
+mod check;
 mod convert;
 mod cx;
 pub mod discover;
@@ -26,16 +27,21 @@ mod tests;
 mod thread;
 mod tool;
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
+use futures_util::StreamExt as _;
+use futures_util::stream;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use channel::{Call, Link, Registration, Request};
 use discover::{Found, PluginFolder, Source};
+pub use check::check;
 use halt::Halt;
 pub use interceptor::PluginInterceptor;
 use osier_agent::{Severity, Tool, ToolSet, ToolSource};
@@ -46,6 +52,10 @@ use tool::PluginTool;
 
 /// The event with which plugins check calls.
 const GATE: &str = "tool_call";
+/// The error of a call that the user interrupted.
+const INTERRUPTED: &str = "interrupted";
+/// Plugins that load at the same time.
+const AT_ONCE: usize = 8;
 /// How often in a row plugins can continue a model that has finished, as the hooks of `Stop`.
 const CONTINUATIONS: u32 = 8;
 
@@ -69,18 +79,24 @@ struct State {
     broken: Vec<BrokenGate>,
 }
 
-/// A plugin that checks calls, as far as is known, and does not load.
+/// A plugin that guards, as far as is known, and does not load.
 #[derive(Debug)]
 struct BrokenGate {
     name: String,
+    /// The events that it guards.
+    events: Vec<&'static str>,
     reason: String,
 }
 
 impl BrokenGate {
-    /// The answer to every call.
+    /// The answer to every event that it guards.
     fn refusal(&self) -> String {
+        let what = match self.events.contains(&GATE) {
+            true => "checks calls".to_owned(),
+            false => format!("handles `{}`", self.events.join("` and `")),
+        };
         format!(
-            "the plugin `{}` checks calls and does not load: {}; fix or delete it",
+            "the plugin `{}` {what} and does not load: {}; fix or delete it",
             self.name, self.reason
         )
     }
@@ -101,6 +117,14 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.closed.cancel();
     }
+}
+
+/// The result of loading one plugin.
+#[derive(Debug, Default)]
+struct Update {
+    started: Option<String>,
+    running: Option<Arc<Running>>,
+    broken: Option<BrokenGate>,
 }
 
 /// The result of loading.
@@ -144,41 +168,27 @@ impl Plugins {
             return Loaded::default();
         };
         let old = self.state().running.clone();
+        let starting = found.plugins.into_iter().map(|found| self.update(found, &old));
+        let updates: Vec<Update> = stream::iter(starting).buffered(AT_ONCE).collect().await;
         let mut loaded = Loaded::default();
         let mut state = State::default();
-        for Found { name, source } in found {
-            let known = old.iter().find(|known| known.source.name == name);
-            let unchanged = known.filter(|known| {
-                source.as_ref().is_ok_and(|source| known.source == *source)
-                    && !known.halt.token.is_cancelled()
-            });
-            if let Some(unchanged) = unchanged {
-                state.running.push(Arc::clone(unchanged));
-                continue;
+        for update in updates {
+            loaded.started.extend(update.started);
+            state.running.extend(update.running);
+            state.broken.extend(update.broken);
+        }
+        for ignored in found.ignored {
+            let events = ignored.source.map_or_else(|| vec![GATE], |source| source.guards());
+            if !events.is_empty() {
+                let (name, reason) = (ignored.name, ignored.problem.to_string());
+                state.broken.push(BrokenGate { name, events, reason });
             }
-            let names_gate = source.as_ref().map_or(true, |source| source.names(GATE));
-            let started = match source {
-                Ok(source) => self.start(source).await,
-                Err(problem) => {
-                    let reason = problem.to_string();
-                    self.link.report(problem);
-                    Err(reason)
-                }
-            };
-            let reason = match started {
-                Ok(plugin) => {
-                    loaded.started.push(name);
-                    state.running.push(Arc::new(plugin));
-                    continue;
-                }
-                Err(reason) => reason,
-            };
-            let was_gate = self.state().broken.iter().any(|gate| gate.name == name)
-                || known.is_some_and(|known| known.listens(GATE));
-            if names_gate || was_gate || reason.contains(GATE) {
-                state.broken.push(BrokenGate { name, reason });
+            self.link.report(ignored.problem);
+        }
+        if !loaded.started.is_empty() {
+            for problem in duplicates(&state.running) {
+                self.link.report(problem);
             }
-            state.running.extend(known.cloned());
         }
         let gone = old.iter().filter(|known| {
             let mut stays = state.running.iter();
@@ -189,7 +199,71 @@ impl Plugins {
         loaded
     }
 
-    /// Why no call can run: a plugin that checks calls does not load.
+    /// Starts a plugin unless it runs without a change.
+    async fn update(&self, found: Found, old: &[Arc<Running>]) -> Update {
+        let Found { name, source } = found;
+        let known = old.iter().find(|known| known.source.name == name);
+        let unchanged = known.filter(|known| {
+            source.as_ref().is_ok_and(|source| known.source == *source)
+                && !known.halt.token.is_cancelled()
+        });
+        if let Some(unchanged) = unchanged {
+            return Update {
+                running: Some(Arc::clone(unchanged)),
+                ..Update::default()
+            };
+        }
+        let mut events = source
+            .as_ref()
+            .map_or_else(|_| vec![GATE], Source::guards);
+        let started = match source {
+            Ok(source) => {
+                if known.is_some() {
+                    self.clear(&name);
+                }
+                self.start(source).await
+            }
+            Err(problem) => {
+                let reason = problem.to_string();
+                self.link.report(problem);
+                Err(reason)
+            }
+        };
+        let reason = match started {
+            Ok(plugin) => {
+                return Update {
+                    started: Some(name),
+                    running: Some(Arc::new(plugin)),
+                    broken: None,
+                };
+            }
+            Err(reason) => reason,
+        };
+        let state = self.state();
+        let before = state.broken.iter().filter(|gate| gate.name == name);
+        events.extend(before.flat_map(|gate| gate.events.clone()));
+        events.extend(api::guards().filter(|event| {
+            known.is_some_and(|known| known.listens(event)) || reason.contains(&format!("`{event}`"))
+        }));
+        events.sort_unstable();
+        events.dedup();
+        let broken = BrokenGate { name, events, reason };
+        Update {
+            started: None,
+            running: known.cloned(),
+            broken: Some(broken).filter(|gate| !gate.events.is_empty()),
+        }
+    }
+
+    /// Removes what a plugin shows, before its new version loads.
+    fn clear(&self, name: &str) {
+        let (plugin, text) = (name.to_owned(), None);
+        self.link.send(Request::Status { plugin, text });
+        let (plugin, lines) = (name.to_owned(), Vec::new());
+        self.link.send(Request::Widget { plugin, lines });
+    }
+
+    /// Why no prompt may run without a person: a plugin that guards does not load.
     pub fn broken_gate(&self) -> Option<String> {
         self.state().broken.first().map(BrokenGate::refusal)
     }
@@ -287,17 +361,17 @@ impl Plugins {
         }
     }
 
-    /// Whether a plugin has a handler for the event.
+    /// Whether a plugin has a handler for the event, or may have one and does not load.
     pub fn listens(&self, event: &str) -> bool {
         let state = self.state();
-        let is_broken = event == GATE && !state.broken.is_empty();
-        is_broken || state.running.iter().any(|plugin| plugin.listens(event))
+        let mut broken = state.broken.iter();
+        broken.any(|gate| gate.events.contains(&event)) || state.running.iter().any(|plugin| plugin.listens(event))
     }
 
     /// Calls every plugin with a handler; returns the changed fields.
     ///
     /// # Errors
-    /// A message for the model when a plugin failed.
+    /// A message for the model when a plugin failed, or [`INTERRUPTED`].
     async fn ask(&self, event: &'static str, mut payload: Value) -> Result<Value, String> {
         // They stay in force until they have answered, also if they are reloaded meanwhile.
         let mut listening = self.state().running.clone();
@@ -321,7 +395,7 @@ impl Plugins {
             let answer = tokio::select! {
                 answer = answer => answer,
                 () = halt.token.cancelled() => return Err(halt.message()),
-                () = interrupt.cancelled() => return Err("interrupted".to_owned()),
+                () = interrupt.cancelled() => return Err(INTERRUPTED.to_owned()),
             };
             let changed = answer.unwrap_or_else(|_| Err(halt.ended()))?;
             if let Value::Object(fields) = changed {
@@ -334,8 +408,10 @@ impl Plugins {
                 break;
             }
         }
-        match self.broken_gate().filter(|_| event == GATE) {
-            Some(refusal) => Err(refusal),
+        let state = self.state();
+        let mut broken = state.broken.iter();
+        match broken.find(|gate| gate.events.contains(&event)) {
+            Some(gate) => Err(gate.refusal()),
             None => Ok(Value::Object(all)),
         }
     }
@@ -431,6 +507,40 @@ impl Running {
     fn listens(&self, event: &str) -> bool {
         self.registration.events.contains(&event)
     }
+}
+
+/// Names a tool, command or key that two plugins have: the first is used.
+fn duplicates(running: &[Arc<Running>]) -> Vec<Problem> {
+    let names = |plugin: &Running| {
+        let Registration {
+            tools,
+            commands,
+            keys,
+            ..
+        } = &plugin.registration;
+        let tools = tools.iter().map(|tool| ("tool", tool.name.clone()));
+        let commands = commands.iter().map(|command| ("command", format!("/{}", command.name)));
+        let keys = keys.iter().map(|key| ("key", key.keys.clone()));
+        tools.chain(commands).chain(keys).collect::<Vec<_>>()
+    };
+    let mut seen: HashMap<(&str, String), &Path> = HashMap::new();
+    let mut problems = Vec::new();
+    for plugin in running {
+        let path = plugin.source.path.as_path();
+        for (kind, name) in names(plugin) {
+            match seen.entry((kind, name)) {
+                Entry::Vacant(free) => {
+                    free.insert(path);
+                }
+                Entry::Occupied(taken) => {
+                    let ((kind, name), first) = (taken.key(), taken.get().display());
+                    let message = format!("the {kind} `{name}` is already in `{first}`, which is used");
+                    problems.push(Problem::of_file(path, message, "rename one of them"));
+                }
+            }
+        }
+    }
+    problems
 }
 
 impl ToolSource for Plugins {

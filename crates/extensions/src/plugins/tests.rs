@@ -111,6 +111,120 @@ async fn directories_with_a_dot_in_their_names_are_different_plugins() {
     assert_eq!(bench.load().await.started, ["acme.gate", "acme.todo"]);
 }
 
+/// What the plugins reported since the last time; the directory is left out.
+fn reported(bench: &mut Bench) -> Vec<String> {
+    let mut reports = Vec::new();
+    while let Some(request) = bench.requests.try_recv() {
+        if let Request::Problem(problem) = request {
+            reports.push(problem.to_string());
+        }
+    }
+    reports.iter().map(|text| bench.shown(text)).collect()
+}
+
+#[tokio::test]
+async fn a_gate_that_does_not_load_because_of_its_name_denies() {
+    let other = "osier.command { name = 'x', run = function() end }";
+    for (files, report) in [
+        (
+            &[("g/init.lua", other), ("g.lua", BLOCKS)][..],
+            "g.lua: does not load: `g/init.lua` is a plugin with the same name",
+        ),
+        (
+            &[("g/main.lua", BLOCKS)],
+            "g/main.lua: does not load: a directory of a plugin has a file `init.lua`",
+        ),
+        (
+            &[("g.LUA", BLOCKS)],
+            "g.LUA: does not load: the name of a plugin ends in `.lua`",
+        ),
+    ] {
+        let mut bench = Bench::new();
+        for (name, code) in files {
+            let path = bench.folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            bench.write(name, code.as_bytes());
+        }
+        bench.load().await;
+        let denial = format!("the plugin `g` checks calls and does not load: {report}; fix or delete it");
+        assert_eq!(bench.call().await, Err(denial.clone()));
+        let refusal = bench.plugins.broken_gate().map(|text| bench.shown(&text));
+        assert_eq!(refusal, Some(denial));
+        assert_eq!(reported(&mut bench), [report]);
+        // Turned off, it is no plugin.
+        for (name, _) in files {
+            let path = bench.folder.path().join(name);
+            let off = path.with_file_name(format!("{}.off.lua", name.len()));
+            std::fs::rename(path, off).unwrap();
+        }
+        bench.load().await;
+        assert_eq!(bench.call().await, Ok(passed()));
+    }
+}
+
+#[tokio::test]
+async fn a_twin_that_guards_nothing_is_named_and_denies_nothing() {
+    let mut bench = Bench::new();
+    for name in ["g", "h.off", "i.disabled", ".hidden"] {
+        std::fs::create_dir(bench.folder.path().join(name)).unwrap();
+        bench.write(&format!("{name}/init.lua"), b"");
+    }
+    bench.write("g.lua", b"-- other");
+    assert_eq!(bench.load().await.started, ["g"]);
+    assert_eq!(bench.call().await, Ok(passed()));
+    let twin = "g.lua: does not load: `g/init.lua` is a plugin with the same name";
+    assert_eq!(reported(&mut bench), [twin]);
+}
+
+#[tokio::test]
+async fn a_name_that_two_plugins_register_is_reported_with_both_files() {
+    let mut bench = Bench::new();
+    let code = "osier.command { name = 'x', run = function() end }
+        osier.tool { name = 't', description = 'd', run = function() end }
+        osier.keymap('alt+k', 'd', function() end)";
+    bench.write("a.lua", code.as_bytes());
+    bench.write("b.lua", code.as_bytes());
+    bench.load().await;
+    let expected = ["tool `t`", "command `/x`", "key `alt+k`"].map(|what| {
+        format!("b.lua: the {what} is already in `a.lua`, which is used; rename one of them")
+    });
+    assert_eq!(reported(&mut bench), expected);
+}
+
+/// An event, and what its failing handler is: an error that blocks, or an empty answer.
+#[tokio::test]
+async fn a_failing_handler_blocks_the_events_that_guard() {
+    for event in api::INTERCEPTED {
+        for code in ["error('boom')", "return 'no'", "return { blok = 'x' }"] {
+            let bench = Bench::new();
+            let name = event.name;
+            let code = format!("osier.on('{name}', function() {code} end)");
+            bench.write("p.lua", code.as_bytes());
+            bench.load().await;
+            let answer = bench.plugins.ask(name, json!({})).await;
+            let blocks = match &answer {
+                Ok(fields) => fields.get("block").is_some(),
+                Err(_) => true,
+            };
+            let guards = !event.failure.is_empty();
+            assert!(blocks || !guards, "{code}: {answer:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_that_does_not_load_blocks_what_it_names() {
+    for event in api::guards() {
+        let bench = Bench::new();
+        bench.write("p.lua", format!("osier.on('{event}', print)\nerror('boom')").as_bytes());
+        bench.load().await;
+        let refusal = bench.plugins.broken_gate();
+        assert!(bench.plugins.listens(event) && refusal.is_some(), "{event}");
+        let answer = bench.plugins.ask(event, json!({})).await;
+        assert_eq!(answer.err(), refusal);
+    }
+}
+
 #[tokio::test]
 async fn cancelled_load_changes_nothing() {
     let mut bench = Bench::new();
@@ -144,7 +258,7 @@ async fn gate_that_does_not_load_denies_until_it_is_fixed_or_removed() {
         (b"-- tool_call\nerror('boom')", "gate.lua:2: boom"),
         (
             b"-- tool_call\nrequire('missing')",
-            "gate.lua:2: `missing.lua` does not exist in the same directory",
+            "gate.lua:2: `missing.lua` does not exist in the same directory; plugins have no other modules",
         ),
         (b"\xff\xfe", "gate.lua: is not UTF-8 text"),
     ] {

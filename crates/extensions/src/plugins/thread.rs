@@ -232,9 +232,11 @@ impl Plugin {
             let argument = to_lua(&self.lua, &payload).map_err(|error| error.to_string())?;
             let call = self.guarded(function.call_async::<MultiValue>(argument));
             let Some(answer) = self.in_time(call).await else {
-                let message = format!(
-                    "the handler of `{event}` took more than 10 s: osier continues without it"
-                );
+                let effect = match row.failure {
+                    "" => "osier continues without it",
+                    failure => failure,
+                };
+                let message = format!("the handler of `{event}` took more than 10 s: {effect}");
                 let problem = Problem::of_file(&self.source.path, &message, "");
                 self.cx.link.report(problem);
                 return Err(format!("the plugin `{}` did not answer", self.cx.name));
@@ -249,10 +251,12 @@ impl Plugin {
                     let message = format!("the handler of `{event}` returned {what}");
                     let problem = Problem::of_file(&self.source.path, &message, "");
                     self.cx.link.report(problem);
-                    if !row.answers.contains(&"block") {
-                        continue;
-                    }
                     let block = format!("the plugin `{}` failed: {message}", self.cx.name);
+                    match (row.answers.contains(&"block"), row.failure) {
+                        (true, _) => {}
+                        (false, "") => continue,
+                        (false, _) => return Err(block),
+                    }
                     serde_json::Map::from_iter([("block".to_owned(), block.into())])
                 }
             };

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use osier_base::ids;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
-use osier_protocol::{Event, HookEvent, Op, PLAN_TOOL, PermissionMode, Prompt};
+use osier_protocol::{Event, HookEvent, OnFailure, Op, PLAN_TOOL, PermissionMode, Prompt};
 use osier_tools::attachment;
 
 use super::format::{Effect, SdkHook};
@@ -317,6 +317,13 @@ fn hooks(given: &Value) -> Result<Vec<SdkHook>, String> {
                     Some(seconds.ok_or_else(|| invalid("timeout"))?)
                 }
             };
+            let on_failure = match &entry["onFailure"] {
+                Value::Null => None,
+                word => {
+                    let known = word.as_str().and_then(OnFailure::find);
+                    Some(known.ok_or_else(|| invalid("onFailure"))?)
+                }
+            };
             let callbacks = entry["hookCallbackIds"].as_array();
             for callback in callbacks.ok_or_else(|| invalid("hookCallbackIds"))? {
                 let callback = callback.as_str();
@@ -327,7 +334,16 @@ fn hooks(given: &Value) -> Result<Vec<SdkHook>, String> {
                         .ok_or_else(|| invalid("hookCallbackIds"))?
                         .to_owned(),
                     timeout,
+                    on_failure,
                 });
+            }
+            let known = ["matcher", "timeout", "onFailure", "hookCallbackIds"];
+            let fields = entry.as_object().into_iter().flatten();
+            let mut fields = fields.filter(|(_, value)| !value.is_null());
+            if let Some((field, _)) = fields.find(|(field, _)| !known.contains(&field.as_str())) {
+                return Err(format!(
+                    "osier does not support `{field}` of a hook of `{name}`"
+                ));
             }
         }
     }
@@ -352,7 +368,8 @@ fn respond(request: &Value) -> Result<(Value, Option<Op>), String> {
                 }
             }
             let response = json!({"commands": [], "agents": [], "models": [], "account": {},
-                "output_style": "default", "available_output_styles": ["default"]});
+                "output_style": "default", "available_output_styles": ["default"],
+                "hook_on_failure_supported": true, "hooks_applied": true});
             Ok((response, None))
         }
         "interrupt" => Ok((json!({}), Some(osier_agent::Op::Abort.into()))),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use osier_agent::RunOutcome;
 use osier_protocol::questions::Question;
-use osier_protocol::{Event, HookEvent, Op, Prompt};
+use osier_protocol::{Event, HookEvent, OnFailure, Op, Prompt};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -51,6 +51,7 @@ pub struct SdkHook {
     /// The name of the function.
     pub callback: String,
     pub timeout: Option<Duration>,
+    pub on_failure: Option<OnFailure>,
 }
 
 /// How the run of a prompt ended.

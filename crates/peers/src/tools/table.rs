@@ -69,9 +69,15 @@ pub fn suggestion(name: &str) -> Option<&'static str> {
         .map(|known| known.ours)
 }
 
+/// The names by which hooks can see calls of built-in tools.
+pub fn seen_names() -> impl Iterator<Item = &'static str> {
+    let theirs = tools_of(ImportSource::Claude).map(|known| known.name);
+    osier_tools::all().map(|tool| tool.name).chain(theirs)
+}
+
 /// Whether a hook can see a call by the name `name`.
 pub fn is_seen(name: &str) -> bool {
-    osier_tools::find(name).is_some() || at_claude(name).is_some()
+    seen_names().any(|known| known == name)
 }
 
 /// The tool of osier that the unknown `name` is likely to mean.

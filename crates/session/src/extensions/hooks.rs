@@ -13,7 +13,7 @@ use osier_base::clock;
 use osier_base::config_file::ConfigFile;
 use osier_base::path;
 use osier_base::problem::Problem;
-use osier_extensions::hooks::{HookFile, HookNews, Hooks, SessionHooks};
+use osier_extensions::hooks::{HookCheck, HookFile, HookNews, Hooks, SessionHooks};
 use osier_permissions::trust::project_root;
 use osier_protocol::Event;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
@@ -144,9 +144,9 @@ pub(crate) fn check(setup: &SessionSetup) -> Vec<Problem> {
     Hooks::check(&files(setup))
 }
 
-/// The number of configured hooks that block if they do not answer, and a line for each of them that cannot start.
-pub async fn check_guards(setup: &SessionSetup) -> (usize, Vec<String>) {
-    Hooks::check_guards(&files(setup), &setup.cwd, &project_root(&setup.cwd)).await
+/// Checks the configured hooks without running them.
+pub async fn check_hooks(setup: &SessionSetup) -> HookCheck {
+    Hooks::check_all(&files(setup), &setup.cwd, &project_root(&setup.cwd)).await
 }
 
 /// The files that can configure hooks. Files of the project are included only if it is trusted.

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use osier_agent::CustomMessage;
 use osier_agent::{Agent, AgentMessage, Op, Subscription};
+use osier_base::problem::Problem;
 use osier_base::watch::Watcher;
 use osier_base::{clock, ids};
 use osier_extensions::hooks::Role;
@@ -67,7 +68,9 @@ impl PluginHost {
         session: Option<&SessionInfo>,
         emitter: &Emitter,
     ) {
-        for plugin in loaded.ended.iter().chain(&loaded.started) {
+        // A new version may have set them while it loaded.
+        let gone = |plugin: &&String| !loaded.started.contains(plugin);
+        for plugin in loaded.ended.iter().filter(gone) {
             emitter.publish(Event::PluginStatus {
                 plugin: plugin.clone(),
                 text: None,
@@ -166,6 +169,11 @@ pub(crate) fn folders(setup: &SessionSetup) -> Vec<PluginFolder> {
         folders.push(PluginFolder::with_files(path, files));
     }
     folders
+}
+
+/// The errors of plugins that can be known without running them. Blocks.
+pub fn check_plugins(setup: &SessionSetup) -> Vec<Problem> {
+    osier_extensions::plugins::check(&folders(setup))
 }
 
 /// Decides whether `plugin` can run a program. The permissions of the model's commands apply; in plan mode also the
