@@ -1,5 +1,5 @@
-//! Runs for programs: the formats of Claude Code and Codex, answers with a schema, and the real Python SDK, which
-//! `.ci/run` installs in the directory `OSIER_TEST_SDK`.
+//! Runs for programs: the formats of Claude Code and Codex, answers with a schema, and the real SDKs for Python and
+//! TypeScript, which `.ci/run` installs in the directories `OSIER_TEST_SDK` and `OSIER_TEST_SDK_NODE`.
 
 use std::path::{Path, PathBuf};
 
@@ -446,20 +446,37 @@ fn python() -> Option<PathBuf> {
     Some(path)
 }
 
-/// Runs a script of `tests/fixtures/sdk` with the SDK; its output.
+/// Node.js, and the directory of the SDK for TypeScript.
+fn node() -> Option<(PathBuf, PathBuf)> {
+    let directory = PathBuf::from(std::env::var_os("OSIER_TEST_SDK_NODE").unwrap_or_default());
+    let package = "node_modules/@anthropic-ai/claude-agent-sdk";
+    if !directory.join(package).exists() {
+        skip::missing(package, ".ci/run");
+        return None;
+    }
+    Some((skip::program(&["node"], ".ci/run")?, directory))
+}
+
+/// Runs a script of `tests/fixtures/sdk` with the SDK for Python; its output.
+fn sdk(python: &Path, script: &str, turns: &Value) -> String {
+    sdk_script(python, script, &[], turns)
+}
+
+/// Runs a script of `tests/fixtures/sdk` with the path of osier and `more` arguments; its output.
 #[expect(
     clippy::disallowed_methods,
     reason = "the script runs as a user starts it"
 )]
-fn sdk(python: &Path, script: &str, turns: &Value) -> String {
+fn sdk_script(program: &Path, script: &str, more: &[&Path], turns: &Value) -> String {
     let home = Home::new();
     home.file("model.json", json!({"turns": turns}).to_string());
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures/sdk")
         .join(script);
-    let output = std::process::Command::new(python)
+    let output = std::process::Command::new(program)
         .arg(file)
         .arg(env!("CARGO_BIN_EXE_osier"))
+        .args(more)
         .current_dir(home.work())
         .env("HOME", home.home())
         .env("OSIER_HOME", home.home())
@@ -520,5 +537,53 @@ fn the_python_sdk_decides_about_tools() {
          can_use_tool Bash {'command': 'rm file'}\n\
          text it was denied True\n\
          result success it was denied ['Bash']\n"
+    );
+}
+
+/// A model that calls a command, and can be continued once.
+fn guarded_turns() -> Value {
+    json!([
+        {"when": {"user": "go"}, "steps": [{"tool": "bash", "arguments": {"command": "touch made"}}]},
+        {"steps": [{"text": "done"}]},
+        {"steps": [{"text": "done again"}]},
+    ])
+}
+
+#[test]
+fn hooks_of_the_python_sdk_guard() {
+    let Some(python) = python() else { return };
+    assert_eq!(
+        sdk(&python, "hooks.py", &guarded_turns()),
+        "denies: [PreToolUse Bash] did not run: done\n\
+         misspells: [PreToolUse Bash] did not run: done\n\
+         fails: [PreToolUse Bash] did not run: done\n\
+         stops: [PreToolUse Bash] did not run: enough\n\
+         blocks the prompt: [UserPromptSubmit go] did not run: a hook blocked the prompt: not this\n\
+         sees everything: [UserPromptSubmit go, PreToolUse Bash, PostToolUse Bash, Stop False] ran: done\n\
+         continues: [Stop False, Stop True] ran: done again\n\
+         has a hook of an unknown event: [] did not run: osier has no hooks for the event `Setup`\n"
+    );
+}
+
+#[test]
+fn hooks_of_the_typescript_sdk_guard() {
+    let Some((node, directory)) = node() else {
+        return;
+    };
+    let output = sdk_script(&node, "hooks.mjs", &[&directory], &guarded_turns());
+    assert_eq!(
+        output,
+        "denies: [PreToolUse Bash] did not run: done\n\
+         has no matching hook: [] ran: done\n\
+         misspells: [PreToolUse Bash] did not run: done\n\
+         fails: [PreToolUse Bash] did not run: done\n\
+         may fail: [PreToolUse Bash] ran: done\n\
+         must not fail: [PreToolUse Bash] did not run: done\n\
+         blocks the prompt: [UserPromptSubmit go] did not run: a hook blocked the prompt: not this\n\
+         sees everything: [UserPromptSubmit go, PreToolUse Bash, PostToolUse Bash, Stop false] ran: done\n\
+         continues: [Stop false, Stop true] ran: done again\n\
+         has a hook of an unknown event: [] did not run: osier has no hooks for the event `Setup`\n\
+         has a rule as a matcher: [] did not run: invalid matcher `Bash(touch *)` of `PreToolUse`: \
+         it is a permission rule; write a name of tools\n"
     );
 }

@@ -259,6 +259,13 @@ pub const OTHERS: &[&str] = &[
     "MessageDisplay",
 ];
 
+impl EventInfo {
+    /// Whether each of its occurrences is about a call of a tool.
+    pub fn is_about_calls(&self) -> bool {
+        self.fields.starts_with("tool_name")
+    }
+}
+
 impl HookEvent {
     pub fn info(self) -> &'static EventInfo {
         const TABLE: &[EventInfo] = &EVENTS;

@@ -79,8 +79,8 @@ pub use actor::{RemoteSession, SessionHandle, StartError};
 pub use agents::subagents;
 pub use conversation::compaction::input_tokens;
 pub use extensions::hooks::check_hooks;
-pub use extensions::plugins::check_plugins;
 pub use extensions::mcp::server_files;
+pub use extensions::plugins::check_plugins;
 pub use files::checkpoints::prune_options;
 pub use models::accounts;
 #[cfg(feature = "transfer")]

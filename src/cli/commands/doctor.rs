@@ -11,13 +11,13 @@ use osier_base::git::Git;
 use osier_base::problem::Problem;
 use osier_base::process::{Invocation, spawn};
 use osier_base::text::{sanitize, single_line};
+use osier_extensions::hooks::HookCheck;
 use osier_protocol::{AccountSource, SandboxMode};
 use osier_sandbox::Confinement;
 use osier_session::accounts::Accounts;
 use osier_settings::Settings;
 use osier_term::images::{OuterTerminal, Protocol};
 use osier_term::input::TerminalReply;
-use osier_extensions::hooks::HookCheck;
 use osier_term::terminal::{TerminalHost, TerminalKind, query, size};
 use osier_term::theme::ColourDepth;
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -22,6 +23,8 @@ pub struct QuietOutput {
     pub exit: Exit,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
+    /// A stream had more than is stored.
+    pub is_cut: bool,
 }
 
 /// Why a short command has no result. A non-zero exit is a result.
@@ -109,13 +112,13 @@ pub async fn run_bounded(
 
 async fn talk(child: &mut Child, input: Option<&[u8]>, limit: usize) -> io::Result<QuietOutput> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let mut output = QuietOutput::default();
+    let (mut output, is_cut) = (QuietOutput::default(), AtomicBool::new(false));
     {
         let streams = async {
             tokio::join!(
                 feed(stdin, input.unwrap_or_default()),
-                collect(stdout, &mut output.stdout, limit),
-                collect(stderr, &mut output.stderr, KEPT),
+                collect(stdout, &mut output.stdout, limit, &is_cut),
+                collect(stderr, &mut output.stderr, KEPT, &is_cut),
             )
         };
         tokio::pin!(streams);
@@ -132,6 +135,7 @@ async fn talk(child: &mut Child, input: Option<&[u8]>, limit: usize) -> io::Resu
             let _ = within(IDLE, streams).await;
         }
     }
+    output.is_cut = is_cut.into_inner();
     Ok(output)
 }
 
@@ -142,12 +146,20 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     }
 }
 
-async fn collect(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>, limit: usize) {
+async fn collect(
+    stream: Option<impl AsyncRead + Unpin>,
+    kept: &mut Vec<u8>,
+    limit: usize,
+    is_cut: &AtomicBool,
+) {
     let Some(mut stream) = stream else { return };
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(length @ 1..) = stream.read(&mut buffer).await {
         let room = (limit - kept.len()).min(length);
         kept.extend_from_slice(&buffer[..room]);
+        if room < length {
+            is_cut.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -168,6 +180,7 @@ mod tests {
             },
             stdout: b"given".to_vec(),
             stderr: b"problem\n".to_vec(),
+            is_cut: false,
         };
         assert_eq!(output.unwrap(), expected);
     }

@@ -114,10 +114,7 @@ impl HookAnswer {
             Some(code) => format!("exit code {code}"),
             None => "ended by a signal".to_owned(),
         };
-        let last = output
-            .stderr
-            .lines()
-            .rfind(|line| !line.trim().is_empty());
+        let last = output.stderr.lines().rfind(|line| !line.trim().is_empty());
         let problem = match last {
             Some(last) => format!("{how}: {}", line(last)),
             None => how,
@@ -194,7 +191,11 @@ impl HookAnswer {
         let fields = fields::read(event, answer, input);
         let mut answer = Self {
             unsupported: fields.unsupported.clone(),
-            ..fields.problems.first().map(Self::unread).unwrap_or_default()
+            ..fields
+                .problems
+                .first()
+                .map(Self::unread)
+                .unwrap_or_default()
         };
         let reason = || fields.text(Part::Answer, "reason");
         if fields.get(Part::Answer, "continue") == Some(&Value::Bool(false)) {
@@ -588,7 +589,13 @@ mod tests {
         assert_eq!(announces_async("{\"async\": true}"), Some(BACKGROUND));
         assert_eq!(announces_async("{\"async\": false}"), None);
         assert_eq!(announces_async("{\"async\": tr"), None);
-        assert_eq!(announces_async("{\"async\": true, \"decision\": \"block\"}"), None);
-        assert_eq!(announces_async("{\"async\": true, \"asyncTimeout\": \"5\"}"), None);
+        assert_eq!(
+            announces_async("{\"async\": true, \"decision\": \"block\"}"),
+            None
+        );
+        assert_eq!(
+            announces_async("{\"async\": true, \"asyncTimeout\": \"5\"}"),
+            None
+        );
     }
 }

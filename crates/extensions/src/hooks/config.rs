@@ -225,7 +225,7 @@ impl Reader<'_> {
                 return self.fault(&place, &message, hint);
             }
         };
-        if event.info().fields.starts_with("tool_name") {
+        if event.info().is_about_calls() {
             self.unknown_tools(&matcher);
         }
         for hook in hooks {
@@ -239,7 +239,8 @@ impl Reader<'_> {
     fn rule(&mut self, text: &str) {
         let message = format!("the matcher `{text}` is a permission rule, not a name of tools");
         let name = text.split('(').next().unwrap_or_default();
-        let hint = format!("write `\"matcher\": \"{name}\"`, and `\"if\": \"{text}\"` in its hooks");
+        let hint =
+            format!("write `\"matcher\": \"{name}\"`, and `\"if\": \"{text}\"` in its hooks");
         self.fault(text, &message, &hint);
     }
 
@@ -284,7 +285,10 @@ impl Reader<'_> {
             }
         }
         let is_pattern = matcher.words().is_empty() && !text.is_empty();
-        if is_pattern && !text.contains("__") && !tools::seen_names().any(|name| matcher.fits(&[name])) {
+        if is_pattern
+            && !text.contains("__")
+            && !tools::seen_names().any(|name| matcher.fits(&[name]))
+        {
             let message = format!("no built-in tool matches `{text}`");
             self.warn(&text, &message, "its hooks run only for a tool of a plugin");
         }
@@ -325,7 +329,7 @@ impl Reader<'_> {
             callback: None,
             timeout: self.timeout(hook),
             in_background: hook.get("async") == Some(&Value::Bool(true)),
-            condition: self.condition(hook)?,
+            condition: self.condition(event, hook)?,
             on_failure: self.on_failure(hook),
             file: self.file.file.path.clone(),
         })
@@ -356,15 +360,32 @@ impl Reader<'_> {
 
     /// `None` after a reported error.
     #[expect(clippy::option_option, reason = "an error and an absence differ")]
-    fn condition(&mut self, hook: &Map<String, Value>) -> Option<Option<Rule>> {
+    fn condition(&mut self, event: HookEvent, hook: &Map<String, Value>) -> Option<Option<Rule>> {
         let Some(value) = hook.get("if") else {
             return Some(None);
         };
         let rule = value.as_str().and_then(Rule::parse);
-        if rule.is_none() {
-            let message = format!("`if` is {value}, which is not a rule");
-            let hint = "write a tool, or a tool with a pattern, as in \"Bash(git *)\"; the hook is ignored";
-            self.fault("if", &message, hint);
+        let place = value.as_str().unwrap_or("if");
+        match &rule {
+            None => {
+                let message = format!("`if` is {value}, which is not a rule");
+                let hint = "write a tool, or a tool with a pattern, as in \"Bash(git *)\"; the hook is ignored";
+                self.fault("if", &message, hint);
+            }
+            Some(_) if !event.info().is_about_calls() => {
+                let message = format!("`if` has no effect for `{}`", event.name());
+                self.warn("if", &message, "the hook runs for all of them");
+            }
+            Some(rule) => {
+                if let Some(known) = rule.misspelt() {
+                    let message = format!("no built-in tool has the name in the rule `{place}`");
+                    self.fault(place, &message, &format!("did you mean `{known}`?"));
+                }
+                if let Some(doubt) = rule.doubt() {
+                    let message = format!("the rule `{place}` is likely to match nothing");
+                    self.warn(place, &message, doubt);
+                }
+            }
         }
         rule.map(Some)
     }
@@ -572,6 +593,30 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_that_matches_nothing_is_named() {
+        let text = r#"{"hooks": {
+            "PreToolUse": [{"hooks": [
+                {"command": "a", "if": "Bsh(git *)"},
+                {"command": "b", "if": "Bash(git.*)"},
+                {"command": "c", "if": "mcp__git__log"}
+            ]}],
+            "Stop": [{"hooks": [{"command": "d", "if": "Bash"}]}]
+        }}"#;
+        let parsed = parsed(text);
+        assert_eq!(parsed.handlers.len(), 4);
+        let problems: Vec<String> = parsed.problems.iter().map(Problem::to_string).collect();
+        assert_eq!(
+            problems,
+            [
+                "hooks.json:3:40: no built-in tool has the name in the rule `Bsh(git *)`; did you mean `bash`?",
+                "hooks.json:4:40: the rule `Bash(git.*)` is likely to match nothing; it looks like a regular expression: write `*` for any text",
+                "hooks.json:3:34: `if` has no effect for `Stop`; the hook runs for all of them",
+            ]
+        );
+        assert_eq!(parsed.faults, parsed.problems[..1]);
+    }
+
+    #[test]
     fn fields_that_are_not_known_are_named() {
         let text = r#"{"hooks": {"Stop": [{"matchr": "x", "hooks": [
             {"command": "a", "timeuot": 5, "once": true, "async": "yes", "onFailure": "deny", "statusMessage": "s"}
@@ -592,7 +637,10 @@ mod tests {
         );
         assert_eq!(parsed.handlers[0].on_failure, Some(OnFailure::Block));
         let wrong = r#"{"hooks": {"Stop": [{"hooks": [{"command": "a", "args": "b"}]}]}}"#;
-        assert!(super::tests::problems(wrong)[0].contains("`args` of a hook of `Stop` is not a list of texts"));
+        assert!(
+            super::tests::problems(wrong)[0]
+                .contains("`args` of a hook of `Stop` is not a list of texts")
+        );
     }
 
     #[test]
@@ -603,7 +651,11 @@ mod tests {
         let load = |text: &str| {
             osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
             let config = load(&files);
-            assert_eq!((&config.problems, &config.faults), (&vec![], &vec![]), "{text}");
+            assert_eq!(
+                (&config.problems, &config.faults),
+                (&vec![], &vec![]),
+                "{text}"
+            );
             config
         };
         let before = load(r#"{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}}"#).handlers;

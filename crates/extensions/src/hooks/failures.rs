@@ -148,7 +148,9 @@ pub fn failures_table() -> String {
             None => columns.push((effects, vec![name], info.continues)),
         }
     }
-    columns.sort_by_key(|(effects, ..)| std::cmp::Reverse(effects.iter().filter(|blocks| **blocks).count()));
+    columns.sort_by_key(|(effects, ..)| {
+        std::cmp::Reverse(effects.iter().filter(|blocks| **blocks).count())
+    });
     let mut page = String::from("| the hook |");
     for (_, names, _) in &columns {
         let _ = write!(page, " {} |", names.join(", "));

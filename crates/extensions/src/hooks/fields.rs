@@ -65,7 +65,9 @@ impl Kind {
             Self::Anything => "any value".to_owned(),
             Self::OneOf(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-                let (last, others) = quoted.split_last().unwrap_or((const { &String::new() }, &[]));
+                let (last, others) = quoted
+                    .split_last()
+                    .unwrap_or((const { &String::new() }, &[]));
                 format!("{} or {last}", others.join(", "))
             }
         }
@@ -412,8 +414,10 @@ impl<'a> Fields<'a> {
             let shown = line(name);
             let Some(row) = find(part, name) else {
                 let advice = advice(info, part, name);
-                self.problems
-                    .push(format!("unknown field `{shown}`{}; {advice}", part.location()));
+                self.problems.push(format!(
+                    "unknown field `{shown}`{}; {advice}",
+                    part.location()
+                ));
                 continue;
             };
             if !(row.events)(info) {
@@ -479,7 +483,8 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn get(&self, part: Part, name: &str) -> Option<&'a Value> {
-        let found = |(of, known, _): &&(Part, &'static str, &'a Value)| *of == part && *known == name;
+        let found =
+            |(of, known, _): &&(Part, &'static str, &'a Value)| *of == part && *known == name;
         self.values.iter().find(found).map(|(_, _, value)| *value)
     }
 
@@ -658,11 +663,11 @@ mod tests {
 
     #[test]
     fn an_input_that_is_printed_is_no_answer_but_its_changes_are() {
-        let input = br#"{"hook_event_name": "PreToolUse", "cwd": "/w", "tool_input": {"command": "ls"}}"#;
+        let input =
+            br#"{"hook_event_name": "PreToolUse", "cwd": "/w", "tool_input": {"command": "ls"}}"#;
         let mut answer: Map<String, Value> = serde_json::from_slice(input).unwrap();
-        let problems = |answer: &Map<String, Value>| {
-            read(HookEvent::PreToolUse, answer, input).problems
-        };
+        let problems =
+            |answer: &Map<String, Value>| read(HookEvent::PreToolUse, answer, input).problems;
         assert_eq!(problems(&answer), [""; 0]);
         answer.insert("tool_input".to_owned(), json!({"command": "pwd"}));
         let problem = "unknown field `tool_input`; did you mean `permissionDecision` in `hookSpecificOutput`?";
@@ -672,7 +677,11 @@ mod tests {
     #[test]
     fn what_osier_does_not_support_is_named_and_decides_nothing() {
         let answer = json!({"terminalSequence": "x", SPECIFIC: {"sessionTitle": "t"}});
-        let fields = read(HookEvent::UserPromptSubmit, answer.as_object().unwrap(), b"");
+        let fields = read(
+            HookEvent::UserPromptSubmit,
+            answer.as_object().unwrap(),
+            b"",
+        );
         assert_eq!(fields.problems, [""; 0]);
         assert_eq!(fields.unsupported, ["terminalSequence", "sessionTitle"]);
     }

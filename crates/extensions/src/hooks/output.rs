@@ -63,9 +63,9 @@ fn answer(printed: &str) -> Printed {
     match unique_json::parse(printed) {
         Ok(Value::Object(answer)) => Printed::Answer(answer),
         Ok(_) => Printed::Unread("its output is not an object".to_owned()),
-        Err(error) => {
-            Printed::Unread(format!("its output looks like JSON but is invalid: {error}"))
-        }
+        Err(error) => Printed::Unread(format!(
+            "its output looks like JSON but is invalid: {error}"
+        )),
     }
 }
 
@@ -90,7 +90,10 @@ fn hidden(printed: &str, is_context: bool) -> Option<&'static str> {
         .take(TRIED);
     let begins_answer = |rest: &str| {
         let mut values = Deserializer::from_str(rest).into_iter::<Value>();
-        values.next().and_then(Result::ok).is_some_and(|value| is_answer(&value))
+        values
+            .next()
+            .and_then(Result::ok)
+            .is_some_and(|value| is_answer(&value))
     };
     let is_after_text = (!is_context && decides()) || objects.any(begins_answer);
     is_after_text.then_some("its output has text before the JSON")
@@ -113,7 +116,10 @@ mod tests {
     #[test]
     fn an_answer_is_read_after_spaces_and_a_byte_order_mark() {
         for output in ["{}", " \n{}\n", "\u{feff}{}", "\n\u{feff} {}"] {
-            assert_eq!(of(HookEvent::PreToolUse, output), Printed::Answer(Map::new()));
+            assert_eq!(
+                of(HookEvent::PreToolUse, output),
+                Printed::Answer(Map::new())
+            );
         }
     }
 
@@ -124,27 +130,68 @@ mod tests {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         for (output, expected) in [
-            ("{\"decision\": ".to_owned(), "looks like JSON but is invalid"),
-            ("{'decision': 'block'}".to_owned(), "looks like JSON but is invalid"),
+            (
+                "{\"decision\": ".to_owned(),
+                "looks like JSON but is invalid",
+            ),
+            (
+                "{'decision': 'block'}".to_owned(),
+                "looks like JSON but is invalid",
+            ),
             ("{} {}".to_owned(), "trailing characters"),
-            ("{\"reason\": 1, \"reason\": 2}".to_owned(), "the key `reason` is there twice"),
+            (
+                "{\"reason\": 1, \"reason\": 2}".to_owned(),
+                "the key `reason` is there twice",
+            ),
             ("{\"reason\": \"\u{fffd}\"}".to_owned(), "is not UTF-8"),
-            (utf16("{\"decision\": \"block\"}"), "looks like JSON but is invalid"),
-            (utf16("\u{feff}{\"decision\": \"block\"}"), "other bytes before the JSON"),
-            ("\u{1b}[0m{\"decision\": \"block\"}".to_owned(), "other bytes before the JSON"),
-            ("\u{1b}]0;t\u{7}{\"a\": \"b\"}".to_owned(), "other bytes before the JSON"),
+            (
+                utf16("{\"decision\": \"block\"}"),
+                "looks like JSON but is invalid",
+            ),
+            (
+                utf16("\u{feff}{\"decision\": \"block\"}"),
+                "other bytes before the JSON",
+            ),
+            (
+                "\u{1b}[0m{\"decision\": \"block\"}".to_owned(),
+                "other bytes before the JSON",
+            ),
+            (
+                "\u{1b}]0;t\u{7}{\"a\": \"b\"}".to_owned(),
+                "other bytes before the JSON",
+            ),
             ("\u{8}{}".to_owned(), "other bytes before the JSON"),
             ("[{\"decision\": \"block\"}]".to_owned(), "a list instead"),
             ("[]".to_owned(), "a list instead"),
-            ("checking\n{\"decision\": \"block\"}".to_owned(), "text before the JSON"),
-            ("checking {\"decision\": \"block\"}".to_owned(), "text before the JSON"),
-            ("checking\n{\"decison\": \"block\"}\ndone".to_owned(), "text before the JSON"),
-            ("checking\n\u{feff}{\"deny\": true}".to_owned(), "text before the JSON"),
-            (format!("log\n{}{{\"blocked\": 1}}", "{log\n".repeat(99)), "text before the JSON"),
-            ("checking\n{'permissionDecision': 'deny'}".to_owned(), "text before the JSON"),
+            (
+                "checking\n{\"decision\": \"block\"}".to_owned(),
+                "text before the JSON",
+            ),
+            (
+                "checking {\"decision\": \"block\"}".to_owned(),
+                "text before the JSON",
+            ),
+            (
+                "checking\n{\"decison\": \"block\"}\ndone".to_owned(),
+                "text before the JSON",
+            ),
+            (
+                "checking\n\u{feff}{\"deny\": true}".to_owned(),
+                "text before the JSON",
+            ),
+            (
+                format!("log\n{}{{\"blocked\": 1}}", "{log\n".repeat(99)),
+                "text before the JSON",
+            ),
+            (
+                "checking\n{'permissionDecision': 'deny'}".to_owned(),
+                "text before the JSON",
+            ),
         ] {
             match of(HookEvent::PreToolUse, &output) {
-                Printed::Unread(problem) => assert!(problem.contains(expected), "{output}: {problem}"),
+                Printed::Unread(problem) => {
+                    assert!(problem.contains(expected), "{output}: {problem}")
+                }
                 other => panic!("{output}: {other:?}"),
             }
         }

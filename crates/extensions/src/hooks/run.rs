@@ -237,7 +237,14 @@ mod tests {
         );
         assert_eq!(exit.code, Some(3));
         let direct = handler("printf", Some(&["%s", "a  b"]));
-        let ran = run(&direct, Path::new("/tmp"), Path::new("/"), Arc::default(), LONG).await;
+        let ran = run(
+            &direct,
+            Path::new("/tmp"),
+            Path::new("/"),
+            Arc::default(),
+            LONG,
+        )
+        .await;
         assert!(matches!(ran, HookEnd::Ended { stdout, .. } if stdout == "a  b"));
     }
 

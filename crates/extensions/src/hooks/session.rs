@@ -440,7 +440,9 @@ pub(super) fn judge(
         hooks.warn(text);
     }
     for field in &answer.unsupported {
-        hooks.warn_once(format!("{name}: osier does not support the field `{field}`"));
+        hooks.warn_once(format!(
+            "{name}: osier does not support the field `{field}`"
+        ));
     }
     hooks.note(handler, last(&answer, started));
     answer

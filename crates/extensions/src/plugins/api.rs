@@ -133,8 +133,8 @@ pub const FUNCTIONS: &[Function] = &[
     ),
     function(
         "exec",
-        "osier.exec(program, arguments?, {cwd=, stdin=, timeout_ms=}?) → {code=, stdout=, stderr=}",
-        "Runs a program without a shell. It is killed when the plugin is reloaded, the call is interrupted or the time \
+        "osier.exec(program, arguments?, {cwd=, stdin=, timeout_ms=}?) → {code=, stdout=, stderr=, truncated=}",
+        "Runs a program without a shell. A stream has at most 1 MiB; `truncated` is true if there was more. The program is killed when the plugin is reloaded, the call is interrupted or the time \
          (30 s) is up.",
     ),
     function(
@@ -441,7 +441,9 @@ pub fn reference() -> String {
         let _ = writeln!(page, "| `{signature}` | {}{note} |", function.description);
     }
     page.push_str("\nBefore something happens, or before its result is used. osier waits for the function:\n\n");
-    page.push_str("| event | when | fields | may return | if the function fails |\n|---|---|---|---|---|\n");
+    page.push_str(
+        "| event | when | fields | may return | if the function fails |\n|---|---|---|---|---|\n",
+    );
     for event in INTERCEPTED {
         let PluginEvent {
             name,
@@ -455,7 +457,10 @@ pub fn reference() -> String {
             "" => "osier shows the error and continues",
             failure => failure,
         };
-        let _ = writeln!(page, "| `{name}` | {when} | {fields} | {returns} | {failure} |");
+        let _ = writeln!(
+            page,
+            "| `{name}` | {when} | {fields} | {returns} | {failure} |"
+        );
     }
     page.push_str("\nAfter something happened:\n\n| event | when | fields |\n|---|---|---|\n");
     for event in NOTIFIED {

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::channel::Request;
-use super::convert::{fail, from_lua, to_lua};
+use super::convert::{fail, from_lua, only, to_lua};
 use super::cx::PluginCx;
 use osier_base::process::{Invocation, run_captured};
 use osier_protocol::questions::{Answer, Choice, Question, QuestionKind, Subject};
@@ -153,6 +153,10 @@ fn choices_of(given: serde_json::Value) -> Result<Vec<Choice>> {
 }
 
 fn input(options: Option<&Table>) -> Result<QuestionKind> {
+    if let Some(options) = options {
+        let known = ["placeholder", "prefill", "multiline", "secret"];
+        only(options, &known, "the options of `osier.ui.input`")?;
+    }
     let text = |name: &str| match options {
         Some(options) => options
             .get::<Option<String>>(name)
@@ -180,6 +184,10 @@ async fn exec(
     arguments: Vec<String>,
     options: Option<&Table>,
 ) -> Result<Table> {
+    if let Some(options) = options {
+        let known = ["cwd", "stdin", "timeout_ms"];
+        only(options, &known, "the options of `osier.exec`")?;
+    }
     let option = |name: &str| match options {
         Some(options) => options.get::<Option<String>>(name),
         None => Ok(None),
@@ -221,6 +229,9 @@ async fn exec(
     result.set("code", output.exit.shell_code())?;
     result.set("stdout", lua.create_string(&output.stdout)?)?;
     result.set("stderr", lua.create_string(&output.stderr)?)?;
+    if output.is_cut {
+        result.set("truncated", true)?;
+    }
     Ok(result)
 }
 

@@ -6,7 +6,7 @@ use mlua::{Error, Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 
 use super::api::{FUNCTIONS, STYLES, find_event};
 use super::channel::{PluginMessage, Request};
-use super::convert::{fail, from_lua, to_lua};
+use super::convert::{fail, from_lua, only, optional, to_lua};
 use super::cx::PluginCx;
 use super::{async_functions, lines};
 use osier_agent::Severity;
@@ -205,6 +205,11 @@ fn run_of(given: &Table, what: &str) -> Result<Function> {
 }
 
 fn tool(lua: &Lua, cx: &PluginCx, given: &Table) -> Result<()> {
+    only(
+        given,
+        &["name", "description", "parameters", "run"],
+        "a tool",
+    )?;
     let name = text_of(given, "name", "a tool")?;
     let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '-';
     if name.len() > 64 || !name.chars().all(is_name) {
@@ -254,23 +259,24 @@ fn without_empty_maps(mut schema: serde_json::Value) -> serde_json::Value {
 }
 
 fn command(cx: &PluginCx, given: &Table) -> Result<()> {
+    let known = ["name", "description", "argument", "values", "run"];
+    only(given, &known, "a command")?;
     let name = text_of(given, "name", "a command")?;
     if name.contains(char::is_whitespace) || name.contains('/') {
         return fail(format!(
             "invalid command name `{name}`: use no spaces and no slashes"
         ));
     }
+    let text = |field: &str| {
+        optional(given, field, "a command", "a string").map(Option::unwrap_or_default)
+    };
     let command = AddedCommand {
         name: name.clone(),
         aliases: Vec::new(),
-        argument: given.get::<Option<String>>("argument")?.unwrap_or_default(),
-        description: given
-            .get::<Option<String>>("description")?
-            .unwrap_or_default(),
+        argument: text("argument")?,
+        description: text("description")?,
         origin: cx.name.clone(),
-        values: given
-            .get::<Option<Vec<String>>>("values")?
-            .unwrap_or_default(),
+        values: optional(given, "values", "a command", "a list of strings")?.unwrap_or_default(),
     };
     let function = run_of(given, "a command")?;
     let texts = [&command.name, &command.argument, &command.description];
@@ -288,6 +294,10 @@ async fn send_message(
     text: String,
     options: Option<Table>,
 ) -> Result<()> {
+    if let Some(options) = &options {
+        let known = ["kind", "data", "display", "trigger_turn"];
+        only(options, &known, "the options of `osier.send_message`")?;
+    }
     let option = |name: &str| match &options {
         Some(options) => options.get::<Value>(name),
         None => Ok(Value::Nil),

@@ -61,7 +61,9 @@ mod tests {
             [
                 format!("{prefix}/bad.lua:2: <name> expected near '='"),
                 format!("{prefix}/pack/part.lua:2: unexpected symbol near <eof>"),
-                format!("{prefix}/other/main.lua: does not load: a directory of a plugin has a file `init.lua`"),
+                format!(
+                    "{prefix}/other/main.lua: does not load: a directory of a plugin has a file `init.lua`"
+                ),
             ]
         );
     }

@@ -1,6 +1,11 @@
-//! Converts values between Lua and JSON. `null` is `nil`; a table with only list indices is a list.
+//! Converts values between Lua and JSON, and reads tables of options. `null` is `nil`; a table with only list indices is a
+//! list.
 
-use mlua::{DeserializeOptions, Error, Lua, LuaSerdeExt as _, Result, SerializeOptions, Value};
+use mlua::{
+    DeserializeOptions, Error, FromLua, Lua, LuaSerdeExt as _, Result, SerializeOptions, Table,
+    Value,
+};
+use osier_base::problem::nearest;
 
 /// Levels of a table at most: conversion needs stack for each.
 const MAX_LEVELS: usize = 128;
@@ -51,6 +56,33 @@ fn check_size(value: &Value, levels: usize, room: &mut usize) -> Result<()> {
 
 pub(super) fn fail<T>(message: impl Into<String>) -> mlua::Result<T> {
     Err(mlua::Error::RuntimeError(message.into()))
+}
+
+/// A field that can be missing.
+pub(super) fn optional<T: FromLua>(
+    given: &Table,
+    field: &str,
+    what: &str,
+    expected: &str,
+) -> Result<Option<T>> {
+    let wrong = |_| fail(format!("`{field}` of {what} must be {expected}"));
+    given.get::<Option<T>>(field).or_else(wrong)
+}
+
+/// Checks that a table has only fields that are known.
+pub(super) fn only(given: &Table, known: &[&str], what: &str) -> Result<()> {
+    for pair in given.pairs::<Value, Value>() {
+        let name = pair?.0.to_string()?;
+        if known.contains(&name.as_str()) {
+            continue;
+        }
+        let hint = match nearest(&name, known.iter().copied()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => format!("expected {}", known.join(", ")),
+        };
+        return fail(format!("unknown field `{name}` of {what}: {hint}"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

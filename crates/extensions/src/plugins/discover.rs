@@ -35,7 +35,11 @@ impl Source {
     /// handles.
     pub(super) fn guards(&self) -> Vec<&'static str> {
         let names = |event: &str| {
-            let quoted = [format!("'{event}'"), format!("\"{event}\""), format!("[[{event}]]")];
+            let quoted = [
+                format!("'{event}'"),
+                format!("\"{event}\""),
+                format!("[[{event}]]"),
+            ];
             let modules = self.modules.iter().map(|(_, code)| code);
             let mut texts = std::iter::once(&self.code).chain(modules);
             texts.any(|code| match event {

@@ -14,16 +14,21 @@ use osier_agent::{
 };
 use osier_base::clock;
 use osier_llm::{ContentBlock, Context, Message};
+use osier_tools::Workspace;
 
 /// The interceptor of a session's plugins.
 #[derive(Debug)]
-pub struct PluginInterceptor(pub(super) Arc<Plugins>);
+pub struct PluginInterceptor {
+    pub(super) plugins: Arc<Plugins>,
+    /// Limits texts for the model.
+    pub(super) workspace: Arc<Workspace>,
+}
 
 impl PluginInterceptor {
     /// Asks the plugins; a block ends the run, and so does a failure of a plugin that guards.
     async fn ask_or_stop(&self, event: &'static str, payload: Value) -> Result<Value, StopRun> {
         let stop = |message| Err(StopRun { message });
-        match self.0.ask(event, payload).await {
+        match self.plugins.ask(event, payload).await {
             Ok(changed) => match changed.get("block") {
                 Some(reason) => stop(text_of(reason)),
                 None => Ok(changed),
@@ -35,6 +40,53 @@ impl PluginInterceptor {
             Err(_) => Ok(Value::Null),
         }
     }
+
+    /// Asks the plugins about a result. Returns whether its text is theirs.
+    async fn change_result(&self, call: &CheckedCall, output: &mut ToolOutput) -> bool {
+        if !self.plugins.listens("tool_result") {
+            return false;
+        }
+        let (text, call) = (output.text(), &call.call);
+        let payload = json!({
+            "id": call.id,
+            "name": call.name,
+            "arguments": call.arguments,
+            "text": text,
+            "details": output.details,
+            "is_error": !output.status.is_success(),
+        });
+        let changed = match self.plugins.ask("tool_result", payload).await {
+            Ok(Value::Object(changed)) => changed,
+            Ok(_) => return false,
+            Err(reason) => {
+                let message = format!("the result was not checked and is withheld: {reason}");
+                *output = ToolOutput::failed(
+                    ToolStatus::ExecutionError {
+                        message: message.clone(),
+                    },
+                    message,
+                );
+                return false;
+            }
+        };
+        if let Some(text) = changed.get("text") {
+            output.content = vec![ContentBlock::text(text_of(text))];
+        }
+        if let Some(details) = changed.get("details") {
+            output.details = details.clone();
+        }
+        match changed.get("is_error") {
+            Some(Value::Bool(false)) => output.status = ToolStatus::Success,
+            Some(Value::Bool(true)) if output.status.is_success() => {
+                let message = output.content.first().and_then(ContentBlock::as_text);
+                output.status = ToolStatus::ExecutionError {
+                    message: message.unwrap_or_default().to_owned(),
+                };
+            }
+            _ => {}
+        }
+        changed.contains_key("text")
+    }
 }
 
 fn is_guard(event: &str) -> bool {
@@ -44,12 +96,12 @@ fn is_guard(event: &str) -> bool {
 #[async_trait]
 impl Interceptor for PluginInterceptor {
     async fn on_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
-        if !self.0.is_attended
-            && let Some(message) = self.0.broken_gate()
+        if !self.plugins.is_attended
+            && let Some(message) = self.plugins.broken_gate()
         {
             return Err(StopRun { message });
         }
-        if !self.0.listens("input") {
+        if !self.plugins.listens("input") {
             return Ok(());
         }
         let names = message.attachments.iter().map(|file| &file.file_name);
@@ -62,7 +114,7 @@ impl Interceptor for PluginInterceptor {
     }
 
     async fn commit(&self, message: &AgentMessage) -> Result<(), StopRun> {
-        if self.0.listens("message") {
+        if self.plugins.listens("message") {
             let payload = json!({"message": message});
             self.ask_or_stop("message", payload).await?;
         }
@@ -70,7 +122,7 @@ impl Interceptor for PluginInterceptor {
     }
 
     async fn before_request(&self, context: &mut Context) -> Result<(), StopRun> {
-        if !self.0.listens("before_request") {
+        if !self.plugins.listens("before_request") {
             return Ok(());
         }
         let tools: Vec<&String> = context.tools.iter().map(|tool| &tool.name).collect();
@@ -96,13 +148,13 @@ impl Interceptor for PluginInterceptor {
     }
 
     async fn before_tool(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
-        if !self.0.listens("tool_call") {
+        if !self.plugins.listens("tool_call") {
             return ToolDecision::Allow;
         }
         let call = &call.call;
         let payload = json!({"id": call.id, "name": call.name, "arguments": call.arguments});
         let answer = tokio::select! {
-            answer = self.0.ask("tool_call", payload) => answer,
+            answer = self.plugins.ask("tool_call", payload) => answer,
             () = cancel.cancelled() => Err(INTERRUPTED.to_owned()),
         };
         match answer {
@@ -121,46 +173,22 @@ impl Interceptor for PluginInterceptor {
     }
 
     async fn after_tool(&self, call: &CheckedCall, output: &mut ToolOutput) {
-        if !self.0.listens("tool_result") {
+        let has_changed = self.change_result(call, output).await;
+        if !has_changed && !self.plugins.has_tool(&call.call.name) {
             return;
         }
-        let (text, call) = (output.text(), &call.call);
-        let payload = json!({
-            "id": call.id,
-            "name": call.name,
-            "arguments": call.arguments,
-            "text": text,
-            "details": output.details,
-            "is_error": !output.status.is_success(),
-        });
-        let changed = match self.0.ask("tool_result", payload).await {
-            Ok(changed) => changed,
-            Err(reason) => {
-                let message = format!("the result was not checked and is withheld: {reason}");
-                *output = ToolOutput::failed(ToolStatus::ExecutionError { message: message.clone() }, message);
-                return;
+        for block in &mut output.content {
+            let Some(text) = block.as_text() else {
+                continue;
+            };
+            let capped = self.workspace.cap(text).await;
+            if capped.truncated {
+                *block = ContentBlock::text(capped.text);
             }
-        };
-        if let Some(text) = changed.get("text") {
-            output.content = vec![ContentBlock::text(text_of(text))];
-        }
-        if let Some(details) = changed.get("details") {
-            output.details = details.clone();
-        }
-        match changed.get("is_error") {
-            Some(Value::Bool(false)) => output.status = ToolStatus::Success,
-            Some(Value::Bool(true)) if output.status.is_success() => {
-                let message = output.content.first().and_then(ContentBlock::as_text);
-                output.status = ToolStatus::ExecutionError {
-                    message: message.unwrap_or_default().to_owned(),
-                };
-            }
-            _ => {}
         }
     }
-
     async fn before_compact(&self, plan: &CompactionPlan) -> CompactionDecision {
-        if !self.0.listens("before_compact") {
+        if !self.plugins.listens("before_compact") {
             return CompactionDecision::Proceed;
         }
         let payload = json!({
@@ -170,7 +198,7 @@ impl Interceptor for PluginInterceptor {
             "messages": plan.replaced,
             "stays": plan.remaining,
         });
-        let changed = self.0.ask("before_compact", payload).await;
+        let changed = self.plugins.ask("before_compact", payload).await;
         let changed = changed.unwrap_or_default();
         match ["block", "summary", "instructions"].map(|name| changed.get(name).map(text_of)) {
             [Some(reason), ..] => CompactionDecision::Cancel { reason },
@@ -185,7 +213,7 @@ impl Interceptor for PluginInterceptor {
         results: &[ToolResultMessage],
         _cancel: &CancellationToken,
     ) -> Result<(), StopRun> {
-        if self.0.listens("after_turn") {
+        if self.plugins.listens("after_turn") {
             let payload = json!({"results": results});
             self.ask_or_stop("after_turn", payload).await?;
         }
@@ -193,20 +221,23 @@ impl Interceptor for PluginInterceptor {
     }
 
     async fn before_settle(&self) -> Option<UserMessage> {
-        if !self.0.listens("before_settle") {
+        if !self.plugins.listens("before_settle") {
             return None;
         }
-        let changed = self.0.ask("before_settle", json!({})).await.ok()?;
+        let changed = self.plugins.ask("before_settle", json!({})).await.ok()?;
         let text = changed.get("message").map(text_of)?;
-        if !self.0.may_continue() {
+        if !self.plugins.may_continue() {
             return None;
         }
         Some(UserMessage::new(text, clock::now_ms()))
     }
 
     async fn on_settled(&self, outcome: &RunOutcome) {
-        if self.0.listens("settled") {
-            let _ = self.0.ask("settled", json!({"outcome": outcome})).await;
+        if self.plugins.listens("settled") {
+            let _ = self
+                .plugins
+                .ask("settled", json!({"outcome": outcome}))
+                .await;
         }
     }
 }

@@ -40,14 +40,15 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use channel::{Call, Link, Registration, Request};
-use discover::{Found, PluginFolder, Source};
 pub use check::check;
+use discover::{Found, PluginFolder, Source};
 use halt::Halt;
 pub use interceptor::PluginInterceptor;
 use osier_agent::{Severity, Tool, ToolSet, ToolSource};
 use osier_base::problem::Problem;
 use osier_protocol::questions::Questions;
 use osier_protocol::{AddedCommand, PluginKey};
+use osier_tools::Workspace;
 use tool::PluginTool;
 
 /// The event with which plugins check calls.
@@ -151,9 +152,21 @@ impl Plugins {
         })
     }
 
-    /// The interceptor for the agent loop.
-    pub fn interceptor(self: &Arc<Self>) -> PluginInterceptor {
-        PluginInterceptor(Arc::clone(self))
+    /// The interceptor for the agent loop of an agent in `workspace`.
+    pub fn interceptor(self: &Arc<Self>, workspace: &Arc<Workspace>) -> PluginInterceptor {
+        PluginInterceptor {
+            plugins: Arc::clone(self),
+            workspace: Arc::clone(workspace),
+        }
+    }
+
+    fn has_tool(&self, name: &str) -> bool {
+        let state = self.state();
+        let mut running = state.running.iter();
+        running.any(|plugin| {
+            let mut tools = plugin.registration.tools.iter();
+            tools.any(|tool| tool.name == name)
+        })
     }
 
     fn state(&self) -> RwLockReadGuard<'_, State> {
@@ -168,7 +181,10 @@ impl Plugins {
             return Loaded::default();
         };
         let old = self.state().running.clone();
-        let starting = found.plugins.into_iter().map(|found| self.update(found, &old));
+        let starting = found
+            .plugins
+            .into_iter()
+            .map(|found| self.update(found, &old));
         let updates: Vec<Update> = stream::iter(starting).buffered(AT_ONCE).collect().await;
         let mut loaded = Loaded::default();
         let mut state = State::default();
@@ -178,10 +194,16 @@ impl Plugins {
             state.broken.extend(update.broken);
         }
         for ignored in found.ignored {
-            let events = ignored.source.map_or_else(|| vec![GATE], |source| source.guards());
+            let events = ignored
+                .source
+                .map_or_else(|| vec![GATE], |source| source.guards());
             if !events.is_empty() {
                 let (name, reason) = (ignored.name, ignored.problem.to_string());
-                state.broken.push(BrokenGate { name, events, reason });
+                state.broken.push(BrokenGate {
+                    name,
+                    events,
+                    reason,
+                });
             }
             self.link.report(ignored.problem);
         }
@@ -213,9 +235,7 @@ impl Plugins {
                 ..Update::default()
             };
         }
-        let mut events = source
-            .as_ref()
-            .map_or_else(|_| vec![GATE], Source::guards);
+        let mut events = source.as_ref().map_or_else(|_| vec![GATE], Source::guards);
         let started = match source {
             Ok(source) => {
                 if known.is_some() {
@@ -243,11 +263,16 @@ impl Plugins {
         let before = state.broken.iter().filter(|gate| gate.name == name);
         events.extend(before.flat_map(|gate| gate.events.clone()));
         events.extend(api::guards().filter(|event| {
-            known.is_some_and(|known| known.listens(event)) || reason.contains(&format!("`{event}`"))
+            known.is_some_and(|known| known.listens(event))
+                || reason.contains(&format!("`{event}`"))
         }));
         events.sort_unstable();
         events.dedup();
-        let broken = BrokenGate { name, events, reason };
+        let broken = BrokenGate {
+            name,
+            events,
+            reason,
+        };
         Update {
             started: None,
             running: known.cloned(),
@@ -365,7 +390,8 @@ impl Plugins {
     pub fn listens(&self, event: &str) -> bool {
         let state = self.state();
         let mut broken = state.broken.iter();
-        broken.any(|gate| gate.events.contains(&event)) || state.running.iter().any(|plugin| plugin.listens(event))
+        broken.any(|gate| gate.events.contains(&event))
+            || state.running.iter().any(|plugin| plugin.listens(event))
     }
 
     /// Calls every plugin with a handler; returns the changed fields.
@@ -519,7 +545,9 @@ fn duplicates(running: &[Arc<Running>]) -> Vec<Problem> {
             ..
         } = &plugin.registration;
         let tools = tools.iter().map(|tool| ("tool", tool.name.clone()));
-        let commands = commands.iter().map(|command| ("command", format!("/{}", command.name)));
+        let commands = commands
+            .iter()
+            .map(|command| ("command", format!("/{}", command.name)));
         let keys = keys.iter().map(|key| ("key", key.keys.clone()));
         tools.chain(commands).chain(keys).collect::<Vec<_>>()
     };
@@ -534,7 +562,8 @@ fn duplicates(running: &[Arc<Running>]) -> Vec<Problem> {
                 }
                 Entry::Occupied(taken) => {
                     let ((kind, name), first) = (taken.key(), taken.get().display());
-                    let message = format!("the {kind} `{name}` is already in `{first}`, which is used");
+                    let message =
+                        format!("the {kind} `{name}` is already in `{first}`, which is used");
                     problems.push(Problem::of_file(path, message, "rename one of them"));
                 }
             }

@@ -146,7 +146,8 @@ async fn a_gate_that_does_not_load_because_of_its_name_denies() {
             bench.write(name, code.as_bytes());
         }
         bench.load().await;
-        let denial = format!("the plugin `g` checks calls and does not load: {report}; fix or delete it");
+        let denial =
+            format!("the plugin `g` checks calls and does not load: {report}; fix or delete it");
         assert_eq!(bench.call().await, Err(denial.clone()));
         let refusal = bench.plugins.broken_gate().map(|text| bench.shown(&text));
         assert_eq!(refusal, Some(denial));
@@ -191,6 +192,91 @@ async fn a_name_that_two_plugins_register_is_reported_with_both_files() {
     assert_eq!(reported(&mut bench), expected);
 }
 
+#[tokio::test]
+async fn each_mistake_is_one_line_with_file_and_line() {
+    for (code, expected) in [
+        (
+            "osier.command { name = 'x', descripton = 'd', run = print }",
+            "p.lua:1: unknown field `descripton` of a command: did you mean `description`?",
+        ),
+        (
+            "\nosier.tool { name = 't', description = 'd', paramters = {}, run = print }",
+            "p.lua:2: unknown field `paramters` of a tool: did you mean `parameters`?",
+        ),
+        (
+            "osier.command { nam = 'x', run = print }",
+            "p.lua:1: unknown field `nam` of a command: did you mean `name`?",
+        ),
+        (
+            "osier.command { run = print }",
+            "p.lua:1: a command needs `name`, a string",
+        ),
+        (
+            "osier.command { name = 'x', values = 'abc', run = print }",
+            "p.lua:1: `values` of a command must be a list of strings",
+        ),
+        (
+            "osier.onn('input', print)",
+            "p.lua:1: attempt to call a nil value (field 'onn')",
+        ),
+        (
+            "local f = io.open('x')",
+            "p.lua:1: plugins have no `io.open`: use `osier.exec` with a program, such as `cat`, and `print` for output",
+        ),
+        (
+            "os.execute('x')",
+            "p.lua:1: plugins have no `os.execute`: use `osier.exec`",
+        ),
+        (
+            "require 'cjson'",
+            "p.lua:1: `cjson.lua` does not exist in the same directory; plugins have no other modules",
+        ),
+        (
+            "osier.exec('true', {}, { timeout = 5 })",
+            "p.lua:1: unknown field `timeout` of the options of `osier.exec`: did you mean `timeout_ms`?",
+        ),
+    ] {
+        let mut bench = Bench::new();
+        bench.write("p.lua", code.as_bytes());
+        bench.load().await;
+        assert_eq!(reported(&mut bench), [expected]);
+    }
+    for (code, expected) in [
+        (
+            "return { blocked = true }",
+            "p.lua:2: the handler of `tool_call` returned `blocked`, which is not a field of the answer",
+        ),
+        (
+            "return coroutine.wrap(function() return osier.exec('true') end)()",
+            "p.lua:2: a function that waits does not work in a coroutine of the plugin",
+        ),
+        (
+            "return select(2, coroutine.resume(coroutine.create(osier.sleep), 1))",
+            "p.lua:2: a function that waits does not work in a coroutine of the plugin",
+        ),
+    ] {
+        let mut bench = Bench::new();
+        let code = format!("-- a gate\nosier.on('tool_call', function() {code} end)");
+        bench.write("p.lua", code.as_bytes());
+        bench.load().await;
+        let answer = bench.call().await;
+        assert!(answer.is_err() || answer.is_ok_and(|fields| fields.get("block").is_some()));
+        assert_eq!(reported(&mut bench), [expected]);
+    }
+}
+
+#[tokio::test]
+async fn coroutines_of_a_plugin_work() {
+    let bench = Bench::new();
+    let code = "local made = coroutine.wrap(function(a) local b = coroutine.yield(a + 1) error('end ' .. b, 0) end)
+        local first = made(1)
+        local _, second = pcall(made, 5)
+        osier.on('tool_call', function() return { block = first .. second .. tostring(os.time() > 0) } end)";
+    bench.write("p.lua", code.as_bytes());
+    bench.load().await;
+    assert_eq!(bench.call().await, Ok(json!({"block": "2end 5true"})));
+}
+
 /// An event, and what its failing handler is: an error that blocks, or an empty answer.
 #[tokio::test]
 async fn a_failing_handler_blocks_the_events_that_guard() {
@@ -216,7 +302,10 @@ async fn a_failing_handler_blocks_the_events_that_guard() {
 async fn a_plugin_that_does_not_load_blocks_what_it_names() {
     for event in api::guards() {
         let bench = Bench::new();
-        bench.write("p.lua", format!("osier.on('{event}', print)\nerror('boom')").as_bytes());
+        bench.write(
+            "p.lua",
+            format!("osier.on('{event}', print)\nerror('boom')").as_bytes(),
+        );
         bench.load().await;
         let refusal = bench.plugins.broken_gate();
         assert!(bench.plugins.listens(event) && refusal.is_some(), "{event}");

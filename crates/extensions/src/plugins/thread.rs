@@ -31,6 +31,8 @@ use osier_protocol::questions::Questions;
 
 /// How long an event handler, or loading a file, may take without asking the user or running a program.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long loading may take with everything: prompts wait for it.
+const LOADING: Duration = Duration::from_secs(30);
 
 /// Maximum bytes of the output that a tool shows while it runs.
 const UPDATE_LIMIT: usize = 64 * 1024;
@@ -155,14 +157,16 @@ impl Plugin {
             .set_name(format!("@{}", self.source.chunk()));
         let chunk = chunk.set_mode(mlua::ChunkMode::Text);
         let run = Metered::new(chunk.exec_async(), &self.cx.meter);
-        match self.in_time(run).await {
-            Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(self.problem(&error)),
-            None => Err(Problem::of_file(
-                &self.source.path,
-                "did not finish loading within 10 s",
-                "wait in a function, not during loading",
-            )),
+        let late = |limit: &str| {
+            let message = format!("did not finish loading within {limit}");
+            let hint = "wait in a function, not during loading";
+            Err(Problem::of_file(&self.source.path, message, hint))
+        };
+        match tokio::time::timeout(LOADING, self.in_time(run)).await {
+            Ok(Some(Ok(()))) => Ok(()),
+            Ok(Some(Err(error))) => Err(self.problem(&error)),
+            Ok(None) => late("10 s"),
+            Err(_) => late("30 s, with its dialogs and programs"),
         }
     }
 
@@ -237,8 +241,7 @@ impl Plugin {
                     failure => failure,
                 };
                 let message = format!("the handler of `{event}` took more than 10 s: {effect}");
-                let problem = Problem::of_file(&self.source.path, &message, "");
-                self.cx.link.report(problem);
+                self.cx.link.report(self.at(&function, &message));
                 return Err(format!("the plugin `{}` did not answer", self.cx.name));
             };
             if row.answers.is_empty() {
@@ -249,8 +252,7 @@ impl Plugin {
                 Ok(fields) => fields,
                 Err(what) => {
                     let message = format!("the handler of `{event}` returned {what}");
-                    let problem = Problem::of_file(&self.source.path, &message, "");
-                    self.cx.link.report(problem);
+                    self.cx.link.report(self.at(&function, &message));
                     let block = format!("the plugin `{}` failed: {message}", self.cx.name);
                     match (row.answers.contains(&"block"), row.failure) {
                         (true, _) => {}
@@ -343,6 +345,16 @@ impl Plugin {
                 Err(format!("the plugin `{}` failed: {text}", self.cx.name))
             }
         }
+    }
+
+    /// A problem at the line where the function begins.
+    fn at(&self, function: &Function, message: &str) -> Problem {
+        let info = function.info();
+        let position = match (info.short_src, info.line_defined) {
+            (Some(file), Some(line)) => format!("{file}:{line}: "),
+            _ => String::new(),
+        };
+        self.problem(&mlua::Error::RuntimeError(format!("{position}{message}")))
     }
 
     fn problem(&self, error: &mlua::Error) -> Problem {

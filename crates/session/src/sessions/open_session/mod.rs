@@ -360,7 +360,8 @@ fn listeners(
     let (own_workspace, stored_ids) = (Arc::clone(workspace), tell_stored.clone());
     let compactor = Compactor::new(writer.clone(), stored_ids, options, own_workspace);
     // Plugins first: their changes are checked and stored.
-    let mut rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(context.plugins.interceptor())];
+    let mut rules: Vec<Arc<dyn Interceptor>> =
+        vec![Arc::new(context.plugins.interceptor(workspace))];
     if setup.settings.secret_warnings {
         rules.push(Arc::new(SecretWarnings::new(&context.emitter, &setup.cwd)));
     }
