@@ -48,7 +48,7 @@ pub struct EventInfo {
     pub continues: bool,
 }
 
-/// What a failure of a hook does, where its configuration says so.
+/// The configured effect of a failure of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
     /// It blocks what the event guards, also with an exit code that is only a warning otherwise.

@@ -9,16 +9,13 @@ use serde_json::{Map, Value};
 
 use super::failures::Blocks;
 use super::fields::{self, Fields, Part, invalid};
+use super::limits::{bounded, line};
 use super::output::{self, Printed};
-use osier_base::{text, unique_json};
+use osier_base::unique_json;
 use osier_protocol::HookEvent;
 
 /// Maximum time of a hook in the background.
 pub(super) const BACKGROUND: Duration = Duration::from_mins(10);
-/// Maximum characters of a text for a model or a user.
-const LONGEST: usize = 10_000;
-/// Maximum characters of a line about a failed hook.
-const LINE: usize = 300;
 
 /// A decision about a call, in order of strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +33,7 @@ pub(super) enum Advice {
     Deny(String),
 }
 
-/// What a hook left behind.
+/// The exit code and the output of a hook.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Output<'a> {
     /// The exit code; `None` after a signal.
@@ -122,7 +119,7 @@ impl HookAnswer {
         if is_unanswered(code) {
             return Self::unanswered(problem);
         }
-        // What it printed before can only be stricter than nothing.
+        // Its output can only be stricter than no answer.
         let printed = Self::of_output(event, output);
         Self {
             block: printed.block,
@@ -219,7 +216,7 @@ impl HookAnswer {
         answer
     }
 
-    /// Takes the fields of `hookSpecificOutput`.
+    /// Reads the fields of `hookSpecificOutput`.
     fn take_specific(&mut self, fields: &Fields<'_>) {
         let text = |name| fields.text(Part::Specific, name);
         let given = |name| fields.get(Part::Specific, name).cloned();
@@ -378,30 +375,9 @@ pub(super) fn announces_async(line: &str) -> Option<Duration> {
     is_async.then_some(limit)
 }
 
-/// Text without control sequences, limited in length.
-pub(super) fn bounded(given: &str) -> String {
-    let clean = text::sanitize(given.trim());
-    match clean.char_indices().nth(LONGEST) {
-        None => clean.into_owned(),
-        Some((end, _)) => {
-            let more = clean[end..].chars().count();
-            format!("{}\n[{more} more characters omitted]", &clean[..end])
-        }
-    }
-}
-
-/// The text as one line.
-pub(super) fn line(given: &str) -> String {
-    let first = given.trim().lines().next().unwrap_or_default();
-    let clean = text::single_line(first);
-    match clean.char_indices().nth(LINE) {
-        None => clean,
-        Some((end, _)) => format!("{}…", &clean[..end]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::limits::LONGEST;
     use super::*;
 
     fn ended(event: HookEvent, code: Option<i32>, stdout: &str, stderr: &str) -> HookAnswer {

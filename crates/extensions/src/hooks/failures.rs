@@ -9,9 +9,9 @@ use osier_protocol::{EVENTS, EventInfo};
 pub enum Blocks {
     #[default]
     Nothing,
-    /// Those that ask whether something may happen.
+    /// The events that ask whether something may happen.
     Guards,
-    /// Those, and the ones that ask whether the model may finish: the answer is there, and not understood.
+    /// The same, and the events that ask whether the model may finish: the answer is there, and not understood.
     Decisions,
     /// All that can be blocked: the hook blocks.
     Everything,

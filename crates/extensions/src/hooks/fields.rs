@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::answer::{bounded, line};
+use super::limits::{bounded, line};
 use osier_base::problem::nearest;
 use osier_protocol::{EVENTS, EventInfo, HookEvent};
 
@@ -373,7 +373,7 @@ pub(super) fn is_of_answer(name: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct Fields<'a> {
     values: Vec<(Part, &'static str, &'a Value)>,
-    /// What is not understood.
+    /// The parts that are not understood.
     pub problems: Vec<String>,
     /// Fields of the contract without an effect in osier.
     pub unsupported: Vec<&'static str>,

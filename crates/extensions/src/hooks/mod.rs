@@ -13,6 +13,7 @@ mod callbacks;
 mod config;
 mod failures;
 mod fields;
+mod limits;
 mod matcher;
 mod output;
 mod programs;
@@ -64,12 +65,12 @@ struct State {
 /// The identity of a hook.
 type Key = (HookEvent, String, Option<Vec<String>>);
 
-/// What is known about hooks before they run.
+/// The state of hooks before they run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookCheck {
     /// The number of hooks that block if they do not answer.
     pub guards: usize,
-    /// Those of them that cannot start.
+    /// The errors of guards that cannot start.
     pub obstacles: Vec<Problem>,
     /// The errors of the files.
     pub problems: Vec<Problem>,

@@ -78,7 +78,9 @@ fn hidden(printed: &str, is_context: bool) -> Option<&'static str> {
     }
     if clean.starts_with('[')
         && let Ok(Value::Array(list)) = serde_json::from_str(&clean)
-        && (!is_context || list.iter().any(is_answer))
+        && list
+            .iter()
+            .any(|value| (!is_context && decides_in_list(value)) || is_answer(value))
     {
         return Some("its output is a list instead of an object");
     }
@@ -97,6 +99,12 @@ fn hidden(printed: &str, is_context: bool) -> Option<&'static str> {
     };
     let is_after_text = (!is_context && decides()) || objects.any(begins_answer);
     is_after_text.then_some("its output has text before the JSON")
+}
+
+/// Whether an element of a list may be a decision: an object, or a word for one.
+fn decides_in_list(value: &Value) -> bool {
+    let words = ["allow", "approve", "ask", "block", "defer", "deny"];
+    value.is_object() || value.as_str().is_some_and(|word| words.contains(&word))
 }
 
 fn is_answer(value: &Value) -> bool {
@@ -162,7 +170,7 @@ mod tests {
             ),
             ("\u{8}{}".to_owned(), "other bytes before the JSON"),
             ("[{\"decision\": \"block\"}]".to_owned(), "a list instead"),
-            ("[]".to_owned(), "a list instead"),
+            ("[\"deny\"]".to_owned(), "a list instead"),
             (
                 "checking\n{\"decision\": \"block\"}".to_owned(),
                 "text before the JSON",
@@ -214,6 +222,7 @@ mod tests {
             "",
             "checked",
             "[info] checked",
+            "[1, 2]",
             "12",
             "a\n{b",
             "read\n{\"tool_name\": \"Bash\"}",

@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{BACKGROUND, Decision, HookAnswer, Output, line};
+use super::answer::{BACKGROUND, Decision, HookAnswer, Output};
 use super::config::{Handler, TIMEOUT};
+use super::limits::line;
 use super::run::{HookEnd, run};
 use super::{HookNews, Hooks, key, shown};
 use osier_agent::{CheckedCall, Severity};

@@ -27,7 +27,7 @@ pub struct PluginEvent {
     pub returns: &'static str,
     /// The fields of that.
     pub answers: &'static [&'static str],
-    /// What osier does if the function fails, because it was asked whether something may happen; empty if it continues.
+    /// The effect of a failure of the function, which was asked whether something may happen; empty if osier continues.
     pub failure: &'static str,
 }
 

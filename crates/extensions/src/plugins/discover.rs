@@ -145,7 +145,7 @@ pub struct Found {
     pub source: Result<Source, Problem>,
 }
 
-/// What does not load because of its name.
+/// A plugin that does not load because of its name.
 #[derive(Debug)]
 pub struct Ignored {
     pub name: String,

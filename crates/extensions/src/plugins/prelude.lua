@@ -228,7 +228,7 @@ function string.gsub(text, pattern, by, most)
   return concat_(parts), count
 end
 
--- What plugins do not have, with what to use instead.
+-- Libraries that plugins do not have, with the functions to use instead.
 local function missing(name, known, hint)
   return setmetatable_(known, { __metatable = false, __index = function(_, key)
     error("plugins have no `" .. name .. "." .. tostring(key) .. "`: " .. hint, 2)

@@ -111,7 +111,7 @@ async fn directories_with_a_dot_in_their_names_are_different_plugins() {
     assert_eq!(bench.load().await.started, ["acme.gate", "acme.todo"]);
 }
 
-/// What the plugins reported since the last time; the directory is left out.
+/// The reports of the plugins since the last time; the directory is left out.
 fn reported(bench: &mut Bench) -> Vec<String> {
     let mut reports = Vec::new();
     while let Some(request) = bench.requests.try_recv() {
