@@ -183,6 +183,20 @@ async fn stop_hook_continues_the_model_until_it_allows_the_stop() {
 }
 
 #[tokio::test]
+async fn stop_hook_continues_the_model_with_its_context() {
+    let answer = json!({"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "the build failed"}});
+    let command = format!("[ -e seen ] || echo '{answer}'; touch seen");
+    let place = with(&json!({"Stop": hook(&command)}));
+    let mut open = open(&place, Script::always("done")).await;
+    let events = open.run("go").await;
+    assert_eq!(outcome(&events), RunOutcome::Completed);
+    let sent = open.last_request();
+    assert_eq!(sent.last().unwrap(), "user: A hook reports: the build failed");
+    assert_eq!(open.provider.requests().len(), 2);
+    open.close().await;
+}
+
+#[tokio::test]
 async fn stop_hook_continues_at_most_eight_times() {
     let place = with(&json!({"Stop": hook("echo more >&2; exit 2")}));
     let mut open = open(&place, Script::always("done")).await;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use mlua::{Lua, Value};
 
@@ -169,11 +170,36 @@ pub fn discover(folders: &[PluginFolder]) -> Discovered {
         for main in &files {
             all.add(folder, &files, main);
         }
+        if folder.files.is_none() {
+            all.add_unreadable(&folder.path);
+        }
     }
     all
 }
 
 impl Discovered {
+    /// Adds the folder and the directories in it that cannot be read: a plugin may be there.
+    fn add_unreadable(&mut self, folder: &Path) {
+        let below = fs::read_dir(folder).into_iter().flatten().flatten();
+        let below = below.map(|entry| entry.path()).filter(|path| path.is_dir());
+        for path in std::iter::once(folder.to_owned()).chain(below) {
+            let name = file_name(&path);
+            let Err(error) = fs::read_dir(&path) else {
+                continue;
+            };
+            if error.kind() != io::ErrorKind::NotFound && !is_off(&name) {
+                let message = format!("cannot be read: {error}");
+                let problem = Problem::of_file(path, message, "");
+                let source = None;
+                self.ignored.push(Ignored {
+                    name,
+                    problem,
+                    source,
+                });
+            }
+        }
+    }
+
     /// Adds the plugin whose main file is `main`, if it is one.
     fn add(&mut self, folder: &PluginFolder, files: &[ConfigFile], main: &ConfigFile) {
         let parent = main.path.parent();
