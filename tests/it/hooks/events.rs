@@ -191,7 +191,10 @@ async fn stop_hook_continues_the_model_with_its_context() {
     let events = open.run("go").await;
     assert_eq!(outcome(&events), RunOutcome::Completed);
     let sent = open.last_request();
-    assert_eq!(sent.last().unwrap(), "user: A hook reports: the build failed");
+    assert_eq!(
+        sent.last().unwrap(),
+        "user: A hook reports: the build failed"
+    );
     assert_eq!(open.provider.requests().len(), 2);
     open.close().await;
 }

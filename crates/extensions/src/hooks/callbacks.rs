@@ -42,9 +42,10 @@ impl CallbackHooks {
     /// A matcher is invalid.
     pub fn set(&self, hooks: Vec<CallbackHook>) -> Result<(), String> {
         let handlers = hooks.into_iter().map(|hook| {
-            let matcher = match config::is_rule(&hook.matcher) {
-                true => Err("it is a permission rule; write a name of tools".to_owned()),
-                false => Matcher::parse(&hook.matcher),
+            let matcher = if config::is_rule(&hook.matcher) {
+                Err("it is a permission rule; write a name of tools".to_owned())
+            } else {
+                Matcher::parse(&hook.matcher)
             };
             let matcher = matcher.map_err(|error| {
                 let (event, text) = (hook.event.name(), &hook.matcher);

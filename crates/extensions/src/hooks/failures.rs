@@ -208,9 +208,10 @@ mod tests {
             on_failure,
             file: "hooks.json".into(),
         };
-        let limit = match command.starts_with("sleep") {
-            true => Duration::from_millis(50),
-            false => Duration::from_mins(1),
+        let limit = if command.starts_with("sleep") {
+            Duration::from_millis(50)
+        } else {
+            Duration::from_mins(1)
         };
         let input: Arc<[u8]> = b"{}"[..].into();
         let ran = run(&handler, cwd, cwd, Arc::clone(&input), limit).await;

@@ -65,10 +65,10 @@ impl Kind {
             Self::Anything => "any value".to_owned(),
             Self::OneOf(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-                let (last, others) = quoted
-                    .split_last()
-                    .unwrap_or((const { &String::new() }, &[]));
-                format!("{} or {last}", others.join(", "))
+                match quoted.split_last() {
+                    Some((last, others)) => format!("{} or {last}", others.join(", ")),
+                    None => String::new(),
+                }
             }
         }
     }
@@ -536,9 +536,10 @@ pub fn answers_table() -> String {
         };
         let events = EVENTS.iter().filter(|info| (row.events)(info));
         let events: Vec<String> = events.map(|info| format!("`{}`", info.name)).collect();
-        let events = match events.len() == EVENTS.len() {
-            true => "all".to_owned(),
-            false => events.join(", "),
+        let events = if events.len() == EVENTS.len() {
+            "all".to_owned()
+        } else {
+            events.join(", ")
         };
         let effect = match row.effect {
             "" => "none: osier shows a warning",

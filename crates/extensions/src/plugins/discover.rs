@@ -111,10 +111,13 @@ impl PluginFolder {
     }
 }
 
+/// Endings of names that turn a plugin off.
+const OFF: [&str; 2] = [".off", ".disabled"];
+
 /// Whether this name of a file or directory turns a plugin off.
 fn is_off(name: &str) -> bool {
     let name = name.strip_suffix(".lua").unwrap_or(name);
-    name.ends_with(".off") || name.ends_with(".disabled")
+    OFF.iter().any(|ending| name.ends_with(ending))
 }
 
 impl From<PathBuf> for PluginFolder {

@@ -92,9 +92,10 @@ struct BrokenGate {
 impl BrokenGate {
     /// The answer to every event that it guards.
     fn refusal(&self) -> String {
-        let what = match self.events.contains(&GATE) {
-            true => "checks calls".to_owned(),
-            false => format!("handles `{}`", self.events.join("` and `")),
+        let what = if self.events.contains(&GATE) {
+            "checks calls".to_owned()
+        } else {
+            format!("handles `{}`", self.events.join("` and `"))
         };
         format!(
             "the plugin `{}` {what} and does not load: {}; fix or delete it",
