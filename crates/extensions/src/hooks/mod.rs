@@ -236,6 +236,14 @@ fn key(handler: &Handler) -> Key {
     (handler.event, handler.command.clone(), handler.args.clone())
 }
 
+/// Whether one run answers for both hooks: a run in the background answers for none that guards.
+fn is_same(one: &Handler, other: &Handler) -> bool {
+    key(one) == key(other)
+        && one.callback.is_some() == other.callback.is_some()
+        && one.in_background == other.in_background
+        && one.on_failure == other.on_failure
+}
+
 /// The command with its arguments.
 fn shown(handler: &Handler) -> String {
     let args = handler.args.iter().flatten().map(String::as_str);
@@ -243,4 +251,43 @@ fn shown(handler: &Handler) -> String {
         .chain(args)
         .collect();
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_protocol::OnFailure;
+
+    #[test]
+    fn the_same_command_runs_once_unless_it_guards_differently() {
+        let handler = || Handler {
+            event: HookEvent::PreToolUse,
+            matcher: matcher::Matcher::All,
+            command: "check".to_owned(),
+            args: None,
+            callback: None,
+            timeout: None,
+            in_background: false,
+            condition: None,
+            on_failure: None,
+            file: "hooks.json".into(),
+        };
+        let (calls, _) = mpsc::unbounded_channel();
+        let in_background = Handler {
+            in_background: true,
+            ..handler()
+        };
+        let of_program = Handler {
+            callback: Some(callback::Callback(calls)),
+            ..handler()
+        };
+        let strict = Handler {
+            on_failure: Some(OnFailure::Block),
+            ..handler()
+        };
+        assert!(is_same(&handler(), &handler()));
+        for other in [in_background, of_program, strict] {
+            assert!(!is_same(&handler(), &other), "{other:?}");
+        }
+    }
 }

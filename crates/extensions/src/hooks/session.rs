@@ -14,7 +14,7 @@ use super::answer::{BACKGROUND, Decision, HookAnswer, Output};
 use super::config::{Handler, TIMEOUT};
 use super::limits::line;
 use super::run::{HookEnd, run};
-use super::{HookNews, Hooks, key, shown};
+use super::{HookNews, Hooks, is_same, key, shown};
 use osier_agent::{CheckedCall, Severity};
 use osier_base::{ids, text};
 use osier_peers::tools::theirs;
@@ -253,7 +253,7 @@ impl SessionHooks {
                 }
                 _ => true,
             };
-            let twice = || chosen.iter().any(|known| key(known) == key(handler));
+            let twice = || chosen.iter().any(|known| is_same(known, handler));
             if fits && holds && !twice() {
                 chosen.push(Arc::clone(handler));
             }
