@@ -246,7 +246,11 @@ local function checked(ok, first, ...)
   return ok, first, ...
 end
 
-function coroutine.resume(thread, ...) return checked(resume(thread, ...)) end
+function coroutine.resume(thread, ...)
+  -- No tail call: the error counts levels.
+  local answers = pack_(checked(resume(thread, ...)))
+  return unpack_(answers, 1, answers.n)
+end
 
 local function results(ok, ...)
   if not ok then error((...), 0) end
