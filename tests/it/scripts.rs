@@ -271,6 +271,8 @@ fn refused_initialization_ends_the_run_before_the_first_call() {
             json!({"guard": {"description": "d", "prompt": "p"}}),
         ),
         ("sdkMcpServers", json!(["tools"])),
+        ("plugins", json!([{"type": "local", "path": "/p"}])),
+        ("settings", json!({"model": "x"})),
     ] {
         let home = Home::new();
         let turns = json!([{"steps": [{"tool": "bash", "arguments": {"command": "touch made"}}]}]);

@@ -350,23 +350,56 @@ fn hooks(given: &Value) -> Result<Vec<SdkHook>, String> {
     Ok(hooks)
 }
 
+/// Fields of `initialize` that osier honours: the hooks, and the schema, which is an argument of the program, too.
+const HONOURED: [&str; 3] = ["subtype", "hooks", "jsonSchema"];
+/// Fields that only say which messages the program can show.
+const ANNOUNCEMENTS: [&str; 10] = [
+    "agentProgressSummaries",
+    "excludeDynamicSections",
+    "forwardNestedSubagentToolCalls",
+    "forwardSubagentText",
+    "keepsBypassHeld",
+    "offersBypassSwitchBack",
+    "perTaskStopAffordance",
+    "promptSuggestions",
+    "rapidFollowupPreempt",
+    "supportedDialogKinds",
+];
+
+/// Refuses a field of `initialize` with a value that osier cannot honour.
+fn refuse_unsupported(request: &Value) -> Result<(), String> {
+    let fields = request.as_object().into_iter().flatten();
+    let is_known = |name: &str| HONOURED.contains(&name) || ANNOUNCEMENTS.contains(&name);
+    let mut unknown = fields.filter(|(name, value)| !is_known(name) && !is_empty(value));
+    let Some((name, _)) = unknown.next() else {
+        return Ok(());
+    };
+    let hint = match name.as_str() {
+        "systemPrompt" => "pass `--system-prompt` in the extra arguments",
+        "appendSystemPrompt" => "pass `--append-system-prompt` in the extra arguments",
+        _ => "configure them in osier's own files",
+    };
+    Err(format!(
+        "osier does not support `{name}` of the SDK; {hint}"
+    ))
+}
+
+/// Whether a value says nothing. The SDK for TypeScript always sends `"systemPrompt": [""]`.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(values) => values.iter().all(is_empty),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    }
+}
+
 /// The response, and what the session does.
 fn respond(request: &Value) -> Result<(Value, Option<Op>), String> {
-    let is_given = |field: &str| match &request[field] {
-        Value::Null => false,
-        Value::Object(fields) => !fields.is_empty(),
-        _ => true,
-    };
     match request["subtype"].as_str().unwrap_or_default() {
         "initialize" => {
-            // A field that osier cannot honour is an error.
-            for field in ["agents", "sdkMcpServers"] {
-                if is_given(field) {
-                    return Err(format!(
-                        "osier does not support `{field}` of the SDK; configure them in osier's own files"
-                    ));
-                }
-            }
+            refuse_unsupported(request)?;
             let response = json!({"commands": [], "agents": [], "models": [], "account": {},
                 "output_style": "default", "available_output_styles": ["default"],
                 "hook_on_failure_supported": true, "hooks_applied": true});
