@@ -17,7 +17,7 @@ use super::run_mode::RunMode;
 use super::runtime::{block_on, block_on_with_input};
 use super::{aliases, attach, commands, completion, parse_error, serve, token_argument};
 use osier_agent::RunOutcome;
-use osier_base::exit_limit::{Interrupt, WatchedOutput, limit_after_signals};
+use osier_base::exit_limit::{Interrupt, limit_after_signals};
 use osier_base::signals::{report_file_size_limit, signalled};
 use osier_base::{allocator, process, terminal_output};
 use osier_session::models::{Models, find_local};
@@ -261,7 +261,7 @@ fn run_prompts(
             prompts: prompts.into(),
             format: &mut *format,
             schema,
-            output: &mut WatchedOutput(terminal_output::stdout()),
+            output: &mut terminal_output::stdout(),
             ends_with_prompts,
             hooks: reads_lines.then_some(hooks),
         };

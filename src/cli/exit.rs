@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
+use osier_base::secrets::hide_known;
 use osier_base::terminal_output;
 
 /// How the program ended.
@@ -45,7 +46,7 @@ pub(super) fn failure(message: &str) -> Exit {
 
 fn report(message: &str) {
     // A failed write to standard error cannot be reported.
-    let _ = writeln!(terminal_output::stderr(), "osier: {message}");
+    let _ = writeln!(terminal_output::stderr(), "osier: {}", hide_known(message));
 }
 
 /// How a mode with a screen ended.

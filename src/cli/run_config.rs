@@ -60,6 +60,8 @@ impl RunConfig {
             .collect();
         let home = std::env::var_os("OSIER_HOME");
         let folders = Folders::find(home.as_deref()).map_err(|error| error.to_string())?;
+        // Before anything is written: also commands without a session leave files there.
+        folders.restrict();
         let folders = folders.with_peers(&environment);
         let cwd = working_directory(args.run.cwd.as_deref())?;
         if args.run.trust {

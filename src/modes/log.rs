@@ -7,6 +7,7 @@ use osier_agent::{
     AgentMessage, Direction, LogEntry, LogKind, LogSeverity, RunOutcome, Severity, Subscription,
 };
 use osier_base::clock;
+use osier_base::secrets::hide_known;
 use osier_base::terminal_output::StyledWrite;
 use osier_base::text::sanitize;
 use osier_base::visible::visible;
@@ -187,6 +188,7 @@ impl Log<'_> {
 
     /// A failed write to standard error does not affect the answer.
     fn write(&mut self, shade: &str, text: &str, end: &str) {
+        let text = &*hide_known(text);
         let written = self.out.styled(shade, text, RESET);
         let _ = written.and_then(|()| self.out.write_all(end.as_bytes()));
     }

@@ -16,6 +16,7 @@ mod agent;
 mod attacks;
 mod auth;
 mod auto_review;
+mod bounded_reads;
 mod budget;
 mod call_repair;
 mod checkpoints;

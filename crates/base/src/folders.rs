@@ -8,6 +8,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::private;
+
 /// The user's folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
@@ -55,6 +57,18 @@ impl Folders {
         Self {
             environment,
             ..self
+        }
+    }
+
+    /// Removes the permissions of other users from the folders, which another program may have created.
+    pub fn restrict(&self) {
+        // `$OSIER_HOME` may be the home folder, which contains more than files of osier.
+        let home = dirs::home_dir();
+        for folder in [&self.data, &self.config] {
+            if Some(folder) != home.as_ref() {
+                // A read-only file system is left as it is.
+                let _ = private::restrict(folder);
+            }
         }
     }
 

@@ -1,11 +1,11 @@
 //! Runs a program that takes over the terminal: the user's editor. It stays in our process group, so that it can read
-//! keys, while we wait.
+//! keys, while we wait. Like every child it lacks the keys of osier.
 
 use std::ffi::OsStr;
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use crate::process::program_path;
+use crate::process::{keyless_command, program_path};
 
 /// Runs `program` with the terminal's input and output.
 ///
@@ -13,11 +13,7 @@ use crate::process::program_path;
 ///
 /// It could not be started, or its exit code was not 0.
 pub fn run<A: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = A>) -> io::Result<()> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "it needs the terminal and our process group"
-    )]
-    let mut command = Command::new(program_path(program.as_ref()));
+    let mut command = keyless_command(&program_path(program.as_ref()));
     command
         .args(args)
         .stdin(Stdio::inherit())

@@ -1,9 +1,7 @@
 //! Small JSON files in the data directory that several processes change. Each change is a locked read-modify-write,
 //! so that none is lost, and readers always see a complete file.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use serde::Serialize;
@@ -13,6 +11,10 @@ use crate::atomic_file;
 use crate::atomic_file::{Options, WriteError};
 use crate::locked_file;
 use crate::private;
+use crate::regular_file;
+
+/// Bytes of the file at most.
+const LIMIT: u64 = 64 * 1024 * 1024;
 
 /// Why a change was not stored. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -57,13 +59,8 @@ where
     if let Some(folder) = path.parent() {
         private::create_folder(folder).map_err(failed)?;
     }
-    let mut options = File::options();
-    options
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(private::FILE_MODE);
-    let held = options.open(&lock).map_err(failed)?;
+    let held = regular_file::open_own(&lock, Some(private::FILE_MODE));
+    let held = held.map_err(|error| failed(error.into()))?;
     locked_file::lock(&held).map_err(failed)?;
     let before: T = parse(path)?.unwrap_or_default();
     let mut now = before.clone();
@@ -78,7 +75,7 @@ where
 
 /// `None` if there is no file.
 fn parse<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LockedJsonError> {
-    let Ok(bytes) = std::fs::read(path) else {
+    let Ok(bytes) = regular_file::read(path, LIMIT) else {
         return Ok(None);
     };
     let parsed = serde_json::from_slice(&bytes);

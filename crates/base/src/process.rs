@@ -128,7 +128,12 @@ impl Invocation {
         let own = self.env.iter().rev().find(|(name, _)| name == "PATH");
         let program = search::program(&self.program, own.map(|(_, path)| path.as_os_str()));
         let first = wrapper.first().map_or(&*program, |first| first.as_os_str());
-        let mut command = Command::from(new_command(first));
+        let start = if self.has_keys {
+            new_command
+        } else {
+            keyless_command
+        };
+        let mut command = Command::from(start(first));
         if wrapper.is_empty() {
             command.process_group(0);
         } else {
@@ -136,11 +141,6 @@ impl Invocation {
         }
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
-        }
-        if !self.has_keys {
-            for name in environment::withheld() {
-                command.env_remove(name);
-            }
         }
         let ways = unattended::TERMINAL.into_iter();
         for name in ways.filter(|name| !environment::is_passed(name)) {
@@ -173,7 +173,10 @@ impl Invocation {
 }
 
 /// The start of every child. It lacks the variables with which a git that started osier names its own repository.
-fn new_command(program: impl AsRef<OsStr>) -> std::process::Command {
+///
+/// It has the complete environment otherwise: for another osier, and for a program that stands in for this process, whose
+/// environment was decided by its parent. Everything else is a `keyless_command`.
+fn new_command(program: &OsStr) -> std::process::Command {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
     let mut command = std::process::Command::new(program);
     for name in environment::GIT_LOCAL {
@@ -182,9 +185,18 @@ fn new_command(program: impl AsRef<OsStr>) -> std::process::Command {
     command
 }
 
+/// The start of a child that is not osier: it also lacks keys.
+pub(crate) fn keyless_command(program: &OsStr) -> std::process::Command {
+    let mut command = new_command(program);
+    for name in environment::withheld() {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// Replaces this process with `program`, looked up in `PATH`; returns only on failure.
 pub fn replace(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> io::Error {
-    new_command(program_path(program)).args(args).exec()
+    new_command(&program_path(program)).args(args).exec()
 }
 
 /// A child with the standard streams and the process group of this process.
@@ -193,7 +205,7 @@ pub struct Inheriting(Child);
 
 /// Starts `program` as a part of this process's own command: it has the same streams and group. Requires a tokio runtime.
 pub fn spawn_inheriting(program: &Path, args: &[OsString]) -> io::Result<Inheriting> {
-    let mut command = Command::from(new_command(program));
+    let mut command = Command::from(new_command(program.as_os_str()));
     command.args(args).spawn().map(Inheriting)
 }
 

@@ -1,15 +1,10 @@
 //! Removes keys from text that leaves the machine: everything that looks like a credential, and the keys that osier uses.
-//!
-//! The replacement is ASCII without quotes or backslashes, so that a JSON line stays valid.
 
 use crate::sort;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::secrets;
-
-/// Replaces a removed key.
-pub(crate) const REDACTED: &str = "[key removed]";
+use crate::secrets::{self, REMOVED as REDACTED};
 
 /// `text` without keys. Borrowed if there is nothing to remove.
 pub fn redact(text: &str) -> Cow<'_, str> {

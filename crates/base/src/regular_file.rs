@@ -11,6 +11,12 @@ use rustix::fs::{Mode, OFlags};
 /// Folders of the kernel: their files are regular but show the state of processes and devices.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
+/// Bytes of a small file at most: settings, keys, a list.
+pub const SMALL: u64 = 16 * 1024 * 1024;
+
+/// A folder in memory, with files of users.
+const MEMORY: &str = "/dev/shm";
+
 /// Why a file was not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
@@ -40,6 +46,15 @@ impl From<io::Error> for ReadError {
             _ => Self::Io {
                 message: error.to_string(),
             },
+        }
+    }
+}
+
+impl From<ReadError> for io::Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Missing => io::ErrorKind::NotFound.into(),
+            error => Self::other(error),
         }
     }
 }
@@ -100,7 +115,8 @@ pub fn real_path(path: &Path) -> Result<PathBuf, ReadError> {
 /// Opens a regular file for reading.
 pub fn open(path: &Path) -> Result<File, ReadError> {
     let real = real_path(path)?;
-    let is_kernel = KERNEL.iter().any(|folder| real.starts_with(folder));
+    let is_kernel =
+        KERNEL.iter().any(|folder| real.starts_with(folder)) && !real.starts_with(MEMORY);
     // Opening a device can have effects, so the kind is checked before and after.
     if is_kernel || !fs::metadata(&real)?.is_file() {
         return Err(ReadError::NotRegular);

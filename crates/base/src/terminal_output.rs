@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::AsyncWrite;
 
+use crate::exit_limit;
 use crate::text;
 
 /// The standard output.
@@ -36,9 +37,25 @@ pub fn async_stdout() -> AsyncOutput<tokio::io::Stdout> {
     }
 }
 
-/// Prints the message of a panic on standard error, sanitized like everything else.
+/// How panics of tokio and of the standard library begin if the system starts no thread.
+const NO_THREAD: [&str; 2] = ["OS can't spawn worker thread", "failed to spawn thread"];
+
+/// Prints the message of a panic on standard error, sanitized like everything else. If the system starts no thread, nothing
+/// can continue: the process ends, where it would wait for work that nobody does.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|info| {
+        let reason = info.payload_as_str().unwrap_or_default();
+        if NO_THREAD.iter().any(|start| reason.starts_with(start)) {
+            let reason = reason.split_once(": ").map_or(reason, |(_, reason)| reason);
+            exit_limit::end_now(1, || {
+                let mut out = stderr();
+                let _ = writeln!(
+                    out,
+                    "osier: cannot start a thread: {reason}; raise the limit of processes (`ulimit -u`, or that of the container)"
+                );
+                let _ = out.flush();
+            });
+        }
         let mut out = stderr();
         // A failed write to standard error cannot be reported.
         let _ = writeln!(out, "osier: internal error: {info}");

@@ -3,7 +3,7 @@
 
 use osier_base::file_stamp::FileStamp;
 use osier_base::pending_file::PendingFile;
-use osier_base::private;
+use osier_base::{private, regular_file};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -12,6 +12,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::objects::Hash;
+
+/// Bytes of the file at most: some hundred thousand paths.
+const LIMIT: u64 = 512 * 1024 * 1024;
 
 const MAGIC: &[u8; 8] = b"osierfc1";
 /// A modification time this close to the scan can hide a later change: file system clocks tick in milliseconds, some
@@ -41,7 +44,7 @@ pub(super) struct Cache {
 
 impl Cache {
     pub(super) fn load(path: &Path) -> Self {
-        let known = fs::read(path)
+        let known = regular_file::read(path, LIMIT)
             .ok()
             .and_then(|bytes| parse(&bytes))
             .unwrap_or_default();

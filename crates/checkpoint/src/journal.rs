@@ -16,12 +16,16 @@ use super::fault;
 use super::state::StateId;
 use osier_base::locked_file::{self, LockedFile};
 use osier_base::pending_file::PendingFile;
+use osier_base::regular_file::{self, ReadError};
 use osier_base::{atomic_file, private};
 
 /// Number of attempts to lock a journal, and the time between them. A child that is just starting briefly has the locks
 /// of a process that was killed.
 const TRIES: u32 = 10;
 const BETWEEN: Duration = Duration::from_millis(10);
+
+/// Bytes of a journal at most: those of some million files.
+const LIMIT: u64 = 1 << 30;
 
 /// The record of a running restore. The states `from` and `to` contain only the files that change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,8 +96,8 @@ impl Journal {
             if attempt > 0 {
                 std::thread::sleep(BETWEEN);
             }
-            let mut file = match File::options().read(true).write(true).open(path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            let mut file = match regular_file::open_own(path, None) {
+                Err(ReadError::Missing) => return Ok(None),
                 file => file?,
             };
             // Another process may have removed the journal before it was locked.
@@ -155,7 +159,7 @@ fn is_running(process: u32) -> bool {
 pub(super) fn records(folder: &Path) -> impl Iterator<Item = Record> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| {
-        let bytes = fs::read(entry.path()).ok()?;
+        let bytes = regular_file::read(&entry.path(), LIMIT).ok()?;
         serde_json::from_slice(&bytes).ok()
     })
 }

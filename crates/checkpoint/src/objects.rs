@@ -2,7 +2,7 @@
 //! writers of the same bytes produce the same file. A damaged object is replaced when its content is stored again.
 
 use osier_base::pending_file::PendingFile;
-use osier_base::{atomic_file, private};
+use osier_base::{atomic_file, private, regular_file};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -120,7 +120,7 @@ impl Objects {
         let path = self.path(hash);
         if let Ok(metadata) = fs::metadata(&path)
             && metadata.len() == bytes.len() as u64
-            && fs::read(&path).is_ok_and(|stored| stored == bytes)
+            && regular_file::read(&path, bytes.len() as u64).is_ok_and(|stored| stored == bytes)
         {
             // Another process may have written the object and ended before the object was on the disk.
             if age(&metadata).is_none_or(|age| age < UNSYNCED) {

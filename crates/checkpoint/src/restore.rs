@@ -17,7 +17,7 @@ use super::plan::{self, Difference, Plan, Step};
 use super::state::{Content, State, StateId};
 use super::step::{CHANGED, Progress, Target, check_parents, check_parents_after, missing};
 use super::store::CheckpointStore;
-use osier_base::{atomic_file, ids};
+use osier_base::{atomic_file, ids, regular_file};
 use osier_protocol::{FileChange, Unrestored};
 
 /// The result of a restore.
@@ -385,7 +385,9 @@ impl CheckpointStore {
             return Ok(None);
         }
         let mode = metadata.permissions().mode() & 0o7777;
-        let content = self.objects.put(&fs::read(path)?)?;
+        let content = self
+            .objects
+            .put(&regular_file::read(path, metadata.len())?)?;
         Ok(Some(Content::File { mode, content }))
     }
 }

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use osier_base::file_stamp::FileStamp;
+use osier_base::without_links;
 use osier_walk::{Rules, WalkError, walk};
 
 use super::cache::{Cache, mark};
@@ -152,7 +153,8 @@ fn content_of(
 /// The content; `None` if it is unreadable or has grown beyond the limit.
 fn read(path: &Path, metadata: &Metadata) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
-    let file = fs::File::open(path).ok()?;
+    // A file that became a pipe meanwhile does not block.
+    let file = without_links::open_last(path).ok()?;
     file.take(MAX_FILE + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= MAX_FILE).then_some(bytes)
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::cache::Cache;
@@ -14,7 +13,7 @@ use super::plan::{self, Difference, Ignored, Plan};
 use super::scan::{ScanError, scan};
 use super::state::{Content, State, StateId};
 use osier_base::locked_file::LockedFile;
-use osier_base::{clock, private};
+use osier_base::{clock, private, regular_file};
 use osier_protocol::FileChange;
 use osier_tools::diff;
 
@@ -37,12 +36,10 @@ const LOCK: &str = "lock";
 /// The file by which recording and pruning exclude each other.
 pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
     private::create_folder(folder)?;
-    File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .open(folder.join(LOCK))
+    Ok(regular_file::open_own(
+        &folder.join(LOCK),
+        Some(private::FILE_MODE),
+    )?)
 }
 
 /// The states of the directory `root`, in `<data>/checkpoints`.

@@ -14,6 +14,7 @@ use serde_json::Value;
 use self::patterns::Kind;
 use super::secret::Secret;
 use super::status::TurnStatus;
+use osier_base::secrets::hide_known;
 use osier_base::text;
 
 /// Maximum bytes of a provider's message that are shown.
@@ -267,7 +268,7 @@ fn body_retry_delay(error: &Value) -> Option<u64> {
     Some((seconds.max(0.0) * 1000.0) as u64)
 }
 
-/// Sanitizes `text`: one line of limited length, without control sequences and without `key`.
+/// Sanitizes `text`: one line of limited length, without control sequences, without `key` and every other known one.
 pub(crate) fn clean(message: &str, key: Option<&Secret>) -> String {
     // Control sequences are removed first: the key could contain one.
     let message = text::sanitize(message);
@@ -275,6 +276,7 @@ pub(crate) fn clean(message: &str, key: Option<&Secret>) -> String {
         Some(key) => key.hide_in(&message),
         None => Cow::Borrowed(&*message),
     };
+    let line = hide_known(&line);
     let words: Vec<&str> = line.split_whitespace().collect();
     let line = words.join(" ");
     match text::head_bytes(&line, MESSAGE_LIMIT) {

@@ -12,7 +12,7 @@ use super::expand::expand;
 use super::hidden::Hidden;
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
-use osier_base::unique_json;
+use osier_base::{process, secrets, unique_json};
 
 /// Default time without progress after which a request fails.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -94,6 +94,7 @@ impl ServerConfig {
 
     /// A server that the client passed for a session, instead of a file.
     pub fn given(name: &str, launch: Launch) -> Self {
+        launch.remember_keys();
         let shown = match &launch {
             Launch::Command { program, args, .. } => {
                 let words = std::iter::once(program).chain(args);
@@ -113,6 +114,23 @@ impl ServerConfig {
             start_timeout: START_TIMEOUT,
             tools: ToolFilter::default(),
             sampling: SamplingRule::Ask,
+        }
+    }
+}
+
+impl Launch {
+    /// No text that leaves the program contains the server's headers and keys.
+    fn remember_keys(&self) {
+        match self {
+            Self::Command { env, .. } => {
+                let keys = env.iter().filter(|(name, _)| secrets::is_secret_name(name));
+                secrets::add_known(keys.map(|(_, value)| value.clone()));
+            }
+            Self::Url { headers, .. } => {
+                for (name, value) in headers {
+                    secrets::add_known_header(name, value);
+                }
+            }
         }
     }
 }
@@ -268,10 +286,14 @@ pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) ->
             environment,
             problems: &mut all.problems,
             hidden: Hidden::default(),
+            keys: Vec::new(),
         };
         if let Some(server) = reader.server(entry) {
             all.servers.insert(name.clone(), server);
         }
+        // Also if the entry is not used.
+        process::withhold_variables(reader.keys);
+        secrets::add_known_fields(entry);
     }
     all
 }
@@ -303,6 +325,8 @@ struct Reader<'a> {
     environment: &'a BTreeMap<String, String>,
     problems: &'a mut Vec<Problem>,
     hidden: Hidden,
+    /// The variables in the environment, the headers and the URL of the server: only this server gets them.
+    keys: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -399,6 +423,9 @@ impl Reader<'_> {
 
     fn url(&mut self, entry: &Map<String, Value>, protocol: HttpProtocol) -> Option<Launch> {
         let url = self.text(entry, "url")?;
+        if let Some(Value::String(written)) = entry.get("url") {
+            self.note_keys(written);
+        }
         if !url.starts_with("https://") && !url.starts_with("http://") {
             let hint = "a URL starts with https:// or http://";
             self.fault(Some("url"), &format!("has the invalid URL `{url}`"), hint);
@@ -533,7 +560,10 @@ impl Reader<'_> {
         let mut texts = BTreeMap::new();
         for (name, value) in table {
             let text = match value {
-                Value::String(text) => self.expanded(name, text)?,
+                Value::String(text) => {
+                    self.note_keys(text);
+                    self.expanded(name, text)?
+                }
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
                 _ => {
                     let message = format!("has no string in `{key}.{name}`");
@@ -544,6 +574,12 @@ impl Reader<'_> {
             texts.insert(name.clone(), text);
         }
         Some(texts)
+    }
+
+    fn note_keys(&mut self, text: &str) {
+        let used = |name: &str, _: &str| self.keys.push(name.to_owned());
+        // A variable that is not set is reported elsewhere.
+        let _ = expand(text, self.environment, used);
     }
 
     fn expanded(&mut self, key: &str, text: &str) -> Option<String> {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use osier_base::secrets::hide_known;
+
 /// A shorter value is no secret.
 const MIN_LENGTH: usize = 4;
 
@@ -23,6 +25,8 @@ impl Hidden {
     }
 
     /// `text` with the names of variables in place of their values.
+    ///
+    /// Other keys of osier are removed: a server can quote its headers.
     pub(super) fn hide(&self, text: &str) -> String {
         let mut shown = text.to_owned();
         for (value, name) in self.0.iter() {
@@ -30,7 +34,7 @@ impl Hidden {
                 shown = shown.replace(value, name);
             }
         }
-        shown
+        hide_known(&shown).into_owned()
     }
 }
 

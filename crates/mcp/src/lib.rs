@@ -52,6 +52,7 @@ mod result;
 mod root_metadata;
 mod sampling;
 mod server;
+mod sign_in_server;
 mod size;
 mod sse;
 mod stdio;

@@ -23,7 +23,9 @@ use super::config::{HttpProtocol, Launch, ServerConfig};
 use super::http::{CHALLENGE_TIME, HttpClient};
 use super::probe::ProbeReport;
 use super::root_metadata;
+use super::sign_in_server;
 use osier_llm::auth::{CredentialFile, FileError, LockedFile, Loopback, Page, Store};
+use osier_sandbox::network::Reach;
 
 /// Maximum redirects of one request.
 const REDIRECTS: usize = 5;
@@ -143,13 +145,19 @@ impl Logins {
         let metadata = manager
             .resolve_metadata_from_challenge(challenge.as_ref().map(|it| it.header.as_str()))
             .await;
-        let metadata = match metadata {
-            Ok(found) => found.metadata,
+        let (metadata, is_published) = match metadata {
+            Ok(found) => (found.metadata, found.source.is_discovered()),
             Err(error) => {
                 let older = root_metadata::read(url, &http_client()?).await;
-                older.ok_or_else(|| format!("`{url}` offers no sign-in: {error}"))?
+                let older = older.ok_or_else(|| format!("`{url}` offers no sign-in: {error}"))?;
+                (older, true)
             }
         };
+        // Servers of version 2025-03-26 may publish no metadata: then the addresses are their own, and PKCE is required.
+        if is_published {
+            sign_in_server::require_pkce(&metadata)?;
+        }
+        sign_in_server::check_addresses(url, &metadata, &Reach::default()).await?;
         manager.set_metadata(metadata);
         let loopback = Loopback::bind(0)
             .await

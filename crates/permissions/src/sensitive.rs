@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::rule::Rule;
 use osier_base::folders::Folders;
-use osier_base::{real_path, secrets, without_links};
+use osier_base::{real_path, secrets, text, without_links};
 use table::{Anywhere, CODE, Home, System};
 
 /// Bytes of a file that contains only a path.
@@ -207,8 +207,8 @@ impl Places {
 /// A file that makes a directory a repository, or the configuration and the hooks of one whose name says nothing.
 fn of_bare_repository(path: &Path) -> Option<Sensitive> {
     let reason = "git takes its directory for a repository and runs configured programs";
-    let name = path.file_name()?.to_string_lossy();
-    if name.eq_ignore_ascii_case("HEAD") {
+    let name = folded(&path.file_name()?.to_string_lossy());
+    if name == "head" {
         let name = Name::Components("HEAD".to_owned());
         return Some(Sensitive { reason, name });
     }
@@ -216,7 +216,7 @@ fn of_bare_repository(path: &Path) -> Option<Sensitive> {
         |folder: &&Path| folder.join("HEAD").exists() && folder.join("objects").exists();
     let folder = path.ancestors().skip(1).take(4).find(is_repository)?;
     let first = path.strip_prefix(folder).ok()?.components().next()?;
-    let first = first.as_os_str().to_string_lossy().to_lowercase();
+    let first = folded(&first.as_os_str().to_string_lossy());
     let runs =
         first.starts_with("config") || matches!(first.as_str(), "hooks" | "commondir" | "info");
     runs.then(|| Sensitive {
@@ -254,12 +254,37 @@ fn pointer(path: &Path) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
+/// The name as file systems without case see it. macOS and directories of ext4 without case also ignore invisible
+/// characters, and Windows ignores points and blanks at the end and what follows a colon.
+fn folded(name: &str) -> String {
+    let is_seen = |char: &char| {
+        let is_joiner = matches!(char, '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
+        let is_selector = matches!(
+            char,
+            '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{e0100}'..='\u{e01ef}'
+        );
+        !(is_joiner || is_selector || text::is_invisible(*char))
+    };
+    let seen: String = name.chars().filter(is_seen).collect();
+    // The long s is an s, in addition to what has a small letter.
+    let small = seen.to_lowercase().replace('\u{17f}', "s");
+    let small = small
+        .split_once("::$")
+        .map_or(small.as_str(), |(file, _)| file);
+    match small.trim_end_matches(['.', ' ']) {
+        // The short name of Windows.
+        "git~1" => ".git".to_owned(),
+        "" => small.to_owned(),
+        trimmed => trimmed.to_owned(),
+    }
+}
+
 /// The names of a path in lower case.
 fn lowered(path: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for part in path.components() {
         match part {
-            Component::Normal(name) => names.push(name.to_string_lossy().to_lowercase()),
+            Component::Normal(name) => names.push(folded(&name.to_string_lossy())),
             Component::ParentDir => drop(names.pop()),
             _ => {}
         }
@@ -310,6 +335,18 @@ mod tests {
             ("/work/.git/hooks/pre-commit", true),
             ("/work/deep/.git", true),
             ("/work/.GIT/config", true),
+            ("/work/.g\u{200b}it/config", true),
+            ("/work/.g\u{200c}i\u{200d}t/hooks/pre-commit", true),
+            ("/work/\u{feff}.git\u{202e}/config", true),
+            ("/work/.g\u{ad}IT/config", true),
+            ("/work/.git\u{fe0f}/config", true),
+            ("/work/sub/.git. ./config", true),
+            ("/work/GIT~1/config", true),
+            ("/work/.git::$INDEX_ALLOCATION/config", true),
+            ("/work/.v\u{17f}code/tasks.json", true),
+            ("/work/.mcp\u{2060}.json", true),
+            ("/work/bare/HE\u{200b}AD", true),
+            ("/work/.gitt\u{200b}/config", false),
             ("/srv/repository.git/hooks/update", true),
             ("/work/.mcp.json", true),
             ("/work/.claude/settings.json", true),

@@ -1,6 +1,6 @@
 //! Access control: the token, the host names of the server, and rate limits.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -15,6 +15,7 @@ use super::rate_limit::{RateLimit, RateLimiter};
 use osier_base::atomic_file;
 use osier_base::atomic_file::Options;
 use osier_base::hex::hex;
+use osier_base::secrets::add_known;
 #[cfg(feature = "proxy")]
 use osier_proxy::{LlmProxy, User};
 use osier_rpc::remote::proof::Prover;
@@ -31,6 +32,8 @@ const REQUEST_LIMIT: RateLimit = RateLimit {
 };
 /// Shortest accepted token of a file, in bytes.
 const MIN_TOKEN_BYTES: usize = 16;
+/// Bytes of the file of a token that are read.
+const MAX_TOKEN_FILE: u64 = 4096;
 
 /// Who sends a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -182,6 +185,11 @@ impl Access {
         Ok(found.map(Caller::User))
     }
 
+    /// Whether the user listed this host of pages, which is written without a port: pages of a reverse proxy.
+    pub(super) fn is_listed(&self, host: &str) -> bool {
+        self.names.contains(&host.to_ascii_lowercase())
+    }
+
     /// Whether a `Host` header names this server. This stops DNS rebinding: pages of other sites have another host.
     pub(super) fn is_own_host(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
@@ -226,6 +234,14 @@ fn constant_time_eq(one: &[u8; 32], other: &[u8; 32]) -> bool {
     std::hint::black_box(differences) == 0
 }
 
+/// The text of a file, or of a pipe of the shell: `--token-file <(…)`. More than a token is not read.
+fn read_small(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let file = std::fs::File::open(path)?;
+    file.take(MAX_TOKEN_FILE).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// A new token: 256 random bits in hex.
 fn make_token() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
@@ -242,7 +258,7 @@ pub fn read_token(path: &Path) -> Result<String, String> {
     let failed = |error: &dyn std::fmt::Display| {
         format!("cannot use the token file `{}`: {error}", path.display())
     };
-    match std::fs::read_to_string(path) {
+    match read_small(path) {
         Ok(text) => {
             let token = text.trim();
             if token.len() < MIN_TOKEN_BYTES || token.contains(char::is_whitespace) {
@@ -250,6 +266,7 @@ pub fn read_token(path: &Path) -> Result<String, String> {
                     format!("it must contain one word of at least {MIN_TOKEN_BYTES} characters");
                 return Err(failed(&reason));
             }
+            add_known([token.to_owned()]);
             Ok(token.to_owned())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -257,6 +274,7 @@ pub fn read_token(path: &Path) -> Result<String, String> {
             let text = format!("{token}\n");
             let written = atomic_file::write_with(path, text.as_bytes(), Options::PRIVATE);
             written.map_err(|error| failed(&error))?;
+            add_known([token.clone()]);
             Ok(token)
         }
         Err(error) => Err(failed(&error)),

@@ -103,9 +103,11 @@ fn check(server: &ServerState, request: &Request) -> Result<Option<Caller>, ApiE
         Method::GET | Method::HEAD | Method::OPTIONS
     );
     let origin = header_text(headers, "origin");
-    if (changes || path == "/api/ws")
+    // Also with a valid token: a page that has it is not one that the user opened here.
+    if (changes || path.starts_with("/api/"))
         && let Some(origin) = origin
         && !is_same_origin(origin, host)
+        && !host_of_origin(origin).is_some_and(|host| server.access.is_listed(host))
     {
         let message = format!("requests from pages of `{origin}` are not allowed");
         return Err(ApiError::new(ErrorCode::ForbiddenOrigin, message));
@@ -154,10 +156,15 @@ pub(super) fn client_of(server: &ServerState, request: &Request) -> Client {
 
 /// Whether pages of `origin` come from this server.
 fn is_same_origin(origin: &str, host: &str) -> bool {
+    host_of_origin(origin).is_some_and(|name| name.eq_ignore_ascii_case(host))
+}
+
+/// The host of an origin, with its port.
+fn host_of_origin(origin: &str) -> Option<&str> {
     let name = origin
         .strip_prefix("http://")
         .or_else(|| origin.strip_prefix("https://"));
-    name.is_some_and(|name| !name.is_empty() && name.eq_ignore_ascii_case(host))
+    name.filter(|name| !name.is_empty())
 }
 
 /// The credentials of a request.

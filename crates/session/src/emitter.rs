@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use osier_agent::{Publisher, Severity, Subscription};
 use osier_base::problem::Problem;
+use osier_base::secrets::hide_known;
 use osier_protocol::Event;
 
 /// Publishes events for the current request. Cheap to clone.
@@ -131,7 +132,7 @@ impl Drop for ActiveRequest {
 fn notice(severity: Severity, text: impl Into<String>) -> Event {
     Event::Notice {
         severity,
-        text: text.into(),
+        text: hide_known(&text.into()).into_owned(),
         request: None,
     }
 }

@@ -125,9 +125,9 @@ settings! {
             sandbox_network: NetworkAccess = false, network("true, false, or a list of hosts, e.g. [\"example.org\", \"*.example.com:443\", \"10.0.0.0/8\"]");
             /// Additional folders that sandboxed commands can write to.
             sandbox_write: Vec<String> = [], allowed("a list of folders, e.g. [\"~/.cargo\"]");
-            /// Hosts of private networks that `web_fetch` can reach: `localhost`, addresses and networks.
-            web_private_hosts: Vec<String> = [], allowed_hosts("a list of hosts, e.g. [\"localhost:3000\", \"10.0.0.0/8\"]");
-            /// API keys of model providers that commands, hooks, plugins and MCP servers inherit.
+            /// Hosts of private networks that `web_fetch` can reach: names, addresses and networks.
+            web_private_hosts: Vec<String> = [], allowed_hosts("a list of hosts, e.g. [\"localhost:3000\", \"*.corp.example\", \"10.0.0.0/8\"]");
+            /// Environment variables that programs inherit although their names are those of keys, such as `GITHUB_TOKEN`.
             pass_environment: Vec<String> = [], allowed("a list of environment variables, e.g. [\"OPENAI_API_KEY\"]");
             /// Whether osier warns about keys and passwords in texts that the model gets.
             secret_warnings: bool = true, FLAG.project(Project::Stricter).safety(

@@ -9,33 +9,28 @@ use tempfile::TempDir;
 /// Writes its environment to `$1` in the home directory.
 const RECORD: &str = "env > \"$HOME\"/NAME.txt";
 
-/// Variables with the keys of providers and osier's own tokens.
+/// Variables with keys: by their names, and those that `models.json` and `mcp.json` name (`HDR`, `LAB`, `MCP_HEADER`).
+#[rustfmt::skip]
 const KEYS: &[&str] = &[
-    "ANTHROPIC_API_KEY",
-    "AWS_BEARER_TOKEN_BEDROCK",
-    "AZURE_OPENAI_API_KEY",
-    "COPILOT_GITHUB_TOKEN",
-    "GEMINI_API_KEY",
-    "GOOGLE_API_KEY",
-    "GROQ_API_KEY",
-    "HF_TOKEN",
-    "LAB_KEY",
-    "MISTRAL_API_KEY",
-    "OPENAI_API_KEY",
-    "OPENROUTER_API_KEY",
-    "OSIER_PROXY_TOKEN",
-    "OSIER_SERVE_TOKEN",
-    "XAI_API_KEY",
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ARM_CLIENT_SECRET", "AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK",
+    "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_API_KEY", "AZURE_CLIENT_SECRET", "AZURE_OPENAI_API_KEY",
+    "CARGO_REGISTRY_TOKEN", "CI_JOB_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLOUDFLARE_API_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN",
+    "COHERE_API_KEY", "COPILOT_GITHUB_TOKEN", "DATABASE_PASSWORD", "DB_PASS", "DIGITALOCEAN_ACCESS_TOKEN", "DOCKER_PASSWORD",
+    "GEMINI_API_KEY", "GH_TOKEN", "GITHUB_TOKEN", "GITLAB_PAT", "GITLAB_TOKEN", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS",
+    "GPG_PASSPHRASE", "GROQ_API_KEY", "HDR", "HEROKU_API_KEY", "HF_TOKEN", "JWT_SECRET", "LAB", "MCP_HEADER", "MISTRAL_API_KEY",
+    "MYSQL_PWD", "MY_PASSWD", "NODE_AUTH_TOKEN", "NPM_TOKEN", "OLLAMA_API_KEY", "OPENAIKEY", "OPENAI_API_KEY", "OPENAI_API_KEY_2",
+    "OPENROUTER_API_KEY", "OSIER_PROXY_TOKEN", "OSIER_SERVE_TOKEN", "PGPASSWORD", "REPLICATE_API_TOKEN", "SECRET_KEY_BASE",
+    "SENTRY_AUTH_TOKEN", "SIGNING_KEY_BASE64", "SLACK_BOT_TOKEN", "STRIPE_SECRET_KEY", "TELEGRAM_BOT_TOKEN", "TWINE_PASSWORD",
+    "VAULT_TOKEN", "VOYAGE_API_KEY", "XAI_API_KEY", "openai_api_key",
 ];
 
-/// Credentials that other tools need.
+/// What other programs need.
 const OTHERS: &[&str] = &[
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "CLOUDSDK_AUTH_ACCESS_TOKEN",
-    "GH_TOKEN",
-    "GITHUB_TOKEN",
-    "GOOGLE_APPLICATION_CREDENTIALS",
+    "AWS_PROFILE",
+    "DATABASE_URL",
+    "MAX_TOKENS",
+    "OPENAI_API_KEY_FILE",
+    "SSH_ASKPASS",
     "SSH_AUTH_SOCK",
 ];
 
@@ -70,7 +65,7 @@ fn run(settings: &str) -> TempDir {
     write(home.path(), "work/s.json", &turns);
     write(home.path(), "osier/settings.toml", settings);
     let models = r#"{"providers": {"lab": {"baseUrl": "http://127.0.0.1:1", "api": "openai-completions",
-        "apiKey": "$LAB_KEY", "models": [{"id": "m"}]}}}"#;
+        "apiKey": "$LAB", "headers": {"x": "Bearer ${HDR}"}, "models": [{"id": "m"}]}}}"#;
     write(home.path(), "osier/models.json", models);
     let hooks = format!(
         r#"{{"hooks": {{"PreToolUse": [{{"hooks": [{{"type": "command", "command": {}}}]}}]}}}}"#,
@@ -79,7 +74,8 @@ fn run(settings: &str) -> TempDir {
     write(home.path(), "osier/hooks.json", &hooks);
     let servers = format!(
         r#"{{"mcpServers": {{"x": {{"command": "sh", "args": ["-c", {}],
-            "env": {{"GROQ_API_KEY": "${{GROQ_API_KEY}}"}}}}}}}}"#,
+            "env": {{"GROQ_API_KEY": "${{GROQ_API_KEY}}"}}}},
+            "y": {{"url": "http://127.0.0.1:1", "headers": {{"x": "${{MCP_HEADER}}"}}}}}}}}"#,
         json(record("server"))
     );
     write(home.path(), "osier/mcp.json", &servers);

@@ -117,6 +117,11 @@ fn browser_needs_the_cookie_and_the_same_origin() {
     for evil in ["http://evil.example", "null", "http://127.0.0.1:1"] {
         let answer = browser(evil).post("/api/sessions", &json!({}));
         assert_eq!(answer.code(), code(403, "forbidden_origin"), "{evil}");
+        // Also with the token, and where nothing changes.
+        let token = format!("Bearer {}", server.token);
+        let with_token = server.stranger().header("authorization", &token);
+        let answer = with_token.header("origin", evil).get("/api/status");
+        assert_eq!(answer.code(), code(403, "forbidden_origin"), "{evil}");
         let headers = [
             ("cookie", cookie.as_str()),
             ("sec-websocket-protocol", &protocols),

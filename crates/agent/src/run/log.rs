@@ -1,5 +1,8 @@
 //! Log entries and accounting of a run.
 
+use std::borrow::Cow;
+
+use osier_base::secrets::hide_known;
 use osier_base::{clock, text};
 use osier_llm::{AssistantMessage, ContentBlock, Model, ToolCall, TurnStatus};
 
@@ -227,7 +230,11 @@ impl<'a> RunLog<'a> {
         }
     }
 
-    fn log(self, entry: LogEntry) {
+    /// A log leaves the machine: it has none of the keys of osier.
+    fn log(self, mut entry: LogEntry) {
+        if let Cow::Owned(hidden) = hide_known(&entry.message) {
+            entry.message = hidden;
+        }
         self.core.publish(Event::Log { entry });
     }
 }

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use rustix::process::Pid;
 use tokio::process::Command;
 
-use super::new_command;
+use super::keyless_command;
 
 /// Environment variable that marks all descendants, to find those that left the group.
 pub(super) const MARKER: &str = "OSIER_COMMAND_ID";
@@ -120,7 +120,7 @@ impl Shell {
     fn start(&mut self) -> io::Result<()> {
         // Both ends close in every other child, because they are close-on-exec.
         let (reader, mut input) = io::pipe()?;
-        let mut command = Command::from(new_command("/bin/sh"));
+        let mut command = Command::from(keyless_command("/bin/sh".as_ref()));
         command
             .args(["-c", SCRIPT, &format!("{MARKER}={}-", *PROCESS)])
             // Our parent may stop this process and everything with its own marker.

@@ -21,7 +21,7 @@ pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String>
         .create(true)
         .mode(private::FILE_MODE)
         .open(log)?;
-    let mut command = new_command(program_path(&invocation.program));
+    let mut command = new_command(&program_path(&invocation.program));
     command
         .args(&invocation.args)
         .envs(invocation.env.iter().map(|(name, value)| (name, value)))

@@ -1,11 +1,15 @@
-//! The environment variables that children do not inherit: the keys of osier, and the repository of a git that
-//! started osier.
+//! The environment variables that children do not inherit: keys, and the repository of a git that started osier.
 //!
 //! Like the environment itself, the names belong to the process. Every child lacks these variables unless its
 //! `Invocation` says otherwise, so that no new caller can forget to remove them.
 
-use parking_lot::RwLock;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+use parking_lot::RwLock;
+
+use crate::secrets::{add_known, is_secret_name};
 
 /// With these variables git names its own repository to an alias, a hook or another program. A git in another folder
 /// must not obey them: it would change the index of that repository. `git rev-parse --local-env-vars` lists them.
@@ -28,8 +32,16 @@ pub(super) const GIT_LOCAL: [&str; 16] = [
     "GIT_WORK_TREE",
 ];
 
+/// Variables that programs need whatever a configuration file uses them for, and those that start with `LC_` or `XDG_`.
+#[rustfmt::skip]
+const NEEDED: [&str; 14] = [
+    "DISPLAY", "HOME", "HOSTNAME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "SSH_AUTH_SOCK", "TEMP", "TERM", "TMPDIR", "TZ",
+    "USER",
+];
+
 #[derive(Debug)]
 struct Names {
+    /// Withheld although their names do not say that they are secret.
     withheld: BTreeSet<String>,
     passed: BTreeSet<String>,
 }
@@ -39,10 +51,24 @@ static NAMES: RwLock<Names> = RwLock::new(Names {
     passed: BTreeSet::new(),
 });
 
-/// Adds variables that children do not inherit.
+impl Names {
+    /// Whether the value is a key: a configuration file uses it as one, or its name says so.
+    fn is_secret(&self, name: &str) -> bool {
+        self.withheld.contains(name) || is_secret_name(name)
+    }
+}
+
+/// Adds variables that children do not inherit, whatever their names are: those that settings use as keys.
 pub fn withhold_variables(names: impl IntoIterator<Item = String>) {
-    let mut all = NAMES.write();
-    all.withheld.extend(names);
+    let is_needed = |name: &String| {
+        NEEDED.contains(&name.as_str()) || name.starts_with("LC_") || name.starts_with("XDG_")
+    };
+    {
+        let mut all = NAMES.write();
+        let names = names.into_iter().filter(|name| !is_needed(name));
+        all.withheld.extend(names);
+    }
+    remember_values();
 }
 
 /// Adds variables that children inherit although they are keys: those that the user's settings name.
@@ -57,9 +83,23 @@ pub(super) fn is_passed(name: &str) -> bool {
 }
 
 /// The variables that a child does not inherit.
-pub(super) fn withheld() -> Vec<String> {
+pub(super) fn withheld() -> Vec<OsString> {
     let all = NAMES.read();
-    all.withheld.difference(&all.passed).cloned().collect()
+    let is_withheld = |name: &OsString| {
+        let name = name.to_string_lossy();
+        all.is_secret(&name) && !all.passed.contains(&*name)
+    };
+    let names = std::env::vars_os().map(|(name, _)| name);
+    names.filter(is_withheld).collect()
+}
+
+/// The values of keys leave osier in no text, also of keys that children inherit.
+fn remember_values() {
+    let all = NAMES.read();
+    let variables = std::env::vars_os().filter(|(name, _)| all.is_secret(&name.to_string_lossy()));
+    let values = variables.filter_map(|(_, value)| value.into_string().ok());
+    // The path of a file with credentials is no secret.
+    add_known(values.filter(|value| !value.starts_with('/') || !Path::new(value).exists()));
 }
 
 #[cfg(test)]
@@ -68,6 +108,17 @@ mod tests {
 
     use super::*;
     use crate::process::{Invocation, run_captured};
+
+    /// Names that no rule knows are withheld if a setting uses them.
+    #[test]
+    fn variables_that_programs_need_are_never_withheld() {
+        withhold_variables(["HOME", "LC_ALL", "HDR"].map(str::to_owned));
+        let all = NAMES.read();
+        assert_eq!(
+            ["HOME", "LC_ALL", "HDR", "ACME_TOKEN"].map(|name| all.is_secret(name)),
+            [false, false, true, true]
+        );
+    }
 
     async fn printed(invocation: Invocation) -> String {
         let output = run_captured(&invocation, None, Duration::from_mins(1)).await;

@@ -4,7 +4,10 @@
 //! pass finds every prefix and name; only there the text is read further, so the cost is that of the pass. Values that only
 //! show where a key belongs (`sk-xxxx`, `<your-key>`, `AKIA…EXAMPLE`) are no secrets.
 
+mod bot_token;
 mod known;
+mod named;
+mod names;
 mod paths;
 mod table;
 
@@ -13,11 +16,12 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-pub use known::{add_known, find_known};
+pub use known::{REMOVED, add_known, add_known_fields, add_known_header, find_known, hide_known};
+pub use names::is_secret_name;
 pub use paths::is_secret_path;
 use table::{
-    AUTHORITY, BASIC, BEARER, Characters, ENDINGS, FORMATS, Format, NAMES, PEM, PLACEHOLDERS,
-    USUAL, WEB_TOKEN,
+    AUTHORITY, BASIC, BEARER, Characters, FORMATS, Format, INFIXES, Infix, NAMES, PEM,
+    PLACEHOLDERS, USUAL, WEB_TOKEN,
 };
 
 /// Bytes of a value at most.
@@ -33,14 +37,20 @@ pub struct Found {
     pub range: Range<usize>,
 }
 
-/// The prefixes of `FORMATS`, the `NAMES`, and the rest, in this order.
+/// The prefixes of `FORMATS`, the `NAMES`, the marks of `INFIXES`, and the rest, in this order.
 static PREFIXES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let prefixes = FORMATS.iter().map(|format| format.prefix);
+    let marks = INFIXES.iter().map(|infix| infix.mark);
     let others = [BEARER, BASIC, AUTHORITY, PEM, WEB_TOKEN];
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostLongest)
-        .build(prefixes.chain(NAMES.iter().copied()).chain(others))
+        .build(
+            prefixes
+                .chain(NAMES.iter().copied())
+                .chain(marks)
+                .chain(others),
+        )
         .ok()
 });
 
@@ -59,6 +69,9 @@ pub fn scan(text: &str) -> Vec<Found> {
         let Some(value) = read(text, hit.pattern().as_usize(), hit.range()) else {
             continue;
         };
+        if value.range.start < done {
+            continue;
+        }
         done = value.range.end;
         if value.is_secret {
             found.push(Found {
@@ -67,6 +80,7 @@ pub fn scan(text: &str) -> Vec<Found> {
             });
         }
     }
+    bot_token::add(text, &mut found);
     found
 }
 
@@ -79,13 +93,20 @@ struct Value {
 
 fn read(text: &str, pattern: usize, prefix: Range<usize>) -> Option<Value> {
     if let Some(format) = FORMATS.get(pattern) {
-        return formatted(text, format, prefix);
+        // `secret_` begins a key, and `secret` is a name.
+        let name = || NAMES.iter().find(|name| format.prefix.starts_with(**name));
+        let named = |name: &&str| named::read(text, name, prefix.start..prefix.start + name.len());
+        return formatted(text, format, prefix.clone()).or_else(|| name().and_then(named));
     }
     let after = prefix.end;
     if pattern < FORMATS.len() + NAMES.len() {
-        return named(text, prefix);
+        return named::read(text, NAMES[pattern - FORMATS.len()], prefix);
     }
-    match pattern - FORMATS.len() - NAMES.len() {
+    let pattern = pattern - FORMATS.len() - NAMES.len();
+    if let Some(infix) = INFIXES.get(pattern) {
+        return around(text, infix, prefix);
+    }
+    match pattern - INFIXES.len() {
         0 => {
             let range = after..end(text, after, is_credential);
             let is_secret = range.len() >= 16 && is_random(&text[range.clone()]);
@@ -113,14 +134,18 @@ fn read(text: &str, pattern: usize, prefix: Range<usize>) -> Option<Value> {
 
 impl Characters {
     fn contain(self, byte: u8) -> bool {
-        byte.is_ascii_alphanumeric() && self != Self::Capital && self != Self::Hexadecimal
+        let is_narrow = matches!(self, Self::Digit | Self::Capital | Self::Hexadecimal);
+        byte.is_ascii_alphanumeric() && !is_narrow
             || match self {
                 Self::Word => false,
+                Self::Digit => byte.is_ascii_digit(),
                 Self::Capital => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
                 Self::Hexadecimal => byte.is_ascii_hexdigit(),
                 Self::Url => matches!(byte, b'-' | b'_'),
                 Self::Dotted => matches!(byte, b'-' | b'_' | b'.'),
                 Self::Base64 => matches!(byte, b'+' | b'/' | b'='),
+                Self::Path => matches!(byte, b'/' | b'-' | b'_' | b'@' | b'.'),
+                Self::Query => byte == b'%',
             }
     }
 }
@@ -131,7 +156,9 @@ fn formatted(text: &str, format: &Format, prefix: Range<usize>) -> Option<Value>
         return None;
     }
     let end = end(text, prefix.end, |byte| format.characters.contain(byte));
-    let body = &text[prefix.end..end];
+    // The point after a key ends a sentence.
+    let body = text[prefix.end..end].trim_end_matches('.');
+    let end = prefix.end + body.len();
     if body.len() < format.least {
         return None;
     }
@@ -140,7 +167,10 @@ fn formatted(text: &str, format: &Format, prefix: Range<usize>) -> Option<Value>
         .as_bytes()
         .get(end)
         .is_some_and(u8::is_ascii_alphanumeric);
-    let is_secret = !follows && is_random(body);
+    // Capital letters alone are a key too.
+    let is_capital = format.characters == Characters::Capital;
+    let is_key = is_random(body) || is_capital && entropy(body) >= 2.7 && !is_placeholder(body);
+    let is_secret = !follows && is_key;
     // `AccountKey=` stays: it is a name.
     let start = if format.prefix.ends_with('=') {
         prefix.end
@@ -154,54 +184,25 @@ fn formatted(text: &str, format: &Format, prefix: Range<usize>) -> Option<Value>
     })
 }
 
-/// A value behind a name: `API_KEY=…`, `"apiKey": "…"`, `aws_secret_access_key = …`.
-fn named(text: &str, word: Range<usize>) -> Option<Value> {
-    let bytes = text.as_bytes();
-    let mut at = word.end;
-    let rest = &bytes[at..];
-    let ending = ENDINGS.iter().find(|ending| {
-        rest.len() >= ending.len() && rest[..ending.len()].eq_ignore_ascii_case(ending.as_bytes())
-    });
-    at += ending.map_or(0, |ending| ending.len());
-    while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-        at += 1;
+/// A key with a mark inside.
+fn around(text: &str, infix: &Infix, mark: Range<usize>) -> Option<Value> {
+    if text[mark.clone()] != *infix.mark {
+        return None;
     }
-    let is_loud = bytes[word.clone()]
-        .iter()
-        .all(|byte| !byte.is_ascii_lowercase());
-    at = skip_quote(bytes, at).0;
-    at = skip_blanks(bytes, at);
-    match bytes.get(at)? {
-        b':' | b'=' => at += 1,
-        _ => return None,
+    let (characters, least, most) = infix.before;
+    let before = text.as_bytes()[..mark.start].iter().rev();
+    let before = before.take(most + 1);
+    let before = before.take_while(|byte| characters.contain(**byte)).count();
+    let (characters, least_after) = infix.after;
+    let end = end(text, mark.end, |byte| characters.contain(byte));
+    if !(least..=most).contains(&before) || end - mark.end < least_after {
+        return None;
     }
-    if bytes.get(at) == Some(&b'>') {
-        at += 1;
-    }
-    at = skip_blanks(bytes, at);
-    let (start, quoted) = skip_quote(bytes, at);
-    let end = if quoted {
-        end(text, start, |byte| {
-            byte > b' ' && !matches!(byte, b'"' | b'\'' | b'\\' | b'`')
-        })
-    } else {
-        end(text, start, is_credential)
-    };
-    let value = &text[start..end];
-    let ends_line = matches!(
-        bytes.get(end),
-        None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\'' | b',' | b';')
-    );
-    let is_secret = if quoted {
-        value.len() >= 12 && is_random(value)
-    } else if is_loud {
-        value.len() >= 16 && is_random(value)
-    } else {
-        ends_line && value.len() >= 12 && !value.contains('.') && is_random(value)
-    };
-    (end > start).then_some(Value {
-        name: "key or password",
-        range: start..end,
+    let range = mark.start - before..end;
+    let is_secret = !is_inside_word(text, range.start) && is_random(&text[range.clone()]);
+    Some(Value {
+        name: infix.name,
+        range,
         is_secret,
     })
 }
@@ -295,32 +296,42 @@ fn is_inside_word(text: &str, at: usize) -> bool {
     before.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn skip_blanks(bytes: &[u8], at: usize) -> usize {
-    let blanks = bytes[at..]
-        .iter()
-        .take(3)
-        .take_while(|byte| matches!(byte, b' ' | b'\t'));
-    at + blanks.count()
-}
-
-/// Skips a quote, which JSON escapes inside of a string.
-fn skip_quote(bytes: &[u8], mut at: usize) -> (usize, bool) {
-    if bytes.get(at) == Some(&b'\\') {
-        at += 1;
-    }
-    match bytes.get(at) {
-        Some(b'"' | b'\'' | b'`') => (at + 1, true),
-        _ => (at, false),
-    }
-}
-
-/// A key has digits and letters and little repetition, unlike words, paths and placeholders.
+/// A key has little repetition and a part of digits and letters, or of capital and small letters, unlike words, paths and
+/// placeholders.
 fn is_random(value: &str) -> bool {
-    let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
-    has(u8::is_ascii_digit)
-        && has(u8::is_ascii_alphabetic)
-        && entropy(value) >= 2.7
-        && !is_placeholder(value)
+    let parts = value.split(|sign: char| !sign.is_ascii_alphanumeric());
+    let has_key = parts.into_iter().any(is_random_part) || is_mixed_up(value);
+    has_key && entropy(value) >= 2.7 && !is_placeholder(value)
+}
+
+/// A part of a key between other characters.
+fn is_random_part(part: &str) -> bool {
+    if part.len() < 8 {
+        return false;
+    }
+    // `version2` and `base64encode` have one number, which keys rarely have.
+    let pairs = part.as_bytes().windows(2);
+    let changes = pairs
+        .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
+        .count();
+    // Names in code have few capital letters: `createTemporaryFileForTests`.
+    let capitals = part.bytes().filter(u8::is_ascii_uppercase).count();
+    let has_small = part.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_letters = part.len() >= 20 && capitals * 6 >= part.len() && has_small;
+    changes >= if part.len() < 16 { 3 } else { 2 } || is_letters
+}
+
+/// Short parts between other characters, with digits and letters throughout: a generated password.
+fn is_mixed_up(value: &str) -> bool {
+    let kinds: [fn(&u8) -> bool; 4] = [
+        u8::is_ascii_digit,
+        u8::is_ascii_uppercase,
+        u8::is_ascii_lowercase,
+        u8::is_ascii_punctuation,
+    ];
+    kinds
+        .into_iter()
+        .all(|kind| value.bytes().any(|byte| kind(&byte)))
 }
 
 /// Base64 has capital letters within, or digits; a word has none.
@@ -353,3 +364,5 @@ fn entropy(value: &str) -> f64 {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vendor_tests;

@@ -17,7 +17,7 @@ fn every_format_is_found() {
         let body = match format.characters {
             Characters::Hexadecimal => HEX[..format.least].to_owned(),
             Characters::Capital => CAPITAL[..format.least].to_owned(),
-            _ => BODY.repeat(3)[..format.least.max(20)].to_owned(),
+            _ => BODY.repeat(5)[..format.least.max(24)].to_owned(),
         };
         let key = format!("{}{body}", format.prefix);
         let text = format!("before \"{key}\" after");

@@ -14,6 +14,7 @@ use std::path::Path;
 
 pub use self::error::WorkingTreeError;
 use self::git::{Git, SUBMODULE, Tracked};
+use osier_base::regular_file;
 use osier_protocol::{ChangeKind, FileChange};
 use osier_tools::diff;
 
@@ -123,7 +124,8 @@ fn present(path: &Path, read: &mut u64) -> (u32, Side<'static>) {
     if !metadata.is_file() || metadata.len() > MAX_FILE || *read > MAX_ALL {
         return (mode, Side::Other);
     }
-    let held = fs::read(path).map_or(Side::Other, |bytes| Side::of(bytes.into()));
+    let held =
+        regular_file::read(path, MAX_FILE).map_or(Side::Other, |bytes| Side::of(bytes.into()));
     (mode, held)
 }
 

@@ -12,6 +12,7 @@ use crate::secret::Secret;
 use crate::sigv4::Signing;
 use crate::url_template;
 use crate::usage::Price;
+use osier_base::secrets;
 
 /// The credentials for one provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -102,8 +103,10 @@ impl Access {
             .is_some_and(|signed| signed.subscription)
     }
 
-    /// Adds these credentials to `request`.
+    /// Adds these credentials to `request`. From now on no text contains them that leaves the program.
     pub fn apply(&self, request: &mut Request) {
+        let key = self.key.iter();
+        secrets::add_known(key.map(|key| key.expose().to_owned()));
         request.api_key.clone_from(&self.key);
         request.signing.clone_from(&self.signing);
         if !self.variables.is_empty() {

@@ -4,11 +4,9 @@
 //! system, so that it is released however the process ends. Every change reads the file again under the lock,
 //! so that two processes do not overwrite each other's changes.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
-use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +18,7 @@ use super::store::{Store, StoreError};
 use super::system_keyring::{self, Vault};
 use osier_base::atomic_file;
 use osier_base::atomic_file::WriteError;
+use osier_base::regular_file::{self, ReadError};
 
 /// Maximum wait for another process; longer than any renewal takes.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(90);
@@ -38,8 +37,8 @@ pub struct CredentialFile {
 /// Why the file cannot be read or changed.
 #[derive(Debug, Error)]
 pub enum FileError {
-    #[error("`{}` cannot be read: {source}", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    #[error("`{}` {reason}", path.display())]
+    Read { path: PathBuf, reason: ReadError },
     #[error(transparent)]
     Content(StoreError),
     #[error(transparent)]
@@ -86,12 +85,12 @@ impl CredentialFile {
 
     /// Reads the store. A missing file is an empty store.
     pub fn read(&self) -> Result<Store, FileError> {
-        let text = match fs::read_to_string(&self.path) {
+        let text = match regular_file::read_text(&self.path, regular_file::SMALL) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(source) => {
+            Err(ReadError::Missing) => String::new(),
+            Err(reason) => {
                 let path = self.path.clone();
-                return Err(FileError::Read { path, source });
+                return Err(FileError::Read { path, reason });
             }
         };
         let store = Store::parse(&text).map_err(FileError::Content)?;
@@ -141,11 +140,7 @@ impl CredentialFile {
         let real = fs::canonicalize(&self.path).unwrap_or_else(|_| folder.join(name));
         let mut lock = real.into_os_string();
         lock.push(".lock");
-        OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(0o600)
-            .open(lock)
+        Ok(regular_file::open_own(Path::new(&lock), Some(0o600))?)
     }
 }
 

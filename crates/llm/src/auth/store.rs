@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::credential::Credential;
 use super::system_keyring::Vault;
+use osier_base::secrets;
 
 /// Credentials by provider name.
 #[derive(Clone, Default)]
@@ -45,6 +46,7 @@ impl Store {
             line: error.line(),
             column: error.column(),
         })?;
+        secrets::add_known_fields(&value);
         match value {
             Value::Object(entries) => Ok(Self {
                 entries,
@@ -78,6 +80,7 @@ impl Store {
         }
         let text = self.vault.as_ref().and_then(|vault| vault.get(provider));
         let content: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+        content.iter().for_each(secrets::add_known_fields);
         content.as_ref().and_then(Credential::read).or(Some(entry))
     }
 
@@ -88,6 +91,7 @@ impl Store {
 
     pub fn put(&mut self, provider: &str, credential: &Credential) {
         let content = credential.write();
+        secrets::add_known_fields(&content);
         let vault = self.vault.as_ref().filter(|_| self.keep_in_vault);
         let is_stored = vault.is_some_and(|vault| vault.put(provider, &content.to_string()));
         let entry = if is_stored {
@@ -113,6 +117,7 @@ impl Store {
 
     /// Stores an entry that does not belong to a provider. Its `type` must not be that of a credential.
     pub fn put_other(&mut self, name: &str, entry: Value) {
+        secrets::add_known_fields(&entry);
         self.entries.insert(name.to_owned(), entry);
     }
 

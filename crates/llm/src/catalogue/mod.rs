@@ -89,9 +89,10 @@ impl Catalogue {
         self.built = OnceLock::new();
     }
 
-    /// Lets `environment` set the base URLs of providers.
+    /// Lets `environment` set the base URLs of providers and the variables in headers.
     #[must_use]
     pub fn with_environment(mut self, environment: Environment) -> Self {
+        self.file.expand_headers(&*environment);
         self.environment = Some(Variables(environment));
         self.built = OnceLock::new();
         self
@@ -164,6 +165,13 @@ impl Catalogue {
 
     pub fn provider(&self, name: &str) -> Option<&ProviderEntry> {
         self.providers().iter().find(|entry| entry.name == name)
+    }
+
+    /// The environment variables with keys: of all providers, and those that `models.json` names.
+    pub fn key_variables(&self) -> Vec<String> {
+        let mut names = key_variables(self.providers().iter());
+        names.extend(self.file.variables.iter().cloned());
+        names
     }
 
     /// The models of the provider `name`, preferred first.

@@ -19,6 +19,7 @@ use crate::auth::KeySource;
 use crate::model::{Api, Compat, Modality, Model, ThinkingLevel};
 use crate::tuning::{Tuning, TuningChange};
 use crate::usage::Price;
+use osier_base::secrets;
 
 const DEFAULT_WINDOW: u64 = 128_000;
 const DEFAULT_OUTPUT: u64 = 8192;
@@ -36,6 +37,8 @@ pub struct ModelsFile {
     providers: Vec<FileProvider>,
     /// One line for each ignored or unknown part, with its path in the file.
     pub warnings: Vec<String>,
+    /// The environment variables that the file names, in order.
+    pub variables: Vec<String>,
 }
 
 /// The file is not usable; osier works without it.
@@ -116,6 +119,9 @@ impl ModelsFile {
             column: error.column(),
             reason: without_position(&error.to_string()),
         })?;
+        secrets::add_known_fields(&value);
+        let mut variables = Vec::new();
+        collect_variables(&value, &mut variables);
         let shape = || ModelsFileError::Shape {
             path: path.to_owned(),
         };
@@ -132,6 +138,7 @@ impl ModelsFile {
         let mut file = Self {
             providers: Vec::new(),
             warnings: fields.warnings,
+            variables,
         };
         for (name, value) in providers {
             let location = format!("{path}: providers.{name}");
@@ -140,6 +147,21 @@ impl ModelsFile {
             file.providers.extend(provider);
         }
         Ok(file)
+    }
+
+    /// Replaces `$NAME` and `${NAME}` in headers by the variables that are set.
+    pub(super) fn expand_headers(&mut self, variable: &dyn Fn(&str) -> Option<String>) {
+        let all = self.providers.iter_mut().flat_map(|provider| {
+            let models = provider.models.iter_mut();
+            std::iter::once(&mut provider.headers).chain(models.map(|model| &mut model.headers))
+        });
+        for (name, value) in all.flatten() {
+            let expanded = expand(value, variable);
+            if expanded != *value {
+                secrets::add_known_header(name, &expanded);
+                *value = expanded;
+            }
+        }
     }
 
     /// Names of the providers in the file.
@@ -398,6 +420,62 @@ pub(super) fn unlisted(entry: &ProviderEntry, id: &str, known: &[Arc<Model>]) ->
     known.build(entry)
 }
 
+/// The name of the variable at the start of `text`, and the text after it.
+fn variable_at(text: &str) -> Option<(&str, &str)> {
+    let rest = text.strip_prefix('$')?;
+    let (name, rest) = match rest.strip_prefix('{') {
+        Some(rest) => rest.split_once('}')?,
+        None => {
+            let is_end = |sign: char| !sign.is_ascii_alphanumeric() && sign != '_';
+            rest.split_at(rest.find(is_end).unwrap_or(rest.len()))
+        }
+    };
+    let is_end = |sign: char| !sign.is_ascii_alphanumeric() && sign != '_';
+    let is_name = !name.is_empty() && !name.contains(is_end);
+    (is_name && !name.starts_with(|sign: char| sign.is_ascii_digit())).then_some((name, rest))
+}
+
+/// The text with the variables that are set; others stay as they are written.
+fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        expanded.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let found = variable_at(rest).and_then(|(name, after)| Some((variable(name)?, after)));
+        match found {
+            Some((value, after)) => {
+                expanded.push_str(value.trim());
+                rest = after;
+            }
+            None => {
+                expanded.push('$');
+                rest = &rest[1..];
+            }
+        }
+    }
+    expanded + rest
+}
+
+/// The variables in the texts of `value`.
+fn collect_variables(value: &Value, names: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            let starts = text.match_indices('$').map(|(at, _)| &text[at..]);
+            names.extend(
+                starts
+                    .filter_map(variable_at)
+                    .map(|(name, _)| name.to_owned()),
+            );
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| collect_variables(part, names)),
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|part| collect_variables(part, names)),
+        _ => {}
+    }
+}
+
 fn apply_compat(compat: &mut Compat, changes: &Map<String, Value>) {
     for (key, value) in changes {
         // Invalid values were removed with a warning when the file was parsed.
@@ -531,6 +609,28 @@ mod tests {
             ..small
         };
         assert_eq!(**catalogue.get("lab/big").unwrap(), big);
+    }
+
+    #[test]
+    fn headers_contain_variables() {
+        let mut file = parse(
+            r#"{"providers": {"lab": {"baseUrl": "http://lab", "apiKey": "$LAB_KEY",
+                "headers": {"a": "${ONE}", "b": "Bearer $TWO.", "c": "$5 ${} $UNSET"},
+                "models": [{"id": "m", "headers": {"d": "x${ONE}${TWO}"}}]}}}"#,
+        );
+        let mut names = file.variables.clone();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names, ["LAB_KEY", "ONE", "TWO", "UNSET"]);
+        file.expand_headers(&|name| match name {
+            "ONE" => Some("1".to_owned()),
+            "TWO" => Some("2".to_owned()),
+            _ => None,
+        });
+        let catalogue = Catalogue::new(file);
+        let headers = &catalogue.get("lab/m").unwrap().headers;
+        let headers: Vec<&str> = headers.values().map(String::as_str).collect();
+        assert_eq!(headers, ["1", "Bearer 2.", "$5 ${} $UNSET", "x12"]);
     }
 
     #[test]

@@ -111,18 +111,8 @@ impl From<&ProviderRow> for ProviderEntry {
     }
 }
 
-/// Variables that other tools read: they are not keys of osier alone.
-const SHARED: &[&str] = &[
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "CLOUDSDK_AUTH_ACCESS_TOKEN",
-    "GH_TOKEN",
-    "GITHUB_TOKEN",
-];
-
-/// The environment variables with keys that only osier needs: those of the providers `more` and of every bundled one,
-/// and the tokens of osier itself.
+/// The environment variables with keys: those of the providers `more` and of every bundled one, and the tokens of osier
+/// itself. Children do not inherit them, nor others whose name is that of a key.
 pub fn key_variables<'a>(more: impl IntoIterator<Item = &'a ProviderEntry>) -> Vec<String> {
     let bundled = PROVIDERS.iter().flat_map(|row| row.keys.iter().copied());
     let own = ["OSIER_SERVE_TOKEN", "OSIER_PROXY_TOKEN"];
@@ -138,7 +128,6 @@ pub fn key_variables<'a>(more: impl IntoIterator<Item = &'a ProviderEntry>) -> V
     }
     names.sort_unstable();
     names.dedup();
-    names.retain(|name| !SHARED.contains(&name.as_str()));
     names
 }
 

@@ -28,6 +28,7 @@ use crate::surrogates::Surrogates;
 use crate::usage::Usage;
 use crate::wire::{self, Body, Decoder, OriginalKeys, Wire};
 use osier_base::clock;
+use osier_base::secrets::hide_known;
 
 /// Maximum bytes of text and arguments of one answer; far more than any model writes.
 const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
@@ -142,13 +143,19 @@ impl Call {
         self.ready.push(StreamEvent::Failed { status, usage });
     }
 
-    /// Removes the key from errors: those inside a stream can quote anything.
+    /// Removes keys from errors: those inside a stream can quote anything, also headers.
     fn redact(&self, mut event: StreamEvent) -> StreamEvent {
-        if let (StreamEvent::Failed { status, .. }, Some(key)) = (&mut event, &self.request.api_key)
+        if let StreamEvent::Failed { status, .. } = &mut event
             && let Some(message) = status.message_mut()
-            && let Cow::Owned(hidden) = key.hide_in(message)
         {
-            *message = hidden;
+            if let Some(key) = &self.request.api_key
+                && let Cow::Owned(hidden) = key.hide_in(message)
+            {
+                *message = hidden;
+            }
+            if let Cow::Owned(hidden) = hide_known(message) {
+                *message = hidden;
+            }
         }
         event
     }

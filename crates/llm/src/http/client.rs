@@ -7,6 +7,8 @@ use std::time::Duration;
 use reqwest::{Certificate, Client, Url, redirect};
 use tokio::sync::OnceCell;
 
+use osier_base::regular_file;
+
 use super::adapt::Memory;
 use super::fault;
 
@@ -127,8 +129,8 @@ fn build(options: &HttpOptions, way: Way) -> Result<Client, String> {
 /// The file cannot be read or contains none.
 pub fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
     let shown = path.display();
-    let bytes = std::fs::read(path)
-        .map_err(|error| format!("`ca_file` `{shown}` cannot be read: {error}"))?;
+    let bytes = regular_file::read(path, regular_file::SMALL)
+        .map_err(|error| format!("`ca_file` `{shown}` {error}"))?;
     let found = Certificate::from_pem_bundle(&bytes)
         .map_err(|error| format!("`ca_file` `{shown}` contains no certificates: {error}"))?;
     if found.is_empty() {

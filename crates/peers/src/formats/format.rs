@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use osier_agent::RunOutcome;
+use osier_base::secrets::hide_known;
 use osier_protocol::questions::Question;
 use osier_protocol::{Event, HookEvent, OnFailure, Op, Prompt};
 use serde::Serialize;
@@ -26,11 +27,12 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Adds a line of JSON. Not by way of a `Value`: the program would contain the code of each type twice.
+    /// Adds a line of JSON without the keys of osier. Not by way of a `Value`: the program would contain the code of each
+    /// type twice.
     pub fn line(&mut self, value: &impl Serialize) {
         // Maps have only texts as keys, so nothing can fail.
-        if let Ok(line) = serde_json::to_vec(value) {
-            self.output.extend(line);
+        if let Ok(line) = serde_json::to_string(value) {
+            self.output.extend(hide_known(&line).as_bytes());
             self.output.push(b'\n');
         }
     }

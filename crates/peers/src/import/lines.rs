@@ -1,9 +1,9 @@
 //! JSON lines of another program's session.
 
-use std::fs::File;
 use std::path::Path;
 
 use osier_base::jsonl;
+use osier_base::regular_file::{self, ReadError};
 use serde_json::Value;
 
 use super::draft::Draft;
@@ -45,13 +45,15 @@ pub(super) fn lines_of(
     mut take: impl FnMut(u64, Option<Value>) -> bool,
 ) -> Result<(), ImportError> {
     let failed = |error| ImportError::io("read", path, error);
-    let file = File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(ImportError::Unrecognised {
-            path: path.to_owned(),
-            reason: "it is not a regular file".to_owned(),
-        });
-    }
+    let file = match regular_file::open(path) {
+        Err(ReadError::NotRegular) => {
+            return Err(ImportError::Unrecognised {
+                path: path.to_owned(),
+                reason: "it is not a regular file".to_owned(),
+            });
+        }
+        file => file.map_err(|error| failed(error.into()))?,
+    };
     let mut lines = jsonl::Lines::new(file);
     let mut number = 0;
     while let Some(line) = lines.next_within(LINE_LIMIT).map_err(failed)? {

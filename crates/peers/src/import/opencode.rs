@@ -1,7 +1,6 @@
 //! Imports sessions of opencode: an export (`opencode export ID`), or a session in its database, named as
 //! `opencode.db/ID`. Both have a session and its messages, each with parts.
 
-use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use super::draft::Draft;
 use super::error::ImportError;
 use super::lines::{LINE_LIMIT, text};
 use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
+use osier_base::regular_file;
 use osier_llm::{
     AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall, ToolResult, Usage,
 };
@@ -70,10 +70,7 @@ fn in_database(path: &Path) -> Option<(&Path, String)> {
 
 /// The export in a file.
 fn document(path: &Path) -> Option<Value> {
-    let file = File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    let file = regular_file::open(path).ok()?;
     let reader = BufReader::new(file.take(LINE_LIMIT));
     let value: Value = serde_json::from_reader(reader).ok()?;
     let id = value.pointer("/info/id").and_then(Value::as_str)?;

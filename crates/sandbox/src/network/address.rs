@@ -53,6 +53,30 @@ pub(super) fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// Networks of an organization, a home or this machine: a name that the user lists may have such an address. Not those of
+/// metadata servers, of multicast, and reserved ones, which need a rule for the address.
+const OWN: &[(IpAddr, u8)] = &[
+    (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 0)), 8),
+    (IpAddr::V4(Ipv4Addr::new(100, 64, 0, 0)), 10),
+    (IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), 8),
+    (IpAddr::V4(Ipv4Addr::new(172, 16, 0, 0)), 12),
+    (IpAddr::V4(Ipv4Addr::new(192, 168, 0, 0)), 16),
+    (IpAddr::V6(Ipv6Addr::LOCALHOST), 128),
+    (IpAddr::V6(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0)), 7),
+];
+
+/// Metadata servers within these networks.
+const METADATA: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+];
+
+/// Whether `address` is in a network of the user.
+pub(super) fn is_own(address: IpAddr) -> bool {
+    let within = |(network, length): &(IpAddr, u8)| contains(*network, *length, address);
+    OWN.iter().any(within) && !METADATA.contains(&address)
+}
+
 /// Whether `address` is in the network; both are of the same family.
 pub(super) fn contains(network: IpAddr, length: u8, address: IpAddr) -> bool {
     let bits = |address: IpAddr| match address {

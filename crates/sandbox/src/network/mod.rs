@@ -10,6 +10,7 @@ mod destination;
 #[cfg(target_os = "linux")]
 mod handover;
 mod hosts;
+mod hosts_file;
 mod http;
 mod policy;
 mod proxies;

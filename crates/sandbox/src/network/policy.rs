@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::address::is_public;
 use super::destination::{Destination, Target};
 use super::hosts::HostRule;
+use super::hosts_file;
 use crate::report::DeniedHosts;
 use osier_base::process::Invocation;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
@@ -77,6 +78,9 @@ pub(super) struct Policy {
 pub(super) enum Resolver {
     #[default]
     System,
+    /// The system's, with another file of hosts.
+    #[cfg(test)]
+    SystemWith(std::path::PathBuf),
     #[cfg(test)]
     Fixed(std::collections::HashMap<String, Vec<IpAddr>>),
 }
@@ -211,21 +215,34 @@ impl Answers {
 impl Resolver {
     pub(super) async fn resolve(&self, name: &str, port: u16) -> Vec<IpAddr> {
         match self {
-            Self::System => {
-                // With a final dot, the search list of the system is not used. `localhost` is in a file.
-                let name = if name.contains('.') {
-                    format!("{name}.")
-                } else {
-                    name.to_owned()
-                };
-                let found = timeout(RESOLVE, tokio::net::lookup_host((name, port))).await;
-                let found = found.ok().and_then(Result::ok).into_iter().flatten();
-                found.map(|address| address.ip()).collect()
-            }
+            Self::System => system(Path::new(hosts_file::SYSTEM), name, port).await,
+            #[cfg(test)]
+            Self::SystemWith(file) => system(file, name, port).await,
             #[cfg(test)]
             Self::Fixed(names) => names.get(name).cloned().unwrap_or_default(),
         }
     }
+}
+
+/// The addresses in the file of hosts; without any, those that the resolver of the system finds.
+async fn system(file: &Path, name: &str, port: u16) -> Vec<IpAddr> {
+    let (file, wanted) = (file.to_owned(), name.to_owned());
+    let listed = move || hosts_file::addresses(&file, &wanted);
+    let listed = osier_base::task::spawn_blocking(listed).await;
+    if let Ok(listed) = listed
+        && !listed.is_empty()
+    {
+        return listed;
+    }
+    // With a final dot, the search list of the system is not used.
+    let name = if name.contains('.') {
+        format!("{name}.")
+    } else {
+        name.to_owned()
+    };
+    let found = timeout(RESOLVE, tokio::net::lookup_host((name, port))).await;
+    let found = found.ok().and_then(Result::ok).into_iter().flatten();
+    found.map(|address| address.ip()).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use osier_agent::Severity;
-use osier_base::{clock, private};
+use osier_base::{clock, private, regular_file};
 use osier_protocol::Event;
 
 use crate::emitter::Emitter;
@@ -113,7 +113,7 @@ fn ends_with_newline(file: &mut fs::File) -> io::Result<bool> {
 }
 
 fn tail(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = fs::File::open(path)?;
+    let mut file = regular_file::open(path)?;
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(READ_LIMIT)))?;
     let mut bytes = Vec::new();

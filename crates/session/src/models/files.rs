@@ -1,7 +1,6 @@
 //! Reads the files of models and keys. Invalid parts are reported and ignored.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +12,14 @@ use osier_base::problem::Problem;
 use osier_base::process::{self, Invocation};
 use osier_base::regular_file::{self, ReadError};
 use osier_llm::auth::{CommandRunner, CredentialFile, Keys, SignIns, Store};
-use osier_llm::catalogue::{Catalogue, ModelsFile, ModelsFileError, key_variables};
+use osier_llm::catalogue::{Catalogue, ModelsFile, ModelsFileError};
 
-/// Maximum size of the file of models.
-const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 /// A command that prints a key may take this long.
 const KEY_COMMAND_TIME: Duration = Duration::from_secs(30);
 
 /// The user's own providers and models.
 pub(super) fn read_models_file(path: &Path, problems: &mut Vec<Problem>) -> ModelsFile {
-    let text = match regular_file::read_text(path, FILE_LIMIT) {
+    let text = match regular_file::read_text(path, regular_file::SMALL) {
         Ok(text) => text,
         Err(ReadError::Missing) => return ModelsFile::default(),
         Err(error) => {
@@ -78,7 +75,9 @@ pub(super) fn read_keys(setup: &SessionSetup, problems: &mut Vec<Problem>) -> Ke
         problems.push(Problem::of_file(file.path(), message, error.hint()));
         Store::default()
     });
-    let text = fs::read_to_string(setup.folders.models()).unwrap_or_default();
+    // `read_models_file` reports a file that cannot be read.
+    let text =
+        regular_file::read_text(&setup.folders.models(), regular_file::SMALL).unwrap_or_default();
     let (sign_ins, warnings) = SignIns::read(&text);
     let http = setup.settings.http();
     for warning in warnings {
@@ -93,7 +92,7 @@ pub(super) fn read_keys(setup: &SessionSetup, problems: &mut Vec<Problem>) -> Ke
 /// Commands, hooks, plugins and MCP servers do not inherit the keys of osier, except those that the settings name.
 pub(super) fn withhold_keys(catalogue: &Catalogue, setup: &SessionSetup) {
     process::pass_variables(setup.settings.pass_environment.iter().cloned());
-    process::withhold_variables(key_variables(catalogue.providers()));
+    process::withhold_variables(catalogue.key_variables());
 }
 
 /// Runs `!command` keys with the user's shell, in the working directory.

@@ -2,7 +2,6 @@
 //! file of the data directory. On request, or once a day unless `refresh_models` is off; never while a session starts.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use osier_base::atomic_file::Options;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
+use osier_base::regular_file::{self, ReadError};
 use osier_base::{atomic_file, clock};
 use osier_llm::HttpOptions;
 use osier_llm::catalogue::refresh::{DOCUMENT_LIMIT, Reading};
@@ -237,10 +237,10 @@ pub fn read(path: &Path, problems: &mut Vec<Problem>) -> Published {
 }
 
 fn stored(path: &Path) -> Result<Option<StoredModels>, String> {
-    let text = match fs::read(path) {
+    let text = match regular_file::read(path, regular_file::SMALL) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("cannot be read: {error}")),
+        Err(ReadError::Missing) => return Ok(None),
+        Err(error) => return Err(error.to_string()),
     };
     serde_json::from_slice(&text)
         .map(Some)

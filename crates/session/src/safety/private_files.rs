@@ -8,7 +8,7 @@ use crate::emitter::Emitter;
 
 /// Removes permissions of other users, in the background, and reports files. A read-only file system is left as it is.
 pub(crate) fn restrict(folders: &Folders, emitter: Emitter) {
-    let own = [folders.data.clone(), folders.config.clone()];
+    let own = folders.clone();
     let files = [
         folders.credentials(),
         folders.servers(),
@@ -16,11 +16,7 @@ pub(crate) fn restrict(folders: &Folders, emitter: Emitter) {
         folders.history(),
     ];
     osier_base::task::spawn_blocking(move || {
-        // `$OSIER_HOME` may be the home folder, which contains more than files of osier.
-        let home = dirs::home_dir();
-        for folder in own.iter().filter(|folder| Some(*folder) != home.as_ref()) {
-            let _ = private::restrict(folder);
-        }
+        own.restrict();
         for path in files {
             if private::restrict(&path).unwrap_or_default() {
                 let path = path.display();

@@ -8,6 +8,7 @@ use super::{ColourDepth, Theme, ThemeKind};
 use crate::document::did_you_mean;
 use crate::text::face::Token;
 use osier_base::problem::Problem;
+use osier_base::regular_file;
 
 macro_rules! theme {
     ($name:literal) => {
@@ -204,7 +205,7 @@ impl ThemeStore {
             .user_path(name)
             .filter(|_| !embedded_only)
             .and_then(|path| {
-                let text = std::fs::read_to_string(&path).ok()?;
+                let text = regular_file::read_text(&path, regular_file::SMALL).ok()?;
                 Some((path, text, true))
             });
         own.or_else(|| {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::actions::{Action, Command};
 use crate::drawing::{MenuItem, Overlays, Picker};
+use osier_base::atomic_file;
 use osier_base::folders::Folders;
 
 /// The layer of the guide.
@@ -53,8 +54,7 @@ pub(crate) fn is_first_start(folders: &Folders) -> bool {
 /// Remembers that the guide was shown. If that fails, it is shown again.
 pub(crate) fn set_shown(folders: &Folders) {
     let path = mark(folders);
-    let _ = std::fs::create_dir_all(&folders.data);
-    let _ = osier_base::atomic_file::write(&path, b"");
+    let _ = atomic_file::write_with(&path, b"", atomic_file::Options::PRIVATE);
 }
 
 #[cfg(test)]

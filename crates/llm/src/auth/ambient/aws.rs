@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::variables::Variables;
 use crate::secret::Secret;
 use crate::sigv4::Signing;
+use osier_base::regular_file;
 
 const SERVICE: &str = "bedrock";
 
@@ -145,7 +146,7 @@ fn profile(variables: &Variables) -> Profile {
     let name = profile_name(variables);
     let mut settings = Profile::new();
     for path in files(variables) {
-        let text = fs::read_to_string(path).unwrap_or_default();
+        let text = regular_file::read_text(&path, regular_file::SMALL).unwrap_or_default();
         for (key, value) in section(&text, &name) {
             settings.entry(key).or_insert(value);
         }

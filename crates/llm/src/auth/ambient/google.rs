@@ -20,7 +20,7 @@ use crate::auth::error::SignInError;
 use crate::auth::sign_in::{TokenFormat, is_safe};
 use crate::http::HttpOptions;
 use crate::secret::Secret;
-use osier_base::clock;
+use osier_base::{clock, regular_file};
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
@@ -84,9 +84,8 @@ pub(super) async fn obtain(
     let unusable = |reason: String| SignInError::Unusable {
         reason: format!("`{}` {reason}", path.display()),
     };
-    // The file is small: one or two kilobytes.
-    let text =
-        fs::read_to_string(&path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
+    let text = regular_file::read_text(&path, regular_file::SMALL);
+    let text = text.map_err(|error| unusable(error.to_string()))?;
     let file: File = serde_json::from_str(&text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         unusable(format!(

@@ -15,6 +15,7 @@ use osier_base::leftovers::{FolderKind, TemporaryFolder};
 use osier_base::pending_file::PendingFile;
 use osier_base::private;
 use osier_base::process::QuietError;
+use osier_base::without_links;
 
 /// The time limit of a git command: a checkout of a large repository is slow.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -245,7 +246,7 @@ pub(super) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     // To a temporary file first: a full disk must not leave a partial file.
     let folder = to.parent().unwrap_or(Path::new("."));
     let copy = PendingFile::create(folder, private::FILE_MODE)?;
-    io::copy(&mut fs::File::open(from)?, &mut copy.file())?;
+    io::copy(&mut without_links::open_last(from)?, &mut copy.file())?;
     copy.file().set_permissions(metadata.permissions())?;
     copy.persist(to).map(drop)
 }

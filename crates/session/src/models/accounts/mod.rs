@@ -4,7 +4,6 @@ pub(crate) mod login;
 
 use osier_protocol::{Account, AccountSource};
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use crate::setup::SessionSetup;
 use osier_base::browser;
 use osier_base::folders::Folders;
 use osier_base::problem::nearest;
+use osier_base::regular_file;
 use osier_llm::Secret;
 use osier_llm::auth::{
     Ambient, Credential, CredentialFile, Environment, FileError, Interaction, KeySource, Method,
@@ -78,7 +78,8 @@ impl Accounts {
         settings: &Settings,
         environment: &BTreeMap<String, String>,
     ) -> Self {
-        let text = fs::read_to_string(folders.models()).unwrap_or_default();
+        let text =
+            regular_file::read_text(&folders.models(), regular_file::SMALL).unwrap_or_default();
         let file = ModelsFile::parse(&text, "models.json").unwrap_or_default();
         let (sign_ins, _) = SignIns::read(&text);
         let sign_ins = sign_ins.with_http(&settings.http());

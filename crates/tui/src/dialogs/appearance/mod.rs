@@ -5,13 +5,13 @@ mod themes;
 
 use osier_base::sort;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::actions::{Command, NewBinding};
 use crate::drawing::Overlays;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
+use osier_base::regular_file::{self, ReadError};
 use osier_base::{atomic_file, path};
 use osier_settings::Settings;
 use osier_term::input::TerminalReply;
@@ -136,19 +136,17 @@ impl Appearance {
         };
         let below = embedded(name);
         let path = self.keymap_path(name);
-        match fs::read_to_string(&path) {
+        match regular_file::read_text(&path, regular_file::SMALL) {
             Ok(text) => {
                 let own = KeymapSource::new(path, text);
                 let inherited = keymap::inherited_keymap(&own).and_then(|name| embedded(&name));
                 sources.extend(below.or(inherited));
                 sources.push(own);
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && name == "default" => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && below.is_some() => {
-                sources.extend(below);
-            }
+            Err(ReadError::Missing) if name == "default" => {}
+            Err(ReadError::Missing) if below.is_some() => sources.extend(below),
             Err(error) => {
-                let message = format!("cannot read the keymap: {error}");
+                let message = format!("the keymap {error}");
                 problems.push(Problem::of_file(path, message, "using the default keys"));
             }
         }
@@ -160,10 +158,10 @@ impl Appearance {
     /// Writes a binding into the user's file of the keymap `name`, made when there is none; gives its path.
     pub fn bind(&self, name: &str, binding: &NewBinding) -> Result<PathBuf, String> {
         let path = self.keymap_path(name);
-        let text = match fs::read_to_string(&path) {
+        let text = match regular_file::read_text(&path, regular_file::SMALL) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+            Err(ReadError::Missing) => String::new(),
+            Err(error) => return Err(format!("`{}` {error}", path.display())),
         };
         let NewBinding {
             context,
@@ -172,11 +170,9 @@ impl Appearance {
         } = binding;
         let changed = keymap::edit::set_binding(&text, context, keys, action)
             .map_err(|error| format!("{}: {error}; fix the file first", path.display()))?;
-        if let Some(folder) = path.parent() {
-            let made = fs::create_dir_all(folder);
-            made.map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-        }
-        atomic_file::write(&path, changed.as_bytes()).map_err(|error| error.to_string())?;
+        let options = atomic_file::Options::PRIVATE;
+        atomic_file::write_with(&path, changed.as_bytes(), options)
+            .map_err(|error| error.to_string())?;
         Ok(path)
     }
 

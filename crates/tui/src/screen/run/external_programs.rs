@@ -10,6 +10,7 @@ use super::screen::Screen;
 use super::server_notice::ServerState;
 use crate::actions::{Action, Toast, Viewer};
 use osier_base::leftovers::{FolderKind, TemporaryFolder};
+use osier_base::regular_file;
 use osier_base::text::{sanitize, single_line};
 use osier_base::{atomic_file, foreground};
 use osier_protocol::SessionInfo;
@@ -118,7 +119,8 @@ fn edit(program: &str, text: &str) -> std::io::Result<String> {
     let command = format!("{program} \"$1\"");
     let name = path.to_string_lossy();
     foreground::run("sh", ["-c", &command, "osier", &name])?;
-    std::fs::read_to_string(&path)
+    // The program can have put anything there.
+    Ok(regular_file::read_text(&path, regular_file::SMALL)?)
 }
 
 /// Prints the answer or the transcript, and how to resume.

@@ -1,0 +1,120 @@
+//! Files that someone else may have prepared are read by `regular_file` or `without_links` alone: regular files, without
+//! waiting for a pipe or a device, up to a limit.
+
+use regex::Regex;
+
+use crate::layers::sources;
+
+/// How a file is opened without these guarantees.
+const OPENERS: &str = r"\b(?:fs::read|fs::read_to_string|File::open|io::read_to_string)\(";
+
+/// Where that is right, and why. The count is the number of places in the file.
+const ALLOWED: &[(&str, usize, &str)] = &[
+    ("crates/base/src/allocator.rs", 1, "a file of the kernel"),
+    (
+        "crates/base/src/atomic_file/replaced_file.rs",
+        1,
+        "a directory, to sync it",
+    ),
+    (
+        "crates/base/src/leftovers/folder.rs",
+        1,
+        "a directory of osier, to lock it",
+    ),
+    ("crates/base/src/process/group.rs", 2, "files of the kernel"),
+    (
+        "crates/base/src/process/terminal.rs",
+        1,
+        "a file of the kernel",
+    ),
+    (
+        "crates/checkpoint/src/objects.rs",
+        3,
+        "stored objects, which the hash of their content names",
+    ),
+    ("crates/index/src/describe.rs", 1, "a session file of osier"),
+    ("crates/index/src/preview.rs", 1, "a session file of osier"),
+    ("crates/index/src/search.rs", 1, "a session file of osier"),
+    ("crates/index/src/trash.rs", 1, "a session file of osier"),
+    ("crates/index/src/update.rs", 1, "a session file of osier"),
+    (
+        "crates/serve/src/access.rs",
+        1,
+        "limited by hand: it may be a pipe of the shell",
+    ),
+    ("crates/serve/src/openapi.rs", 1, "a test"),
+    (
+        "crates/session/src/models/scripts.rs",
+        1,
+        "the user names the script, also as a pipe of the shell",
+    ),
+    ("crates/store/src/draft.rs", 1, "a session file of osier"),
+    (
+        "crates/store/src/entry_reader.rs",
+        1,
+        "a session file of osier",
+    ),
+    ("crates/store/src/load.rs", 1, "a session file of osier"),
+    ("crates/store/src/lock.rs", 2, "a file of the kernel"),
+    ("crates/store/src/log_file.rs", 1, "a directory, to sync it"),
+    (
+        "crates/store/src/prompt_draft/mod.rs",
+        1,
+        "a draft of osier, limited by hand",
+    ),
+    (
+        "crates/store/src/stored_keys.rs",
+        1,
+        "a session file of osier",
+    ),
+    ("crates/store/src/summary.rs", 1, "a session file of osier"),
+    ("crates/term/src/terminal/mod.rs", 1, "the terminal"),
+    (
+        "crates/tools/src/read/tool.rs",
+        1,
+        "a file that was opened without waiting, and whose size was checked",
+    ),
+    (
+        "src/cli/script_args.rs",
+        2,
+        "the user names the file, also as a pipe of the shell",
+    ),
+];
+
+#[test]
+fn files_of_others_are_read_within_limits() {
+    let openers = Regex::new(OPENERS).unwrap();
+    // The tests at the end of a file.
+    let tests = Regex::new(r"(?s)\n\s*#\[cfg\(test\)\]\s*(?:#\[[^\n]*\]\s*)*mod \w+ \{.*").unwrap();
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for source in sources() {
+        let path = source.path.to_string_lossy().into_owned();
+        let name = source.path.file_name().unwrap().to_string_lossy();
+        let is_test = ["/tests/", "/benches/", "crates/testing/"]
+            .iter()
+            .any(|part| path.contains(part))
+            || name.ends_with("tests.rs")
+            || name.ends_with("_test.rs");
+        if is_test || name == "build.rs" || name == "testing.rs" {
+            continue;
+        }
+        let code = tests.replace(&source.code, "");
+        let lines = code
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or_default());
+        let count = lines.map(|line| openers.find_iter(line).count()).sum();
+        if count > 0 {
+            found.push((path, count));
+        }
+    }
+    found.sort();
+    let mut allowed: Vec<(String, usize)> = ALLOWED
+        .iter()
+        .map(|(path, count, _)| ((*path).to_owned(), *count))
+        .collect();
+    allowed.sort();
+    assert_eq!(
+        found, allowed,
+        "read files with `osier_base::regular_file`, or change the rows with the reason"
+    );
+}
