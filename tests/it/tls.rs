@@ -85,7 +85,7 @@ fn ca_file_without_certificates_is_an_error() {
     assert!(
         missing
             .stderr
-            .contains("`ca_file` `HOME/ca.pem` cannot be read"),
+            .contains("`ca_file` `HOME/ca.pem` does not exist"),
         "{}",
         missing.stderr
     );

@@ -47,7 +47,9 @@ pub use search::program_path;
 pub use terminal::{Pty, PtySize, TerminalChild, spawn_terminal};
 pub use unattended::refuse_to_edit;
 
-pub use quiet::{QuietError, QuietOutput, run_bounded, run_captured, run_printing, run_quietly};
+pub use quiet::{
+    QuietError, QuietOutput, run_bounded, run_captured, run_contained, run_printing, run_quietly,
+};
 
 /// Idle time of the pipe after which an exited child's output is complete.
 const IDLE: Duration = Duration::from_millis(100);

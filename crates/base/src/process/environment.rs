@@ -161,4 +161,45 @@ mod tests {
         };
         assert_eq!(printed(explicit).await, format!("given {version}\n"));
     }
+
+    /// Commands, servers and formatters, terminals, short programs, editors.
+    #[tokio::test]
+    async fn no_kind_of_child_inherits_them() {
+        withhold_variables(["CARGO_PKG_NAME".to_owned()]);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        let script = format!(
+            "echo ${{CARGO_PKG_NAME-none}} ${{CARGO_PKG_LICENSE-none}} > '{}'",
+            file.display()
+        );
+        let child = Invocation::new("sh", ["-c", &script]);
+        let expected = format!("none {}\n", env!("CARGO_PKG_LICENSE"));
+        let check = |kind: &str| {
+            let written = std::fs::read_to_string(&file).unwrap();
+            assert_eq!(written, expected, "{kind}");
+            std::fs::remove_file(&file).unwrap();
+        };
+        let mut buffer = [0; 64];
+        let mut running = crate::process::spawn(&child).unwrap();
+        while running.read(&mut buffer).await.unwrap() > 0 {}
+        check("command");
+        let (piped, pipes) = crate::process::spawn_piped(&child).unwrap();
+        drop(pipes.stdin);
+        assert!(piped.end().await.unwrap().is_success());
+        check("server");
+        run_captured(&child, None, Duration::from_mins(1))
+            .await
+            .unwrap();
+        check("short program");
+        crate::foreground::run("sh", ["-c", &script]).unwrap();
+        check("editor");
+        let size = crate::process::PtySize {
+            rows: 24,
+            columns: 80,
+        };
+        if let Ok(mut terminal) = crate::process::spawn_terminal(&child, size) {
+            while terminal.read(&mut buffer).await.unwrap() > 0 {}
+            check("terminal");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin};
 use tokio::time::timeout as within;
 
-use super::{ChildGroup, Exit, IDLE, Invocation, SETSID};
+use super::{ChildGroup, Exit, IDLE, Invocation, MARKER, SETSID, child_reaper};
 
 /// Maximum stored bytes of each stream; the rest is discarded.
 const KEPT: usize = 1024 * 1024;
@@ -74,6 +74,32 @@ pub async fn run_bounded(
     limit: usize,
     timeout: Duration,
 ) -> Result<QuietOutput, QuietError> {
+    run(invocation, input, (limit, timeout), Rest::Stays).await
+}
+
+/// Like [`run_bounded`], for a program of a project: everything that it started ends with it.
+pub async fn run_contained(
+    invocation: &Invocation,
+    input: Option<&[u8]>,
+    limit: usize,
+    timeout: Duration,
+) -> Result<QuietOutput, QuietError> {
+    run(invocation, input, (limit, timeout), Rest::Ends).await
+}
+
+/// The processes that a program left running when it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    Stays,
+    Ends,
+}
+
+async fn run(
+    invocation: &Invocation,
+    input: Option<&[u8]>,
+    (limit, timeout): (usize, Duration),
+    rest: Rest,
+) -> Result<QuietOutput, QuietError> {
     let program = invocation.program.to_string_lossy();
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => QuietError::NotFound {
@@ -92,10 +118,15 @@ pub async fn run_bounded(
     if input.is_some() {
         command.stdin(Stdio::piped());
     }
+    let marker = (rest == Rest::Ends).then(child_reaper::command_id);
+    if let Some(marker) = &marker {
+        command.env(MARKER, marker);
+    }
     let mut child = command.spawn().map_err(failed)?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let marker = marker.map(|marker| format!("{MARKER}={marker}"));
     // Killed with all members when this future is dropped or times out.
-    let mut group = pid.map(|pid| ChildGroup::new(pid, None));
+    let mut group = pid.map(|pid| ChildGroup::new(pid, marker).with_reaper());
     match within(timeout, talk(&mut child, input, limit)).await {
         Err(_) => Err(QuietError::Timeout {
             program: program.to_string(),
@@ -103,7 +134,10 @@ pub async fn run_bounded(
         }),
         Ok(output) => {
             if let Some(group) = &mut group {
-                group.release();
+                group.note_reaped();
+                if rest == Rest::Stays {
+                    group.release();
+                }
             }
             output.map_err(failed)
         }
@@ -194,6 +228,33 @@ mod tests {
         let left = String::from_utf8(output.stdout).unwrap();
         let left = Pid::from_raw(left.trim().parse().unwrap()).unwrap();
         rustix::process::kill_process(left, rustix::process::Signal::KILL).unwrap();
+    }
+
+    #[tokio::test]
+    async fn contained_program_leaves_nothing_running() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        );
+        made.unwrap();
+        // Both hold the pipe open for writing, one of them in a session of its own.
+        let script = "exec 3<>pipe 4>pipe; sleep 600 3<&- & setsid sleep 600 3<&- & echo done";
+        let invocation = Invocation {
+            cwd: Some(folder.path().to_owned()),
+            ..Invocation::new("bash", ["-c", script])
+        };
+        let reading = tokio::net::unix::pipe::OpenOptions::new().open_receiver(&pipe);
+        let output = run_contained(&invocation, None, 100, LONG).await.unwrap();
+        assert_eq!(output.stdout, b"done\n");
+        // The pipe ends when the last of them has ended.
+        let mut rest = Vec::new();
+        reading.unwrap().read_to_end(&mut rest).await.unwrap();
+        assert_eq!(rest, b"");
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use osier_agent::FileTarget;
-use osier_base::process::{Invocation, run_bounded};
+use osier_base::process::{Invocation, run_contained};
 use osier_base::regular_file;
 use osier_tools::{Reformatted, Workspace, reformat};
 use tokio_util::sync::CancellationToken;
@@ -148,7 +148,7 @@ impl Formatting {
         };
         let sandbox = Confined(Arc::clone(self.code.sandbox()));
         let invocation = sandbox.confine(invocation).await.ok()?;
-        let output = run_bounded(&invocation, Some(text.as_bytes()), OUTPUT_LIMIT, PATIENCE);
+        let output = run_contained(&invocation, Some(text.as_bytes()), OUTPUT_LIMIT, PATIENCE);
         let output = output.await.ok()?;
         let is_complete = output.exit.is_success() && output.stdout.len() < OUTPUT_LIMIT;
         let wanted = String::from_utf8(output.stdout)
