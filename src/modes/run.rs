@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use osier_agent::{AgentMessage, RunOutcome, Subscription};
+use osier_base::exit_limit;
 use osier_extensions::hooks::{CallbackHook, CallbackHooks, HookCall};
 use osier_llm::StopReason;
 use osier_peers::formats::{Effect, Format, RunEnd, SdkHook};
@@ -287,8 +288,10 @@ impl Run<'_> {
         if effect.output.is_empty() {
             return Ok(());
         }
-        self.output.write_all(&effect.output)?;
-        self.output.flush()
+        exit_limit::write_out(|| {
+            self.output.write_all(&effect.output)?;
+            self.output.flush()
+        })
     }
 
     /// Follows the run, and ends it. `is_read` says whether the program can still answer.
