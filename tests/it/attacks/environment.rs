@@ -24,7 +24,7 @@ const KEYS: &[&str] = &[
     "VAULT_TOKEN", "VOYAGE_API_KEY", "XAI_API_KEY", "openai_api_key",
 ];
 
-/// What other programs need.
+/// Variables that other programs need.
 const OTHERS: &[&str] = &[
     "AWS_PROFILE",
     "DATABASE_URL",

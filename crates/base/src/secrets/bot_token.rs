@@ -46,7 +46,7 @@ pub(super) fn add(text: &str, found: &mut Vec<Found>) {
     if !new.is_empty() {
         found.append(&mut new);
         sort::by_key(found, |found| found.range.start);
-        // What a name announces was found before.
+        // A value behind a name was found before.
         found.dedup_by(|later, earlier| later.range.start < earlier.range.end);
     }
 }

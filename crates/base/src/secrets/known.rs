@@ -1,4 +1,4 @@
-//! Values that are secret whatever their format: the keys that osier itself uses. Whoever reads such a value adds it here:
+//! Values that are secret whatever their format: the keys that osier itself uses. The code that reads such a value adds it here:
 //! the environment, `auth.json`, `models.json`, the entries of MCP servers, a token of the server.
 
 use std::borrow::Cow;

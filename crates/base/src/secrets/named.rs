@@ -157,7 +157,7 @@ fn is_complete(bytes: &[u8], end: usize, form: Form) -> bool {
     }
 }
 
-/// What a person typed: short, with digits or other signs among letters.
+/// Whether a person typed it: short, with digits or other signs among letters.
 fn is_password(value: &str) -> bool {
     let has = |kind: fn(u8) -> bool| value.bytes().any(kind);
     let has_letter = has(|byte| byte.is_ascii_alphabetic());

@@ -123,7 +123,7 @@ fn every_format_of_a_vendor_is_found() {
     assert!(VENDORS.len() > 120);
 }
 
-/// What is written before and after a secret, and the pattern of the secret.
+/// The text before and after a secret, and the pattern of the secret.
 #[rustfmt::skip]
 const NAMED: &[(&str, &str, &str)] = &[
     ("password=", "{w12}7", "\n"), ("password = \"", "{w9}7!", "\""), ("\"password\": \"", "Sommer2{d3}!", "\""), ("password: ", "{w12}7", "\n"),
