@@ -4,16 +4,19 @@ use std::ops::Range;
 
 use memchr::memchr_iter;
 
-use super::{Characters, Found, is_random};
-use crate::sort;
+use super::signs::is_random;
+use super::table::Characters;
+
+/// The kind of secret.
+pub(super) const NAME: &str = "Discord token";
 
 /// The lengths of the three parts.
 const PARTS: [Range<usize>; 3] = [23..29, 6..8, 27..45];
 
-/// Adds the tokens in `text` to what was found, in order.
-pub(super) fn add(text: &str, found: &mut Vec<Found>) {
+/// The places of the tokens in `text`, in order.
+pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
-    let mut new = Vec::new();
+    let mut found = Vec::new();
     for point in memchr_iter(b'.', bytes) {
         let is_part = |byte: &&u8| Characters::Url.contain(**byte);
         let first = bytes[..point]
@@ -37,16 +40,8 @@ pub(super) fn add(text: &str, found: &mut Vec<Found>) {
             .count();
         let range = point - first..point + second + third + 2;
         if PARTS[2].contains(&third) && is_random(&text[range.clone()]) {
-            new.push(Found {
-                name: "Discord token",
-                range,
-            });
+            found.push(range);
         }
     }
-    if !new.is_empty() {
-        found.append(&mut new);
-        sort::by_key(found, |found| found.range.start);
-        // A value behind a name was found before.
-        found.dedup_by(|later, earlier| later.range.start < earlier.range.end);
-    }
+    found
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::signs::{Value, end, is_credential, is_placeholder, is_random};
 use super::table::{ENDINGS, POSITIONS, TYPED, USUAL};
-use super::{Value, end, is_credential, is_placeholder, is_random};
 use crate::text;
 
 /// Bytes before a name that are searched for what it belongs to.
