@@ -6,7 +6,6 @@ use osier_base::pending_file::PendingFile;
 use osier_base::{private, regular_file};
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};

@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    fn metadata(change: serde_json::Value) -> AuthorizationMetadata {
+    fn metadata(change: &serde_json::Value) -> AuthorizationMetadata {
         let mut all = json!({
             "issuer": "https://1.1.1.1", "authorization_endpoint": "https://1.1.1.1/authorize",
             "token_endpoint": "https://1.1.1.1/token", "code_challenge_methods_supported": ["plain", "S256"],
@@ -123,7 +123,7 @@ mod tests {
             ),
         ] {
             let found = require_pkce(&metadata(
-                json!({"code_challenge_methods_supported": methods}),
+                &json!({"code_challenge_methods_supported": methods}),
             ));
             let expected = expected.map(|reason| {
                 format!(
@@ -172,11 +172,8 @@ mod tests {
                 "token_endpoint",
                 "registration_endpoint",
             ] {
-                let found = check_addresses(
-                    server,
-                    &metadata(json!({field: address})),
-                    &Reach::default(),
-                );
+                let (metadata, reach) = (metadata(&json!({field: address})), Reach::default());
+                let found = check_addresses(server, &metadata, &reach);
                 let expected = expected.as_ref().map(|reason| {
                     format!("the `{field}` of the sign-in server, `{address}`, {reason}")
                 });

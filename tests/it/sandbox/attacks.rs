@@ -56,6 +56,14 @@ struct Target {
     _datagram: UnixDatagram,
 }
 
+/// A new named pipe, which a process has open.
+fn open_pipe(path: &Path) -> fs::File {
+    let mode = rustix::fs::Mode::from_raw_mode(0o666);
+    rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
+    let mut options = fs::File::options();
+    options.read(true).write(true).open(path).unwrap()
+}
+
 impl Target {
     fn new(user: Option<u32>, is_temporary: bool) -> Self {
         // Another user cannot enter the home of root.
@@ -114,14 +122,7 @@ impl Target {
             temporary.path().join("stream"),
         ];
         let listeners = sockets.map(|path| UnixListener::bind(path).unwrap());
-        let pipe = at("outside/pipe");
-        let mode = rustix::fs::Mode::from_raw_mode(0o666);
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
-        let pipe = fs::File::options()
-            .read(true)
-            .write(true)
-            .open(pipe)
-            .unwrap();
+        let pipe = open_pipe(&at("outside/pipe"));
         let mut victim = Command::new("sleep");
         victim.arg("600").stdin(Stdio::null());
         if let Some(user) = user {

@@ -198,7 +198,7 @@ mod tests {
         ] {
             match of(HookEvent::PreToolUse, &output) {
                 Printed::Unread(problem) => {
-                    assert!(problem.contains(expected), "{output}: {problem}")
+                    assert!(problem.contains(expected), "{output}: {problem}");
                 }
                 other => panic!("{output}: {other:?}"),
             }

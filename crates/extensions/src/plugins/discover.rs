@@ -224,7 +224,7 @@ impl Discovered {
         });
         let known = self.plugins.iter().find(|known| known.name == name);
         let message = match directory {
-            None if !main.path.extension().is_some_and(|ending| ending == "lua") => {
+            None if main.path.extension().is_none_or(|ending| ending != "lua") => {
                 "does not load: the name of a plugin ends in `.lua`".to_owned()
             }
             Some(directory) if !main.path.ends_with(MAIN) => {

@@ -423,14 +423,12 @@ pub(super) fn unlisted(entry: &ProviderEntry, id: &str, known: &[Arc<Model>]) ->
 /// The name of the variable at the start of `text`, and the text after it.
 fn variable_at(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix('$')?;
-    let (name, rest) = match rest.strip_prefix('{') {
-        Some(rest) => rest.split_once('}')?,
-        None => {
-            let is_end = |sign: char| !sign.is_ascii_alphanumeric() && sign != '_';
-            rest.split_at(rest.find(is_end).unwrap_or(rest.len()))
-        }
-    };
     let is_end = |sign: char| !sign.is_ascii_alphanumeric() && sign != '_';
+    let (name, rest) = if let Some(rest) = rest.strip_prefix('{') {
+        rest.split_once('}')?
+    } else {
+        rest.split_at(rest.find(is_end).unwrap_or(rest.len()))
+    };
     let is_name = !name.is_empty() && !name.contains(is_end);
     (is_name && !name.starts_with(|sign: char| sign.is_ascii_digit())).then_some((name, rest))
 }
@@ -443,15 +441,12 @@ fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
         expanded.push_str(&rest[..at]);
         rest = &rest[at..];
         let found = variable_at(rest).and_then(|(name, after)| Some((variable(name)?, after)));
-        match found {
-            Some((value, after)) => {
-                expanded.push_str(value.trim());
-                rest = after;
-            }
-            None => {
-                expanded.push('$');
-                rest = &rest[1..];
-            }
+        if let Some((value, after)) = found {
+            expanded.push_str(value.trim());
+            rest = after;
+        } else {
+            expanded.push('$');
+            rest = &rest[1..];
         }
     }
     expanded + rest
