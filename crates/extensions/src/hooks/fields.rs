@@ -85,20 +85,17 @@ struct Row {
     effect: &'static str,
 }
 
-const fn row(
-    part: Part,
-    name: &'static str,
-    kind: Kind,
-    events: fn(&EventInfo) -> bool,
-    effect: &'static str,
-) -> Row {
-    Row {
-        part,
-        name,
-        kind,
-        events,
-        effect,
-    }
+/// Rows of the form `PART "NAME": KIND, EVENTS => "EFFECT";`.
+macro_rules! rows {
+    ($($part:ident $name:literal: $kind:expr, $events:ident => $effect:literal;)*) => {
+        &[$(Row {
+            part: Part::$part,
+            name: $name,
+            kind: $kind,
+            events: $events,
+            effect: $effect,
+        }),*]
+    };
 }
 
 fn all(_: &EventInfo) -> bool {
@@ -148,194 +145,38 @@ fn with_context(info: &EventInfo) -> bool {
 const DECISIONS: &[&str] = &["block", "approve", "deny", "allow"];
 
 /// All fields, in the order of the documentation.
-const ROWS: &[Row] = &[
-    row(
-        Part::Answer,
-        "continue",
-        Kind::Flag,
-        all,
-        "`false` ends the run",
-    ),
-    row(
-        Part::Answer,
-        "stopReason",
-        Kind::Text,
-        all,
-        "the reason for `continue: false`",
-    ),
-    row(
-        Part::Answer,
-        "decision",
-        Kind::OneOf(DECISIONS),
-        blocking,
-        "`block` and `deny` block; `approve` and `allow` skip the question about a call",
-    ),
-    row(
-        Part::Answer,
-        "reason",
-        Kind::Text,
-        all,
-        "the reason for `decision`",
-    ),
-    row(
-        Part::Answer,
-        "systemMessage",
-        Kind::Text,
-        all,
-        "is shown to you, with `-p` on standard error",
-    ),
-    row(
-        Part::Answer,
-        "suppressOutput",
-        Kind::Flag,
-        all,
-        "accepted: osier never shows the output of a hook",
-    ),
-    row(
-        Part::Answer,
-        "async",
-        Kind::Flag,
-        all,
-        "`true` in the first line: the hook continues in the background, and decides nothing",
-    ),
-    row(
-        Part::Answer,
-        "asyncTimeout",
-        Kind::Number,
-        all,
-        "the limit for that, in milliseconds",
-    ),
-    row(Part::Answer, "terminalSequence", Kind::Text, all, ""),
-    row(
-        Part::Answer,
-        SPECIFIC,
-        Kind::Fields(Part::Specific),
-        all,
-        "the fields below",
-    ),
-    row(
-        Part::Specific,
-        EVENT_NAME,
-        Kind::Text,
-        all,
-        "the event, to which the other fields belong",
-    ),
-    row(
-        Part::Specific,
-        "permissionDecision",
-        Kind::OneOf(&["allow", "ask", "defer", "deny"]),
-        before_call,
-        "decides about the call",
-    ),
-    row(
-        Part::Specific,
-        "permissionDecisionReason",
-        Kind::Text,
-        before_call,
-        "the reason for `permissionDecision`",
-    ),
-    row(
-        Part::Specific,
-        "updatedInput",
-        Kind::Object,
-        before_call,
-        "replaces the arguments of the call",
-    ),
-    row(
-        Part::Specific,
-        "permissionDisplay",
-        Kind::Anything,
-        before_call,
-        "",
-    ),
-    row(
-        Part::Specific,
-        "decision",
-        Kind::Fields(Part::Decision),
-        permission,
-        "answers the question instead of you",
-    ),
-    row(
-        Part::Decision,
-        "behavior",
-        Kind::OneOf(&["allow", "deny"]),
-        permission,
-        "the answer",
-    ),
-    row(
-        Part::Decision,
-        "message",
-        Kind::Text,
-        permission,
-        "the reason to deny",
-    ),
-    row(
-        Part::Decision,
-        "interrupt",
-        Kind::Flag,
-        permission,
-        "with `deny`: `true` also ends the run",
-    ),
-    row(
-        Part::Decision,
-        "updatedInput",
-        Kind::Object,
-        permission,
-        "with `allow`: replaces the arguments of the call",
-    ),
-    row(
-        Part::Decision,
-        "updatedPermissions",
-        Kind::List,
-        permission,
-        "",
-    ),
-    row(
-        Part::Specific,
-        "additionalContext",
-        Kind::Text,
-        with_context,
-        "context for the model; continues a model that has finished",
-    ),
-    row(
-        Part::Specific,
-        "initialUserMessage",
-        Kind::Text,
-        start,
-        "goes before the text of your first prompt",
-    ),
-    row(
-        Part::Specific,
-        "suppressOriginalPrompt",
-        Kind::Flag,
-        prompt,
-        "accepted: osier does not repeat a blocked prompt",
-    ),
-    row(
-        Part::Specific,
-        "updatedToolOutput",
-        Kind::Anything,
-        after_call,
-        "replaces the result of the call",
-    ),
-    row(
-        Part::Specific,
-        "updatedMCPToolOutput",
-        Kind::Anything,
-        after_call,
-        "the same, if `updatedToolOutput` is missing",
-    ),
-    row(Part::Specific, "sessionTitle", Kind::Text, titled, ""),
-    row(Part::Specific, "watchPaths", Kind::List, start, ""),
-    row(Part::Specific, "reloadSkills", Kind::Flag, start, ""),
-    row(
-        Part::Specific,
-        "classifierContext",
-        Kind::Text,
-        after_call,
-        "",
-    ),
-];
+const ROWS: &[Row] = rows! {
+    Answer "continue": Kind::Flag, all => "`false` ends the run";
+    Answer "stopReason": Kind::Text, all => "the reason for `continue: false`";
+    Answer "decision": Kind::OneOf(DECISIONS), blocking => "`block` and `deny` block; `approve` and `allow` skip the question about a call";
+    Answer "reason": Kind::Text, all => "the reason for `decision`";
+    Answer "systemMessage": Kind::Text, all => "is shown to you, with `-p` on standard error";
+    Answer "suppressOutput": Kind::Flag, all => "accepted: osier never shows the output of a hook";
+    Answer "async": Kind::Flag, all => "`true` in the first line: the hook continues in the background, and decides nothing";
+    Answer "asyncTimeout": Kind::Number, all => "the limit for that, in milliseconds";
+    Answer "terminalSequence": Kind::Text, all => "";
+    Answer "hookSpecificOutput": Kind::Fields(Part::Specific), all => "the fields below";
+    Specific "hookEventName": Kind::Text, all => "the event, to which the other fields belong";
+    Specific "permissionDecision": Kind::OneOf(&["allow", "ask", "defer", "deny"]), before_call => "decides about the call";
+    Specific "permissionDecisionReason": Kind::Text, before_call => "the reason for `permissionDecision`";
+    Specific "updatedInput": Kind::Object, before_call => "replaces the arguments of the call";
+    Specific "permissionDisplay": Kind::Anything, before_call => "";
+    Specific "decision": Kind::Fields(Part::Decision), permission => "answers the question instead of you";
+    Decision "behavior": Kind::OneOf(&["allow", "deny"]), permission => "the answer";
+    Decision "message": Kind::Text, permission => "the reason to deny";
+    Decision "interrupt": Kind::Flag, permission => "with `deny`: `true` also ends the run";
+    Decision "updatedInput": Kind::Object, permission => "with `allow`: replaces the arguments of the call";
+    Decision "updatedPermissions": Kind::List, permission => "";
+    Specific "additionalContext": Kind::Text, with_context => "context for the model; continues a model that has finished";
+    Specific "initialUserMessage": Kind::Text, start => "goes before the text of your first prompt";
+    Specific "suppressOriginalPrompt": Kind::Flag, prompt => "accepted: osier does not repeat a blocked prompt";
+    Specific "updatedToolOutput": Kind::Anything, after_call => "replaces the result of the call";
+    Specific "updatedMCPToolOutput": Kind::Anything, after_call => "the same, if `updatedToolOutput` is missing";
+    Specific "sessionTitle": Kind::Text, titled => "";
+    Specific "watchPaths": Kind::List, start => "";
+    Specific "reloadSkills": Kind::Flag, start => "";
+    Specific "classifierContext": Kind::Text, after_call => "";
+};
 
 const SPECIFIC: &str = "hookSpecificOutput";
 const EVENT_NAME: &str = "hookEventName";
