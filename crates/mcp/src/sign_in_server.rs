@@ -173,11 +173,11 @@ mod tests {
                 "registration_endpoint",
             ] {
                 let (metadata, reach) = (metadata(&json!({field: address})), Reach::default());
-                let found = check_addresses(server, &metadata, &reach);
+                let found = check_addresses(server, &metadata, &reach).await;
                 let expected = expected.as_ref().map(|reason| {
                     format!("the `{field}` of the sign-in server, `{address}`, {reason}")
                 });
-                assert_eq!(found.await.err(), expected, "{server} {address}");
+                assert_eq!(found.err(), expected, "{server} {address}");
             }
         }
     }
