@@ -107,7 +107,7 @@ fn check(server: &ServerState, request: &Request) -> Result<Option<Caller>, ApiE
     if (changes || path.starts_with("/api/"))
         && let Some(origin) = origin
         && !is_same_origin(origin, host)
-        && !host_of_origin(origin).is_some_and(|host| server.access.is_listed(host))
+        && host_of_origin(origin).is_none_or(|host| !server.access.is_listed(host))
     {
         let message = format!("requests from pages of `{origin}` are not allowed");
         return Err(ApiError::new(ErrorCode::ForbiddenOrigin, message));
