@@ -1,20 +1,27 @@
 //! Watches files of the user, so that changes of themes, keymaps and settings apply at once.
 //!
-//! It watches directories, not files, because editors replace files. A burst of events is reported once, after it has
-//! ended. Started after the first frame.
+//! Events of the system only say when to look: a change is a difference between two looks at the watched files. So every
+//! kind of save counts alike: in place, by a rename, through symbolic links, in a folder that appears later. A burst of
+//! events is reported once, after it has ended. Started after the first frame.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::file_stamp::FileStamp;
+
 /// Idle time after which a change is reported.
 const QUIET: Duration = Duration::from_millis(80);
 /// Maximum delay of a report.
 const LONGEST: Duration = Duration::from_secs(1);
+/// Entries of one folder that are watched.
+const MOST_ENTRIES: usize = 1_000;
+/// Symbolic links that one path may lead through, as in Linux.
+const MOST_LINKS: usize = 40;
 
 /// Why nothing is watched.
 #[derive(Debug, thiserror::Error)]
@@ -25,71 +32,87 @@ pub enum WatchError {
     Thread(#[source] std::io::Error),
 }
 
+/// A path to watch. It may be missing, and may be a symbolic link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watched {
+    File(PathBuf),
+    /// The files directly in this folder.
+    Folder(PathBuf),
+}
+
 /// A running watcher. Dropping it stops it.
 #[derive(Debug)]
 pub struct Watcher {
-    inner: RecommendedWatcher,
-    /// Paths that could not be watched, such as missing directories.
-    pub unwatched: Vec<PathBuf>,
+    signals: Sender<Signal>,
+}
+
+#[derive(Debug)]
+enum Signal {
+    /// Something happened in a directory.
+    Event,
+    Stop,
 }
 
 impl Watcher {
-    /// Watches files and directories (not recursively). The channel receives the sorted paths of each burst.
-    pub fn start(paths: &[PathBuf]) -> Result<(Self, UnboundedReceiver<Vec<PathBuf>>), WatchError> {
-        let (raw, events) = channel();
-        let mut inner = notify::recommended_watcher(move |event: notify::Result<Event>| {
-            if let Ok(event) = event
-                && is_change(event.kind)
-            {
-                let _ = raw.send(event.paths);
+    /// Starts to watch. The channel receives the sorted paths of each burst, spelled as in `watched`.
+    ///
+    /// # Errors
+    /// The system reports no changes.
+    pub fn start(
+        watched: Vec<Watched>,
+    ) -> Result<(Self, UnboundedReceiver<Vec<PathBuf>>), WatchError> {
+        let (signals, events) = channel();
+        let raw = signals.clone();
+        let system = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            // An error is a queue that was too short, for example: something may have happened.
+            if event.map_or(true, |event| is_change(event.kind)) {
+                let _ = raw.send(Signal::Event);
             }
         })?;
-        let mut unwatched = Vec::new();
-        let mut watched = BTreeSet::new();
-        for path in paths {
-            let directory = directory_of(path);
-            if watched.contains(&directory) {
-                continue;
-            }
-            if inner.watch(&directory, RecursiveMode::NonRecursive).is_ok() {
-                watched.insert(directory);
-            } else {
-                unwatched.push(path.clone());
-            }
-        }
+        let mut directories = Directories {
+            system,
+            watched: BTreeMap::new(),
+        };
+        // Whatever happens after the look has an event.
+        directories.update(&watched);
+        let files = look(&watched);
         let (sender, receiver) = unbounded_channel();
-        let wanted: Vec<PathBuf> = paths.iter().map(|path| resolved(path)).collect();
         std::thread::Builder::new()
             .name("file-watch".to_owned())
-            .spawn(move || collect(&events, &wanted, &sender))
+            .spawn(move || collect(&events, &watched, directories, files, &sender))
             .map_err(WatchError::Thread)?;
-        Ok((Self { inner, unwatched }, receiver))
+        Ok((Self { signals }, receiver))
     }
+}
 
-    /// Stops watching the directory of a path.
-    pub fn forget(&mut self, path: &Path) {
-        let _ = self.inner.unwatch(&directory_of(path));
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.signals.send(Signal::Stop);
     }
 }
 
 /// Collects bursts until the watcher or the receiver is gone.
 fn collect(
-    events: &Receiver<Vec<PathBuf>>,
-    wanted: &[PathBuf],
+    events: &Receiver<Signal>,
+    watched: &[Watched],
+    mut directories: Directories,
+    mut files: BTreeMap<PathBuf, FileStamp>,
     sender: &UnboundedSender<Vec<PathBuf>>,
 ) {
-    while let Ok(first) = events.recv() {
+    while let Ok(Signal::Event) = events.recv() {
         let started = Instant::now();
-        let mut changed: BTreeSet<PathBuf> = first.into_iter().collect();
         while started.elapsed() < LONGEST {
             match events.recv_timeout(QUIET) {
-                Ok(more) => changed.extend(more),
+                Ok(Signal::Event) => {}
                 Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             }
         }
-        changed.retain(|path| is_wanted(path, wanted));
-        if !changed.is_empty() && sender.send(changed.into_iter().collect()).is_err() {
+        directories.update(watched);
+        let now = look(watched);
+        let changed = difference(&files, &now);
+        files = now;
+        if sender.is_closed() || (!changed.is_empty() && sender.send(changed).is_err()) {
             return;
         }
     }
@@ -102,78 +125,241 @@ fn is_change(kind: EventKind) -> bool {
     )
 }
 
-/// The path itself, or a file directly in a watched directory.
-fn is_wanted(path: &Path, wanted: &[PathBuf]) -> bool {
-    wanted
-        .iter()
-        .any(|wanted| path == wanted || path.parent() == Some(wanted))
+/// The watched files that exist.
+fn look(watched: &[Watched]) -> BTreeMap<PathBuf, FileStamp> {
+    let mut found = BTreeMap::new();
+    for watched in watched {
+        match watched {
+            Watched::File(path) => found.extend(stamped(path.clone())),
+            Watched::Folder(path) => found.extend(entries(path).into_iter().filter_map(stamped)),
+        }
+    }
+    found
 }
 
-fn directory_of(path: &Path) -> PathBuf {
-    let path = resolved(path);
-    if path.is_dir() {
-        return path;
-    }
-    path.parent().map_or(path.clone(), Path::to_owned)
+/// The file with its stamp, behind symbolic links.
+fn stamped(path: PathBuf) -> Option<(PathBuf, FileStamp)> {
+    let metadata = path.metadata().ok()?;
+    Some((path, FileStamp::of(&metadata)))
 }
 
-/// The path as the system reports it: with the links of its directory resolved.
-fn resolved(path: &Path) -> PathBuf {
-    if let Ok(directory) = path.canonicalize()
-        && directory.is_dir()
-    {
-        return directory;
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let found = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    found.take(MOST_ENTRIES).map(|entry| entry.path()).collect()
+}
+
+/// The paths that only one of two looks has, or with another stamp.
+fn difference(
+    before: &BTreeMap<PathBuf, FileStamp>,
+    now: &BTreeMap<PathBuf, FileStamp>,
+) -> Vec<PathBuf> {
+    let paths: BTreeSet<&PathBuf> = before.keys().chain(now.keys()).collect();
+    paths
+        .into_iter()
+        .filter(|path| before.get(*path) != now.get(*path))
+        .cloned()
+        .collect()
+}
+
+/// The directories in which changes of the watched files happen.
+struct Directories {
+    system: RecommendedWatcher,
+    /// Each with its inode: another directory can get its name.
+    watched: BTreeMap<PathBuf, u64>,
+}
+
+impl Directories {
+    /// Watches the directories that matter now, and no others.
+    fn update(&mut self, watched: &[Watched]) {
+        let mut wanted = BTreeSet::new();
+        for watched in watched {
+            match watched {
+                Watched::File(path) => add_directories(path, &mut wanted),
+                Watched::Folder(path) => {
+                    add_directories(path, &mut wanted);
+                    add_directories(&path.join("entry"), &mut wanted);
+                    for entry in entries(path).iter().filter(|entry| entry.is_symlink()) {
+                        add_directories(entry, &mut wanted);
+                    }
+                }
+            }
+        }
+        let wanted: BTreeMap<PathBuf, u64> = wanted
+            .into_iter()
+            .filter_map(|path| {
+                let inode = FileStamp::at(&path).ok()?.inode;
+                Some((path, inode))
+            })
+            .collect();
+        let Self { system, watched } = self;
+        watched.retain(|path, inode| {
+            let stays = wanted.get(path) == Some(inode);
+            if !stays {
+                let _ = system.unwatch(path);
+            }
+            stays
+        });
+        for (path, inode) in wanted {
+            if !watched.contains_key(&path)
+                && system.watch(&path, RecursiveMode::NonRecursive).is_ok()
+            {
+                watched.insert(path, inode);
+            }
+        }
     }
-    match (path.parent().map(Path::canonicalize), path.file_name()) {
-        (Some(Ok(parent)), Some(name)) => parent.join(name),
-        _ => path.to_owned(),
+}
+
+/// The directory of the path, and that of each file which its symbolic links lead to. In place of a missing directory, the
+/// nearest one above it that exists.
+fn add_directories(path: &Path, directories: &mut BTreeSet<PathBuf>) {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let above = path.ancestors().skip(1);
+        let mut existing = above.filter_map(|directory| directory.canonicalize().ok());
+        directories.extend(existing.find(|directory| directory.is_dir()));
+        let (Ok(target), Some(directory)) = (path.read_link(), path.parent()) else {
+            return;
+        };
+        path = directory.join(target);
     }
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "editors write like this")]
 mod tests {
-    use std::fs::File;
+    use std::fs::{create_dir, create_dir_all, remove_dir_all, remove_file, rename, write};
+    use std::os::unix::fs::symlink;
 
     use tempfile::TempDir;
 
     use super::*;
 
-    #[test]
-    fn burst_is_reported_once_and_only_for_watched_paths() {
-        let (raw, events) = channel();
-        let (sender, mut changes) = unbounded_channel();
-        let path = |name: &str| PathBuf::from("/config").join(name);
-        for name in [
-            "b.toml",
-            "a.toml",
-            "b.toml",
-            "other/x.toml",
-            "settings.toml",
-        ] {
-            raw.send(vec![path(name)]).unwrap();
-        }
-        let wanted = [path("a.toml"), path("b.toml"), path("other")];
-        let told = std::thread::spawn(move || {
-            collect(&events, &wanted, &sender);
-        });
-        let expected = vec![path("a.toml"), path("b.toml"), path("other/x.toml")];
-        assert_eq!(changes.blocking_recv(), Some(expected));
-        drop(raw);
-        told.join().unwrap();
-        assert_eq!(changes.blocking_recv(), None);
+    /// Watches `settings.toml` and `themes` in a folder, and changes files there.
+    struct Case {
+        folder: TempDir,
+        changes: UnboundedReceiver<Vec<PathBuf>>,
+        _watcher: Watcher,
     }
 
-    #[tokio::test]
-    async fn replaced_file_is_reported() {
-        let directory = TempDir::new().unwrap();
-        let file = directory.path().join("settings.toml");
-        let missing = directory.path().join("missing/themes");
-        File::create(&file).unwrap();
-        let (watcher, mut changes) = Watcher::start(&[file.clone(), missing.clone()]).unwrap();
-        assert_eq!(watcher.unwatched, [missing]);
-        let new = directory.path().join("settings.toml.new");
-        File::create(&new).unwrap();
-        std::fs::rename(&new, &file).unwrap();
-        assert_eq!(changes.recv().await, Some(vec![resolved(&file)]));
+    impl Case {
+        fn new(prepare: impl FnOnce(&Path)) -> Self {
+            let folder = TempDir::new().unwrap();
+            prepare(folder.path());
+            let config = folder.path().join("config");
+            let watched = vec![
+                Watched::File(config.join("settings.toml")),
+                Watched::Folder(config.join("themes")),
+            ];
+            let (watcher, changes) = Watcher::start(watched).unwrap();
+            Self {
+                folder,
+                changes,
+                _watcher: watcher,
+            }
+        }
+
+        /// The paths that a change leads to, below `config`.
+        fn reports(&mut self, expected: &[&str], change: impl FnOnce(&Path)) {
+            change(self.folder.path());
+            let mut reported = BTreeSet::new();
+            while !expected.iter().all(|name| reported.contains(*name)) {
+                let paths = self.changes.blocking_recv().unwrap();
+                let config = self.folder.path().join("config");
+                reported.extend(paths.iter().map(|path| {
+                    let path = path.strip_prefix(&config).unwrap();
+                    path.to_str().unwrap().to_owned()
+                }));
+            }
+            assert_eq!(reported, expected.iter().map(ToString::to_string).collect());
+        }
+    }
+
+    fn with_files(folder: &Path) {
+        create_dir_all(folder.join("config/themes")).unwrap();
+        write(folder.join("config/settings.toml"), "a = 1").unwrap();
+        write(folder.join("config/themes/mine.toml"), "one").unwrap();
+        write(folder.join("config/other"), "other").unwrap();
+    }
+
+    #[test]
+    fn every_kind_of_save_is_reported_and_other_files_are_not() {
+        let mut case = Case::new(with_files);
+        case.reports(&["settings.toml", "themes/mine.toml"], |folder| {
+            write(folder.join("config/other"), "changed").unwrap();
+            write(folder.join("config/settings.toml"), "a = 2").unwrap();
+            write(folder.join("config/themes/mine.toml"), "two").unwrap();
+        });
+        case.reports(&["themes/mine.toml", "themes/mine.toml~"], |folder| {
+            let file = folder.join("config/themes/mine.toml");
+            rename(&file, folder.join("config/themes/mine.toml~")).unwrap();
+            write(file, "three").unwrap();
+        });
+        case.reports(&["settings.toml"], |folder| {
+            let new = folder.join("config/new");
+            write(&new, "a = 3").unwrap();
+            rename(new, folder.join("config/settings.toml")).unwrap();
+        });
+        case.reports(&["themes/mine.toml"], |folder| {
+            let file = folder.join("config/themes/mine.toml");
+            remove_file(&file).unwrap();
+            write(file, "four").unwrap();
+        });
+        case.reports(&["themes/mine.toml"], |folder| {
+            remove_file(folder.join("config/themes/mine.toml")).unwrap();
+        });
+    }
+
+    #[test]
+    fn folders_may_appear_and_be_replaced_later() {
+        let mut case = Case::new(|_| {});
+        case.reports(&["themes/mine.toml"], |folder| {
+            create_dir_all(folder.join("config/themes")).unwrap();
+            write(folder.join("config/themes/mine.toml"), "one").unwrap();
+        });
+        case.reports(&["themes/mine.toml"], |folder| {
+            write(folder.join("config/themes/mine.toml"), "two").unwrap();
+        });
+        case.reports(&["themes/mine.toml"], |folder| {
+            remove_dir_all(folder.join("config")).unwrap();
+        });
+        case.reports(&["settings.toml", "themes/new.toml"], |folder| {
+            with_files(folder);
+            let themes = folder.join("config/themes");
+            rename(themes.join("mine.toml"), themes.join("new.toml")).unwrap();
+        });
+        case.reports(&["settings.toml"], |folder| {
+            write(folder.join("config/settings.toml"), "a = 2").unwrap();
+        });
+    }
+
+    #[test]
+    fn files_behind_links_are_watched() {
+        let mut case = Case::new(|folder| {
+            for name in ["real", "dotfiles", "dotfiles/themes", "elsewhere"] {
+                create_dir(folder.join(name)).unwrap();
+            }
+            symlink("dotfiles", folder.join("config")).unwrap();
+            write(folder.join("real/settings.toml"), "a = 1").unwrap();
+            symlink("../real/settings.toml", folder.join("elsewhere/link")).unwrap();
+            symlink("../elsewhere/link", folder.join("dotfiles/settings.toml")).unwrap();
+            write(folder.join("real/mine.toml"), "one").unwrap();
+            let link = folder.join("dotfiles/themes/mine.toml");
+            symlink("../../real/mine.toml", link).unwrap();
+        });
+        case.reports(&["settings.toml"], |folder| {
+            write(folder.join("real/settings.toml"), "a = 2").unwrap();
+        });
+        case.reports(&["themes/mine.toml"], |folder| {
+            write(folder.join("real/new"), "two").unwrap();
+            rename(folder.join("real/new"), folder.join("real/mine.toml")).unwrap();
+        });
+        case.reports(&["settings.toml"], |folder| {
+            write(folder.join("real/other.toml"), "a = 3").unwrap();
+            remove_file(folder.join("elsewhere/link")).unwrap();
+            symlink("../real/other.toml", folder.join("elsewhere/link")).unwrap();
+        });
+        case.reports(&["settings.toml"], |folder| {
+            write(folder.join("real/other.toml"), "a = 4").unwrap();
+        });
     }
 }

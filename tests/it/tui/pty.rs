@@ -1,5 +1,6 @@
 //! The real program in a pseudo-terminal with a terminal emulator.
 
+mod appearance;
 mod attach;
 mod attach_failures;
 mod crash_recovery;

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use osier_agent::CustomMessage;
 use osier_agent::{Agent, AgentMessage, Op, Subscription};
 use osier_base::problem::Problem;
-use osier_base::watch::Watcher;
+use osier_base::watch::{Watched, Watcher};
 use osier_base::{clock, ids};
 use osier_extensions::hooks::Role;
 use osier_extensions::plugins::channel::{Link, MayRun, PluginMessage, Requests};
@@ -109,7 +109,8 @@ impl PluginHost {
             return;
         }
         // Without a watcher, `Reload` loads changed files.
-        let Ok((watcher, mut changes)) = Watcher::start(&watched) else {
+        let watched = watched.into_iter().map(Watched::Folder).collect();
+        let Ok((watcher, mut changes)) = Watcher::start(watched) else {
             return;
         };
         self.watcher = Some(watcher);

@@ -11,7 +11,7 @@ use super::screen::Screen;
 use crate::actions::{Command, NewBinding, Toast};
 use osier_base::path;
 use osier_base::problem::Problem;
-use osier_base::watch::Watcher;
+use osier_base::watch::{Watched, Watcher};
 use osier_protocol::Op;
 use osier_settings::{Group, Settings};
 use osier_term::keymap::describe_all;
@@ -206,13 +206,13 @@ impl Screen {
     /// Follows theme, keymap and settings files while they are edited.
     pub(super) fn watch(&mut self) -> (Option<Watcher>, mpsc::UnboundedReceiver<Vec<PathBuf>>) {
         let folders = &self.options.folders;
-        let paths = [
-            folders.settings(),
-            folders.hooks(),
-            folders.themes().join("x"),
-            folders.keymaps().join("x"),
+        let watched = vec![
+            Watched::File(folders.settings()),
+            Watched::File(folders.hooks()),
+            Watched::Folder(folders.themes()),
+            Watched::Folder(folders.keymaps()),
         ];
-        match Watcher::start(&paths) {
+        match Watcher::start(watched) {
             Ok((watcher, changes)) => (Some(watcher), changes),
             // Without watching, `/reload` does the same.
             Err(_) => (None, mpsc::unbounded_channel().1),
