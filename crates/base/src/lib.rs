@@ -77,6 +77,7 @@ pub mod process;
 pub mod real_path;
 pub mod redact;
 pub mod regular_file;
+pub mod repository;
 pub mod request;
 pub mod secrets;
 pub mod server_tool;

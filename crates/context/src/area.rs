@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use osier_base::problem::Problem;
-use osier_base::regular_file;
 use osier_base::walk::Walk;
+use osier_base::{regular_file, repository};
 
 /// Who wrote files.
 #[derive(Debug)]
@@ -17,8 +17,13 @@ pub(super) enum Area {
 }
 
 impl Area {
+    /// The area of the files in `folder`, one of those of `cwd`: the repository, or the folder itself.
+    pub(super) fn of(folder: &Path, cwd: &Path) -> Self {
+        Self::Project(repository::root(cwd).unwrap_or(folder).to_owned())
+    }
+
     pub(super) fn of_project(cwd: &Path) -> Self {
-        Self::Project(root(cwd).to_owned())
+        Self::of(cwd, cwd)
     }
 
     /// A walk through its folders.
@@ -47,7 +52,16 @@ impl Area {
 
 /// From the project's root down to `cwd`; only `cwd` outside of repositories.
 pub(super) fn folders(cwd: &Path) -> Vec<PathBuf> {
-    let root = root(cwd);
+    below(root(cwd), cwd)
+}
+
+/// The folders whose instructions hold in `cwd`: outside of repositories, those from the home directory down.
+pub(super) fn instruction_folders(cwd: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let home = home.filter(|home| cwd.starts_with(home));
+    below(repository::root(cwd).or(home).unwrap_or(cwd), cwd)
+}
+
+fn below(root: &Path, cwd: &Path) -> Vec<PathBuf> {
     let inside = cwd
         .ancestors()
         .take_while(|folder| folder.starts_with(root));
@@ -58,6 +72,5 @@ pub(super) fn folders(cwd: &Path) -> Vec<PathBuf> {
 
 /// The root of the repository around `cwd`, else `cwd`.
 pub(super) fn root(cwd: &Path) -> &Path {
-    let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
-    root.unwrap_or(cwd)
+    repository::root(cwd).unwrap_or(cwd)
 }

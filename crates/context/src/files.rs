@@ -1,10 +1,11 @@
 //! Instructions of the user and the project: `AGENTS.md`, `CLAUDE.md` and the files of other agents, of the user and of
-//! every folder from the repository root to the working directory, the nearest last.
+//! every folder from the root of the repository to the working directory, the nearest last. Without a repository, the folders
+//! from the home directory on count.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::area::{Area, folders};
+use super::area::{Area, instruction_folders};
 use super::imports::imports;
 use super::path_rules::{ContextFile, PathRule, path_patterns};
 use super::sources::ContextSources;
@@ -41,11 +42,19 @@ pub(super) struct Instructions {
 
 /// The instruction files.
 pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Instructions {
-    let project = Area::of_project(&sources.cwd);
+    let home = sources.peers.as_ref().map(|peers| &*peers.home);
     let mut search = Search::new(sources.peers.as_ref(), problems);
     search.add_user(&sources.config);
-    for folder in folders(&sources.cwd) {
-        search.add_folder(&folder, &project);
+    for folder in instruction_folders(&sources.cwd, home) {
+        let area = Area::of(&folder, &sources.cwd);
+        if Some(&*folder) == home {
+            // The folders of agents in it belong to the user.
+            if let Some(path) = first_of(&folder) {
+                search.add(&path, &area);
+            }
+        } else {
+            search.add_folder(&folder, &area);
+        }
     }
     for extra in &sources.extra {
         let found = if extra.is_dir() {

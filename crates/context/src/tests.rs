@@ -516,3 +516,42 @@ fn commands_and_skills_of_claude_code_have_their_placeholders() {
     let names: Vec<&str> = commands.iter().map(|command| &*command.name).collect();
     assert_eq!(names, ["fix", "mine", "own", "tool"]);
 }
+
+#[test]
+fn instructions_of_parents_start_at_the_root_of_any_repository_or_at_the_home() {
+    let place = Fixture::new(&[
+        ("home/AGENTS.md", "of home"),
+        ("home/.claude/rules/all.md", "a rule of the user"),
+        ("home/a/AGENTS.md", "of a"),
+        ("home/a/b/CLAUDE.md", "of b"),
+        ("AGENTS.md", "above home"),
+        ("other/AGENTS.md", "of others"),
+        ("other/c/AGENTS.md", "of c"),
+    ]);
+    let names = |cwd: &str| {
+        let sources = ContextSources {
+            cwd: place.folder.path().join(cwd),
+            ..place.sources()
+        };
+        let context = ProjectContext::load(&sources);
+        let files = context.files.iter();
+        files
+            .map(|file| place.relative(&file.path))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names("home/a/b"),
+        ["home/AGENTS.md", "home/a/AGENTS.md", "home/a/b/CLAUDE.md"]
+    );
+    assert_eq!(names("other/c"), ["other/c/AGENTS.md"]);
+    for mark in [".jj", ".hg", ".svn", ".fslckout"] {
+        let mark = format!("home/a/{mark}");
+        place.write(&mark, b"");
+        assert_eq!(
+            names("home/a/b"),
+            ["home/a/AGENTS.md", "home/a/b/CLAUDE.md"],
+            "{mark}"
+        );
+        fs::remove_file(place.folder.path().join(mark)).unwrap();
+    }
+}

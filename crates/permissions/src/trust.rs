@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use osier_base::atomic_file;
 use osier_base::atomic_file::{Options, WriteError};
 use osier_base::folders::Folders;
-use osier_base::regular_file;
+use osier_base::{regular_file, repository};
 
 pub use crate::project_files::{FILES, ProjectFiles};
 
@@ -118,8 +118,7 @@ impl Trust {
 /// The project root for work in `folder`: the repository root, else `folder` itself.
 pub fn project_root(folder: &Path) -> PathBuf {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let root = folder.ancestors().find(|path| path.join(".git").exists());
-    root.unwrap_or(&folder).to_owned()
+    repository::root(&folder).unwrap_or(&folder).to_owned()
 }
 
 #[cfg(test)]
