@@ -64,6 +64,10 @@ pub enum KeyError {
     Renewal { provider: String, reason: String },
     #[error("the credentials for `{provider}` cannot be used: {reason}")]
     Ambient { provider: String, reason: String },
+    #[error(
+        "the key of `anthropic` is a token of a Claude subscription, which the API does not accept as a key"
+    )]
+    SubscriptionToken,
 }
 
 impl KeyError {
@@ -81,6 +85,11 @@ impl KeyError {
             Self::Renewal { .. } => "try again when the network is back".to_owned(),
             Self::Ambient { provider, .. } => {
                 format!("fix them, or run `osier auth login {provider}`")
+            }
+            Self::SubscriptionToken => {
+                "create an API key (`sk-ant-api…`) at https://console.anthropic.com, or sign in with a client id of your \
+                 own in models.json"
+                    .to_owned()
             }
         }
     }
@@ -102,6 +111,9 @@ impl KeyError {
         }
     }
 }
+
+/// The start of a token of `claude setup-token`.
+const SUBSCRIPTION_TOKEN: &str = "sk-ant-oat";
 
 /// The credentials of a session.
 pub struct Keys {
@@ -204,6 +216,16 @@ impl Keys {
 
     /// The credentials for `entry`. Renews a token that is about to expire.
     pub async fn access(&self, entry: &ProviderEntry) -> Result<Access, KeyError> {
+        let access = self.found(entry).await?;
+        let key = access.key.as_ref().filter(|_| access.signed_in.is_none());
+        let is_token = key.is_some_and(|key| key.expose().starts_with(SUBSCRIPTION_TOKEN));
+        if entry.name == "anthropic" && is_token {
+            return Err(KeyError::SubscriptionToken);
+        }
+        Ok(access)
+    }
+
+    async fn found(&self, entry: &ProviderEntry) -> Result<Access, KeyError> {
         if let Some(key) = self.flag_for(&entry.name) {
             return Ok(Access::key(key.clone()));
         }
@@ -493,6 +515,22 @@ mod tests {
         entry.needs_key = false;
         assert_eq!(keys.status(&entry), KeyStatus::NotNeeded);
         assert_eq!(keys.access(&entry).await, Ok(Access::default()));
+    }
+
+    #[tokio::test]
+    async fn token_of_a_subscription_is_no_key() {
+        let variables = environment(&[("ANTHROPIC_API_KEY", "sk-ant-oat01-secret")]);
+        let keys = Keys::new(variables, Store::default());
+        let mut entry = anthropic();
+        let error = keys.access(&entry).await.unwrap_err();
+        assert_eq!(error, KeyError::SubscriptionToken);
+        let text = error.message_with_hint();
+        assert!(
+            text.contains("create an API key") && !text.contains("secret"),
+            "{text}"
+        );
+        entry.name = "gateway".to_owned();
+        assert!(keys.access(&entry).await.is_ok());
     }
 
     #[tokio::test]

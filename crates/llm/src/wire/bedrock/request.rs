@@ -30,7 +30,11 @@ pub(super) fn body(request: &Request) -> Body {
     if let Some(fields) = thinking {
         body.insert("additionalModelRequestFields".into(), fields);
     }
-    let mut tools: Vec<Value> = context.tools.iter().map(tool).collect();
+    // The API cannot forbid calls. Thinking that is bound to the request needs the same definitions again.
+    let offers =
+        request.options.tool_choice != ToolChoice::None || request.model.compat.bound_thinking;
+    let offered = context.tools.iter().filter(|_| offers);
+    let mut tools: Vec<Value> = offered.map(tool).collect();
     if tools.is_empty() {
         // Calls in the conversation need definitions.
         tools.extend(called_tools(context).iter().map(tool));

@@ -263,6 +263,28 @@ fn complete_conversation_is_encoded() {
 }
 
 #[test]
+fn no_tools_are_offered_where_none_may_be_called() {
+    let tools = |messages| {
+        let mut request = request(claude(), messages);
+        request.options.tool_choice = ToolChoice::None;
+        body(&request)["toolConfig"]["tools"].clone()
+    };
+    assert_eq!(tools(vec![user("look")]), Value::Null);
+    let called = vec![
+        user("look"),
+        answer(&claude(), vec![call("a", json!({}))]),
+        result("a", vec![ContentBlock::text("one")]),
+    ];
+    // A conversation with calls needs definitions.
+    let left = tools(called);
+    assert_eq!(left.as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        left[0]["toolSpec"]["description"],
+        "This tool is not available now."
+    );
+}
+
+#[test]
 fn cache_points_on_tools_are_optional() {
     let mut model = claude();
     model.compat.cache_control = true;

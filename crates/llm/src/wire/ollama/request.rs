@@ -7,7 +7,7 @@ use crate::message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, ToolResult, UserMessage,
 };
 use crate::model::{Api, ThinkingLevel};
-use crate::provider::{Request, ToolSpec};
+use crate::provider::{Request, ToolChoice, ToolSpec};
 use crate::wire::format::{add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
 use crate::wire::tool_schema::lower;
@@ -30,7 +30,8 @@ pub(super) fn body(request: &Request) -> Value {
         options.insert("temperature".into(), decimal(temperature));
     }
     body.insert("options".into(), options.into());
-    if !context.tools.is_empty() {
+    // The API cannot forbid calls.
+    if !context.tools.is_empty() && request.options.tool_choice != ToolChoice::None {
         body.insert("tools".into(), context.tools.iter().map(tool).collect());
     }
     add_extra(request, &mut body);

@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use crate::message::{AssistantBlock, ContentBlock, StopReason, ToolCall};
 use crate::model::{Api, Model, ThinkingLevel};
+use crate::provider::ToolChoice;
 use crate::status::TurnStatus;
 use crate::usage::Usage;
 use crate::wire::testing::{
@@ -222,4 +223,12 @@ fn request_extends_the_previous_request() {
         assert!(after.starts_with(prefix), "{prefix}\n{after}");
         before = after;
     }
+}
+
+#[test]
+fn no_tools_are_offered_where_none_may_be_called() {
+    let mut request = request(qwen(), vec![user("look")]);
+    assert!(body(&request)["tools"].is_array());
+    request.options.tool_choice = ToolChoice::None;
+    assert_eq!(body(&request)["tools"], Value::Null);
 }
