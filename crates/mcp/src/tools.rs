@@ -18,11 +18,14 @@ use osier_agent::{
 };
 use osier_base::server_tool::tool_name;
 use osier_base::text;
+use osier_base::visible::visible;
 use osier_llm::ToolSpec;
 use osier_tools::Workspace;
 
 /// Maximum bytes of a description.
 const DESCRIPTION_LIMIT: usize = 4096;
+/// Maximum bytes of the name for people.
+const TITLE_LIMIT: usize = 120;
 /// Maximum bytes of an argument schema.
 const SCHEMA_LIMIT: usize = 32 * 1024;
 
@@ -85,6 +88,7 @@ impl Link {
 #[derive(Debug)]
 pub(super) struct ServerTool {
     spec: ToolSpec,
+    title: Option<String>,
     pub server: String,
     /// The server's name for it.
     pub tool: String,
@@ -119,6 +123,9 @@ impl ServerTool {
             parameters = json!({"type": "object"});
         }
         let annotations = listed.annotations.as_ref();
+        let title = listed.title.as_ref();
+        let title = title.or_else(|| annotations.and_then(|known| known.title.as_ref()));
+        let title = title.map(|title| visible(text::head_bytes(title, TITLE_LIMIT)).into_owned());
         let hint =
             |read: fn(&rmcp::model::ToolAnnotations) -> Option<bool>| annotations.and_then(read);
         Self {
@@ -128,6 +135,7 @@ impl ServerTool {
                 description,
                 parameters,
             },
+            title: title.filter(|title| !title.trim().is_empty()),
             hints: ToolHints {
                 read_only: hint(|annotations| annotations.read_only_hint),
                 destructive: hint(|annotations| annotations.destructive_hint),
@@ -224,6 +232,10 @@ impl Tool for ServerTool {
         }
     }
 
+    fn title(&self) -> Option<String> {
+        self.title.clone()
+    }
+
     fn hints(&self) -> ToolHints {
         self.hints
     }
@@ -277,9 +289,10 @@ mod tests {
         let tool = tool(json!({
             "name": "look",
             "inputSchema": {"type": "object"},
-            "annotations": {"readOnlyHint": true, "destructiveHint": false}
+            "annotations": {"readOnlyHint": true, "destructiveHint": false, "title": "Old title"}
         }));
         assert_eq!(tool.spec().name, "s__look");
+        assert_eq!(tool.title().as_deref(), Some("Old title"));
         let expected = ToolHints {
             read_only: Some(true),
             destructive: Some(false),

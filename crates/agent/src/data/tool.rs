@@ -50,6 +50,9 @@ impl ToolHints {
 #[serde(rename_all = "camelCase")]
 pub struct ToolInfo {
     pub name: String,
+    /// The name for people that an MCP server gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub description: String,
     pub origin: ToolOrigin,
     pub hints: ToolHints,

@@ -23,6 +23,11 @@ pub trait Tool: Send + Sync + fmt::Debug {
         ToolOrigin::Program
     }
 
+    /// The name of the tool for people, if its source gives one.
+    fn title(&self) -> Option<String> {
+        None
+    }
+
     /// The tool's hints.
     fn hints(&self) -> ToolHints {
         ToolHints::default()

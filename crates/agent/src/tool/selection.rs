@@ -75,6 +75,7 @@ impl ToolSelection {
             let spec = tool.spec();
             ToolInfo {
                 name: spec.name.clone(),
+                title: tool.title(),
                 description: spec.description.clone(),
                 origin: tool.origin(),
                 hints: tool.hints(),

@@ -46,6 +46,10 @@ impl Choice for ToolInfo {
             ToolOrigin::Plugin { name } => format!("plugin {name}"),
             ToolOrigin::Server { server, .. } => format!("MCP server {server}"),
         };
+        let origin = match &self.title {
+            Some(title) => format!("{origin}: {title}"),
+            None => origin,
+        };
         let reads = self.hints.read_only == Some(true);
         let rights = if reads { "read-only" } else { "" };
         Item {
@@ -106,6 +110,7 @@ mod tests {
     fn a_tool_has_access_source_and_cost() {
         let tool = ToolInfo {
             name: "grep".into(),
+            title: None,
             description: "Search".into(),
             origin: ToolOrigin::Program,
             hints: ToolHints {
@@ -127,6 +132,7 @@ mod tests {
             tool: "log".into(),
         };
         let off = ToolInfo {
+            title: Some("Show the log".into()),
             offered: false,
             hints: ToolHints::default(),
             origin: server,
@@ -134,6 +140,6 @@ mod tests {
         };
         let off = off.row();
         assert_eq!((off.label.as_str(), off.dimmed), ("· grep", true));
-        assert_eq!(told(&off), ["", "MCP server git", "~120"]);
+        assert_eq!(told(&off), ["", "MCP server git: Show the log", "~120"]);
     }
 }
