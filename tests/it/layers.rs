@@ -76,6 +76,7 @@ const TOOL_LAYERS: &[&str] = &[
 /// The rooms of the crate `session`, lowest layer first.
 const SESSION_LAYERS: &[&str] = &[
     "setup",
+    "choices",
     "emitter",
     "cx",
     "context",

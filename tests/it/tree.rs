@@ -8,7 +8,7 @@ use osier_llm::{Script, ThinkingLevel};
 use osier_protocol::{
     BranchFacts, Event, LaneState, LaneStatus, Op, Outline, Tag, TreeEvent, TreeOp,
 };
-use osier_session::SessionChoice;
+use osier_session::{SessionChoice, SessionSetup};
 use serde_json::json;
 
 use crate::support::agent::model;
@@ -83,6 +83,7 @@ impl OpenSession {
 
 fn to(entry: &str) -> TreeOp {
     TreeOp::MoveTo {
+        last_prompt: false,
         entry_id: Some(entry.to_owned()),
         summarize: false,
         instructions: None,
@@ -151,12 +152,7 @@ async fn model_and_level_belong_to_the_branch() {
     let place = TestProject::new();
     let script = Script::new().turn(|turn| turn.text("yes").repeat());
     let mut open = place
-        .open_with(SessionChoice::New, script, |setup| {
-            let mut model = model("test/one");
-            model.thinking_levels = ThinkingLevel::ALL.to_vec();
-            let provider = setup.embedded.take().unwrap().1;
-            setup.embedded = Some((model, provider));
-        })
+        .open_with(SessionChoice::New, script, with_levels)
         .await;
     open.run("one").await;
     let level = ThinkingLevel::High;
@@ -176,6 +172,132 @@ async fn model_and_level_belong_to_the_branch() {
         let request = open.provider.last_request().unwrap();
         assert_eq!(request.options.thinking, expected);
     }
+}
+
+fn with_levels(setup: &mut SessionSetup) {
+    let mut model = model("test/one");
+    model.thinking_levels = ThinkingLevel::ALL.to_vec();
+    let provider = setup.embedded.take().unwrap().1;
+    setup.embedded = Some((model, provider));
+}
+
+async fn selected(open: &mut OpenSession) -> ThinkingLevel {
+    let level = |event: &Event| match event {
+        Event::ModelSelected { level, .. } => Some(*level),
+        _ => None,
+    };
+    let seen = open.until(|event| level(event).is_some()).await;
+    seen.last().and_then(level).unwrap()
+}
+
+/// The level of the next request.
+async fn next_level(open: &mut OpenSession) -> ThinkingLevel {
+    open.run("go on").await;
+    open.provider.last_request().unwrap().options.thinking
+}
+
+#[tokio::test]
+async fn level_that_is_given_with_a_model_or_a_flag_is_stored_with_the_branch() {
+    let place = TestProject::new();
+    let script = || Script::new().turn(|turn| turn.text("yes").repeat());
+    let select = |reference: &str| {
+        let reference = reference.to_owned();
+        Op::SelectModel { reference }
+    };
+    let mut open = place
+        .open_with(SessionChoice::New, script(), with_levels)
+        .await;
+    open.run("one").await;
+    open.host.send(select("test/one:high"));
+    assert_eq!(selected(&mut open).await, ThinkingLevel::High);
+    open.run("two").await;
+    open.host.send(select("test/one:low"));
+    assert_eq!(selected(&mut open).await, ThinkingLevel::Low);
+    let answers = open.ids(Tag::Assistant).await;
+    for (answer, expected) in [(0, ThinkingLevel::Off), (1, ThinkingLevel::High)] {
+        open.tree(to(&answers[answer]));
+        assert_eq!(selected(&mut open).await, expected);
+    }
+    // A copy of the branch has its level; so has the next start.
+    open.tree(TreeOp::Clone);
+    open.opened().await;
+    assert_eq!(next_level(&mut open).await, ThinkingLevel::High);
+    open.close().await;
+    let mut open = place
+        .open_with(SessionChoice::Continue, script(), with_levels)
+        .await;
+    assert_eq!(next_level(&mut open).await, ThinkingLevel::High);
+    open.close().await;
+    // The level of the command line belongs to the branch that it started.
+    let flagged = |setup: &mut SessionSetup| {
+        with_levels(setup);
+        setup.thinking = Some(ThinkingLevel::Max);
+    };
+    let mut open = place.open_with(SessionChoice::New, script(), flagged).await;
+    assert_eq!(next_level(&mut open).await, ThinkingLevel::Max);
+    open.close().await;
+    let mut open = place
+        .open_with(SessionChoice::Continue, script(), with_levels)
+        .await;
+    assert_eq!(next_level(&mut open).await, ThinkingLevel::Max);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn new_session_keeps_the_choices_of_the_program_and_announces_them() {
+    use osier_agent::{Event as E, Op as O, QueueMode};
+    let place = TestProject::new();
+    let script = Script::new().turn(|turn| turn.text("yes").repeat());
+    let mut open = place
+        .open_with(SessionChoice::New, script, with_levels)
+        .await;
+    let level = ThinkingLevel::High;
+    let (steering, follow_up) = (Some(QueueMode::All), None);
+    let prompt = "Answer in verse.".to_owned();
+    for op in [
+        O::SetThinkingLevel { level },
+        O::SetAutoRetry { enabled: false },
+        O::SetQueueMode {
+            steering,
+            follow_up,
+        },
+        O::SetSystemPrompt {
+            prompt: prompt.clone(),
+        },
+        O::SetTools {
+            names: vec!["read".to_owned()],
+        },
+    ] {
+        open.host.send(op.into());
+    }
+    open.tree(TreeOp::SetAutoCompact { enabled: false });
+    open.run("one").await;
+    open.host.send(Op::Reload);
+    open.run("two").await;
+    let request = open.provider.last_request().unwrap();
+    assert_eq!(request.context.system_prompt, prompt);
+    open.host.send(Op::NewSession);
+    open.opened().await;
+    let mut missing = vec!["retry", "queues", "compaction", "tools"];
+    while !missing.is_empty() {
+        let seen = open.until(|_| true).await;
+        let name = match seen.first() {
+            Some(Event::Agent(E::AutoRetryChanged { enabled: false })) => "retry",
+            Some(Event::Agent(E::QueueModeChanged { steering, .. }))
+                if *steering == QueueMode::All =>
+            {
+                "queues"
+            }
+            Some(Event::Tree(TreeEvent::AutoCompactChanged { enabled: false })) => "compaction",
+            Some(Event::Agent(E::Tools { .. })) => "tools",
+            _ => continue,
+        };
+        missing.retain(|known| *known != name);
+    }
+    open.run("three").await;
+    let request = open.provider.last_request().unwrap();
+    assert_eq!(request.options.thinking, level);
+    assert_eq!(request.context.system_prompt, prompt);
 }
 
 #[tokio::test]
@@ -266,6 +388,7 @@ async fn failed_branch_summary_cancels_the_move() {
     open.run("two").await;
     let given = open.ids(Tag::Assistant).await;
     let leave = TreeOp::MoveTo {
+        last_prompt: false,
         entry_id: Some(given[0].clone()),
         summarize: true,
         instructions: Some("mind the tests".to_owned()),
@@ -306,6 +429,7 @@ async fn a_truncated_branch_summary_is_not_stored() {
     open.run("two").await;
     let given = open.ids(Tag::Assistant).await;
     open.tree(TreeOp::MoveTo {
+        last_prompt: false,
         entry_id: Some(given[0].clone()),
         summarize: true,
         instructions: None,

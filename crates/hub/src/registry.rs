@@ -82,6 +82,7 @@ impl OpenOptions {
             cwd,
             settings,
             session,
+            prefers_stored: true,
             model: self.model.clone().or_else(|| template.model.clone()),
             permissions: self.permissions.or(template.permissions),
             ..template.clone()

@@ -45,6 +45,7 @@
 //!
 //! - `setup` has the options with which a client starts a session. Features publish events with `emitter`, and background
 //!   work returns its result to the actor with it. `cx` is the context in which a feature handles a request.
+//! - `choices` says which choices of users belong to the branch, the session and the program.
 //! - `context`: the input of the model besides the conversation, such as the system prompt and reminders.
 //! - `files`: checkpoints, language servers and formatters, the map of the project.
 //! - `models`: the catalogue, the selection, accounts, and calls outside of the conversation.
@@ -64,11 +65,13 @@
 
 mod actor;
 mod agents;
+mod choices;
 mod context;
 mod conversation;
 mod cx;
 mod emitter;
 mod extensions;
+
 mod files;
 pub mod models;
 mod safety;

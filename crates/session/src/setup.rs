@@ -34,6 +34,8 @@ pub struct SessionSetup {
     /// The models to cycle through; overrides the settings.
     pub cycle: Vec<String>,
     pub thinking: Option<ThinkingLevel>,
+    /// A stored session keeps its own model and level: for servers, whose options are for new sessions.
+    pub prefers_stored: bool,
     /// The key for the provider of the selected model, for this run only.
     pub api_key: Option<Secret>,
     /// The URL of the provider of the selected model, for this run only.
@@ -100,6 +102,8 @@ pub enum SessionChoice {
     Resume(String),
     /// A copy of the current branch of the session with this reference.
     Copy(String),
+    /// A copy of the current branch of the newest session of this directory, or a new one.
+    CopyLatest,
     /// The session with this reference, read-only.
     ReadOnly(String),
     /// This file; created if it does not exist.

@@ -39,6 +39,7 @@ impl Actor {
                     .await;
             }
             osier_agent::Op::SetTools { names } => {
+                self.has_chosen_tools = true;
                 // The prompt names tools, too.
                 if let Some(session) = &self.session {
                     let prompt = self.system_prompt(names);
@@ -57,6 +58,7 @@ impl Actor {
                 );
             }
             Some(session) => {
+                self.program.note(&op);
                 self.emitter.passed_to_agent();
                 session.agent.send(op);
             }

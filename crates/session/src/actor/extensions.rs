@@ -230,8 +230,11 @@ impl Actor {
         if let Some(name) = &prepared.model {
             match self.selection.models.find_of_peer(name) {
                 Ok(Some((model, level))) => {
-                    let before = self.selection.models.chosen().reference();
+                    let mut before = self.selection.models.chosen().reference();
                     if before != model.reference() {
+                        if level.is_some() {
+                            before = format!("{before}:{}", self.selection.level.name());
+                        }
                         self.choose((model, level)).await;
                         self.extensions.commands.model_before.get_or_insert(before);
                     }
@@ -327,9 +330,12 @@ impl Actor {
         }
     }
 
-    /// The system prompt of an agent that offers `tools`.
+    /// The system prompt of an agent that offers `tools`: the one that a client has set, or osier's own.
     pub(super) fn system_prompt(&self, tools: &[String]) -> String {
-        session_prompt(&self.setup, &self.extensions.context.prompt(tools), tools)
+        let set = self.program.system_prompt.clone();
+        set.unwrap_or_else(|| {
+            session_prompt(&self.setup, &self.extensions.context.prompt(tools), tools)
+        })
     }
 
     pub(super) async fn plugin_request(&mut self, request: Request) {

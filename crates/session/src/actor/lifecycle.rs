@@ -1,6 +1,7 @@
 //! Opening and closing the session of an actor.
 
 use super::run::{Actor, cx};
+use crate::choices::{BranchChoices, Origin};
 use crate::conversation::transcript::missing_page;
 use crate::conversation::usage::Usage;
 use crate::extensions::hooks::Source;
@@ -14,7 +15,7 @@ use crate::setup::SessionChoice;
 use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
 use osier_checkpoint::CheckpointStore;
-use osier_protocol::{EntryKind, Event, IndexEvent, IndexOp, Opening, SessionOp};
+use osier_protocol::{EntryKind, Event, IndexEvent, IndexOp, Opening, SessionOp, TreeEvent};
 use osier_store::{Findings, SessionError};
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ impl Actor {
                     SessionChoice::Unstored => SessionChoice::Unstored,
                     _ => SessionChoice::New,
                 };
-                self.open(choice, Source::Clear).await;
+                let origin = Origin::Continued(self.choices());
+                self.open((choice, origin), Source::Clear).await;
             }
             SessionOp::ResumeSession { target, opening } => self.resume(target, opening).await,
             SessionOp::ListSessions { all, limit } => {
@@ -70,7 +72,7 @@ impl Actor {
     }
 
     /// Opens a session. If that fails none is open: the client decides how to continue.
-    pub(super) async fn open(&mut self, choice: SessionChoice, source: Source) {
+    pub(super) async fn open(&mut self, choice: (SessionChoice, Origin), source: Source) {
         if let Err(error) = self
             .selection
             .ask_server_first(&self.setup, &self.emitter)
@@ -93,6 +95,8 @@ impl Actor {
                 self.progress.usage = Usage::default();
                 session.budget.announce();
                 self.session = Some(session);
+                self.announce_program_choices();
+                self.store_choices().await;
                 self.finish_interrupted().await;
                 self.progress.todo.clear(&self.emitter);
                 self.want_title();
@@ -198,8 +202,8 @@ impl Actor {
             Ok(path) => {
                 self.close("resume").await;
                 let target = path.to_string_lossy().into_owned();
-                self.open(SessionChoice::opening(opening, target), Source::Resume)
-                    .await;
+                let choice = SessionChoice::opening(opening, target);
+                self.open((choice, Origin::Stored), Source::Resume).await;
             }
         }
     }
@@ -281,7 +285,44 @@ impl Actor {
                 self.notice(Severity::Error, message);
             }
         }
+        self.store_choices().await;
         self.read_todo();
         self.apply_waiting().await;
+    }
+
+    /// The choices of the current branch.
+    fn choices(&self) -> BranchChoices {
+        BranchChoices {
+            model: Some(self.selection.models.chosen_name()),
+            level: self.selection.level,
+        }
+    }
+
+    /// Stores the choices of the branch that its file does not have.
+    async fn store_choices(&mut self) {
+        let Some(session) = self.session.as_mut().filter(|session| session.indexed) else {
+            return;
+        };
+        if session.store.is_read_only() {
+            return;
+        }
+        for kind in session.take_unstored() {
+            self.store(kind).await;
+        }
+    }
+
+    /// Gives a session the choices of the program, and announces them.
+    fn announce_program_choices(&mut self) {
+        let Some(session) = &self.session else { return };
+        for op in self.program.requests() {
+            session.agent.send(op);
+        }
+        if std::mem::take(&mut self.has_chosen_tools) {
+            session.agent.send(osier_agent::Op::ListTools);
+        }
+        if let Some(enabled) = self.program.auto_compact {
+            session.tree.compactor.set_automatic(enabled);
+            self.publish(Event::Tree(TreeEvent::AutoCompactChanged { enabled }));
+        }
     }
 }

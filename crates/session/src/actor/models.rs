@@ -1,6 +1,7 @@
 //! Requests about models that concern the open session too.
 
 use super::run::Actor;
+use crate::choices::Origin;
 use crate::conversation::titles::{TitleWriter, Titled};
 use crate::extensions::hooks::Source;
 use crate::extensions::sampling::{self, SamplingNews};
@@ -218,8 +219,8 @@ impl Actor {
         };
         // The level of the demo is not the user's choice.
         let set = self.setup.thinking.or(self.setup.settings.thinking);
-        let level = set.unwrap_or_else(|| model.default_thinking());
-        self.choose((model, Some(level))).await;
+        self.selection.level = set.unwrap_or_else(|| model.default_thinking());
+        self.choose((model, None)).await;
     }
 
     /// Reads the files of models again.
@@ -250,7 +251,8 @@ impl Actor {
         self.enable_providers();
         self.selection.publish(&self.emitter);
         if self.session.is_none() {
-            return self.open(SessionChoice::New, Source::Startup).await;
+            let choice = (SessionChoice::New, Origin::CommandLine);
+            return self.open(choice, Source::Startup).await;
         }
         let chosen = self.selection.models.chosen();
         self.choose((chosen, None)).await;

@@ -7,6 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use tokio::sync::mpsc;
 
 use crate::agents::{Work, terminals};
+use crate::choices::{Origin, ProgramChoices};
 use crate::context::project::Scope;
 use crate::conversation::{Progress, Prompts};
 use crate::cx::{Cx, NO_SESSION, store_entry};
@@ -90,6 +91,9 @@ pub(super) struct Actor {
     /// Requests that need the complete session while it is still loading.
     pub(super) waiting: Vec<(Option<Arc<ActiveRequest>>, Op)>,
     pub(super) selection: ModelSelection,
+    pub(super) program: ProgramChoices,
+    /// The tools of this session are a selection of a client.
+    pub(super) has_chosen_tools: bool,
     pub(super) prompts: Prompts,
     pub(super) progress: Progress,
     pub(super) project: Project,
@@ -122,6 +126,8 @@ impl Actor {
             session: None,
             waiting: Vec::new(),
             selection: ModelSelection::new(models),
+            program: ProgramChoices::default(),
+            has_chosen_tools: false,
             prompts: Prompts::new(&setup.folders, &setup.cwd),
             progress: Progress::default(),
             project: Project::new(&setup.folders, &setup.cwd),
@@ -145,7 +151,12 @@ impl Actor {
         self.load_hooks();
         self.safety.permissions.hold(&self.setup, &self.emitter);
         self.wait_for_local_models().await;
-        self.open(self.setup.session.clone(), Source::Startup).await;
+        let origin = match self.setup.prefers_stored {
+            true => Origin::Stored,
+            false => Origin::CommandLine,
+        };
+        let choice = (self.setup.session.clone(), origin);
+        self.open(choice, Source::Startup).await;
         self.read_context(Scope::Everything);
         self.start_discovery();
         self.ask_for_unclear_model();

@@ -3,6 +3,7 @@
 use super::BUSY;
 use super::run::Actor;
 use crate::agents::fan::{Fan, FanOutcome, LaneTarget, lane_models};
+use crate::choices::{BranchChoices, Origin};
 use crate::conversation::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
 use crate::cx::NO_SESSION;
 use crate::extensions::hooks::Source;
@@ -16,6 +17,9 @@ use osier_tools::READ;
 
 impl Actor {
     pub(super) async fn apply_tree(&mut self, op: TreeOp) {
+        if let TreeOp::SetAutoCompact { enabled } = &op {
+            self.program.auto_compact = Some(*enabled);
+        }
         let done = self.async_callback(|actor, outcome| actor.finish_tree(outcome).boxed());
         let fans = self.setup.folders.data.join("fans");
         let Some(session) = &mut self.session else {
@@ -95,7 +99,7 @@ impl Actor {
                 _ => moved.prompt.clone(),
             },
         });
-        self.restore(moved.state, first);
+        self.restore(&moved.state, &first);
         self.read_todo();
         match (moved.then, moved.prompt) {
             (Then::Retry(model), Some(prompt)) => self.retry(model, prompt).await,
@@ -106,15 +110,11 @@ impl Actor {
         }
     }
 
-    fn restore(
-        &mut self,
-        state: State,
-        first: (Option<(String, String)>, osier_llm::ThinkingLevel),
-    ) {
-        if let Some((provider, id)) = state.model.or(first.0) {
-            self.selection.models.choose_stored(&provider, &id);
+    fn restore(&mut self, state: &State, first: &BranchChoices) {
+        if let Some((provider, id)) = state.model.as_ref().or(first.model.as_ref()) {
+            self.selection.models.choose_stored(provider, id);
         }
-        let level = state.thinking_level.unwrap_or(first.1);
+        let level = state.thinking_level.unwrap_or(first.level);
         self.selection.level = level;
         if let Some(session) = &self.session {
             session.set_models(&self.selection.models.call_order(), level);
@@ -144,6 +144,7 @@ impl Actor {
         }
         let (store, cwd) = (session.store.clone(), self.setup.cwd.clone());
         let data = self.setup.folders.data.clone();
+        let origin = Origin::Continued(session.first.clone());
         let is_clone = target == Target::Current;
         let copied = osier_base::task::spawn_blocking(move || {
             let (leaf, prompt) = target.find(store.index())?;
@@ -160,7 +161,8 @@ impl Actor {
             Err(message) => self.notice(Severity::Error, message),
             Ok((path, parent_session, prompt)) => {
                 self.close("other").await;
-                self.open(SessionChoice::File(path), Source::Fork).await;
+                let choice = (SessionChoice::File(path), origin);
+                self.open(choice, Source::Fork).await;
                 self.tell_tree(TreeEvent::Forked {
                     parent_session,
                     prompt,

@@ -164,7 +164,6 @@ mod tests {
             size: 3,
             content: "AAAA".to_owned(),
             extracted_text: None,
-            preview: None,
         };
         let text = |text: &str| PromptPart::Text {
             text: text.to_owned(),
@@ -224,7 +223,6 @@ mod tests {
                 size: 1,
                 content: "x".repeat(bytes),
                 extracted_text: None,
-                preview: None,
             },
         };
         add(&file, "old", &[picture(FILES_LIMIT / 2)], "/a").unwrap();

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use osier_base::folders::Folders;
 use osier_base::leftovers::{Places, sweep};
+use osier_base::regular_file;
+use osier_tools::OWNER;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -15,6 +17,33 @@ const INTERVAL: Duration = Duration::from_hours(1);
 
 /// One sweep at a time in this process.
 static SWEEPING: Mutex<()> = Mutex::new(());
+
+/// A directory that changed within this time may be of a session that is not stored yet.
+const NEW: Duration = Duration::from_hours(1);
+/// Maximum length of the path of a session.
+const PATH_LIMIT: u64 = 64 * 1024;
+
+/// Removes the outputs of sessions that no longer exist, in the trash either. Blocks.
+fn sweep_outputs(data: &Path) {
+    let folders = std::fs::read_dir(data.join("outputs"));
+    for folder in folders.into_iter().flatten().flatten() {
+        let (path, changed) = (folder.path(), folder.metadata());
+        let changed = changed.and_then(|metadata| metadata.modified());
+        let is_new = !changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > NEW));
+        let owner = regular_file::read_text(&path.join(OWNER), PATH_LIMIT);
+        let exists = owner.is_ok_and(|owner| is_stored(data, Path::new(&owner)));
+        if !is_new && !exists {
+            // What cannot be removed now is removed later.
+            let _ = std::fs::remove_dir_all(&path);
+        }
+    }
+}
+
+fn is_stored(data: &Path, session: &Path) -> bool {
+    let below = session.strip_prefix(data.join("sessions"));
+    let trashed = below.map(|below| data.join("trash").join(below));
+    session.exists() || trashed.is_ok_and(|trashed| trashed.exists())
+}
 
 /// The next sweep of a session.
 #[derive(Debug)]
@@ -52,7 +81,8 @@ impl Sweeping {
                 let thread = std::thread::Builder::new().name("osier-sweep".to_owned());
                 let _ = thread.spawn(move || {
                     let _one = SWEEPING.lock();
-                    sweep(&places)
+                    sweep(&places);
+                    sweep_outputs(&places.data);
                 });
                 next += INTERVAL;
             }
@@ -66,5 +96,41 @@ impl Sweeping {
         if self.task.take().is_some() && self.first <= Instant::now() {
             self.first = Instant::now() + INTERVAL;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, create_dir_all};
+    use std::time::SystemTime;
+
+    use osier_base::atomic_file;
+
+    use super::*;
+
+    #[test]
+    fn outputs_live_as_long_as_their_session_and_its_copy_in_the_trash() {
+        let place = tempfile::tempdir().unwrap();
+        let data = place.path();
+        for name in ["sessions/p/stored.jsonl", "trash/p/deleted.jsonl"] {
+            let path = data.join(name);
+            create_dir_all(path.parent().unwrap()).unwrap();
+            atomic_file::write(&path, b"{}").unwrap();
+        }
+        let names = ["stored", "deleted", "gone", "new"];
+        for name in names {
+            let folder = data.join("outputs").join(name);
+            create_dir_all(&folder).unwrap();
+            let session = data.join(format!("sessions/p/{name}.jsonl"));
+            let session = session.to_str().unwrap().as_bytes();
+            atomic_file::write(&folder.join(OWNER), session).unwrap();
+            if name != "new" {
+                let past = SystemTime::now() - 2 * NEW;
+                File::open(&folder).unwrap().set_modified(past).unwrap();
+            }
+        }
+        sweep_outputs(data);
+        let left = names.map(|name| data.join("outputs").join(name).exists());
+        assert_eq!(left, [true, true, false, true]);
     }
 }

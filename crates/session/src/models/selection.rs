@@ -131,7 +131,9 @@ impl ModelSelection {
         let (provider, model_id) = (model.provider.clone(), model.id.clone());
         let kind = EntryKind::ModelChange { provider, model_id };
         store_entry(&session.store, kind, emitter).await;
-        self.level = level.unwrap_or(self.level);
+        if let Some(level) = level.filter(|level| *level != self.level) {
+            self.set_level(level, Some(session), emitter).await;
+        }
         session.set_models(&self.models.call_order(), self.level);
         self.publish_selected(settings, emitter);
     }

@@ -11,7 +11,7 @@ use osier_permissions::{Gate, Permissions, ServerTools};
 use osier_protocol::questions::Questions;
 use osier_sandbox::Confinement;
 use osier_store::writer::Writer;
-use osier_tools::{Web, WebOptions, Workspace};
+use osier_tools::{OutputOptions, Web, WebOptions, Workspace};
 
 use crate::conversation::budget::SessionBudget;
 use crate::emitter::Emitter;
@@ -39,6 +39,7 @@ pub(crate) struct ToolPolicy {
     directories: Vec<PathBuf>,
     /// Where the indexes of maps are stored.
     maps: Option<PathBuf>,
+    outputs: OutputOptions,
     /// Not set before a session is open.
     hooks: Option<Arc<SessionHooks>>,
     /// Not set before a session is open.
@@ -66,6 +67,7 @@ impl ToolPolicy {
             environment: BTreeMap::new(),
             directories: Vec::new(),
             maps: None,
+            outputs: OutputOptions::default(),
             hooks: None,
             budget: None,
             reviewer: None,
@@ -186,9 +188,16 @@ impl ToolPolicy {
         workspace
             .confined(self.confinement.at(cwd))
             .with_background_after(self.background_after)
+            .with_outputs(self.outputs.clone())
             .with_environment(&self.environment)
             .with_web(self.web.clone())
             .with_directories(self.directories.clone())
+    }
+
+    /// Sets where long outputs of commands go, and how much of them the model gets.
+    #[must_use]
+    pub(crate) fn with_outputs(self, outputs: OutputOptions) -> Self {
+        Self { outputs, ..self }
     }
 
     /// Sets the budget of the session.

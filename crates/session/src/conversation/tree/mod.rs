@@ -135,6 +135,7 @@ impl TreeState {
         match op {
             TreeOp::MoveTo {
                 entry_id,
+                last_prompt,
                 summarize,
                 instructions,
             } => {
@@ -143,7 +144,11 @@ impl TreeState {
                 } else {
                     LeftBranch::Kept
                 };
-                self.go(Target::Before(entry_id), left, Then::Nothing, &cx);
+                let target = match last_prompt {
+                    true => Target::LastPrompt,
+                    false => Target::Before(entry_id),
+                };
+                self.go(target, left, Then::Nothing, &cx);
             }
             TreeOp::Branch { entry_id } => {
                 self.go(

@@ -18,6 +18,7 @@ use osier_mcp::ServerEvent;
 use osier_protocol::questions::Questions;
 use osier_store::SessionStore;
 use osier_store::writer::Writer;
+use osier_tools::{OutputLimits, OutputOptions};
 
 /// The connections of a session to its actor, to clients and to extensions.
 #[derive(Debug, Clone)]
@@ -55,6 +56,13 @@ impl SessionContext {
             .for_session(&self.hooks, store.id(), store.path())
             .reviewed_by(reviewer)
             .with_budget(budget.clone())
+            .with_outputs(OutputOptions {
+                kept: store.path().map(|path| {
+                    let folder = setup.folders.outputs().join(store.id());
+                    (folder, path.to_owned())
+                }),
+                limits: OutputLimits::of_kilobytes(setup.settings.output_limit),
+            })
     }
 
     /// The budget of the session in `store`, whose last stored message is `last`.

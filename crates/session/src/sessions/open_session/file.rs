@@ -55,6 +55,11 @@ pub(super) fn open_file(
 ) -> Result<Opened, OpenError> {
     let directory = SessionDirectory::new(data);
     let new = |path: PathBuf| SessionStore::create(path, Header::new(cwd)).map(Opened::empty);
+    let copy_of = |path: &Path| {
+        let (source, _) = SessionStore::open_read_only(path)?;
+        let leaf = source.index().leaf();
+        copy(data, cwd, &source, leaf.as_deref())
+    };
     let path = match choice {
         SessionChoice::New => None,
         SessionChoice::Unstored => {
@@ -63,10 +68,10 @@ pub(super) fn open_file(
         }
         SessionChoice::Continue => directory.latest(cwd)?.map(|summary| summary.path),
         SessionChoice::Resume(target) => Some(directory.find(&target)?),
-        SessionChoice::Copy(target) => {
-            let (source, _) = SessionStore::open_read_only(&directory.find(&target)?)?;
-            let leaf = source.index().leaf();
-            Some(copy(data, cwd, &source, leaf.as_deref())?)
+        SessionChoice::Copy(target) => Some(copy_of(&directory.find(&target)?)?),
+        SessionChoice::CopyLatest => {
+            let latest = directory.latest(cwd)?;
+            latest.map(|summary| copy_of(&summary.path)).transpose()?
         }
         SessionChoice::ReadOnly(target) => {
             let opened = SessionStore::open_read_only(&directory.find(&target)?)?;

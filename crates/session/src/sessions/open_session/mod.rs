@@ -18,6 +18,7 @@ use self::following::Following;
 use crate::agents::jobs;
 use crate::agents::subagents::Subagents;
 use crate::agents::terminals;
+use crate::choices::{BranchChoices, Origin};
 use crate::context::prompt::session_prompt;
 use crate::context::reminders::{self, Environment, Reminders};
 use crate::conversation::budget::SessionBudget;
@@ -39,7 +40,7 @@ use osier_agent::{Agent, AgentConfig, History, Interceptor, RetryPolicy, Subscri
 use osier_extensions::hooks::Role;
 use osier_llm::ThinkingLevel;
 use osier_mcp::{Instructions, Mcp, Mentions};
-use osier_protocol::{Event, SessionContents, SessionInfo, StoredMessage};
+use osier_protocol::{EntryKind, Event, SessionContents, SessionInfo, StoredMessage};
 use osier_store::recorder::{MessageRecorder, StoredHistory};
 use osier_store::writer::Writer;
 use osier_store::{Ending, EntryIndex, Findings, SessionDirectory, SessionStore, State};
@@ -54,8 +55,11 @@ pub(crate) struct OpenSession {
     pub code: CodeIntelligence,
     pub transcript: Transcript,
     pub tree: TreeState,
-    /// Model and level of the session before one was selected in it.
-    pub first: (Option<(String, String)>, ThinkingLevel),
+    /// The choices of the branch before one was selected in it.
+    pub first: BranchChoices,
+    origin: Origin,
+    /// The entries for choices that the file does not have.
+    unstored: Vec<EntryKind>,
     /// Interceptors of every agent of the session, lanes included: plugins.
     pub rules: Vec<Arc<dyn Interceptor>>,
     pub policy: ToolPolicy,
@@ -86,7 +90,7 @@ impl OpenSession {
     pub(crate) async fn open(
         setup: &SessionSetup,
         models: &mut Models,
-        choice: SessionChoice,
+        (choice, origin): (SessionChoice, Origin),
         context: SessionContext,
     ) -> Result<Self, OpenError> {
         let Opened { store, ending } = open_store(setup, choice).await?;
@@ -96,8 +100,7 @@ impl OpenSession {
             Some(ending) => (ending.messages, ending.at_start, ending.state),
             None => (Vec::new(), true, State::default()),
         };
-        let thinking = adopt(setup, models, &state);
-        let first = (Some(models.chosen_name()), thinking);
+        let (first, unstored) = adopt(setup, models, &state, &origin);
         let last_stored = messages.last().map(|stored| stored.entry_id.clone());
         let budget = context.budget(setup, &store, last_stored.clone());
         let policy = context.session_policy(setup, &store, &budget);
@@ -126,7 +129,7 @@ impl OpenSession {
         let config = AgentConfig {
             transport,
             models: models.call_order(),
-            thinking,
+            thinking: first.level,
             system_prompt: session_prompt(setup, "", &names),
             tools,
             sources: following.sources(&context, &subagents, &code, &workspace),
@@ -154,6 +157,8 @@ impl OpenSession {
             transcript: Transcript::new(store.clone()),
             tree: TreeState::new(store, agent, compactor),
             first,
+            origin,
+            unstored,
             rules,
             policy,
             files,
@@ -167,6 +172,11 @@ impl OpenSession {
             messages,
             at_start,
         })
+    }
+
+    /// The entries for choices of the branch that the file does not have. Call it once the session is indexed.
+    pub(crate) fn take_unstored(&mut self) -> Vec<EntryKind> {
+        std::mem::take(&mut self.unstored)
     }
 
     pub(crate) fn info(&self) -> &SessionInfo {
@@ -221,7 +231,9 @@ impl OpenSession {
             let name = state.name.clone();
             events.push(Event::SessionRenamed { name });
         }
-        let level = adopt(setup, models, &state);
+        let (choices, unstored) = adopt(setup, models, &state, &self.origin);
+        let level = choices.level;
+        self.unstored = unstored;
         if (&state.model, state.thinking_level) != (&self.state.model, self.state.thinking_level) {
             self.set_models(&models.call_order(), level);
         }
@@ -457,14 +469,50 @@ fn contents(index: &EntryIndex, findings: &Findings) -> SessionContents {
     }
 }
 
-/// Selects the model and the level at the current entry, unless the command line has others.
-fn adopt(setup: &SessionSetup, models: &mut Models, state: &State) -> ThinkingLevel {
-    if let Some((provider, id)) = state.model.as_ref().filter(|_| setup.model.is_none()) {
+/// Selects the model and the level at the current entry. Returns them, and the entries for those that the branch does not
+/// have.
+fn adopt(
+    setup: &SessionSetup,
+    models: &mut Models,
+    state: &State,
+    origin: &Origin,
+) -> (BranchChoices, Vec<EntryKind>) {
+    let (continued, flag) = match origin {
+        Origin::CommandLine => (None, setup.thinking.or(models.level())),
+        Origin::Continued(choices) => (Some(choices), None),
+        Origin::Stored => (None, None),
+    };
+    let is_named = *origin == Origin::CommandLine && setup.model.is_some();
+    let continued_model = continued.and_then(|choices| choices.model.as_ref());
+    let continued_model = continued_model.filter(|model| **model != models.chosen_name());
+    let model = state.model.as_ref().or(continued_model);
+    if let Some((provider, id)) = model.filter(|_| !is_named) {
         models.choose_stored(provider, id);
     }
-    let thinking = setup.thinking.or(state.thinking_level).or(models.level());
-    let thinking = thinking.or(setup.settings.thinking);
-    thinking.unwrap_or_else(|| models.chosen().default_thinking())
+    let general = setup
+        .thinking
+        .or(models.level())
+        .or(setup.settings.thinking);
+    let general = general.unwrap_or_else(|| models.chosen().default_thinking());
+    let stored = state.thinking_level;
+    let level = flag.or(stored).or(continued.map(|choices| choices.level));
+    let choices = BranchChoices {
+        model: Some(models.chosen_name()),
+        level: level.unwrap_or(general),
+    };
+    // The next start may have other flags.
+    let settled = setup.settings.thinking;
+    let settled = settled.unwrap_or_else(|| models.chosen().default_thinking());
+    let known = BranchChoices {
+        // An answer says which model it is of. A model that cannot be called stays the one of the branch.
+        model: match &state.model {
+            Some(model) if is_named => Some(model.clone()),
+            _ => choices.model.clone(),
+        },
+        level: stored.unwrap_or(settled),
+    };
+    let entries = choices.entries(&known);
+    (choices, entries)
 }
 
 /// The next events of the open session; pending without one.
