@@ -230,6 +230,12 @@ async fn connect_to_background_server(folders: &Folders) -> Result<UnixStream, S
 pub(super) fn bridge(args: &RpcArgs, folders: &Folders) -> Result<Exit, String> {
     let path = Path::new(args.connect.as_deref().unwrap_or_default());
     let bridged = block_on_with_input(async {
+        let (mut input, mut output) = (tokio::io::stdin(), terminal_output::async_stdout());
+        // Before a server is started for it.
+        let request = match &args.request {
+            Some(request) => decoded(request)?,
+            None => http_request_line(first_line(&mut input).await)?,
+        };
         let stream = if !path.as_os_str().is_empty() {
             let failed = |error| format!("cannot connect to `{}`: {error}", path.display());
             UnixStream::connect(path).await.map_err(failed)?
@@ -241,11 +247,6 @@ pub(super) fn bridge(args: &RpcArgs, folders: &Folders) -> Result<Exit, String> 
             stream.map_err(|error| format!("no server runs on this machine: {error}"))?
         };
         let (mut from, mut to) = stream.into_split();
-        let (mut input, mut output) = (tokio::io::stdin(), terminal_output::async_stdout());
-        let request = match &args.request {
-            Some(request) => decoded(request)?,
-            None => first_line(&mut input).await,
-        };
         authorize(&request, &mut to, folders).await?;
         // The first end that closes ends both directions.
         tokio::select! {
@@ -261,6 +262,16 @@ pub(super) fn bridge(args: &RpcArgs, folders: &Folders) -> Result<Exit, String> 
 fn decoded(request: &str) -> Result<Vec<u8>, String> {
     let decoded = URL_SAFE_NO_PAD.decode(request);
     decoded.map_err(|_| "invalid value of `--request`; expected base64".to_owned())
+}
+
+/// Refuses what is no request line: the connection speaks HTTP and WebSocket.
+fn http_request_line(line: Vec<u8>) -> Result<Vec<u8>, String> {
+    let is_request = line.is_empty() || line.windows(6).any(|part| part == b"HTTP/1");
+    is_request.then_some(line).ok_or_else(|| {
+        "standard input is no HTTP request: `osier rpc --connect` connects `osier attach ssh://…` to a server; for \
+         lines of RPC, use `osier rpc`, or the WebSocket of a session of `osier serve`"
+            .to_owned()
+    })
 }
 
 /// The request line; nothing at the end of the input.
@@ -311,5 +322,24 @@ async fn copy_unbuffered(
         }
         to.write_all(&buffer[..read]).await?;
         to.flush().await?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_http_is_passed_on_to_a_server() {
+        for line in [
+            "",
+            "GET /v1/sessions/1/ws HTTP/1.1\r\n",
+            "POST /x HTTP/1.0\n",
+        ] {
+            let line = line.as_bytes().to_vec();
+            assert_eq!(http_request_line(line.clone()), Ok(line));
+        }
+        let error = http_request_line(b"{\"type\":\"prompt\"}\n".to_vec()).unwrap_err();
+        assert!(error.contains("use `osier rpc`"), "{error}");
     }
 }

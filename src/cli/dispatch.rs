@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use clap::Parser as _;
 use tokio::signal::unix::SignalKind;
 
 use super::args::{Args, Command};
@@ -13,7 +12,7 @@ use super::exit::{Exit, failure, screen_exit, usage_error};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
 use super::run_config::RunConfig;
-use super::run_mode::RunMode;
+use super::run_mode::{self, RunMode};
 use super::runtime::{block_on, block_on_with_input};
 use super::{aliases, attach, commands, completion, parse_error, serve, token_argument};
 use osier_agent::RunOutcome;
@@ -51,7 +50,7 @@ pub fn run() -> ExitCode {
     }
     terminal_output::report_panics();
     report_file_size_limit();
-    let args = match Args::try_parse() {
+    let args = match Args::read(std::env::args_os()) {
         Ok(args) => args,
         Err(error) => return parse_error::report(&error).into(),
     };
@@ -65,6 +64,7 @@ fn start(args: Args) -> Result<Exit, String> {
     let config = RunConfig::new(args)?;
     // Before `run_report`, which locks standard output.
     if let Some(args) = config.args.bridge() {
+        run_mode::check(&config.args, RunMode::Bridge)?;
         return attach::bridge(args, &config.folders);
     }
     if let Some(exit) = run_report(&config)? {
@@ -293,11 +293,6 @@ fn run_prompts(
 }
 
 fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
-    if !config.args.prompts.is_empty() {
-        return Err(
-            "`osier rpc` takes no prompts on the command line; send them as commands".to_owned(),
-        );
-    }
     config.require_session_id()?;
     let mut accounting = config.accounting()?;
     let mut setup = config.checked(setup)?;
@@ -318,12 +313,6 @@ fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
 }
 
 fn run_acp(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
-    if !config.args.prompts.is_empty() {
-        return Err(
-            "`osier acp` takes no prompts on the command line; send them from the editor"
-                .to_owned(),
-        );
-    }
     let mut setup = config.checked(setup)?;
     limit_after_signals(Interrupt::Ends);
     let signal = block_on_with_input(async {

@@ -17,15 +17,20 @@ use osier_agent::Subscription;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::process;
+use osier_base::regular_file::read_text;
 use osier_base::terminal_output;
 use osier_session::{SessionChoice, SessionSetup, check_safety, find_session};
 
 use osier_llm::Secret;
 use osier_llm::catalogue::key_variables;
+use osier_mcp::ServerConfig;
 use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::{Budget, Event, Prompt};
 use osier_session::models::Models;
 use osier_settings::{READING, Settings, wants_reading};
+
+/// Maximum size of a file of `--mcp-config`.
+const MCP_CONFIG_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// The command line with everything that it refers to.
 pub(super) struct RunConfig {
@@ -62,8 +67,10 @@ impl RunConfig {
         let folders = Folders::find(home.as_deref()).map_err(|error| error.to_string())?;
         // Before anything is written: also commands without a session leave files there.
         folders.restrict();
-        let folders = folders.with_peers(&environment);
+        let mut folders = folders.with_peers(&environment);
         let cwd = working_directory(args.run.cwd.as_deref())?;
+        let run = &args.run;
+        folders.overrides = osier_settings::overrides(&run.settings, &run.config, &cwd)?;
         if args.run.trust {
             let files = ProjectFiles::read(&cwd);
             let decided = Trust::new(&folders).decide(&files, true);
@@ -142,6 +149,7 @@ impl RunConfig {
             },
             trace: args.trace_llm || args.trace_mcp,
             trace_servers: args.trace_mcp,
+            servers: mcp_servers(&args.mcp_config, cwd, environment)?,
             #[cfg(feature = "transfer")]
             html_themes: Some(Arc::new(TerminalThemes::new(folders.themes()))),
             ..SessionSetup::new(folders.clone(), cwd.clone())
@@ -308,6 +316,31 @@ impl RunConfig {
         problems.extend(osier_tui::check_files(&self.folders, &self.settings));
         (problems, names.notes)
     }
+}
+
+/// The MCP servers of `--mcp-config`. A faulty server is an error: it would be missing.
+fn mcp_servers(
+    given: &[String],
+    cwd: &Path,
+    environment: &BTreeMap<String, String>,
+) -> Result<Vec<ServerConfig>, String> {
+    let mut servers = Vec::new();
+    for given in given {
+        let (path, text) = if given.trim_start().starts_with('{') {
+            (PathBuf::from("--mcp-config"), given.clone())
+        } else {
+            let path = osier_base::path::resolve(cwd, given);
+            let text = read_text(&path, MCP_CONFIG_LIMIT);
+            let text = text.map_err(|error| format!("cannot read `--mcp-config {given}`: {error}"));
+            (path, text?)
+        };
+        let read = osier_mcp::parse(&path, &text, environment);
+        if let Some(problem) = read.problems.first() {
+            return Err(problem.to_string());
+        }
+        servers.extend(read.servers.into_values());
+    }
+    Ok(servers)
 }
 
 fn working_directory(requested: Option<&Path>) -> Result<PathBuf, String> {

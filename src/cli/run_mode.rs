@@ -1,4 +1,7 @@
-//! The modes of the program, and which flags apply to which: a flag that would have no effect is an error.
+//! The modes of the program, and which flags apply to which: a flag that would have no effect is an error. `osier serve`,
+//! `osier attach` and the commands without a session take only flags of their own.
+
+use clap::CommandFactory as _;
 
 use super::args::{Args, InputFormat};
 use crate::modes::log::LogLevel;
@@ -16,13 +19,17 @@ pub(super) enum RunMode {
     Codex,
     Rpc,
     Acp,
+    /// `osier rpc --connect`: the session is in a server.
+    Bridge,
 }
 
-use RunMode::{Acp, Codex, Json, JsonResult, Rpc, Screen, StreamJson, Text};
+use RunMode::{Acp, Bridge, Codex, Json, JsonResult, Rpc, Screen, StreamJson, Text};
 
 impl RunMode {
     #[cfg(test)]
-    const ALL: [Self; 8] = [Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp];
+    const ALL: [Self; 9] = [
+        Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Bridge,
+    ];
 
     /// How much of warnings and errors is logged without a flag.
     pub(super) fn log_level(self) -> LogLevel {
@@ -31,7 +38,7 @@ impl RunMode {
             // The last line or the exit has the error.
             StreamJson | JsonResult | Codex => LogLevel::Warnings,
             // Events have all of it.
-            Json | Rpc | Screen | Acp => LogLevel::Nothing,
+            Json | Rpc | Screen | Acp | Bridge => LogLevel::Nothing,
         }
     }
 
@@ -45,139 +52,255 @@ impl RunMode {
             Codex => "`osier exec --json`",
             Rpc => "`osier rpc`",
             Acp => "`osier acp`",
+            Bridge => "`osier rpc --connect`",
         }
     }
 }
 
-/// A flag that does not apply to every mode.
+/// A flag, and the modes that it applies to.
 struct Flag {
-    name: &'static str,
-    is_given: fn(&Args) -> bool,
+    /// The name of its field, by which clap knows it.
+    id: &'static str,
     modes: &'static [RunMode],
+    /// Whether the value of the flag matters.
+    matters: fn(&Args) -> bool,
 }
 
-const FLAGS: [Flag; 12] = [
-    flag(
-        "--accounting",
-        |args| args.run.accounting.is_some(),
-        &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc],
-    ),
-    flag(
-        "--stdin",
-        |args| args.script.stdin,
-        &[Screen, Text, Json, StreamJson, JsonResult, Codex],
-    ),
-    flag("--verbose", |args| args.run.verbose, LOGGED),
-    flag("--trace-llm", |args| args.run.trace_llm, LOGGED),
-    flag("--trace-mcp", |args| args.run.trace_mcp, LOGGED),
-    flag("--answers", |args| args.answers, &[Json]),
-    flag(
-        "--input-format stream-json",
-        |args| args.script.input_format == Some(InputFormat::StreamJson),
-        &[StreamJson, JsonResult],
-    ),
-    flag(
-        "--include-partial-messages",
-        |args| args.script.include_partial_messages,
-        &[StreamJson],
-    ),
-    flag(
-        "--replay-user-messages",
-        |args| args.script.replay_user_messages,
-        &[StreamJson],
-    ),
-    flag(
-        "--permission-prompt-tool",
-        |args| args.script.permission_prompt_tool.is_some(),
-        &[StreamJson, JsonResult],
-    ),
-    flag(
-        "--output-schema",
-        |args| args.script.output_schema.is_some(),
-        CHECKED,
-    ),
-    flag(
-        "--json-schema",
-        |args| args.script.json_schema.is_some(),
-        CHECKED,
-    ),
-];
-
-const fn flag(name: &'static str, is_given: fn(&Args) -> bool, modes: &'static [RunMode]) -> Flag {
-    Flag {
-        name,
-        is_given,
-        modes,
-    }
-}
-
+/// Every mode with a session.
+const SESSION: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp];
+/// Modes whose sessions are named by the command line. An editor names them itself.
+const NAMED: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc];
 /// The modes that log to standard error.
 const LOGGED: &[RunMode] = &[Text, Json, StreamJson, JsonResult, Codex, Rpc];
 /// The modes that check the answer against a schema.
 const CHECKED: &[RunMode] = &[Text, StreamJson, JsonResult, Codex];
+const CLAUDE: &[RunMode] = &[StreamJson, JsonResult];
+
+/// Every flag of the commands that run sessions.
+const FLAGS: &[Flag] = &[
+    flag(
+        "prompts",
+        &[Screen, Text, Json, StreamJson, JsonResult, Codex],
+    ),
+    flag("stdin", &[Screen, Text, Json, StreamJson, JsonResult, Codex]),
+    flag("print", &[Text, StreamJson, JsonResult, Codex]),
+    flag("json", &[Json, Codex]),
+    flag("answers", &[Json]),
+    flag("mode", SESSION),
+    flag("model", SESSION),
+    // To switch between them.
+    flag("models", &[Screen, Rpc, Acp]),
+    flag("thinking", SESSION),
+    flag("api_key", SESSION),
+    flag("base_url", SESSION),
+    flag("proxy", SESSION),
+    flag("system_prompt", SESSION),
+    flag("append_system_prompt", SESSION),
+    flag("context", SESSION),
+    flag("continue_session", NAMED),
+    flag("resume", NAMED),
+    flag("fork", NAMED),
+    flag("session", NAMED),
+    flag("no_session", NAMED),
+    flag("tools", SESSION),
+    flag("permissions", SESSION),
+    flag("sandbox", SESSION),
+    flag("trust", SESSION),
+    flag("cwd", SESSION),
+    flag("temperature", SESSION),
+    flag("max_turns", SESSION),
+    flag("max_cost", SESSION),
+    flag("max_tokens", SESSION),
+    flag("max_session_turns", SESSION),
+    flag("max_retries", SESSION),
+    flag("settings", SESSION),
+    flag("config", SESSION),
+    flag("mcp_config", SESSION),
+    flag("screen_reader", &[Screen]),
+    // SDKs of Claude Code always give it with `stream-json`, which has every message.
+    flag("verbose", LOGGED),
+    flag("trace_llm", LOGGED),
+    flag("trace_mcp", LOGGED),
+    flag("accounting", NAMED),
+    // A command; it ends before there is a mode.
+    flag("list_models", SESSION),
+    flag("output_format", &[Text, StreamJson, JsonResult]),
+    Flag {
+        matters: |args| args.script.input_format == Some(InputFormat::StreamJson),
+        ..flag("input_format", CLAUDE)
+    },
+    flag("include_partial_messages", &[StreamJson]),
+    flag("replay_user_messages", &[StreamJson]),
+    flag("output_schema", CHECKED),
+    flag("json_schema", CHECKED),
+    flag("permission_mode", SESSION),
+    flag("permission_prompt_tool", CLAUDE),
+    flag("allowed_tools", SESSION),
+    flag("disallowed_tools", SESSION),
+    flag("add_dir", SESSION),
+    flag("fallback_model", SESSION),
+    flag("effort", SESSION),
+    flag("fork_session", NAMED),
+    flag("system_prompt_file", SESSION),
+    // For SDKs: osier always reads its own settings.
+    flag("setting_sources", SESSION),
+    flag("schema", &[Rpc]),
+    flag("connect", &[Bridge]),
+    flag("request", &[Bridge]),
+    flag("no_start", &[Bridge]),
+    flag("login", &[Acp]),
+];
+
+const fn flag(id: &'static str, modes: &'static [RunMode]) -> Flag {
+    Flag {
+        id,
+        modes,
+        matters: |_| true,
+    }
+}
 
 /// Refuses a flag that does not apply to `mode`.
 ///
 /// # Errors
 /// The flag and the mode.
 pub(super) fn check(args: &Args, mode: RunMode) -> Result<(), String> {
-    let refused = FLAGS
-        .iter()
-        .find(|flag| (flag.is_given)(args) && !flag.modes.contains(&mode));
+    let refused = FLAGS.iter().find(|flag| {
+        args.given.iter().any(|id| id == flag.id)
+            && (flag.matters)(args)
+            && !flag.modes.contains(&mode)
+    });
     let Some(flag) = refused else { return Ok(()) };
     let modes: Vec<&str> = flag.modes.iter().map(|mode| mode.name()).collect();
-    Err(format!(
-        "`{}` has no effect with {}; it applies to {}",
-        flag.name,
-        mode.name(),
-        modes.join(", ")
-    ))
+    let name = written(flag.id);
+    let takes = format!("it applies to {}", modes.join(", "));
+    Err(match (name, mode) {
+        (Some(name), Bridge) => format!(
+            "`{name}` has no effect with {}: the server has the session; {takes}",
+            mode.name()
+        ),
+        (Some(name), _) => format!("`{name}` has no effect with {}; {takes}", mode.name()),
+        (None, Acp) => {
+            "`osier acp` takes no prompts on the command line; send them from the editor".to_owned()
+        }
+        (None, _) => format!(
+            "{} takes no prompts on the command line; send them as commands",
+            mode.name()
+        ),
+    })
+}
+
+/// The flag as users write it; `None` for prompts.
+fn written(id: &str) -> Option<String> {
+    let command = Args::command();
+    let commands = std::iter::once(&command).chain(command.get_subcommands());
+    let mut arguments = commands.flat_map(clap::Command::get_arguments);
+    let argument = arguments.find(|argument| argument.get_id() == id)?;
+    argument.get_long().map(|long| format!("--{long}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
+    use clap::Arg;
 
     use super::*;
 
-    /// Every flag of the table with every mode: it applies, or it is refused by name.
+    /// The arguments of the commands that run sessions, each with a command line that has it.
+    fn arguments() -> Vec<(String, Vec<String>)> {
+        let mut command = Args::command();
+        command.build();
+        let own = |command: &clap::Command, name: &str| {
+            let arguments = command
+                .get_arguments()
+                .filter(|argument| !matches!(argument.get_id().as_str(), "help" | "version"));
+            let lines = arguments.map(|argument| {
+                let words = ["osier", name].map(str::to_owned);
+                let words = words.into_iter().filter(|word| !word.is_empty());
+                (
+                    argument.get_id().to_string(),
+                    words.chain(given(argument)).collect(),
+                )
+            });
+            lines.collect::<Vec<_>>()
+        };
+        let mut found = own(&command, "");
+        for name in ["exec", "rpc", "acp"] {
+            found.extend(own(command.find_subcommand(name).unwrap(), name));
+        }
+        found
+    }
+
+    /// An argument with a value that clap accepts, and what it needs beside it.
+    fn given(argument: &Arg) -> Vec<String> {
+        let value = match argument.get_id().as_str() {
+            "input_format" => vec!["stream-json", "--output-format", "stream-json"],
+            "proxy" | "base_url" => vec!["https://example.com"],
+            "request" | "no_start" => vec!["--connect"],
+            "fork_session" => vec!["--continue"],
+            "permission_mode" => vec!["plan"],
+            "config" => vec!["theme=dark"],
+            _ if !argument.get_action().takes_values() => vec![],
+            _ => vec!["1"],
+        };
+        let possible = argument.get_possible_values();
+        let value = match possible.first() {
+            Some(first) if value == ["1"] => vec![first.get_name()],
+            _ => value,
+        };
+        let value = match argument.get_id().as_str() {
+            "request" => vec!["e30", "--connect"],
+            _ => value,
+        };
+        let name = argument.get_long().map(|long| format!("--{long}"));
+        name.into_iter()
+            .chain(value.into_iter().map(str::to_owned))
+            .collect()
+    }
+
+    /// Every argument that clap knows with every mode: it applies, or it is refused by name.
     #[test]
-    fn a_flag_applies_to_a_mode_or_is_refused() {
-        for flag in &FLAGS {
-            let value = match flag.name {
-                "--accounting" | "--output-schema" => Some("file"),
-                "--json-schema" => Some("{}"),
-                "--permission-prompt-tool" => Some("stdio"),
-                _ => None,
+    fn every_argument_applies_to_a_mode_or_is_refused() {
+        let arguments = arguments();
+        assert!(arguments.len() > 100, "{}", arguments.len());
+        for (id, words) in arguments {
+            let args = Args::read(&words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+            assert!(args.given.contains(&id), "{words:?}");
+            let rows: Vec<&Flag> = FLAGS.iter().filter(|flag| flag.id == id).collect();
+            assert_eq!(rows.len(), 1, "one row for `{id}`");
+            // Others may have to be there, too.
+            let alone = Args {
+                given: vec![id.clone()],
+                ..args
             };
-            let words = flag.name.split(' ').chain(value);
-            let needed = match flag.name {
-                name if name.starts_with("--input-format") => {
-                    &["--output-format", "stream-json"][..]
-                }
-                _ => &[],
-            };
-            let words = std::iter::once("osier")
-                .chain(words)
-                .chain(needed.iter().copied());
-            let args = Args::try_parse_from(words).unwrap();
-            assert!((flag.is_given)(&args), "{}", flag.name);
             for mode in RunMode::ALL {
-                let checked = check(&args, mode);
-                let is_refused = checked
-                    .as_ref()
-                    .is_err_and(|error| error.contains(flag.name));
-                assert_eq!(
-                    is_refused,
-                    !flag.modes.contains(&mode),
-                    "{} {mode:?}",
-                    flag.name
-                );
-                assert_eq!(
-                    check(&Args::try_parse_from(["osier"]).unwrap(), mode),
-                    Ok(())
-                );
+                let checked = check(&alone, mode);
+                let name = written(&id).unwrap_or_else(|| "no prompts".to_owned());
+                let is_refused = checked.as_ref().is_err_and(|error| error.contains(&name));
+                assert_eq!(is_refused, !rows[0].modes.contains(&mode), "{id} {mode:?}");
+                assert_eq!(checked.is_ok(), !is_refused, "{id} {mode:?}");
             }
         }
+        for flag in FLAGS {
+            assert!(!flag.modes.is_empty(), "{}", flag.id);
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_flag_and_the_modes_that_it_applies_to() {
+        let args = Args::read(&["osier", "--json", "--screen-reader"]).unwrap();
+        assert_eq!(
+            check(&args, Json),
+            Err(
+                "`--screen-reader` has no effect with `--json`; it applies to the interface"
+                    .to_owned()
+            )
+        );
+        let args = Args::read(&["osier", "rpc", "--connect", "--model", "x"]).unwrap();
+        let error = check(&args, Bridge).unwrap_err();
+        assert!(
+            error.starts_with(
+                "`--model` has no effect with `osier rpc --connect`: the server has the session"
+            ),
+            "{error}"
+        );
     }
 }

@@ -94,6 +94,7 @@ impl ScriptArgs {
         if self.fork_session {
             setup.session = match std::mem::take(&mut setup.session) {
                 SessionChoice::Resume(target) => SessionChoice::Copy(target),
+                SessionChoice::Continue => SessionChoice::CopyLatest,
                 other => other,
             };
         }

@@ -223,7 +223,6 @@ impl Run<'_> {
                 break;
             }
         }
-        self.effect(|format, effect| format.finish(effect))?;
         Ok(Some(progress.ended))
     }
 

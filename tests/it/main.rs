@@ -62,6 +62,7 @@ mod prepared_calls;
 mod preserved_thinking;
 mod print;
 mod program;
+mod promises;
 mod prompt_cache;
 mod questions;
 mod real_model;

@@ -70,7 +70,7 @@ fn prompts_run_sequentially_in_one_conversation() {
         {"when": {"user": "second"}, "steps": [{"text": "two"}]},
     ]);
     let ended = home.scripted(&turns).args(["-p", "first", "second"]).run();
-    assert_eq!(ended, ProgramOutput::new(0, "two\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "one\n\ntwo\n", ""));
     let roles: Vec<Value> = home
         .session()
         .iter()

@@ -165,6 +165,7 @@ async fn files_that_osier_restored_were_not_changed_outside_of_it() {
         open.run("go").await;
         if goes_back {
             open.host.send(Op::Tree(TreeOp::MoveTo {
+                last_prompt: false,
                 entry_id: None,
                 summarize: false,
                 instructions: None,

@@ -30,6 +30,7 @@ fn lines(output: &ProgramOutput) -> Vec<Value> {
 fn stable(mut line: Value) -> Value {
     for field in [
         "uuid",
+        "timestamp",
         "session_id",
         "duration_ms",
         "duration_api_ms",

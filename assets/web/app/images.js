@@ -13,8 +13,8 @@ export function imageSource(kind, base64) {
 }
 
 /** The data URL of an attachment of a message; null if it is no image. */
-export function sourceOf({ kind, mimeType, content, preview }) {
-  return kind === "image" ? (imageSource(mimeType, content) ?? imageSource("image/png", preview)) : null;
+export function sourceOf({ kind, mimeType, content }) {
+  return kind === "image" ? imageSource(mimeType, content) : null;
 }
 
 /** The images of a paste or drop. */

@@ -62,7 +62,6 @@ fn resource(resource: acp::EmbeddedResourceResource) -> acp::Result<Attachment> 
             size: resource.text.len() as u64,
             content: String::new(),
             extracted_text: Some(resource.text),
-            preview: None,
         }),
         acp::EmbeddedResourceResource::BlobResourceContents(resource) => {
             binary(path_or_url(&resource.uri), &resource.blob)
@@ -115,7 +114,6 @@ mod tests {
             size: 9,
             content: String::new(),
             extracted_text: Some("fn b() {}".to_owned()),
-            preview: None,
         };
         assert_eq!(attachments, [document]);
     }

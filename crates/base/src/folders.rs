@@ -19,6 +19,8 @@ pub struct Folders {
     pub data: PathBuf,
     /// The variables that locate the files of other agents, which are read too; without `HOME`, none are.
     pub environment: Arc<BTreeMap<String, String>>,
+    /// Settings of the command line, which override those of files: a name for messages, and TOML.
+    pub overrides: Arc<Vec<(PathBuf, String)>>,
 }
 
 /// Neither `$OSIER_HOME` nor a home directory is known.
@@ -37,7 +39,7 @@ impl Folders {
         Ok(Self {
             config,
             data,
-            environment: Arc::default(),
+            ..Self::default()
         })
     }
 
@@ -46,7 +48,7 @@ impl Folders {
         Self {
             config: home.to_owned(),
             data: home.to_owned(),
-            environment: Arc::default(),
+            ..Self::default()
         }
     }
 
@@ -120,6 +122,11 @@ impl Folders {
 
     pub fn sessions(&self) -> PathBuf {
         self.data.join("sessions")
+    }
+
+    /// Complete outputs of commands, by session.
+    pub fn outputs(&self) -> PathBuf {
+        self.data.join("outputs")
     }
 
     /// Indexes of the maps of projects.

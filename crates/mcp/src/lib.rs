@@ -60,7 +60,9 @@ mod tasks;
 mod tools;
 mod working_directory;
 
-pub use config::{HttpProtocol, Launch, OAuthConfig, SamplingRule, ServerConfig, Servers, load};
+pub use config::{
+    HttpProtocol, Launch, OAuthConfig, SamplingRule, ServerConfig, Servers, load, parse,
+};
 pub use file::{FileError, NewServer, add, remove};
 pub use instructions::Instructions;
 pub use login::{Login, Logins};

@@ -158,7 +158,6 @@ fn picture(name: &str, content: String, mime_type: String) -> Attachment {
         size: content.len() as u64 / 4 * 3,
         content,
         extracted_text: None,
-        preview: None,
     }
 }
 
@@ -184,7 +183,6 @@ fn attachment(contents: ResourceContents) -> Result<Attachment, String> {
                 size: text.len() as u64,
                 content: String::new(),
                 extracted_text: Some(text::sanitize(&text).into_owned()),
-                preview: None,
             })
         }
         ResourceContents::BlobResourceContents { uri, blob, .. } => {

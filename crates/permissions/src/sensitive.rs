@@ -15,7 +15,14 @@ use table::{Anywhere, CODE, Home, System};
 const MAX_POINTER: u64 = 16 * 1024;
 
 /// Parts of osier's own folders that the model may read: the prompt names them.
-const SHOWN: [&str; 5] = ["skills", "AGENTS.md", "agents", "prompts", "commands"];
+const SHOWN: [&str; 6] = [
+    "skills",
+    "AGENTS.md",
+    "agents",
+    "prompts",
+    "commands",
+    "outputs",
+];
 
 /// Directories of the project that can be links to others.
 const LINKED: [&str; 4] = [".git", ".osier", ".claude", ".vscode"];

@@ -30,9 +30,6 @@ pub struct Header {
     /// Id of the session this one was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
-    /// The settings that the session was started with. The settings crate defines the fields.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub config: Option<Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +58,6 @@ impl Header {
             timestamp,
             cwd: cwd.to_string_lossy().into_owned(),
             parent_session: None,
-            config: None,
         }
     }
 }

@@ -84,6 +84,9 @@ osier_base::requests! {
         MoveTo {
             /// before the first entry when missing
             entry_id: Option<String>,
+            /// continue before the last prompt instead of an entry
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            last_prompt: bool,
             /// summarize the branch that is left
             #[serde(default)]
             summarize: bool,

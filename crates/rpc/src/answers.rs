@@ -347,9 +347,9 @@ pub(super) fn branch(
     };
     let op = match (text("entryId"), text("summary")) {
         (None, None) => TreeOp::UndoPrompt,
-        (None, Some(_)) => return Err("`summary` requires `entryId`".to_owned()),
         (entry_id, None) => TreeOp::Branch { entry_id },
         (entry_id, Some(summary)) => TreeOp::MoveTo {
+            last_prompt: entry_id.is_none(),
             entry_id,
             summarize: true,
             instructions: Some(summary).filter(|text| !text.trim().is_empty()),

@@ -78,6 +78,7 @@ pub use connection::{EndReason, serve};
 pub use dispatcher::Dispatcher;
 pub use frame::{ErrorCode, EventMode, Greeting, Id, Response};
 pub use lines::LINE_LIMIT;
+pub use parameters::attachments;
 pub use table::{commands, find_command};
 pub use ui::{CloseReason, UiClosed, UiMethod, UiRequest, UiResponse};
 

@@ -185,6 +185,15 @@ fn request(op: &Value) -> Result<FirstStep, String> {
 
 fn message(parameters: &Parameters) -> Result<(String, Vec<Attachment>), String> {
     let text = parameters.get("message").and_then(Value::as_str);
+    let text = text.unwrap_or_default().to_owned();
+    Ok((text, attachments(parameters)?))
+}
+
+/// The files of a message: `attachments`, as the agent stores them, and `images` in Base64.
+///
+/// # Errors
+/// Names the field and the image that cannot be used.
+pub fn attachments(parameters: &Parameters) -> Result<Vec<Attachment>, String> {
     let attachments = parameters.get("attachments").cloned();
     let attachments = serde_json::from_value(attachments.unwrap_or_else(|| json!([])));
     let mut attachments: Vec<Attachment> =
@@ -199,7 +208,7 @@ fn message(parameters: &Parameters) -> Result<(String, Vec<Attachment>), String>
         let attached = attach(index + 1, image);
         attachments.push(attached.map_err(|error| format!("`images`: {error}"))?);
     }
-    Ok((text.unwrap_or_default().to_owned(), attachments))
+    Ok(attachments)
 }
 
 fn attach(number: usize, image: &ImageData) -> Result<Attachment, String> {

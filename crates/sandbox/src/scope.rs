@@ -91,9 +91,9 @@ mod tests {
     #[test]
     fn directories_that_contain_more_than_a_project_are_recognized() {
         let folders = Folders {
-            environment: std::sync::Arc::default(),
             config: "/home/ann/.config/osier".into(),
             data: "/data/osier".into(),
+            ..Folders::default()
         };
         for (cwd, expected) in [
             ("/home/ann/work", None),

@@ -126,6 +126,13 @@ pub(super) const fn percentage(accepts: &'static str) -> Row<u64> {
     })
 }
 
+/// Kilobytes of an output.
+pub(super) const fn kilobytes<const MOST: u64>(accepts: &'static str) -> Row<u64> {
+    Row::new(Form::Number(1), accepts, |own, value| {
+        put(own, whole(value).filter(|size| (1..=MOST).contains(size)))
+    })
+}
+
 /// A limit of a budget; 0 for none.
 pub(super) const fn limit(accepts: &'static str) -> Row<Option<u64>> {
     Row::new(Form::Number(0), accepts, |own, value| {

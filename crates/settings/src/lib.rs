@@ -6,7 +6,7 @@
 //! - `table` has the rows, `screen` those of the screen: field, default, parser, checks, schema and documentation come from
 //!   them. `row` says what a row is, `kinds` what settings accept, `form` how values are described, `values` has types that
 //!   only settings have.
-//! - `load`, `project` and `claude` read files with `parse`; `edit` changes one.
+//! - `load`, `project` and `claude` read files with `parse`, and `overrides` the command line; `edit` changes one.
 //! - `strict`, `misspelt` and `last_valid` decide what applies while a file cannot be read.
 //!
 //! An invalid line is reported and skipped; all other lines apply. A safety setting that cannot be read is a fault: the
@@ -40,6 +40,9 @@ mod list;
 mod load;
 mod misspelt;
 mod options;
+mod overrides;
+#[cfg(test)]
+mod page;
 mod parse;
 mod project;
 mod row;
@@ -52,6 +55,7 @@ mod values;
 pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
 pub use options::{READING, wants_reading};
+pub use overrides::overrides;
 pub use table::{Group, SETTINGS, ScreenSettings, Setting, Settings, setting};
 pub use values::{CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch};
 

@@ -43,7 +43,10 @@ pub fn list(folders: &Folders, cwd: &Path) -> Vec<SettingInfo> {
     let project = super::project::project_file(folders, cwd).filter(|file| file.is_trusted);
     let project = project.map(|file| (file.path, file.content.ok()));
     let mut infos: Vec<SettingInfo> = SETTINGS.iter().map(SettingInfo::of).collect();
-    for (path, text) in std::iter::once((user, text)).chain(project) {
+    let given = folders.overrides.iter();
+    let given = given.map(|(name, text)| (name.clone(), Some(text.clone())));
+    let files = std::iter::once((user, text)).chain(project).chain(given);
+    for (path, text) in files {
         let Some(text) = text else { continue };
         let (table, _) = DeTable::parse_recoverable(&text);
         for (key, value) in table.into_inner() {

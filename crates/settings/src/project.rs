@@ -25,7 +25,8 @@ impl Settings {
     }
 
     fn load_both(folders: &Folders, cwd: &Path, current: Option<&Self>) -> (Self, Vec<Problem>) {
-        let (mut settings, mut problems) = Self::load_own(folders, cwd, current);
+        let (settings, mut problems) = Self::load_own(folders, cwd, current);
+        let mut settings = settings.overridden(folders);
         problems.extend(settings.add_claude(folders, cwd));
         (settings, problems)
     }

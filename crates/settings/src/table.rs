@@ -14,8 +14,8 @@ use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 use super::form::Form;
 use super::kinds::{
     ALLOWING_RULES, CHOICE, CREDENTIAL_STORE, FLAG, MODEL, PARTS, RESTRICTING_RULES, allowed,
-    allowed_hosts, any_text, cost_limit, language_servers, limit, model_options, models, network,
-    number, optional_word, path, percentage, refresh, url, web_search, word,
+    allowed_hosts, any_text, cost_limit, kilobytes, language_servers, limit, model_options, models,
+    network, number, optional_word, path, percentage, refresh, url, web_search, word,
 };
 use super::row::{Other, Project, Row, Safety, field, settings};
 use super::screen::screen_rows;
@@ -162,6 +162,8 @@ settings! {
             background_after: u64 = 600, number::<_, 0>("a number of seconds; 0 for never");
         }
         Context {
+            /// How much of the output of a command the model gets. The rest is in a file that it can read.
+            output_limit: u64 = 50, kilobytes::<400>("a number of KB from 1 to 400");
             /// Whether the conversation is compacted when the context window is nearly full.
             auto_compact: bool = true, FLAG;
             /// Whether results of tools that the model no longer needs are left out of requests where that saves money.

@@ -78,6 +78,8 @@ pub use call::details;
 pub use calls::{file_targets, known_call};
 pub use commands::jobs::JobObserver;
 pub use commands::outcome::{ShellEnd, ShellOutcome, ShellRequest};
+pub use commands::output::OutputLimits;
+pub use commands::output_directory::{OWNER, OutputOptions};
 pub use commands::truncation::Capped;
 #[cfg(any(test, fuzzing))]
 pub use edit::fuzz;

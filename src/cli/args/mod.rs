@@ -5,9 +5,13 @@ mod run;
 mod script;
 mod server;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum, ValueHint};
+use clap::parser::ValueSource;
+use clap::{
+    ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint,
+};
 
 use super::commands::checkpoints::CheckpointsCommand;
 #[cfg(feature = "transfer")]
@@ -67,6 +71,10 @@ pub(in crate::cli) struct Args {
     #[arg(skip)]
     pub codex_events: bool,
 
+    /// The names of the arguments that are on the command line
+    #[arg(skip)]
+    pub given: Vec<String>,
+
     /// List all models, or the models that match SEARCH
     #[arg(long, value_name = "SEARCH", num_args = 0..=1, default_missing_value = "")]
     pub list_models: Option<String>,
@@ -76,6 +84,20 @@ pub(in crate::cli) struct Args {
 }
 
 impl Args {
+    /// Parses a command line, which starts with the name of the program.
+    pub(in crate::cli) fn read<T: Into<OsString> + Clone>(
+        words: impl IntoIterator<Item = T>,
+    ) -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches_from(words)?;
+        let args = Self::from_arg_matches(&matches);
+        let mut args = args.map_err(|error| error.format(&mut Self::command()))?;
+        args.given = given(&matches);
+        if let Some(("exec" | "rpc" | "acp", matches)) = matches.subcommand() {
+            args.given.extend(given(matches));
+        }
+        Ok(args)
+    }
+
     /// The arguments of `osier rpc --connect`.
     pub(in crate::cli) fn bridge(&self) -> Option<&RpcArgs> {
         match &self.command {
@@ -83,6 +105,14 @@ impl Args {
             _ => None,
         }
     }
+}
+
+/// The names of the arguments that are on the command line.
+fn given(matches: &ArgMatches) -> Vec<String> {
+    let ids = matches.ids().map(clap::Id::as_str);
+    ids.filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

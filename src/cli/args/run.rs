@@ -48,11 +48,11 @@ pub(in crate::cli) struct RunArgs {
     pub context: Vec<PathBuf>,
 
     /// Continue the newest session of this directory
-    #[arg(short, long = "continue", conflicts_with_all = ["resume", "session", "no_session"])]
+    #[arg(short, long = "continue", group = "stored", conflicts_with_all = ["resume", "session", "no_session"])]
     pub continue_session: bool,
 
     /// Resume a session by id, id prefix or file; without a value, choose from a list
-    #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, require_equals = false,
+    #[arg(short, long, value_name = "ID|PATH", group = "stored", num_args = 0..=1, require_equals = false,
           default_missing_value = "", conflicts_with_all = ["session", "no_session"])]
     pub resume: Option<String>,
 
@@ -112,6 +112,18 @@ pub(in crate::cli) struct RunArgs {
     /// Limit the retries of a failed model call
     #[arg(long, value_name = "N")]
     pub max_retries: Option<u32>,
+
+    /// Use these settings in this run: a TOML file like `settings.toml`, or a JSON object; repeatable
+    #[arg(long, value_name = "FILE|JSON")]
+    pub settings: Vec<String>,
+
+    /// Set one setting in this run, such as `theme=nord`; repeatable
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
+
+    /// Add MCP servers in this run: a file like `mcp.json`, or its JSON; repeatable
+    #[arg(long, value_name = "FILE|JSON")]
+    pub mcp_config: Vec<String>,
 
     /// Use the screen reader mode; same as the setting `screen_reader` or OSIER_SCREEN_READER=1
     #[arg(long)]

@@ -127,11 +127,11 @@ pub(in crate::cli) struct AttachArgs {
     pub new: bool,
 
     /// Set the working directory on the server
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "session")]
     pub dir: Option<PathBuf>,
 
     /// Set the model of a new session
-    #[arg(short, long, value_name = "MODEL")]
+    #[arg(short, long, value_name = "MODEL", conflicts_with = "session")]
     pub model: Option<String>,
 
     /// Set the name that other clients of the session see; by default `USER@HOST TERMINAL`

@@ -60,9 +60,6 @@ pub struct Attachment {
     pub content: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted_text: Option<String>,
-    /// Base64 of a small PNG for lists.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub preview: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -365,7 +362,6 @@ mod tests {
             size: 3,
             content: String::new(),
             extracted_text: None,
-            preview: None,
         };
         let text = Attachment {
             extracted_text: Some("hi".into()),

@@ -466,7 +466,6 @@ fn attach(message: &mut UserMessage, event: HookEvent, context: &[String]) {
         size: text.len() as u64,
         content: String::new(),
         extracted_text: Some(text.clone()),
-        preview: None,
     });
     message.attachments.extend(attachments);
 }

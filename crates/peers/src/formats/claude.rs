@@ -11,7 +11,9 @@ use super::format::{Effect, Format, RunEnd};
 use osier_agent::{AccountingEntry, AgentMessage, CompactionOutcome, CompactionReason, RunOutcome};
 use osier_agent::{ToolResultMessage, ToolStatus};
 use osier_base::ids;
-use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, Delta, StopReason, Usage};
+use osier_llm::{
+    AssistantBlock, AssistantMessage, ContentBlock, Delta, StopReason, TurnStatus, Usage,
+};
 use osier_protocol::questions::Question;
 use osier_protocol::{BudgetState, Event, PermissionMode, Prompt, final_text};
 
@@ -137,6 +139,15 @@ impl ClaudeFormat {
                     .or_default() += *usage;
                 Vec::new()
             }
+            E::RetryScheduled {
+                attempt,
+                max_attempts,
+                delay_ms,
+                status,
+            } => vec![self.line(json!({"type": "system", "subtype": "api_retry",
+                "attempt": attempt, "max_retries": max_attempts, "retry_delay_ms": delay_ms,
+                "error_status": null, "error": error_kind(status),
+                "error_message": status.message()}))],
             E::CompactionEnd {
                 reason,
                 outcome: CompactionOutcome::Done { tokens_before, .. },
@@ -332,6 +343,20 @@ impl Format for ClaudeFormat {
 
     fn answers(&self, question: &Question) -> bool {
         self.control.answers(question)
+    }
+}
+
+/// Claude Code's name of a failure.
+fn error_kind(status: &TurnStatus) -> &'static str {
+    match status {
+        TurnStatus::RateLimit { .. } => "rate_limit",
+        TurnStatus::AuthError { .. } => "authentication_failed",
+        TurnStatus::QuotaExceeded { .. } => "billing_error",
+        TurnStatus::ModelError {
+            retryable: true, ..
+        } => "server_error",
+        TurnStatus::ModelError { .. } | TurnStatus::ContextOverflow { .. } => "invalid_request",
+        _ => "unknown",
     }
 }
 

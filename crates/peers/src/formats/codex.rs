@@ -133,6 +133,15 @@ impl Format for CodexFormat {
             Event::Agent(E::ToolExecutionEnd {
                 call_id, result, ..
             }) => self.result(call_id, result),
+            Event::Agent(E::RetryScheduled {
+                attempt,
+                max_attempts,
+                status,
+                ..
+            }) => {
+                let message = format!("retrying {attempt}/{max_attempts}: {}", status.message());
+                vec![json!({"type": "error", "message": message})]
+            }
             Event::Agent(E::Accounting {
                 entry: AccountingEntry::Llm { usage, .. },
             }) => {

@@ -98,7 +98,7 @@ impl Control {
             return mistake("not valid JSON", effect);
         };
         match value["type"].as_str() {
-            Some("user") => match prompt(&value["message"]["content"]) {
+            Some("user") => match prompt_of(&value["message"]["content"]) {
                 Ok(prompt) => effect.prompt = Some(prompt),
                 Err(error) => mistake(&error, effect),
             },
@@ -213,8 +213,11 @@ fn mistake(error: &str, effect: &mut Effect) {
     effect.line(&json!({"type": "system", "subtype": "error", "message": message}));
 }
 
-/// A prompt as Anthropic's API has it: text, or blocks of text and images.
-fn prompt(content: &Value) -> Result<Prompt, String> {
+/// A prompt as Anthropic's API has it: text, or blocks of text, images and documents.
+///
+/// # Errors
+/// Names the block that cannot be used.
+pub fn prompt_of(content: &Value) -> Result<Prompt, String> {
     if let Some(text) = content.as_str() {
         return Ok(Prompt {
             text: text.to_owned(),
@@ -222,14 +225,18 @@ fn prompt(content: &Value) -> Result<Prompt, String> {
         });
     }
     let blocks = content.as_array();
-    let blocks = blocks.ok_or("`message.content` is neither a string nor a list of blocks")?;
+    let blocks = blocks.ok_or("`content` is neither a string nor a list of blocks")?;
     let mut texts = Vec::new();
     let mut attachments = Vec::new();
     for block in blocks {
         match block["type"].as_str() {
-            Some("text") => texts.push(block["text"].as_str().unwrap_or_default()),
-            Some(kind @ ("image" | "document")) if block["source"]["type"] == "base64" => {
-                let data = block["source"]["data"].as_str().unwrap_or_default();
+            Some("text") => texts.push(
+                block["text"]
+                    .as_str()
+                    .ok_or("a block `text` has no `text`")?,
+            ),
+            Some(kind @ ("image" | "document")) if base64_of(block).is_some() => {
+                let data = base64_of(block).unwrap_or_default();
                 let name = block["title"].as_str().map(str::to_owned);
                 let name = name.unwrap_or_else(|| format!("{kind}-{}", attachments.len() + 1));
                 let bytes = STANDARD.decode(data);
@@ -251,6 +258,16 @@ fn prompt(content: &Value) -> Result<Prompt, String> {
         attachments,
         typed: None,
     })
+}
+
+/// The data of a block: in its source, as Anthropic's API has it, or in the block itself, as in MCP.
+fn base64_of(block: &Value) -> Option<&str> {
+    let source = &block["source"];
+    match source["type"].as_str() {
+        Some("base64") => source["data"].as_str(),
+        Some(_) => None,
+        None => block["data"].as_str(),
+    }
 }
 
 /// Carries out a control request.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use osier_agent::RunOutcome;
+use osier_base::jsonl;
 use osier_base::secrets::hide_known;
 use osier_protocol::questions::Question;
 use osier_protocol::{Event, HookEvent, OnFailure, Op, Prompt};
@@ -27,12 +28,14 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Adds a line of JSON without the keys of osier. Not by way of a `Value`: the program would contain the code of each
-    /// type twice.
+    /// Adds an object as a line of JSON without the keys of osier, with the time as `timestamp`, in milliseconds. Not by way
+    /// of a `Value`: the program would contain the code of each type twice.
     pub fn line(&mut self, value: &impl Serialize) {
         // Maps have only texts as keys, so nothing can fail.
         if let Ok(line) = serde_json::to_string(value) {
-            self.output.extend(hide_known(&line).as_bytes());
+            let mut line = hide_known(&line).into_owned().into_bytes();
+            jsonl::add_time(&mut line);
+            self.output.extend(line);
             self.output.push(b'\n');
         }
     }
@@ -84,9 +87,6 @@ pub trait Format {
     fn continues(&self) -> bool {
         true
     }
-
-    /// All prompts have run.
-    fn finish(&mut self, _effect: &mut Effect) {}
 
     /// A line of the program.
     fn input(&mut self, _line: &[u8], _effect: &mut Effect) {}

@@ -7,5 +7,5 @@ mod format;
 
 pub use claude::{ClaudeFormat, Lines};
 pub use codex::CodexFormat;
-pub use control::permission_mode;
+pub use control::{permission_mode, prompt_of};
 pub use format::{Effect, Format, RunEnd, SdkHook};

@@ -87,7 +87,6 @@ pub(super) fn prompt(blocks: Vec<ContentBlock>, timestamp: i64) -> UserMessage {
                     content: data,
                     mime_type,
                     extracted_text: None,
-                    preview: None,
                 });
             }
             ContentBlock::File {
@@ -103,7 +102,6 @@ pub(super) fn prompt(blocks: Vec<ContentBlock>, timestamp: i64) -> UserMessage {
                 content: data,
                 mime_type,
                 extracted_text: None,
-                preview: None,
             }),
         }
     }

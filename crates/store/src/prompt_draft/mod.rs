@@ -393,7 +393,6 @@ mod tests {
             size: bytes as u64,
             content: "A".repeat(bytes),
             extracted_text: None,
-            preview: None,
         }
     }
 

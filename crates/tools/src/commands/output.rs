@@ -12,9 +12,9 @@ use osier_base::text::{head_bytes, sanitize, tail_bytes};
 /// Bytes stored of the start and of the end.
 const HEAD: usize = 512 * 1024;
 const TAIL: usize = 512 * 1024;
-/// Limits of the output for a model.
+/// Limits of the output for a model, unless a setting says otherwise.
 pub(crate) const MODEL_BYTES: usize = 50 * 1024;
-pub(crate) const MODEL_LINES: usize = 2_000;
+const MODEL_LINES: usize = 2_000;
 /// Bytes of a line for a model. A minified file or a progress bar would fill the context window.
 const MODEL_LINE: usize = 2 * 1024;
 /// Of these, the bytes from its start.
@@ -35,13 +35,48 @@ const ERROR_WORDS: [&str; 9] = [
     "undefined",
     "not found",
 ];
-/// The share of the start. Errors are more often at the end.
-const MODEL_HEAD_BYTES: usize = 20 * 1024;
-const MODEL_HEAD_LINES: usize = 800;
+/// The largest limit. An output that exceeds it by one read still fits into the stored start.
+pub(crate) const MOST_KILOBYTES: u64 = 400;
+
+/// How much of an output a model gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputLimits {
+    bytes: usize,
+    lines: usize,
+}
+
+impl Default for OutputLimits {
+    fn default() -> Self {
+        Self {
+            bytes: MODEL_BYTES,
+            lines: MODEL_LINES,
+        }
+    }
+}
+
+impl OutputLimits {
+    /// Limits of so many kilobytes, and as many lines in proportion.
+    pub fn of_kilobytes(kilobytes: u64) -> Self {
+        let bytes = kilobytes.clamp(1, MOST_KILOBYTES) as usize * 1024;
+        Self {
+            bytes,
+            lines: bytes * MODEL_LINES / MODEL_BYTES,
+        }
+    }
+
+    /// The share of the start. Errors are more often at the end.
+    fn head(self) -> Self {
+        Self {
+            bytes: self.bytes * 2 / 5,
+            lines: self.lines * 2 / 5,
+        }
+    }
+}
 
 /// The captured output.
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
+    limits: OutputLimits,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
@@ -53,6 +88,13 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
+    pub(crate) fn new(limits: OutputLimits) -> Self {
+        Self {
+            limits,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         self.newlines += count_newlines(bytes);
@@ -85,7 +127,10 @@ impl Capture {
 
     /// Whether the output exceeds the limit for a model, so that it must be stored in a file.
     pub(crate) fn exceeds_model(&self) -> bool {
-        self.total > MODEL_BYTES as u64 || self.newlines > MODEL_LINES as u64 || self.has_long_line
+        let limits = self.limits;
+        self.total > limits.bytes as u64
+            || self.newlines > limits.lines as u64
+            || self.has_long_line
     }
 
     /// The stored start.
@@ -103,6 +148,7 @@ impl Capture {
         let bytes = self.total - from;
         let kept = (head.len() + tail.len()) as u64;
         Excerpt {
+            limits: self.limits,
             bytes,
             // Exact only from the start, which is the only case that reports it.
             newlines: if from == 0 {
@@ -120,6 +166,7 @@ impl Capture {
 /// A part of an output, possibly with a gap between its start and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Excerpt {
+    limits: OutputLimits,
     head: Vec<u8>,
     tail: Vec<u8>,
     /// Length of the part, including the gap.
@@ -150,11 +197,11 @@ impl Excerpt {
     /// The text for a model. The omitted middle is counted, and `full` names the file with the complete
     /// output.
     pub(crate) fn for_model(self, full: &FullOutput<'_>) -> Shown {
-        let (bytes, newlines) = (self.bytes, self.newlines);
+        let (bytes, newlines, limits) = (self.bytes, self.newlines, self.limits);
         let (head, tail) = if self.is_complete {
             let text = to_text(&[self.head, self.tail].concat());
             let short = with_short_lines(&text);
-            if short.len() <= MODEL_BYTES && short.lines().count() <= MODEL_LINES {
+            if short.len() <= limits.bytes && short.lines().count() <= limits.lines {
                 let truncated = matches!(short, Cow::Owned(_));
                 let note = match full.describe() {
                     place if truncated && !place.is_empty() => {
@@ -181,11 +228,12 @@ impl Excerpt {
             )
         };
         let (all_head, all_tail) = (head, tail);
-        let head = cut_end(&all_head, MODEL_HEAD_LINES, MODEL_HEAD_BYTES);
+        let of_head = limits.head();
+        let head = cut_end(&all_head, of_head.lines, of_head.bytes);
         let tail = cut_start(
             &all_tail,
-            MODEL_LINES - MODEL_HEAD_LINES,
-            MODEL_BYTES - MODEL_HEAD_BYTES,
+            limits.lines - of_head.lines,
+            limits.bytes - of_head.bytes,
         );
         let shown = head.len() + tail.len();
         let shown_lines = head.matches('\n').count() + tail.matches('\n').count();

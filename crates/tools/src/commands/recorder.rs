@@ -44,7 +44,7 @@ pub(crate) struct Recorder {
 impl Recorder {
     pub(crate) fn new(outputs: &Arc<OutputDirectory>, updates: UpdateSink) -> Self {
         Self {
-            capture: Arc::default(),
+            capture: Arc::new(Mutex::new(Capture::new(outputs.limits()))),
             spill: Spill::new(Arc::clone(outputs)),
             grown: watch::Sender::new(0),
             live: Live::new(updates),

@@ -19,7 +19,7 @@ pub struct Capped {
 
 /// Limits `text`.
 pub(crate) async fn cap(outputs: &Arc<OutputDirectory>, text: &str) -> Capped {
-    let mut capture = Capture::default();
+    let mut capture = Capture::new(outputs.limits());
     capture.push(text.as_bytes());
     let mut spill = Spill::new(Arc::clone(outputs));
     if capture.exceeds_model() {

@@ -90,7 +90,6 @@ pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> 
         size,
         content: String::new(),
         extracted_text: None,
-        preview: None,
     };
     if image::image_type(&bytes).is_some() {
         let fitted = image::fit(bytes).map_err(|source| AttachError::Image {

@@ -1,5 +1,5 @@
 //! The state that the tools of one session share: working directory, known files and running processes.
-//! Dropping the workspace ends the background jobs and removes the stored outputs.
+//! Dropping the workspace ends the background jobs and removes the temporary outputs.
 
 mod code_servers;
 mod file_targets;
@@ -27,6 +27,7 @@ pub(crate) use self::maps::Maps;
 pub use self::plan_mode::{PlanAnswer, PlanDecision, PlanMode};
 use crate::commands::jobs::JobObserver;
 use crate::commands::outcome::{ShellOutcome, ShellRequest};
+use crate::commands::output_directory::{OutputDirectory, OutputOptions};
 use crate::commands::run::{Commands, run_shell};
 use crate::commands::shell::Shell;
 use crate::commands::truncation::{self, Capped};
@@ -68,6 +69,13 @@ impl Workspace {
             maps: Maps::default(),
             directories: Vec::new(),
         }
+    }
+
+    /// Stores long outputs of commands as the options say.
+    #[must_use]
+    pub fn with_outputs(mut self, options: OutputOptions) -> Self {
+        self.commands.shell.outputs = Arc::new(OutputDirectory::new(options));
+        self
     }
 
     /// Adds directories of the project.

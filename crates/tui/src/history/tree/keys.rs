@@ -44,6 +44,7 @@ impl TreeView {
         let entry_id = self.selected_id();
         if entry_id.is_some() {
             let op = TreeOp::MoveTo {
+                last_prompt: false,
                 entry_id,
                 summarize,
                 instructions: None,

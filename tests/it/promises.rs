@@ -1,0 +1,126 @@
+//! Flags for logs and costs in every mode without a screen: each has an effect, or it is refused by name.
+
+use serde_json::{Value, json};
+
+use crate::support::cli::{Home, ProgramOutput, lines_of};
+
+/// The ways to run a prompt. Flags follow the first argument.
+const WAYS: [(&str, &[&str]); 7] = [
+    ("text", &["-p", "--model", "script/model.json", "go"]),
+    ("json", &["--json", "--model", "script/model.json", "go"]),
+    (
+        "stream-json",
+        &[
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--model",
+            "script/model.json",
+            "go",
+        ],
+    ),
+    (
+        "result",
+        &[
+            "-p",
+            "--output-format",
+            "json",
+            "--model",
+            "script/model.json",
+            "go",
+        ],
+    ),
+    (
+        "codex",
+        &["exec", "--json", "--model", "script/model.json", "go"],
+    ),
+    (
+        "schema",
+        &[
+            "-p",
+            "--json-schema",
+            "{}",
+            "--model",
+            "script/model.json",
+            "go",
+        ],
+    ),
+    ("rpc", &["rpc", "--model", "script/model.json"]),
+];
+
+/// The first call fails once; then the model calls a tool and answers.
+fn home() -> Home {
+    let home = Home::new();
+    let turns = json!([
+        {"steps": [{"fail": {"type": "rate_limit", "message": "the server is busy", "retryAfterMs": 1}}]},
+        {"steps": [{"tool": "bash", "arguments": {"command": "echo out"}}]},
+        {"steps": [{"text": "7"}]},
+    ]);
+    home.file("model.json", json!({"turns": turns}).to_string());
+    home
+}
+
+fn run(home: &Home, way: (&str, &[&str]), flags: &[&str]) -> ProgramOutput {
+    let (name, words) = way;
+    let mut cli = home.cli();
+    for word in words[..1].iter().chain(flags).chain(&words[1..]) {
+        cli = cli.arg(*word);
+    }
+    let lines = match name {
+        "rpc" => "{\"type\":\"prompt\",\"message\":\"go\"}\n",
+        _ => "",
+    };
+    cli.stdin(lines).run()
+}
+
+#[test]
+fn flags_for_logs_and_costs_have_an_effect_in_every_mode() {
+    for way in WAYS {
+        let name = way.0;
+        let home = home();
+        let plain = run(&home, way, &[]);
+        assert_eq!(plain.code, Some(0), "{name}: {}", plain.stderr);
+        for flag in ["--verbose", "--trace-llm", "--trace-mcp"] {
+            let logged = run(&self::home(), way, &[flag]);
+            let part = match flag {
+                "--verbose" => "[VRB] → [1.0] llm script:model.json",
+                "--trace-llm" => "[TRC] → [1.0] llm script:model.json: request",
+                _ => "[TRC] → [1.1] tool bash",
+            };
+            // SDKs of Claude Code always give it.
+            let has_effect = (name, flag) != ("stream-json", "--verbose");
+            assert_eq!(
+                logged.stderr.contains(part),
+                has_effect,
+                "{name} {flag}: {}",
+                logged.stderr
+            );
+        }
+        let home = self::home();
+        let file = home.work().join("accounting.jsonl");
+        run(&home, way, &["--accounting", file.to_str().unwrap()]);
+        let kinds: Vec<Value> = lines_of(&file)
+            .iter()
+            .map(|line| line["type"].clone())
+            .collect();
+        assert_eq!(kinds, ["llm", "llm", "tool", "llm"], "{name}");
+    }
+}
+
+#[test]
+fn a_retry_is_reported_in_every_mode() {
+    for way in WAYS {
+        let ended = run(&home(), way, &[]);
+        let is_reported = match way.0 {
+            "json" | "rpc" => ended
+                .stdout
+                .contains(r#"{"type":"retry_scheduled","attempt":1"#),
+            "stream-json" => ended
+                .stdout
+                .contains(r#""subtype":"api_retry","attempt":1"#),
+            "codex" => ended.stdout.contains(r#""message":"retrying 1/"#),
+            _ => ended.stderr.contains("the server is busy"),
+        };
+        assert!(is_reported, "{}: {}{}", way.0, ended.stdout, ended.stderr);
+    }
+}
