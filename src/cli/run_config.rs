@@ -136,6 +136,7 @@ impl RunConfig {
             append_system_prompt: args.append_system_prompt.clone(),
             context: context_paths(&args.context, cwd)?,
             session,
+            session_dir: args.session_dir.as_ref().map(|folder| cwd.join(folder)),
             tools: script_args::tools(args),
             temperature: args.temperature,
             permissions: args.permissions,

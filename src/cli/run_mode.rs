@@ -102,6 +102,7 @@ const FLAGS: &[Flag] = &[
     flag("fork", NAMED),
     flag("session", NAMED),
     flag("no_session", NAMED),
+    flag("session_dir", SESSION),
     flag("tools", SESSION),
     flag("permissions", SESSION),
     flag("sandbox", SESSION),
@@ -200,8 +201,13 @@ fn written(id: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Arg;
+    use std::collections::BTreeMap;
 
+    use clap::Arg;
+    use osier_base::folders::Folders;
+    use osier_settings::Settings;
+
+    use super::super::run_config::RunConfig;
     use super::*;
 
     /// The arguments of the commands that run sessions, each with a command line that has it.
@@ -282,6 +288,85 @@ mod tests {
         for flag in FLAGS {
             assert!(!flag.modes.is_empty(), "{}", flag.id);
         }
+    }
+
+    /// Flags whose effect is not in the setup of the session, with the test of it.
+    const ELSEWHERE: &[(&str, &str)] = &[
+        ("prompts", "tests/it/print.rs"),
+        ("print", "RunConfig::mode"),
+        ("json", "RunConfig::mode"),
+        ("mode", "RunConfig::mode"),
+        ("output_format", "RunConfig::mode"),
+        ("answers", "tests/it/permissions.rs"),
+        ("trust", "tests/it/safety_settings.rs"),
+        ("cwd", "tests/it/program.rs"),
+        ("settings", "osier_settings::overrides"),
+        ("config", "osier_settings::overrides"),
+        ("screen_reader", "tests/it/tui/pty.rs"),
+        ("verbose", "tests/it/promises.rs"),
+        ("accounting", "tests/it/promises.rs"),
+        ("list_models", "tests/it/discovery.rs"),
+        ("input_format", "tests/it/scripts.rs"),
+        ("include_partial_messages", "tests/it/scripts.rs"),
+        ("replay_user_messages", "tests/it/scripts.rs"),
+        ("permission_prompt_tool", "tests/it/scripts.rs"),
+        // For SDKs of Claude Code: documented to have no effect.
+        ("setting_sources", "docs/scripts.md"),
+    ];
+
+    /// A flag changes the setup, which all modes share, or is in the list of those with another effect.
+    #[test]
+    fn every_flag_has_an_effect() {
+        let place = tempfile::tempdir().unwrap();
+        let cwd = place.path().join("work");
+        std::fs::create_dir_all(cwd.join("1")).unwrap();
+        for (name, text) in [
+            ("file", "text"),
+            ("schema", "{}"),
+            ("servers", "{\"mcpServers\": {\"s\": {\"command\": \"x\"}}}"),
+        ] {
+            osier_base::atomic_file::write(&cwd.join(name), text.as_bytes()).unwrap();
+        }
+        let setup = |words: &[String]| {
+            let args = Args::read(words).unwrap();
+            let config = RunConfig {
+                args,
+                folders: Folders::under(&place.path().join("home")),
+                settings: Settings::default(),
+                problems: Vec::new(),
+                environment: BTreeMap::new(),
+                cwd: cwd.clone(),
+            };
+            config.setup().map(|setup| format!("{setup:?}"))
+        };
+        let plain = setup(&["osier".to_owned()]).unwrap();
+        let own = arguments().into_iter().filter(|(_, words)| {
+            !matches!(
+                words.get(1).map(String::as_str),
+                Some("exec" | "rpc" | "acp")
+            )
+        });
+        let mut without = Vec::new();
+        for (id, mut words) in own {
+            let file = match id.as_str() {
+                "system_prompt_file" => "file",
+                "output_schema" => "schema",
+                "mcp_config" => "servers",
+                _ => "",
+            };
+            if id == "json_schema" {
+                "{}".clone_into(&mut words[2]);
+            } else if !file.is_empty() {
+                file.clone_into(&mut words[2]);
+            }
+            // An unknown session is an error.
+            if setup(&words).is_ok_and(|setup| setup == plain) {
+                without.push(id);
+            }
+        }
+        let listed: Vec<&str> = ELSEWHERE.iter().map(|(id, _)| *id).collect();
+        without.retain(|id| !listed.contains(&id.as_str()));
+        assert_eq!(without, Vec::<String>::new());
     }
 
     #[test]

@@ -5,6 +5,17 @@ const LONG_PRESS_MS = 480;
 const TOLERANCE = 10;
 const SWIPE_DISTANCE = 60;
 
+/** The finger of a long press is lifted over the menu that it opened: that presses nothing. */
+function swallowClick() {
+  const swallow = (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const options = { capture: true, once: true };
+  document.addEventListener("click", swallow, options);
+  document.addEventListener("pointerdown", () => document.removeEventListener("click", swallow, options), options);
+}
+
 /** The callbacks get the element of the message. The context menu key counts as a long press. */
 export function watchGestures(root, { hold, swipe, canSwipe }) {
   let touch = null;
@@ -21,6 +32,7 @@ export function watchGestures(root, { hold, swipe, canSwipe }) {
     clearTimeout(touch.timer);
     touch.held = true;
     navigator.vibrate?.(12);
+    swallowClick();
     hold(touch.node);
   };
 
@@ -31,8 +43,9 @@ export function watchGestures(root, { hold, swipe, canSwipe }) {
     if (!touch && !getSelection().isCollapsed) return;
     event.preventDefault();
     // The browser may detect the long press before the timer.
-    if (touch) press();
-    else hold(node);
+    if (touch) return press();
+    if (event.pointerType === "touch") swallowClick();
+    hold(node);
   });
 
   root.addEventListener("pointerdown", (event) => {

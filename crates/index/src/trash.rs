@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::schema::SessionIndex;
 use osier_store::{
-    SESSION_EXTENSION, SessionError, SessionSummary, create_directory, is_locked, summarize,
+    LINK_PREFIX, SESSION_EXTENSION, SessionError, SessionSummary, create_directory, is_locked,
+    summarize,
 };
 
 /// The folder of deleted sessions.
@@ -140,7 +141,10 @@ fn session_below(root: &Path, path: &Path) -> Result<PathBuf, SessionError> {
         .extension()
         .is_some_and(|ending| ending == SESSION_EXTENSION);
     let parent = found.parent().unwrap_or(root);
-    if !real(parent)?.starts_with(real(root)?) {
+    let name = parent.file_name().and_then(|name| name.to_str());
+    let is_link = name.is_some_and(|name| name.starts_with(LINK_PREFIX));
+    let is_placed = is_link && parent.parent() == Some(root);
+    if !is_placed && !real(parent)?.starts_with(real(root)?) {
         return Err(refused("it is outside the folder of sessions"));
     }
     if !is_file || !is_session {

@@ -53,7 +53,8 @@ fn schemas() -> Value {
         (
             "Prompt",
             object(
-                "The parameters of the command `prompt`: `message`, and `images` or `attachments`.",
+                "The parameters of the command `prompt`: `message`, and `images` or `attachments`. With `abortOnClose`, closing the \
+                 request stops the run.",
             ),
         ),
     ];

@@ -114,6 +114,26 @@ impl TemporaryConnection {
     }
 }
 
+/// Stops the run of a session when it is dropped.
+struct RunGuard(Option<Arc<SharedSession>>);
+
+impl RunGuard {
+    /// The run has ended, or did not start.
+    fn disarm(guard: Option<Self>) {
+        if let Some(mut guard) = guard {
+            guard.0 = None;
+        }
+    }
+}
+
+impl Drop for RunGuard {
+    fn drop(&mut self) {
+        if let Some(session) = &self.0 {
+            session.handle().send(osier_agent::Op::Abort.into());
+        }
+    }
+}
+
 /// Sends a prompt and streams the events of its run, up to `agent_settled`.
 pub(super) async fn prompt(
     State(server): State<Arc<ServerState>>,
@@ -122,7 +142,13 @@ pub(super) async fn prompt(
 ) -> Result<Response, ApiError> {
     let mut command: Map<String, Value> = json_body(request).await?;
     command.insert("type".to_owned(), json!("prompt"));
+    let aborts = match command.remove("abortOnClose") {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(aborts)) => aborts,
+        Some(_) => return Err(ApiError::malformed("`abortOnClose` must be true or false")),
+    };
     let session = server.registry.find(&id).await?;
+    let guard = aborts.then(|| RunGuard(Some(Arc::clone(&session))));
     let connection = TemporaryConnection::new(session, &id);
     connection.send(Value::Null, RequestKind::Listen);
     connection.send(
@@ -149,6 +175,7 @@ pub(super) async fn prompt(
         }
     };
     if answer["success"] != json!(true) {
+        RunGuard::disarm(guard);
         let code = match answer["code"].as_str() {
             Some("refused") => ErrorCode::Refused,
             Some("occupied") => ErrorCode::Occupied,
@@ -164,7 +191,7 @@ pub(super) async fn prompt(
     let ends = move |frame: &ServerFrame| {
         frame.is_settled() || (!starts_run && frame.kind == FrameKind::Response)
     };
-    Ok(event_stream(connection, first, ends))
+    Ok(event_stream(connection, first, ends, guard))
 }
 
 /// Streams every event after `after`; a snapshot first if it is not set.
@@ -178,7 +205,7 @@ pub(super) async fn events(
     let connection = TemporaryConnection::new(session, &id);
     let client = None;
     connection.send(Value::Null, RequestKind::Subscribe { after, client });
-    Ok(event_stream(connection, Vec::new(), |_| false))
+    Ok(event_stream(connection, Vec::new(), |_| false, None))
 }
 
 /// The number of the last received event: `Last-Event-ID` of a browser that reconnects, or `after`.
@@ -199,9 +226,11 @@ fn event_stream(
     connection: TemporaryConnection,
     first: Vec<ServerFrame>,
     ends: impl Fn(&ServerFrame) -> bool + Send + 'static,
+    guard: Option<RunGuard>,
 ) -> Response {
-    let start = (connection, first.into_iter(), ends, false);
-    let chunks = stream::unfold(start, |(connection, mut first, ends, ended)| async move {
+    let start = (connection, first.into_iter(), ends, guard, false);
+    let chunks = stream::unfold(start, |state| async move {
+        let (connection, mut first, ends, mut guard, ended) = state;
         if ended {
             return None;
         }
@@ -215,11 +244,14 @@ fn event_stream(
             }
         };
         let ended = frame.as_ref().is_some_and(&ends);
+        if ended {
+            RunGuard::disarm(guard.take());
+        }
         let text = frame
             .as_ref()
             .map_or_else(|| ":\n\n".to_owned(), server_sent);
         let chunk = Ok::<_, Infallible>(text);
-        Some((chunk, (connection, first, ends, ended)))
+        Some((chunk, (connection, first, ends, guard, ended)))
     });
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),

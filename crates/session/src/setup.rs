@@ -10,6 +10,7 @@ use osier_base::folders::Folders;
 use osier_extensions::hooks::CallbackHooks;
 use osier_llm::{Model, Provider, Secret, ThinkingLevel};
 use osier_mcp::ServerConfig;
+use osier_permissions::trust::project_root;
 use osier_protocol::{Budget, PermissionMode, SandboxMode};
 use osier_settings::Settings;
 use osier_tools::editor::Editor;
@@ -47,6 +48,8 @@ pub struct SessionSetup {
     /// Additional instruction files, or directories that contain one.
     pub context: Vec<PathBuf>,
     pub session: SessionChoice,
+    /// The absolute folder of new sessions; overrides the settings.
+    pub session_dir: Option<PathBuf>,
     /// Names of the tools to offer; all if not set.
     pub tools: Option<Vec<String>>,
     pub temperature: Option<f32>,
@@ -124,6 +127,14 @@ impl SessionChoice {
 }
 
 impl SessionSetup {
+    /// The folder of new sessions, if it is not the one in the data directory. A relative one of the settings is in the
+    /// project.
+    pub(crate) fn session_folder(&self) -> Option<PathBuf> {
+        let set = self.settings.session_dir.as_deref();
+        let set = set.map(|folder| osier_base::path::resolve(&project_root(&self.cwd), folder));
+        self.session_dir.clone().or(set)
+    }
+
     /// Defaults for working in `cwd` with files in `folders`.
     pub fn new(folders: Folders, cwd: PathBuf) -> Self {
         Self {

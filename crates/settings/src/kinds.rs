@@ -90,6 +90,13 @@ pub(super) const fn path(accepts: &'static str) -> Row<Option<PathBuf>> {
     })
 }
 
+/// A folder, relative to the project.
+pub(super) const fn folder(accepts: &'static str) -> Row<Option<String>> {
+    Row::new(Form::Text, accepts, |own, value| {
+        put(own, text(value).filter(|path| !path.is_empty()).map(Some))
+    })
+}
+
 /// A URL to which secrets can be sent.
 pub(super) const fn url(accepts: &'static str) -> Row<Option<String>> {
     Row::new(Form::Text, accepts, |own, value| {

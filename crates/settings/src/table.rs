@@ -14,8 +14,8 @@ use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 use super::form::Form;
 use super::kinds::{
     ALLOWING_RULES, CHOICE, CREDENTIAL_STORE, FLAG, MODEL, PARTS, RESTRICTING_RULES, allowed,
-    allowed_hosts, any_text, cost_limit, kilobytes, language_servers, limit, model_options, models,
-    network, number, optional_word, path, percentage, refresh, url, web_search, word,
+    allowed_hosts, any_text, cost_limit, folder, kilobytes, language_servers, limit, model_options,
+    models, network, number, optional_word, path, percentage, refresh, url, web_search, word,
 };
 use super::row::{Other, Project, Row, Safety, field, settings};
 use super::screen::screen_rows;
@@ -172,6 +172,8 @@ settings! {
             titles: bool = true, FLAG;
         }
         Files {
+            /// The folder of new sessions; a relative one is in the project. Without it, they are in the data directory.
+            session_dir: Option<String>, folder("a path, e.g. \".osier/sessions\"").project(Project::Nothing);
             /// Whether checkpoints record files before they change, so that they can be restored.
             checkpoints: bool = true, FLAG;
             /// Size limit of checkpoints: those of the least recently used sessions are removed first.

@@ -1,16 +1,28 @@
 //! The location of session files: `<data>/sessions/--path-to-project--/<timestamp>_<uuidv7>.jsonl`.
+//!
+//! A folder that the user chooses for new sessions is a link in `<data>/sessions`: lists, searches, checkpoints and the
+//! trash find its sessions like all others.
 
+use std::io;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+
+use osier_base::private;
 
 use osier_protocol::Header;
 
 /// File extension of sessions. Drafts and torn ends append another one.
 pub const EXTENSION: &str = "jsonl";
 
+/// The start of the name of a link to a folder that the user chose.
+pub const LINK_PREFIX: &str = "--link-";
+
 /// The directory of all sessions, with one subdirectory per project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionDirectory {
     root: PathBuf,
+    /// The link to the folder of new sessions, in place of one by project.
+    place: Option<PathBuf>,
 }
 
 impl SessionDirectory {
@@ -18,7 +30,38 @@ impl SessionDirectory {
     pub fn new(data: &Path) -> Self {
         Self {
             root: data.join("sessions"),
+            place: None,
         }
+    }
+
+    /// This directory, with new sessions in `folder`, an absolute path. Creates the folder and its link.
+    ///
+    /// # Errors
+    /// One of them cannot be created.
+    pub fn placed_in(self, folder: &Path) -> io::Result<Self> {
+        private::create_folder(&self.root)?;
+        private::create_folder(folder)?;
+        let folder = folder.canonicalize()?;
+        let name = project_name(&folder);
+        let mut number = 1;
+        let link = loop {
+            let link = self.root.join(format!("{LINK_PREFIX}{number}{name}"));
+            match link.read_link() {
+                Ok(target) if target == folder => break link,
+                // Another folder, whose path has the same name.
+                Ok(_) => number += 1,
+                Err(_) => match symlink(&folder, &link) {
+                    // Another process has created it.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    created => {
+                        created?;
+                        break link;
+                    }
+                },
+            }
+        };
+        let place = Some(link);
+        Ok(Self { place, ..self })
     }
 
     pub fn root(&self) -> &Path {
@@ -26,9 +69,10 @@ impl SessionDirectory {
     }
 
     /// The sessions of the project at `cwd`. Two projects can share a directory (`/a/b` and `/a-b`); the header names
-    /// the right one.
+    /// the right one. With a folder for new sessions, that folder.
     pub fn project(&self, cwd: &Path) -> PathBuf {
-        self.root.join(project_name(cwd))
+        let place = self.place.clone();
+        place.unwrap_or_else(|| self.root.join(project_name(cwd)))
     }
 
     /// The path of the new session with `header`.
@@ -58,6 +102,37 @@ pub(super) fn id_of(path: &Path) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn new_sessions_are_in_the_chosen_folder_and_lists_have_them() {
+        let place = tempfile::tempdir().unwrap();
+        let data = place.path().join("data");
+        let header = Header::with_id("0199".into(), "t".into(), Path::new("/work"));
+        let folders = ["a/b", "a-b"].map(|name| place.path().join(name));
+        for folder in &folders {
+            let directory = SessionDirectory::new(&data).placed_in(folder).unwrap();
+            // The link of an earlier run is used again.
+            assert_eq!(
+                SessionDirectory::new(&data).placed_in(folder).unwrap(),
+                directory
+            );
+            let path = directory.path_for(&header);
+            assert!(path.starts_with(data.join("sessions")), "{path:?}");
+            let mut line = serde_json::to_vec(&header).unwrap();
+            line.push(b'\n');
+            osier_base::atomic_file::write(&path, &line).unwrap();
+            assert!(folder.join("t_0199.jsonl").is_file());
+            assert_eq!(
+                directory.latest(Path::new("/work")).unwrap().unwrap().path,
+                path
+            );
+            assert_eq!(directory.latest(Path::new("/other")).unwrap(), None);
+        }
+        let all = SessionDirectory::new(&data)
+            .list(crate::Scope::All)
+            .unwrap();
+        assert_eq!(all.len(), 2);
+    }
 
     #[test]
     fn files_are_named_by_project_time_and_id() {

@@ -77,7 +77,7 @@ pub mod writer;
 
 pub use branch_end::Ending;
 pub use checkpoints::TurnRange;
-pub use directory::{EXTENSION as SESSION_EXTENSION, SessionDirectory};
+pub use directory::{EXTENSION as SESSION_EXTENSION, LINK_PREFIX, SessionDirectory};
 pub use error::SessionError;
 pub use fork::fork;
 pub use glimpse::TreeQuery;

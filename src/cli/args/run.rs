@@ -65,6 +65,10 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "no_session")]
     pub session: Option<PathBuf>,
 
+    /// Store new sessions in this folder, and continue the newest one there
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["session", "no_session"])]
+    pub session_dir: Option<PathBuf>,
+
     /// Do not store the session
     #[arg(long)]
     pub no_session: bool,

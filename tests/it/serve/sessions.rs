@@ -103,6 +103,35 @@ fn a_new_name_does_not_change_the_order_of_sessions() {
 }
 
 #[test]
+fn closing_the_request_ends_the_run_only_on_request() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    for aborts in [true, false] {
+        let id = server.open(&json!({}));
+        let mut all = server
+            .http()
+            .events("GET", &format!("/api/sessions/{id}/events"), "");
+        let path = format!("/api/sessions/{id}/prompt");
+        let body = json!({"message": "zzslow", "abortOnClose": aborts}).to_string();
+        let mut run = server.http().events("POST", &path, &body);
+        run.until("message_update");
+        drop(run);
+        if !aborts {
+            let state = server.rpc(&id, &json!({"type": "get_state"}));
+            assert_eq!(state["data"]["isStreaming"], true);
+            server.rpc(&id, &json!({"type": "abort"}));
+        }
+        let settled = all.until("agent_settled");
+        let (_, last) = settled.last().unwrap();
+        assert_eq!(last["outcome"]["type"], "interrupted");
+    }
+    let id = server.open(&json!({}));
+    let path = format!("/api/sessions/{id}/prompt");
+    let wrong = json!({"message": "hello", "abortOnClose": "yes"});
+    assert_eq!(server.http().post(&path, &wrong).status, 400);
+}
+
+#[test]
 fn every_event_is_available_by_number() {
     let home = Home::new();
     let server = Server::start(&home);

@@ -7,7 +7,7 @@ use crate::choices::{BranchChoices, Origin};
 use crate::conversation::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
 use crate::cx::NO_SESSION;
 use crate::extensions::hooks::Source;
-use crate::sessions::open_session::copy;
+use crate::sessions::open_session::{copy, directory};
 use crate::setup::SessionChoice;
 use futures_util::future::FutureExt as _;
 use osier_agent::{Severity, UserMessage};
@@ -143,7 +143,7 @@ impl Actor {
             return self.notice(Severity::Warning, text);
         }
         let (store, cwd) = (session.store.clone(), self.setup.cwd.clone());
-        let data = self.setup.folders.data.clone();
+        let setup = self.setup.clone();
         let origin = Origin::Continued(session.first.clone());
         let is_clone = target == Target::Current;
         let copied = osier_base::task::spawn_blocking(move || {
@@ -152,7 +152,7 @@ impl Actor {
             if is_clone && context.is_empty() {
                 return Err("nothing to clone yet: send a prompt first".to_owned());
             }
-            let path = copy(&data, &cwd, &store, leaf.as_deref());
+            let path = copy(&directory(&setup)?, &cwd, &store, leaf.as_deref());
             let path = path.map_err(|error: SessionError| error.to_string())?;
             Ok((path, store.id().to_owned(), prompt))
         });

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::setup::SessionChoice;
+use crate::setup::{SessionChoice, SessionSetup};
 use osier_protocol::Header;
 use osier_store::{Ending, SessionDirectory, SessionError, SessionStore, fork};
 
@@ -17,6 +17,16 @@ pub(crate) enum OpenError {
     },
     #[error("{0}")]
     Tools(String),
+}
+
+/// The directory of a session with this setup. Blocks.
+pub(crate) fn directory(setup: &SessionSetup) -> Result<SessionDirectory, String> {
+    let directory = SessionDirectory::new(&setup.folders.data);
+    let Some(folder) = setup.session_folder() else {
+        return Ok(directory);
+    };
+    let placed = directory.placed_in(&folder);
+    placed.map_err(|error| format!("cannot store sessions in `{}`: {error}", folder.display()))
 }
 
 /// An opened session file.
@@ -49,16 +59,15 @@ fn hint(error: &SessionError) -> String {
 
 /// Opens or creates the file. Blocks while it reads.
 pub(super) fn open_file(
-    data: &Path,
+    directory: &SessionDirectory,
     cwd: &Path,
     choice: SessionChoice,
 ) -> Result<Opened, OpenError> {
-    let directory = SessionDirectory::new(data);
     let new = |path: PathBuf| SessionStore::create(path, Header::new(cwd)).map(Opened::empty);
     let copy_of = |path: &Path| {
         let (source, _) = SessionStore::open_read_only(path)?;
         let leaf = source.index().leaf();
-        copy(data, cwd, &source, leaf.as_deref())
+        copy(directory, cwd, &source, leaf.as_deref())
     };
     let path = match choice {
         SessionChoice::New => None,
@@ -92,14 +101,14 @@ pub(super) fn open_file(
 
 /// Copies the branch up to `leaf` to a new session that names its parent. Blocks.
 pub(crate) fn copy(
-    data: &Path,
+    directory: &SessionDirectory,
     cwd: &Path,
     source: &SessionStore,
     leaf: Option<&str>,
 ) -> Result<PathBuf, SessionError> {
     let mut header = Header::new(cwd);
     header.parent_session = Some(source.id().to_owned());
-    let path = SessionDirectory::new(data).path_for(&header);
+    let path = directory.path_for(&header);
     let tree = source.index().read(Clone::clone);
     let runtime = tokio::runtime::Handle::current();
     let (copy, _) = runtime.block_on(fork(&tree, leaf, path.clone(), header))?;

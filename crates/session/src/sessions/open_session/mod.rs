@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub(crate) use self::context::SessionContext;
-pub(crate) use self::file::{OpenError, copy};
+pub(crate) use self::file::{OpenError, copy, directory};
 use self::file::{Opened, open_file};
 use self::following::Following;
 use crate::agents::jobs;
@@ -331,8 +331,11 @@ fn history(store: &SessionStore, ending: &Ending) -> Arc<dyn History> {
 }
 
 async fn open_store(setup: &SessionSetup, choice: SessionChoice) -> Result<Opened, OpenError> {
-    let place = (setup.folders.data.clone(), setup.cwd.clone());
-    let task = osier_base::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
+    let setup = setup.clone();
+    let task = osier_base::task::spawn_blocking(move || {
+        let directory = directory(&setup).map_err(OpenError::Tools)?;
+        open_file(&directory, &setup.cwd, choice)
+    });
     task.await
         .map_err(|error| OpenError::Tools(error.to_string()))?
 }
