@@ -235,7 +235,7 @@ mod tests {
         found
     }
 
-    /// An argument with a value that clap accepts, and what it needs beside it.
+    /// An argument with a value that clap accepts, and what it needs in addition.
     fn given(argument: &Arg) -> Vec<String> {
         let value = match argument.get_id().as_str() {
             "input_format" => vec!["stream-json", "--output-format", "stream-json"],

@@ -1,7 +1,7 @@
 //! Watches files of the user, so that changes of themes, keymaps and settings apply at once.
 //!
-//! Events of the system only say when to look: a change is a difference between two looks at the watched files. So every
-//! kind of save counts alike: in place, by a rename, through symbolic links, in a folder that appears later. A burst of
+//! Events of the system only say when to compare: a change is a difference between two states of the watched files. So
+//! every kind of save counts alike: in place, by a rename, through symbolic links, in a folder that appears later. A burst of
 //! events is reported once, after it has ended. Started after the first frame.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +73,7 @@ impl Watcher {
             system,
             watched: BTreeMap::new(),
         };
-        // Whatever happens after the look has an event.
+        // Whatever happens after this has an event.
         directories.update(&watched);
         let files = look(&watched);
         let (sender, receiver) = unbounded_channel();
@@ -148,7 +148,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     found.take(MOST_ENTRIES).map(|entry| entry.path()).collect()
 }
 
-/// The paths that only one of two looks has, or with another stamp.
+/// The paths that only one of two states has, or with another stamp.
 fn difference(
     before: &BTreeMap<PathBuf, FileStamp>,
     now: &BTreeMap<PathBuf, FileStamp>,

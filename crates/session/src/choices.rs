@@ -58,7 +58,7 @@ pub(crate) struct ProgramChoices {
 }
 
 impl ProgramChoices {
-    /// Takes note of a request to the agent.
+    /// Notes the choice in a request to the agent.
     pub(crate) fn note(&mut self, op: &Op) {
         match op {
             Op::SetSystemPrompt { prompt } => self.system_prompt = Some(prompt.clone()),

@@ -33,7 +33,7 @@ fn sweep_outputs(data: &Path) {
         let owner = regular_file::read_text(&path.join(OWNER), PATH_LIMIT);
         let exists = owner.is_ok_and(|owner| is_stored(data, Path::new(&owner)));
         if !is_new && !exists {
-            // What cannot be removed now is removed later.
+            // A folder that cannot be removed now is removed later.
             let _ = std::fs::remove_dir_all(&path);
         }
     }
