@@ -2,6 +2,7 @@
 //! costs money.
 
 use super::args::{Args, AuthCommand, Command};
+use super::commands::sessions::SessionsCommand;
 
 /// Replaces a familiar command by osier's own arguments.
 ///
@@ -20,6 +21,10 @@ pub(super) fn expand(mut args: Args) -> Result<Args, String> {
         Some(Command::Resume(resume)) => {
             args.run.resume = Some(resume.target.unwrap_or_default());
             args.prompts = resume.prompts;
+        }
+        Some(Command::Log(options)) => {
+            let command = Some(SessionsCommand::Log(options));
+            args.command = Some(Command::Sessions { command });
         }
         Some(Command::Login(login)) => {
             let command = AuthCommand::Login(login);

@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_flag_and_the_modes_that_it_applies_to() {
-        let args = Args::read(&["osier", "--json", "--screen-reader"]).unwrap();
+        let args = Args::read(["osier", "--json", "--screen-reader"]).unwrap();
         assert_eq!(
             check(&args, Json),
             Err(
@@ -379,7 +379,7 @@ mod tests {
                     .to_owned()
             )
         );
-        let args = Args::read(&["osier", "rpc", "--connect", "--model", "x"]).unwrap();
+        let args = Args::read(["osier", "rpc", "--connect", "--model", "x"]).unwrap();
         let error = check(&args, Bridge).unwrap_err();
         assert!(
             error.starts_with(

@@ -77,6 +77,7 @@ const TOOL_LAYERS: &[&str] = &[
 const SESSION_LAYERS: &[&str] = &[
     "setup",
     "choices",
+    "run_log",
     "emitter",
     "cx",
     "context",

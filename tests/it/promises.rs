@@ -124,3 +124,58 @@ fn a_retry_is_reported_in_every_mode() {
         assert!(is_reported, "{}: {}{}", way.0, ended.stdout, ended.stderr);
     }
 }
+
+#[test]
+fn log_of_a_run_is_kept_with_the_session() {
+    let home = home();
+    assert_eq!(run(&home, WAYS[0], &[]).code, Some(0));
+    let logged = home.cli().arg("log").run();
+    assert_eq!((logged.code, logged.stderr.as_str()), (Some(0), ""));
+    let lines: Vec<&str> = logged.stdout.lines().collect();
+    let has = |parts: &[&str]| {
+        let mut lines = lines.iter();
+        lines.any(|line| parts.iter().all(|part| line.contains(part)))
+    };
+    assert!(
+        has(&["Z warning: retry 1/", "the server is busy"]),
+        "{}",
+        logged.stdout
+    );
+    assert!(
+        has(&[
+            "Z warning: model call script:model.json: ",
+            "the server is busy"
+        ]),
+        "{}",
+        logged.stdout
+    );
+    let json = home.cli().args(["sessions", "log", "--json"]).run();
+    let first: Value = serde_json::from_str(json.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(first["severity"], "warning");
+    let unknown = home.cli().args(["log", "nonesuch"]).run();
+    assert_eq!(unknown.code, Some(2));
+}
+
+#[test]
+fn complete_output_outlives_the_run() {
+    let home = Home::new();
+    let turns = json!([
+        {"steps": [{"tool": "bash", "arguments": {"command": "seq 100000"}}]},
+        {"steps": [{"text": "done"}]},
+    ]);
+    assert_eq!(home.scripted(&turns).args(["-p", "go"]).run().code, Some(0));
+    let result = home.session().into_iter().find_map(|entry| {
+        let text = entry["message"]["content"][0]["text"].as_str()?;
+        let (_, rest) = text.split_once("full output: ")?;
+        Some(rest.split(" …]").next()?.to_owned())
+    });
+    let path = result.expect("the path of the output");
+    let path = path.split(';').next().unwrap();
+    let output = std::fs::read_to_string(path).unwrap();
+    assert!(output.ends_with("\n99999\n100000\n"), "{path}");
+    let limited = home
+        .scripted(&turns)
+        .args(["-p", "--config", "output_limit=1", "go"])
+        .run();
+    assert_eq!(limited.code, Some(0));
+}

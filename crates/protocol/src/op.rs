@@ -346,6 +346,11 @@ osier_base::requests! {
             /// Return the version, the platform and the folders of osier.
             #[request(State, None)]
             GetAbout => About { about: Box<About> },
+            /// Return the log of the session: warnings, errors, retries and failed calls, also of earlier runs.
+            #[request(State, None)]
+            GetLog =>
+            /// Oldest first.
+            SessionLog { lines: Vec<LogLine> },
         }
         /// Accounts at providers.
         group Account(AccountOp) {

@@ -14,12 +14,15 @@ use osier_base::problem::Problem;
 use osier_base::secrets::hide_known;
 use osier_protocol::Event;
 
+use crate::run_log::RunLog;
+
 /// Publishes events for the current request. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Emitter {
     publisher: Arc<Publisher<Event>>,
     mailbox: Arc<dyn Mailbox>,
     request: Option<Arc<ActiveRequest>>,
+    log: RunLog,
 }
 
 /// The actor's queue as background work sees it.
@@ -43,6 +46,7 @@ impl Emitter {
             publisher,
             mailbox,
             request: None,
+            log: RunLog::default(),
         }
     }
 
@@ -51,7 +55,13 @@ impl Emitter {
         if let (Event::Notice { request, .. }, Some(active)) = (&mut event, &self.request) {
             *request = Some(active.number);
         }
+        self.log.write(&event);
         self.publisher.publish(event);
+    }
+
+    /// The log of the open session.
+    pub(crate) fn log(&self) -> &RunLog {
+        &self.log
     }
 
     /// Publishes a notice at once.

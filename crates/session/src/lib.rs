@@ -44,7 +44,8 @@
 //! Its rooms, lowest layer first; a room imports only those below it (`tests/it/layers.rs` checks that):
 //!
 //! - `setup` has the options with which a client starts a session. Features publish events with `emitter`, and background
-//!   work returns its result to the actor with it. `cx` is the context in which a feature handles a request.
+//!   work returns its result to the actor with it. `cx` is the context in which a feature handles a request. `run_log`
+//!   stores warnings and errors.
 //! - `choices` says which choices of users belong to the branch, the session and the program.
 //! - `context`: the input of the model besides the conversation, such as the system prompt and reminders.
 //! - `files`: checkpoints, language servers and formatters, the map of the project.
@@ -74,6 +75,7 @@ mod extensions;
 
 mod files;
 pub mod models;
+pub mod run_log;
 mod safety;
 mod sessions;
 mod setup;

@@ -21,6 +21,7 @@ use super::commands::import::ImportArgs;
 #[cfg(feature = "transfer")]
 use super::commands::migrate::MigrateArgs;
 use super::commands::sessions::SessionsCommand;
+use super::commands::sessions::log::Options as LogOptions;
 
 pub(super) use commands::{
     AcpArgs, AuthCommand, ConfigCommand, ExecArgs, LoginArgs, McpAddArgs, McpCommand, OtherArgs,
@@ -158,6 +159,8 @@ pub(in crate::cli) enum Command {
         #[command(subcommand)]
         command: Option<SessionsCommand>,
     },
+    /// Print the log of a session; the same as `osier sessions log`
+    Log(LogOptions),
     /// Export a session as HTML, Markdown or JSONL
     #[cfg(feature = "transfer")]
     Export(ExportArgs),

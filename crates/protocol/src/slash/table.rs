@@ -62,6 +62,7 @@ table! {
     "import" "FILE" "Import a session from osier, pi, Claude Code or Codex" .sends(requests::import);
     "jobs" "" "List background jobs";
     "keymap" "" "Change keyboard shortcuts";
+    "log" "" "Show warnings, retries and failed calls of the session" .everywhere(|_| requests::one(Op::GetLog));
     "logout" "[PROVIDER]" "Sign out of a provider" .everywhere(requests::logout);
     "lsp" "" "Show the language servers and what they report" .everywhere(|_| requests::one(Op::ListCodeServers));
     "map" "" "Show the map of the project: its most used files and symbols";

@@ -54,6 +54,11 @@ pub fn describe(event: &Event) -> Option<String> {
             });
             lines.collect::<Vec<_>>().join("\n")
         }
+        Event::SessionLog { lines } if lines.is_empty() => "The log is empty.".to_owned(),
+        Event::SessionLog { lines } => {
+            let lines = lines.iter().map(|line| format!("- {}", line.shown()));
+            lines.collect::<Vec<_>>().join("\n")
+        }
         Event::About { about } => format!(
             "osier {} ({})\n- configuration: `{}`\n- data: `{}`",
             about.version, about.platform, about.config, about.data

@@ -94,6 +94,10 @@ impl Actor {
                 self.selection.level = session.agent.state().thinking_level;
                 self.progress.usage = Usage::default();
                 session.budget.announce();
+                self.emitter.log().open(session.store.path().map(|path| {
+                    let folder = self.setup.folders.outputs().join(session.id());
+                    (folder, path.to_owned())
+                }));
                 self.session = Some(session);
                 self.announce_program_choices();
                 self.store_choices().await;

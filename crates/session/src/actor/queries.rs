@@ -4,6 +4,7 @@ use super::run::Actor;
 use crate::agents::jobs::JobView;
 use crate::agents::terminals::{self, TerminalNews};
 use crate::conversation::todo::StoredTodo;
+use crate::run_log;
 use crate::sessions::status::{self, StoredStatus};
 use osier_agent::ShellRun;
 use osier_protocol::questions::Request;
@@ -45,6 +46,7 @@ impl Actor {
                 None => self.publish_status(StoredStatus::default()),
             },
             StateOp::GetAbout => self.get_about(),
+            StateOp::GetLog => self.get_log(),
         }
     }
 
@@ -68,6 +70,18 @@ impl Actor {
         let mode = self.safety.permissions.mode();
         let status = stored.complete(self.session.as_ref(), model, mode, &self.setup);
         self.publish(Event::Status { status });
+    }
+
+    fn get_log(&self) {
+        let Some(session) = self.needs_session() else {
+            return;
+        };
+        let folder = self.setup.folders.outputs().join(session.id());
+        let emitter = self.emitter.clone();
+        osier_base::task::spawn_blocking(move || {
+            let lines = run_log::read(&folder);
+            emitter.post(Event::SessionLog { lines });
+        });
     }
 
     fn get_about(&self) {

@@ -151,9 +151,10 @@ impl Actor {
         self.load_hooks();
         self.safety.permissions.hold(&self.setup, &self.emitter);
         self.wait_for_local_models().await;
-        let origin = match self.setup.prefers_stored {
-            true => Origin::Stored,
-            false => Origin::CommandLine,
+        let origin = if self.setup.prefers_stored {
+            Origin::Stored
+        } else {
+            Origin::CommandLine
         };
         let choice = (self.setup.session.clone(), origin);
         self.open(choice, Source::Startup).await;

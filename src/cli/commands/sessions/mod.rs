@@ -7,6 +7,7 @@ mod delete;
 mod filter;
 mod info;
 mod list;
+pub(in crate::cli) mod log;
 mod mark;
 mod path;
 mod reindex;
@@ -43,6 +44,8 @@ pub(in crate::cli) enum SessionsCommand {
     Info(info::Options),
     /// Show the tokens and the cost of all sessions by model
     Stats(stats::Options),
+    /// Print the log of a session: warnings, errors, retries and failed calls
+    Log(log::Options),
     /// Rename a session
     Rename(rename::Options),
     /// Pin a session to the top of lists
@@ -87,6 +90,7 @@ pub(in crate::cli) fn run(
         Some(SessionsCommand::Show(options)) => show::run(options, &mut context),
         Some(SessionsCommand::Info(options)) => info::run(options, &mut context),
         Some(SessionsCommand::Stats(options)) => stats::run(options, &mut context),
+        Some(SessionsCommand::Log(options)) => log::run(options, folders, &mut context),
         Some(SessionsCommand::Rename(options)) => rename::run(options, &mut context),
         Some(SessionsCommand::Pin(options)) => mark::run(options, Mark::Pinned, &mut context),
         Some(SessionsCommand::Archive(options)) => mark::run(options, Mark::Archived, &mut context),

@@ -144,9 +144,10 @@ impl TreeState {
                 } else {
                     LeftBranch::Kept
                 };
-                let target = match last_prompt {
-                    true => Target::LastPrompt,
-                    false => Target::Before(entry_id),
+                let target = if last_prompt {
+                    Target::LastPrompt
+                } else {
+                    Target::Before(entry_id)
                 };
                 self.go(target, left, Then::Nothing, &cx);
             }

@@ -36,7 +36,7 @@ use crate::safety::secret_warnings::SecretWarnings;
 use crate::safety::tool_policy::ToolPolicy;
 use crate::safety::trust;
 use crate::setup::{SessionChoice, SessionSetup};
-use osier_agent::{Agent, AgentConfig, History, Interceptor, RetryPolicy, Subscription};
+use osier_agent::{Agent, AgentConfig, History, Interceptor, RetryPolicy, Subscription, Tool};
 use osier_extensions::hooks::Role;
 use osier_llm::ThinkingLevel;
 use osier_mcp::{Instructions, Mcp, Mentions};
@@ -108,7 +108,7 @@ impl OpenSession {
         let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
         let mcp = start_servers(setup, &context, &workspace, &policy, &store);
-        let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        let names = names_of(&tools);
         let Listeners {
             interceptors,
             rules,
@@ -252,6 +252,11 @@ impl OpenSession {
     pub(crate) fn find(setup: &SessionSetup, target: &str) -> Result<PathBuf, OpenError> {
         Ok(SessionDirectory::new(&setup.folders.data).find(target)?)
     }
+}
+
+fn names_of(tools: &[Arc<dyn Tool>]) -> Vec<String> {
+    let names = tools.iter().map(|tool| tool.spec().name.clone());
+    names.collect()
 }
 
 /// Checks that the requested tools exist.

@@ -196,6 +196,8 @@ macro_rules! commands {
                     .feature().slash("guide");
                 About "about"
                     .slash("about");
+                Log "log"
+                    .slash("log");
                 Redraw "redraw" "Redraw the screen"
                     .actions(|| vec![Effect::Repaint.into()]);
                 Suspend "suspend" "Suspend osier; `fg` resumes it"
