@@ -105,7 +105,7 @@ mod tests {
                 message: "no answer".to_owned(),
             },
         });
-        let text = "retry 1/5 in 2s: no answer".to_owned();
+        let text = "retry 1/5 in 2.0s: no answer".to_owned();
         assert_eq!(line(&retry), Some((Severity::Warning, text)));
         assert_eq!(line(&Event::ShutDown), None);
         let shown = LogLine {

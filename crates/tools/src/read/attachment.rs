@@ -1,5 +1,5 @@
-//! Files attached to a prompt: images are resized, text is sent as text, recordings and PDF files as they are, everything
-//! else is an error.
+//! Files attached to a prompt: images are resized, text and documents are sent as text, recordings and PDF files as they
+//! are, everything else is an error.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::document::{self, DocumentError};
 use super::image;
 use super::image::ImageError;
 use super::media;
@@ -36,7 +37,12 @@ pub enum AttachError {
     },
     #[error("`{}` {source}: try another file", path.display())]
     Image { path: PathBuf, source: ImageError },
-    #[error("`{}` is neither text, a PDF, a recording nor a png, jpeg, gif or webp image", path.display())]
+    #[error("`{}` {source}: try another file", path.display())]
+    Document {
+        path: PathBuf,
+        source: DocumentError,
+    },
+    #[error("`{}` is neither text, a PDF, a document of Word, PowerPoint, Excel or OpenDocument, a recording nor a png, jpeg, gif or webp image", path.display())]
     Unsupported { path: PathBuf },
 }
 
@@ -115,6 +121,24 @@ pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> 
         return Ok(Attachment {
             mime_type: mime_type.to_owned(),
             content: STANDARD.encode(&bytes),
+            ..base
+        });
+    }
+    if let Some(kind) = document::Kind::of(&bytes) {
+        if size > document::LIMIT {
+            return Err(AttachError::TooLarge {
+                path: path.to_owned(),
+                size,
+                limit: document::LIMIT,
+            });
+        }
+        let text = document::text(kind, &bytes).map_err(|source| AttachError::Document {
+            path: path.to_owned(),
+            source,
+        })?;
+        return Ok(Attachment {
+            mime_type: "text/markdown".to_owned(),
+            extracted_text: Some(text),
             ..base
         });
     }

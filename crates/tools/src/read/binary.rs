@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::error::ReadError;
-use super::{image, media, pdf};
+use super::{document, image, media, pdf};
 use crate::call::details::{ReadDetails, to_value};
 use crate::files::ledger::Stamp;
 use crate::workspace::Workspace;
@@ -85,6 +85,27 @@ impl BinaryFile<'_> {
             });
         }
         Ok(output)
+    }
+
+    /// The text of a document; `None` if the file is another archive.
+    pub(super) fn document(&self, source: impl io::Read) -> Result<Option<String>, ReadError> {
+        let bytes = self.bytes(source, document::LIMIT)?;
+        if bytes.len() as u64 > document::LIMIT {
+            return Err(ReadError::LargeDocument {
+                path: self.name.clone(),
+                size: self.metadata.len(),
+            });
+        }
+        let Some(kind) = document::Kind::of(&bytes) else {
+            return Ok(None);
+        };
+        let text = document::text(kind, &bytes);
+        let text = text.map_err(|source| ReadError::Document {
+            path: self.name.clone(),
+            source,
+        })?;
+        self.record(Stamp::of(self.metadata, &bytes));
+        Ok(Some(text))
     }
 
     pub(super) fn recording(

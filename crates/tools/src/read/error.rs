@@ -6,6 +6,7 @@ use std::path::Path;
 use osier_base::text::counted;
 use thiserror::Error;
 
+use super::document::{self, DocumentError};
 use super::image::{self, ImageError};
 use super::media;
 use super::notebook;
@@ -50,6 +51,10 @@ pub(crate) enum ReadError {
         offset: u64,
         total: u64,
     },
+    #[error("the document `{path}` {source}")]
+    Document { path: String, source: DocumentError },
+    #[error("the document `{path}` has {size} bytes, more than the limit of {limit}", limit = document::LIMIT)]
+    LargeDocument { path: String, size: u64 },
     #[error("`{path}` {source}")]
     Pdf { path: String, source: PdfError },
     #[error("cannot read `{path}`: {}", reason(source))]

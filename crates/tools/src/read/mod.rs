@@ -1,8 +1,9 @@
-//! Reading for models: text with line numbers, images, recordings, PDF files, notebooks, and pages of the web.
+//! Reading for models: text with line numbers, images, recordings, PDF files, documents, notebooks, and pages of the web.
 
 mod again;
 pub mod attachment;
 mod binary;
+pub(crate) mod document;
 mod error;
 pub mod illustration;
 pub mod image;

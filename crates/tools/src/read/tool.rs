@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::binary::BinaryFile;
+use super::document;
 use super::error::ReadError;
 use super::image;
 use super::media;
@@ -130,7 +131,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     freeform: None,
     name: READ.to_owned(),
     description: format!(
-        "Read a text file with line numbers, an image, a notebook or a PDF. At most {MAX_LINES} lines a call; continue with offset."
+        "Read a text file with line numbers, an image, a notebook, a PDF or an office document. At most {MAX_LINES} lines a call; continue with offset."
     ),
     parameters: json!({
         "type": "object",
@@ -227,7 +228,24 @@ pub(crate) fn read(
         Some(audio) => return binary().recording(source, audio),
         None => {}
     }
-    check_text(start, &name, metadata.len())?;
+    let window = Window {
+        offset: arguments.offset.unwrap_or(1).max(1),
+        max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
+        max_bytes: MAX_BYTES,
+    };
+    // A larger archive is no document that is read.
+    if document::Kind::may_be(start) && metadata.len() <= document::LIMIT {
+        let found = binary().document(&mut source)?;
+        if let Some(content) = found {
+            let scan = scan(content.as_bytes(), window, cancel).map_err(failed)?;
+            return shown(path, name, window.offset, scan);
+        }
+        source.rewind().map_err(failed)?;
+        let start = source.fill_buf().map_err(failed)?;
+        check_text(&start[..start.len().min(SNIFFED)], &name, metadata.len())?;
+    } else {
+        check_text(start, &name, metadata.len())?;
+    }
     if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
         let content = match workspace.text_in_editor(target, &metadata) {
             Some(text) => text.map_err(failed)?,
@@ -243,11 +261,6 @@ pub(crate) fn read(
         }
         source.rewind().map_err(failed)?;
     }
-    let window = Window {
-        offset: arguments.offset.unwrap_or(1).max(1),
-        max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
-        max_bytes: MAX_BYTES,
-    };
     let scanned = match workspace.text_in_editor(target, &metadata) {
         Some(text) => scan(text.map_err(failed)?.as_bytes(), window, cancel),
         None => scan(source, window, cancel),
@@ -258,19 +271,26 @@ pub(crate) fn read(
         }
         scan => scan.map_err(failed)?,
     };
-    if window.offset > scan.total_lines.max(1) {
+    if window.offset <= scan.total_lines.max(1) {
+        workspace.ledger.record(
+            target,
+            Stamp::hashed(&metadata, &scan.hash),
+            scan.hash.text(),
+        );
+    }
+    shown(path, name, window.offset, scan)
+}
+
+/// The lines, if the file has as many.
+fn shown(path: &Path, name: String, offset: u64, scan: Scan) -> Result<ToolOutput, ReadError> {
+    if offset > scan.total_lines.max(1) {
         return Err(ReadError::PastEnd {
             path: name,
-            offset: window.offset,
+            offset,
             total: scan.total_lines,
         });
     }
-    workspace.ledger.record(
-        target,
-        Stamp::hashed(&metadata, &scan.hash),
-        scan.hash.text(),
-    );
-    Ok(text(path, window.offset, scan))
+    Ok(text(path, offset, scan))
 }
 
 fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {

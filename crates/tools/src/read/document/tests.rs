@@ -1,0 +1,147 @@
+use std::io::Write as _;
+
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::*;
+
+/// An archive with these parts.
+fn archive(parts: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for (name, text) in parts {
+        writer.start_file(*name, stored).unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn markdown(parts: &[(&str, &str)]) -> String {
+    let bytes = archive(parts);
+    let kind = Kind::of(&bytes).expect("a document");
+    text(kind, &bytes).unwrap()
+}
+
+#[test]
+fn word_has_headings_lists_and_tables() {
+    let styles = r#"<w:styles xmlns:w="w"><w:style w:type="paragraph" w:styleId="berschrift2"><w:name w:val="heading 2"/></w:style></w:styles>"#;
+    let body = r#"<?xml version="1.0"?><w:document xmlns:w="w"><w:body>
+        <w:p><w:pPr><w:pStyle w:val="berschrift2"/></w:pPr><w:r><w:t>A &amp; B</w:t></w:r></w:p>
+        <w:p><w:r><w:t xml:space="preserve">One </w:t></w:r><w:r><w:t>two&#46;</w:t></w:r></w:p>
+        <w:p><w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>item</w:t></w:r></w:p>
+        <w:p><w:pPr><w:numPr><w:ilvl w:val="1"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>below</w:t></w:r></w:p>
+        <w:p><w:del><w:r><w:delText>gone</w:delText></w:r></w:del><w:r><w:t>last</w:t></w:r></w:p>
+        <w:tbl><w:tr><w:tc><w:p><w:r><w:t>x|y</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>2</w:t></w:r></w:p></w:tc></w:tr>
+        <w:tr><w:tc><w:p><w:r><w:t>3</w:t></w:r></w:p></w:tc><w:tc><w:p/></w:tc></w:tr></w:tbl>
+        </w:body></w:document>"#;
+    let shown = markdown(&[("word/styles.xml", styles), ("word/document.xml", body)]);
+    assert_eq!(
+        shown,
+        "## A & B\n\nOne two.\n\n- item\n  - below\n\nlast\n\n| x\\|y | 2 |\n|---|---|\n| 3 | |\n\n"
+    );
+}
+
+#[test]
+fn slides_have_titles_bullets_and_notes_in_their_order() {
+    let main = r#"<p:presentation xmlns:p="p" xmlns:r="r"><p:sldIdLst><p:sldId id="257" r:id="rId3"/><p:sldId id="256" r:id="rId2"/></p:sldIdLst></p:presentation>"#;
+    let rels = r#"<Relationships><Relationship Id="rId2" Target="slides/slide1.xml"/><Relationship Id="rId3" Target="/ppt/slides/slide2.xml"/></Relationships>"#;
+    let slide = |title: &str, text: &str| {
+        format!(
+            r#"<p:sld xmlns:p="p" xmlns:a="a"><p:sp><p:nvPr><p:ph type="title"/></p:nvPr><a:p><a:r><a:t>{title}</a:t></a:r></a:p></p:sp>
+            <p:sp><p:nvPr><p:ph type="body"/></p:nvPr><a:p><a:pPr lvl="1"/><a:r><a:t>{text}</a:t></a:r></a:p></p:sp>
+            <p:sp><p:nvPr><p:ph type="sldNum"/></p:nvPr><a:p><a:fld><a:t>7</a:t></a:fld></a:p></p:sp></p:sld>"#
+        )
+    };
+    let shown = markdown(&[
+        ("ppt/presentation.xml", main),
+        ("ppt/_rels/presentation.xml.rels", rels),
+        ("ppt/slides/slide1.xml", &slide("End", "bye")),
+        ("ppt/slides/slide2.xml", &slide("Start", "hello")),
+        (
+            "ppt/slides/_rels/slide2.xml.rels",
+            r#"<Relationships><Relationship Id="rId1" Target="../notesSlides/notesSlide1.xml"/></Relationships>"#,
+        ),
+        ("ppt/notesSlides/notesSlide1.xml", &slide("", "say hello")),
+    ]);
+    assert_eq!(
+        shown,
+        "## Slide 1: Start\n\n  - hello\n\nNotes:\n\n  - say hello\n\n## Slide 2: End\n\n  - bye\n\n"
+    );
+}
+
+#[test]
+fn sheets_are_tables_with_their_names() {
+    let shown = markdown(&[
+        (
+            "xl/workbook.xml",
+            r#"<workbook xmlns:r="r"><sheets><sheet name="Sales" sheetId="1" r:id="rId1"/></sheets></workbook>"#,
+        ),
+        (
+            "xl/_rels/workbook.xml.rels",
+            r#"<Relationships><Relationship Id="rId1" Target="worksheets/sheet1.xml"/></Relationships>"#,
+        ),
+        (
+            "xl/sharedStrings.xml",
+            r"<sst><si><t>Name</t></si><si><r><t>Rich </t></r><r><t>text</t></r></si></sst>",
+        ),
+        (
+            "xl/styles.xml",
+            r#"<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="164"/></cellXfs></styleSheet>"#,
+        ),
+        (
+            "xl/worksheets/sheet1.xml",
+            r#"<worksheet><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>C</t></is></c></row>
+            <row r="2"><c r="A2" t="s"><v>1</v></c><c r="B2" s="1"><v>45292</v></c><c r="C2"><f>1+1</f><v>2</v></c><c r="D2" t="b"><v>1</v></c></row></sheetData></worksheet>"#,
+        ),
+    ]);
+    assert_eq!(
+        shown,
+        "## Sales\n\n| Name | | C | |\n|---|---|---|---|\n| Rich text | 2024-01-01 | 2 | TRUE |\n\n"
+    );
+}
+
+#[test]
+fn opendocument_texts_and_sheets_are_read() {
+    let mime = ("mimetype", "application/vnd.oasis.opendocument.text");
+    let text = r#"<office:document-content xmlns:office="o" xmlns:text="t" xmlns:table="ta"><office:body><office:text>
+        <text:tracked-changes><text:p>gone</text:p></text:tracked-changes>
+        <text:h text:outline-level="1">Title</text:h><text:p>One<text:s text:c="2"/>two</text:p>
+        <text:list><text:list-item><text:p>item</text:p><text:list><text:list-item><text:p>below</text:p></text:list-item></text:list></text:list-item></text:list>
+        <text:p>end</text:p></office:text></office:body></office:document-content>"#;
+    assert_eq!(
+        markdown(&[mime, ("content.xml", text)]),
+        "# Title\n\nOne  two\n\n- item\n  - below\n\nend\n\n"
+    );
+    let sheet = r#"<office:document-content xmlns:office="o" xmlns:text="t" xmlns:table="ta"><office:body><office:spreadsheet><table:table table:name="S">
+        <table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell table:number-columns-repeated="2" office:value="3"/><table:table-cell table:number-columns-repeated="16000"/></table:table-row>
+        <table:table-row table:number-rows-repeated="1000000"><table:table-cell table:number-columns-repeated="16000"/></table:table-row>
+        </table:table></office:spreadsheet></office:body></office:document-content>"#;
+    assert_eq!(
+        markdown(&[mime, ("content.xml", sheet)]),
+        "## S\n\n| a | 3 | 3 |\n|---|---|---|\n\n"
+    );
+}
+
+#[test]
+fn archives_that_are_no_documents_are_not_read() {
+    assert_eq!(Kind::of(&archive(&[("a.txt", "text")])), None);
+    assert_eq!(Kind::of(b"PK\x03\x04 torn"), None);
+    assert_eq!(Kind::of(b"text"), None);
+    let broken = archive(&[("word/document.xml", "<w:p><w:r></w:p>")]);
+    let read = text(Kind::Word, &broken);
+    assert!(matches!(read, Err(DocumentError::Damaged(_))), "{read:?}");
+}
+
+#[test]
+fn what_a_document_unpacks_to_is_limited() {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default();
+    writer.start_file("word/document.xml", options).unwrap();
+    let blanks = vec![b' '; 1024 * 1024];
+    for _ in 0..=container::UNPACKED / (1024 * 1024) {
+        writer.write_all(&blanks).unwrap();
+    }
+    let bytes = writer.finish().unwrap().into_inner();
+    assert!(bytes.len() < 1024 * 1024);
+    assert_eq!(text(Kind::Word, &bytes), Err(DocumentError::Large));
+}
