@@ -82,7 +82,10 @@ const FLAGS: &[Flag] = &[
         "prompts",
         &[Screen, Text, Json, StreamJson, JsonResult, Codex],
     ),
-    flag("stdin", &[Screen, Text, Json, StreamJson, JsonResult, Codex]),
+    flag(
+        "stdin",
+        &[Screen, Text, Json, StreamJson, JsonResult, Codex],
+    ),
     flag("print", &[Text, StreamJson, JsonResult, Codex]),
     flag("json", &[Json, Codex]),
     flag("answers", &[Json]),
