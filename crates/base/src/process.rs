@@ -44,7 +44,7 @@ pub use group::{ChildGroup, parent_of};
 pub use limits::limit_own;
 pub use piped::{Piped, Pipes, spawn_piped};
 pub use search::program_path;
-pub use terminal::{Pty, PtySize, TerminalChild, spawn_terminal};
+pub use terminal::{LineReader, Pty, PtySize, TerminalChild, spawn_terminal};
 pub use unattended::refuse_to_edit;
 
 pub use quiet::{
@@ -67,6 +67,14 @@ pub const UNATTENDED: [(&str, &str); 3] = [
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// For every git: a directory in the files of a project is no repository, whatever it looks like. Its configuration would run
+/// programs.
+const REPOSITORIES: [(&str, &str); 3] = [
+    ("GIT_CONFIG_COUNT", "1"),
+    ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_0", "explicit"),
 ];
 
 /// The same for commands without a terminal.
@@ -174,16 +182,18 @@ impl Invocation {
     }
 }
 
-/// The start of every child. It lacks the variables with which a git that started osier names its own repository.
+/// The start of every child. It lacks the variables with which a git that started osier names its own repository, and finds
+/// no repository in the files of another one.
 ///
 /// It has the complete environment otherwise: for another osier, and for a program that stands in for this process, whose
 /// environment was decided by its parent. Everything else is a `keyless_command`.
-fn new_command(program: &OsStr) -> std::process::Command {
+fn new_command(program: impl AsRef<OsStr>) -> std::process::Command {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
     let mut command = std::process::Command::new(program);
     for name in environment::GIT_LOCAL {
         command.env_remove(name);
     }
+    command.envs(REPOSITORIES);
     command
 }
 

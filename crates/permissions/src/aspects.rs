@@ -1,23 +1,22 @@
 //! The aspects of a call, in the terms of the rules: the commands that it runs and the files that it touches.
 
+mod command;
+mod folders;
+mod line;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::equivalents::{self, Equivalent, Equivalents};
 use super::programs;
 use super::rule::{Rule, literal};
-use super::shell::{self, CommandLine, Part, Word};
 use super::tool_names::ToolNames;
+pub(super) use command::{Command, Search};
 use osier_agent::{FileTarget, FileUse};
 use osier_base::real_path::RealPath;
 use osier_base::visible::visible;
-use osier_base::{path, real_path};
 use osier_tools::{BASH, EDIT, GREP, READ, RuleText, ToolEffect, WRITE, WebAddress};
-
-/// Files that accept any output and store nothing.
-const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
 /// The aspects of a call that rules decide about.
 #[derive(Debug, Default)]
@@ -32,8 +31,16 @@ pub(super) struct Aspects {
     pub unclear: bool,
     /// A command runs its input, or a text that is not understood.
     pub runs_input: bool,
+    /// Files whose contents a command shows: rules can deny them, and those with secrets need permission.
+    pub operands: Vec<Aspect>,
+    /// Paths that a command with a rule writes.
+    pub written: Vec<Aspect>,
+    /// The searches of the commands.
+    pub searches: Vec<Search>,
     /// A redirection reads an unknown file.
     pub reads_unknown: bool,
+    /// Why a rule with `*` does not cover the call.
+    pub refused: Option<String>,
     /// The parts of the call depend on one another: rules that allow each part do not allow the call.
     pub is_connected: bool,
     /// The complete command line, for `bash`.
@@ -49,8 +56,7 @@ pub(super) struct Aspect {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// A command, and commands that it stands for.
-    Command(Vec<Word>, Vec<Equivalent>),
+    Command(Box<Command>),
     /// The main argument of a tool.
     Text(String),
     /// A page of the web.
@@ -60,6 +66,18 @@ enum What {
 }
 
 impl Aspect {
+    pub(super) fn of_command(command: Command) -> Self {
+        Self::of(BASH, What::Command(Box::new(command)))
+    }
+
+    /// The command, if it is one.
+    pub(super) fn command(&self) -> Option<&Command> {
+        match &self.what {
+            What::Command(command) => Some(command),
+            _ => None,
+        }
+    }
+
     fn of(tool: &str, what: What) -> Self {
         let tool = tool.into();
         Self { tool, what }
@@ -71,20 +89,10 @@ impl Aspect {
             return false;
         }
         match &self.what {
-            What::Command(words, others) => {
-                let names_dangers = |words: &[Word]| {
-                    programs::dangerous(words).is_some_and(|found| rule.names(&found))
-                };
-                rule.is_general()
-                    || (rule.covers(words)
-                        && names_dangers(words)
-                        && others
-                            .iter()
-                            .all(|other| !other.is_complete || names_dangers(&other.words)))
-            }
+            What::Command(command) => rule.is_general() || command.is_covered(rule),
             What::Text(text) => rule.fits_text(text),
             What::Page(page) => rule.covers_page(page),
-            What::File(_, meant) => rule.fits_path(meant, cwd),
+            What::File(_, meant) => rule.covers_path(meant, cwd),
         }
     }
 
@@ -94,10 +102,7 @@ impl Aspect {
             return false;
         }
         match &self.what {
-            What::Command(words, others) => {
-                rule.fits_command(words)
-                    || others.iter().any(|other| rule.fits_command(&other.words))
-            }
+            What::Command(command) => command.is_touched(rule),
             What::Text(text) => rule.fits_text(text),
             What::Page(page) => rule.touches_page(page),
             What::File(names, real) => {
@@ -108,12 +113,8 @@ impl Aspect {
 
     /// Whether the deny or ask rule `rule` applies to the aspect for some values of its unknown parts.
     pub(super) fn may_be_touched(&self, rule: &Rule) -> bool {
-        let may_fit =
-            |words: &[Word]| !words.iter().all(Word::is_fixed) && rule.may_fit_command(words);
         match &self.what {
-            What::Command(words, others) if rule.is_against(&self.tool) => {
-                may_fit(words) || others.iter().any(|other| may_fit(&other.words))
-            }
+            What::Command(command) => rule.is_against(&self.tool) && command.may_be_touched(rule),
             _ => false,
         }
     }
@@ -132,7 +133,7 @@ impl Aspect {
     /// The names of its file, the real path first.
     pub(super) fn paths(&self) -> Vec<&Path> {
         match &self.what {
-            What::Command(..) | What::Text(_) | What::Page(_) => Vec::new(),
+            What::Command(_) | What::Text(_) | What::Page(_) => Vec::new(),
             What::File(names, real) => {
                 let names = names.iter().map(PathBuf::as_path);
                 [real.as_path()].into_iter().chain(names).collect()
@@ -229,62 +230,19 @@ impl Aspects {
         })
     }
 
-    fn of_command(command: &str, cwd: &Path) -> Self {
-        let mut aspects = Self {
-            command: Some(command.trim_matches([' ', '\t', '\n']).to_owned()),
-            ..Self::default()
-        };
-        match shell::read(command) {
-            None => aspects.unclear = true,
-            Some(line) => aspects.add(line, cwd),
-        }
-        aspects
-    }
-
-    fn add(&mut self, line: CommandLine, cwd: &Path) {
-        self.is_connected = line.changes_shell;
-        for part in line.parts {
-            match part {
-                Part::Run(words) => {
-                    let program = words.iter().find(|word| !word.assigns);
-                    self.is_connected |= line.changes_directory
-                        && program.is_some_and(|program| {
-                            program.text.contains('/') && !program.text.starts_with(['/', '~'])
-                        });
-                    let mut others = Equivalents {
-                        feeds_input: line.feeds_input,
-                        ..Equivalents::default()
-                    };
-                    self.unclear |= equivalents::add(&words, 0, &mut others).is_none();
-                    self.runs_input |= others.runs_input;
-                    let command = What::Command(words, others.list);
-                    self.list.push(Aspect::of(BASH, command));
-                }
-                Part::WriteTo(word) if SINKS.contains(&word.text.as_str()) => {}
-                Part::WriteTo(word) => {
-                    self.unclear |= is_unknown(&word, line.changes_directory);
-                    self.list
-                        .push(Aspect::of(WRITE, target_of(&word.text, cwd)));
-                }
-                Part::ReadFrom(word) => {
-                    self.reads_unknown |= is_unknown(&word, line.changes_directory);
-                    self.reads
-                        .push(Aspect::of(READ, target_of(&word.text, cwd)));
-                }
-            }
-        }
-    }
-
     /// A rule for each part of a command line, by the start of its command. A part that writes a file has none.
     fn starts(&self) -> Vec<String> {
         let mut starts = Vec::new();
         for aspect in self.list.iter().filter(|_| !self.unclear) {
-            let What::Command(words, _) = &aspect.what else {
+            let Some(command) = aspect.command() else {
                 return Vec::new();
             };
-            let start = programs::prefix(words);
+            let start = programs::prefix(&command.words);
             let rule = start.map(|start| format!("{BASH}({} *)", literal(&start)));
-            starts.extend(rule.filter(|rule| !starts.contains(rule)));
+            let covers =
+                |rule: &String| Rule::parse(rule).is_some_and(|rule| command.is_covered(&rule));
+            let is_needed = |rule: &String| !starts.contains(rule) && covers(rule);
+            starts.extend(rule.filter(|rule| !command.reads_only && is_needed(rule)));
         }
         starts
     }
@@ -344,25 +302,6 @@ fn can_be_offered(pattern: &str) -> bool {
         && Rule::parse(pattern).is_some_and(|rule| !rule.is_general())
 }
 
-/// The file of a redirection: the shell takes its name literally, a file tool does not.
-fn target_of(text: &str, cwd: &Path) -> What {
-    let given = path::resolve(cwd, text);
-    let exact = if text.starts_with('~') {
-        given.clone()
-    } else {
-        cwd.join(text)
-    };
-    let found = real_path::resolve(&exact);
-    let mut names = found.names;
-    names.extend([given, exact]);
-    What::File(names, found.real)
-}
-
-/// Whether it is unknown which file the word names.
-fn is_unknown(word: &Word, moved: bool) -> bool {
-    !word.is_fixed() || (moved && !word.text.starts_with(['/', '~']))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -373,17 +312,13 @@ mod tests {
         let offers = |command: &str| Aspects::of_command(command, cwd).patterns("bash", cwd);
         assert_eq!(
             offers("git status && cargo build"),
-            [
-                "bash(git status && cargo build)",
-                "bash(git status *)",
-                "bash(cargo build *)"
-            ]
+            ["bash(git status && cargo build)", "bash(cargo build *)"]
         );
         assert_eq!(
-            offers("git log && git log -p"),
-            ["bash(git log && git log -p)", "bash(git log *)"]
+            offers("git add a && git add -u"),
+            ["bash(git add a && git add -u)", "bash(git add *)"]
         );
         // A part that writes a file is not covered by a rule for its command.
-        assert_eq!(offers("git log > a"), ["bash(git log > a)"]);
+        assert_eq!(offers("git add > a"), ["bash(git add > a)"]);
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Equivalent {
     pub words: Vec<Word>,
     /// All its words are there; otherwise options are left out.
     pub is_complete: bool,
+    /// The program is not known: it may run its arguments.
+    pub is_guess: bool,
 }
 
 /// Adds the commands that `words` stands for; `None` when they cannot be determined.
@@ -78,12 +80,51 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) -> Opt
         }
     }
     possible::add(words, depth, others);
+    if !is_known(name) {
+        add_guesses(arguments, others);
+    }
     Some(())
+}
+
+/// Whether a table has facts about the program.
+fn is_known(name: &str) -> bool {
+    !find(name).names.is_empty() || crate::known::has_rows(name) || is_wrapper(name)
+}
+
+/// The commands that an unknown program would run if its arguments were a command, or a text with one.
+fn add_guesses(arguments: &[Word], others: &mut Equivalents) {
+    let mut guess = |words: &[Word]| {
+        let mut words = words.to_vec();
+        name_of(&words[0].text.clone()).clone_into(&mut words[0].text);
+        others.list.push(Equivalent {
+            words,
+            is_complete: false,
+            is_guess: true,
+        });
+    };
+    for place in 0..arguments.len().min(OPTIONS_LIMIT) {
+        guess(&arguments[place..]);
+        let text = arguments[place].text.as_str();
+        let value = text.split_once('=').map(|(_, value)| value);
+        for text in [Some(text), value].into_iter().flatten() {
+            let lines = shell::read(text).filter(|_| text.contains(' '));
+            let parts = lines.into_iter().flat_map(|line| line.parts);
+            for part in parts {
+                if let Part::Run(words) = part {
+                    guess(&words);
+                }
+            }
+        }
+    }
 }
 
 fn push(words: Vec<Word>, is_complete: bool, others: &mut Equivalents) -> Option<()> {
     if !others.list.iter().any(|other| other.words == words) {
-        others.list.push(Equivalent { words, is_complete });
+        others.list.push(Equivalent {
+            words,
+            is_complete,
+            is_guess: false,
+        });
     }
     (others.list.len() <= COUNT_LIMIT).then_some(())
 }

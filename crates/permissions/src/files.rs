@@ -64,20 +64,69 @@ impl Permissions {
         if aspects.is_allowed_exactly(allow) {
             return None;
         }
+        // A rule for every command is one for what commands read and write.
+        let allows_all = |rule: &&Rule| rule.is_about(BASH) && rule.is_general();
+        let by_command = !allow.iter().any(allows_all) && mode != PermissionMode::Yolo;
+        let of_command = |list| by_command.then_some(list).into_iter().flatten();
         let writes = aspects.list.iter().filter(|aspect| aspect.writes());
-        writes
-            .filter_map(|aspect| self.guarded_write(aspect, allow))
-            .chain(
-                aspects
-                    .shown()
-                    .filter_map(|aspect| self.guarded_read(aspect, mode, allow)),
-            )
-            .next()
+        let writes = writes.chain(of_command(&aspects.written));
+        let mut writes = writes.filter_map(|aspect| self.guarded_write(aspect, mode, allow));
+        let reads = aspects.shown().chain(of_command(&aspects.operands));
+        let mut reads = reads.filter_map(|aspect| self.guarded_read(aspect, mode, allow));
+        writes.next().or_else(|| reads.next())
     }
 
-    fn guarded_write(&self, aspect: &Aspect, allow: &[&Rule]) -> Option<Guarded> {
+    /// Whether each command of a line only reads, or an allow rule covers it; and the searches of those without a rule
+    /// find no file that a rule or its secrets keep.
+    pub(super) fn is_known_or_allowed(&self, aspects: &Aspects, rules: &[(&Rule, Effect)]) -> bool {
+        let allow = || rules.iter().filter(|(_, effect)| *effect == Effect::Allow);
+        let is_covered =
+            |aspect: &Aspect| allow().any(|(rule, _)| aspect.is_covered(rule, &self.cwd));
+        let mut may_search = None;
+        let mut reads = |aspect: &Aspect| {
+            aspect.command().is_some_and(|command| {
+                command.reads_only
+                    && (!command.searches
+                        || *may_search.get_or_insert_with(|| self.may_search(aspects, rules)))
+            })
+        };
+        aspects.command.is_some()
+            && !aspects.unclear
+            && !aspects.runs_input
+            && !aspects.reads_unknown
+            && !aspects.is_connected
+            && !aspects.list.is_empty()
+            && (aspects.list.iter()).all(|aspect| is_covered(aspect) || reads(aspect))
+    }
+
+    fn may_search(&self, aspects: &Aspects, rules: &[(&Rule, Effect)]) -> bool {
+        let about = |rule: &Rule| rule.is_about(READ) || rule.is_about(GREP);
+        let stopping = rules
+            .iter()
+            .filter(|(rule, effect)| *effect != Effect::Allow && about(rule));
+        let stopping: Vec<PathGlob> = stopping
+            .map(|(rule, _)| rule.path_glob(&self.cwd))
+            .collect();
+        let is_free = |path: &Path| {
+            self.places.is_secret(&[path], &self.cwd).is_none()
+                && self.places.is_credentials(path).is_none()
+                && !stopping.iter().any(|glob| glob.fits(path))
+        };
+        let mut searches = aspects.searches.iter();
+        searches.all(|search| search.finds_only(&is_free))
+    }
+
+    fn guarded_write(
+        &self,
+        aspect: &Aspect,
+        mode: PermissionMode,
+        allow: &[&Rule],
+    ) -> Option<Guarded> {
         let paths = aspect.paths();
         let sensitive = self.places.runs_code(&paths, &self.cwd)?;
+        if sensitive.is_of_tool && mode == PermissionMode::Yolo {
+            return None;
+        }
         let is_allowed = allow.iter().any(|rule| {
             sensitive.is_named_by(rule, &self.cwd) && aspect.is_covered(rule, &self.cwd)
         });

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::advice::{Advised, Advisor, Hints};
 use super::review::{ReviewRequest, Reviewed, Reviewer, Reviews};
-use super::{Hint, Permissions, Verdict};
+use super::{Hint, Permissions, Verdict, shell};
 use osier_agent::{
     CheckedCall, FileTarget, Interceptor, Preview, ShellInput, ToolDecision, ToolOutput,
 };
@@ -114,16 +114,13 @@ impl Gate {
 
     /// Like `decide_call`; input for a shell that runs already is judged as a command.
     async fn decide(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
-        let Some(ShellInput {
-            command,
-            is_read_only,
-        }) = &call.prepared.shell_input
-        else {
+        let Some(input) = &call.prepared.shell_input else {
             return self.decide_call(call, cancel).await;
         };
-        let Some(command) = command else {
+        let Some(command) = &input.command else {
             return ToolDecision::Allow;
         };
+        let (command, is_read_only) = (self.typed(input, command), input.is_read_only);
         if self.permissions.mode() == PermissionMode::Plan && !is_read_only {
             let reason = "plan mode is read-only, and this terminal can write: start another one";
             return ToolDecision::Deny {
@@ -139,6 +136,16 @@ impl Gate {
             Ok(command) => command,
             Err(output) => return ToolDecision::Fail(output),
         };
+        if input.is_ahead {
+            // Another program may read it first: rules can deny it, but not allow it.
+            return match self.verdict(&command, None, false) {
+                Verdict::Deny(reason) => ToolDecision::Deny { reason },
+                Verdict::Ask { .. } if self.permissions.mode() == PermissionMode::Yolo => {
+                    self.decide_call(&command, cancel).await
+                }
+                _ => self.decide_call(call, cancel).await,
+            };
+        }
         match self.decide_call(&command, cancel).await {
             ToolDecision::Replace(edited) => {
                 let command = edited.call.arguments.get("command").and_then(Value::as_str);
@@ -150,6 +157,21 @@ impl Gate {
                 }
             }
             decision => decision,
+        }
+    }
+
+    /// The command that typed input is judged as: what it does in the folder of the shell. Input that changes the shell for
+    /// later lines is no command that a rule or the table of known commands covers.
+    fn typed(&self, input: &ShellInput, command: &str) -> String {
+        if !input.is_ahead && shell::changes_session(command) {
+            return format!("(it changes the shell: {command}");
+        }
+        match &input.folder {
+            Some(folder) if *folder != self.root => {
+                let folder = folder.to_string_lossy().replace('\'', "'\\''");
+                format!("cd '{folder}' && {command}")
+            }
+            _ => command.to_owned(),
         }
     }
 

@@ -6,8 +6,9 @@
 //! whether a project can run code through its files.
 //!
 //! - `policy` decides about a call, `gate` asks the user, `rule` compares, `saved_rules` stores what was granted.
-//! - `aspects` says what a call does; for commands from [`shell`], which reads them, `programs`, the table of what programs
-//!   do, and `equivalents`, the commands that a command stands for.
+//! - `aspects` says what a call does; for commands from [`shell`], which reads them, `known`, the table of forms of which all
+//!   effects are known, `programs`, the table of programs that run others, `equivalents`, the commands that a command stands
+//!   for, and `repository`, the configuration that git would obey.
 //! - `files`, `sensitive` and `project_files` are about paths.
 //!
 //! A deny rule overrides everything: other rules, granted permissions and the mode. A call that cannot be
@@ -35,7 +36,7 @@
 //! # Design
 //!
 //! - A command line is allowed only if it is understood: the grammar of `shell` is strict, and what it does not read
-//!   completely needs permission. A model may judge instead of the user, but only where nothing else decides, and
+//!   completely needs permission. Options are known good, not known bad: a list of bad ones can never be complete. A model may judge instead of the user, but only where nothing else decides, and
 //!   without the conversation.
 //! - Files of a project that run code are read only where `trust` allows it.
 
@@ -46,9 +47,11 @@ mod files;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod gate;
+mod known;
 mod policy;
 mod programs;
 mod project_files;
+mod repository;
 mod review;
 mod rule;
 mod saved_rules;

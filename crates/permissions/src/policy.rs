@@ -297,12 +297,7 @@ impl Permissions {
         let possible = |wanted: Effect| {
             let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);
             let mut rules = rules.map(|scoped| &scoped.rule);
-            rules.find(|rule| {
-                aspects
-                    .list
-                    .iter()
-                    .any(|aspect| aspect.may_be_touched(rule))
-            })
+            rules.find(|rule| aspects.list.iter().any(|part| part.may_be_touched(rule)))
         };
         let ask = |why: String| Verdict::Ask {
             why,
@@ -314,9 +309,9 @@ impl Permissions {
         if state.mode == PermissionMode::Plan && !harmless && !fetches {
             return planned(tool, confined);
         }
-        let allow = state.rules.iter();
-        let allow = allow.filter(|scoped| scoped.effect == Effect::Allow);
-        let allow: Vec<&Rule> = allow.map(|scoped| &scoped.rule).collect();
+        let rules = state.rules.iter();
+        let rules = rules.filter(|scoped| scoped.effect == Effect::Allow);
+        let allow: Vec<&Rule> = rules.map(|scoped| &scoped.rule).collect();
         if let Some(guarded) = self.guarded(&aspects, state.mode, &allow) {
             let patterns = self.patterns_for(&guarded, &aspects, tool);
             let why = guarded.why;
@@ -340,24 +335,28 @@ impl Permissions {
         if let Some(rule) = touching(Effect::Ask).or_else(|| possible(Effect::Ask)) {
             return ask(format!("the rule `{}` requires permission", rule.text));
         }
-        let allowed =
-            harmless || hint == Some(&Hint::Allow) || state.allows(&aspects, &self.cwd, &WRITTEN);
+        if harmless || hint == Some(&Hint::Allow) || state.allows(&aspects, &self.cwd, &WRITTEN) {
+            return Verdict::Allow;
+        }
         match state.mode {
-            _ if allowed => Verdict::Allow,
             PermissionMode::Yolo if confined && fetches => {
                 ask("the sandbox denies the network to commands".to_owned())
             }
             PermissionMode::Yolo => Verdict::Allow,
+            _ if self.is_known_or_allowed(&aspects, &state.rules()) => Verdict::Allow,
             PermissionMode::Auto => {
                 let named = targets.is_empty().then(|| self.names_sensitive(arguments));
-                match named.flatten() {
+                let refused = aspects.refused.clone();
+                match named.flatten().or(refused) {
                     Some(why) => ask(why),
                     None => Verdict::Review {
                         patterns: aspects.patterns(tool, &self.cwd),
                     },
                 }
             }
-            PermissionMode::Ask | PermissionMode::Plan => ask(String::new()),
+            PermissionMode::Ask | PermissionMode::Plan => {
+                ask(aspects.refused.clone().unwrap_or_default())
+            }
         }
     }
 
@@ -394,6 +393,8 @@ impl Permissions {
                 .list
                 .iter()
                 .chain(&aspects.reads)
+                .chain(&aspects.operands)
+                .chain(&aspects.written)
                 .any(|aspect| aspect.is_touched(rule, &self.cwd))
     }
 
@@ -403,6 +404,11 @@ impl Permissions {
 }
 
 impl State {
+    fn rules(&self) -> Vec<(&Rule, Effect)> {
+        let rules = self.rules.iter();
+        rules.map(|scoped| (&scoped.rule, scoped.effect)).collect()
+    }
+
     /// Whether there are deny or ask rules about something that the call could do unseen.
     fn could_deny(&self, aspects: &Aspects, tool: &str) -> bool {
         self.rules

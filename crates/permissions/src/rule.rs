@@ -24,6 +24,27 @@ pub struct Rule {
     pub text: String,
     tool: String,
     pattern: Option<String>,
+    allows: Allows,
+}
+
+/// The files for which an allow rule holds: another agent's name can mean less than the tool here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Allows {
+    All,
+    /// `NotebookEdit`.
+    Notebooks,
+    /// `MultiEdit` names a tool that osier does not have.
+    Nothing,
+}
+
+impl Allows {
+    fn of(tool: &str) -> Self {
+        match tool {
+            "NotebookEdit" => Self::Notebooks,
+            "MultiEdit" => Self::Nothing,
+            _ => Self::All,
+        }
+    }
 }
 
 impl Rule {
@@ -57,6 +78,7 @@ impl Rule {
         let rule = Self {
             text: text.to_owned(),
             tool: our_tool(tool).to_owned(),
+            allows: Allows::of(tool),
             pattern: pattern.map(str::to_owned),
         };
         rule.can_match().then_some(rule)
@@ -226,6 +248,17 @@ impl Rule {
         self.pattern
             .as_ref()
             .is_none_or(|pattern| fits(pattern, text))
+    }
+
+    /// Whether the pattern, as an allow rule, covers the path `file`.
+    pub(crate) fn covers_path(&self, file: &Path, cwd: &Path) -> bool {
+        let is_notebook = || file.extension().is_some_and(|end| end == "ipynb");
+        let is_allowed = match self.allows {
+            Allows::All => true,
+            Allows::Notebooks => is_notebook(),
+            Allows::Nothing => false,
+        };
+        is_allowed && self.fits_path(file, cwd)
     }
 
     /// Whether the pattern matches the path `file`, for work in `cwd`.
@@ -593,6 +626,16 @@ mod tests {
             assert_eq!(found, expected, "{row:?}");
         }
         assert!(rule("NotebookEdit(*.ipynb)").fits_path(Path::new("/w/a.ipynb"), Path::new("/w")));
+        for (text, file, expected) in [
+            ("NotebookEdit", "/w/a.ipynb", true),
+            ("NotebookEdit", "/w/a.rs", false),
+            ("MultiEdit", "/w/a.rs", false),
+            ("Edit", "/w/a.rs", true),
+        ] {
+            let covers = rule(text).covers_path(Path::new(file), Path::new("/w"));
+            assert_eq!(covers, expected, "{text} {file}");
+            assert!(rule(text).fits_path(Path::new(file), Path::new("/w")));
+        }
         assert!(rule("Monitor").is_foreign());
         assert!(!rule("count").is_foreign());
         assert_eq!(Rule::parse("rename(src/[)"), None);

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::rule::Rule;
 use osier_base::folders::Folders;
 use osier_base::{real_path, secrets, text, without_links};
-use table::{Anywhere, CODE, Home, System};
+use table::{Anywhere, CODE, Home, Project, System};
 
 /// Bytes of a file that contains only a path.
 const MAX_POINTER: u64 = 16 * 1024;
@@ -31,6 +31,8 @@ const LINKED: [&str; 4] = [".git", ".osier", ".claude", ".vscode"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sensitive {
     pub reason: &'static str,
+    /// Asked for in the modes that ask; other files in every mode.
+    pub is_of_tool: bool,
     /// The name of the file, which the pattern of an explicit rule contains.
     name: Name,
 }
@@ -116,16 +118,22 @@ impl Places {
 
     fn in_table(&self, path: &Path) -> Option<Sensitive> {
         let parts = lowered(path);
-        let row = CODE.iter().find(|(place, name, _)| {
+        let fits = |(place, name, _): &&(Place, &str, &str)| {
             let wanted: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
             match place {
-                Anywhere => starts(&parts, &wanted),
+                Anywhere | Project => starts(&parts, &wanted),
                 System => begins(&parts, &wanted),
                 Home => self.below_home(&parts).any(|below| begins(below, &wanted)),
             }
-        });
-        row.map(|(_, name, reason)| Sensitive {
+        };
+        let rows = |of_tools: bool| {
+            let rows = CODE.iter();
+            rows.filter(move |(place, ..)| (*place == Project) == of_tools)
+        };
+        let row = rows(false).chain(rows(true)).find(fits);
+        row.map(|(place, name, reason)| Sensitive {
             reason,
+            is_of_tool: *place == Project,
             name: Name::Components((*name).to_owned()),
         })
     }
@@ -159,6 +167,7 @@ impl Places {
         if leads {
             return Some(Sensitive {
                 reason: "a link from a file that runs code leads to it",
+                is_of_tool: false,
                 name: Name::Folder(path.to_owned()),
             });
         }
@@ -167,6 +176,7 @@ impl Places {
             .find(|folder| path.starts_with(folder))?;
         Some(Sensitive {
             reason: "git runs its hooks and configured programs",
+            is_of_tool: false,
             name: Name::Folder(folder),
         })
     }
@@ -175,6 +185,7 @@ impl Places {
         let folder = self.own_folder(path, cwd)?;
         Some(Sensitive {
             reason: "osier runs code and reads its settings from it",
+            is_of_tool: false,
             name: Name::Folder(folder.to_owned()),
         })
     }
@@ -192,6 +203,7 @@ impl Places {
         let own = self.own.as_ref().filter(|own| real == own.credentials)?;
         Some(Sensitive {
             reason: "it contains the keys of osier",
+            is_of_tool: false,
             name: Name::Folder(own.credentials.clone()),
         })
     }
@@ -217,7 +229,11 @@ fn of_bare_repository(path: &Path) -> Option<Sensitive> {
     let name = folded(&path.file_name()?.to_string_lossy());
     if name == "head" {
         let name = Name::Components("HEAD".to_owned());
-        return Some(Sensitive { reason, name });
+        return Some(Sensitive {
+            reason,
+            is_of_tool: false,
+            name,
+        });
     }
     let is_repository =
         |folder: &&Path| folder.join("HEAD").exists() && folder.join("objects").exists();
@@ -228,6 +244,7 @@ fn of_bare_repository(path: &Path) -> Option<Sensitive> {
         first.starts_with("config") || matches!(first.as_str(), "hooks" | "commondir" | "info");
     runs.then(|| Sensitive {
         reason,
+        is_of_tool: false,
         name: Name::Folder(folder.to_owned()),
     })
 }
@@ -364,15 +381,27 @@ mod tests {
             ("/root/.profile", true),
             ("/etc/cron.d/x", true),
             ("/data/osier/plugins/x.lua", true),
+            ("/work/node_modules/.bin/prettier", true),
+            ("/work/a/.venv/bin/python", true),
+            ("/work/a/build.rs", true),
+            ("/work/a/conftest.py", true),
+            ("/work/.envrc", true),
+            ("/work/rust-toolchain.toml", true),
+            ("/work/.dir-locals-2.el", true),
             ("/work/.gitignore", false),
-            ("/work/.github/workflows/ci.yml", false),
+            ("/work/Makefile", false),
+            ("/work/package.json", false),
+            ("/work/.editorconfig", false),
+            ("/work/.github/dependabot.yml", false),
+            ("/work/src/build.rs.md", false),
+            ("/work/.github/workflows/ci.yml", true),
             ("/work/AGENTS.md", false),
             ("/work/dotfiles/.bashrc", false),
-            ("/work/.npmrc", false),
+            ("/work/.npmrc", true),
             ("/work/bin/x", false),
-            ("/work/.vscode/settings.json", false),
+            ("/work/.vscode/settings.json", true),
             ("/work/.agents/skills/x/SKILL.md", false),
-            ("/work/src/.exrc", false),
+            ("/work/src/.exrc", true),
             ("/work/opencode.md", false),
             ("/users/me/.config/app/settings.json", false),
             ("/users/me/.cargo/registry/x", false),

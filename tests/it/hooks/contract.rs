@@ -123,10 +123,14 @@ async fn hook_answers_a_permission_request() {
         let place = with(&json!({"PermissionRequest": matched("Bash", &answers(decision))}));
         // There is no other client.
         let mut open = place
-            .open_with(SessionChoice::New, runs(&["echo ran"]), |setup| {
-                setup.permissions = Some(PermissionMode::Ask);
-                setup.settings.deny = vec!["bash(rm *)".to_owned()];
-            })
+            .open_with(
+                SessionChoice::New,
+                runs(&["touch made && echo ran"]),
+                |setup| {
+                    setup.permissions = Some(PermissionMode::Ask);
+                    setup.settings.deny = vec!["bash(rm *)".to_owned()];
+                },
+            )
             .await;
         let events = open.run("go").await;
         let (text, _) = result(&events);
@@ -139,7 +143,7 @@ async fn hook_answers_a_permission_request() {
 async fn hook_without_an_answer_leaves_the_question_open() {
     let place = with(&json!({"PermissionRequest": hook("cat > /dev/null")}));
     let mut open = place
-        .open_with(SessionChoice::New, runs(&["echo ran"]), asks)
+        .open_with(SessionChoice::New, runs(&["touch made && echo ran"]), asks)
         .await;
     open.prompt("go");
     let seen = open

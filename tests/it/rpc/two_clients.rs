@@ -70,7 +70,7 @@ async fn two_clients_of_a_session_receive_only_their_own_answers() {
     let script = Script::new()
         .turn(|turn| turn.when_result("").text("done").repeat())
         .turn(|turn| {
-            let call = json!({"command": "true"});
+            let call = json!({"command": "touch x"});
             turn.when_user("zztool").tool("bash", call).repeat()
         })
         .turn(|turn| turn.text("answer").repeat());

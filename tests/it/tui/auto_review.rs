@@ -23,7 +23,7 @@ async fn judgements_are_shown_at_their_calls() {
     ]);
     let run = |command: &str| json!({"command": command});
     let script = Script::new()
-        .turn(|turn| turn.tool("bash", run("echo built")))
+        .turn(|turn| turn.tool("bash", run("touch a; echo built")))
         .turn(|turn| turn.tool("bash", run("rm -r old")))
         .turn(|turn| turn.tool("bash", run("sh deploy.sh")))
         .turn(|turn| turn.text("Done."));

@@ -2,6 +2,7 @@
 //! execution need.
 
 use std::future::ready;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -58,6 +59,10 @@ pub struct ShellInput {
     pub command: Option<String>,
     /// The shell cannot write files.
     pub is_read_only: bool,
+    /// Another program reads the input first: what it leaves is a command.
+    pub is_ahead: bool,
+    /// The folder in which the shell is, if it is known.
+    pub folder: Option<PathBuf>,
 }
 
 /// A call that its tool has prepared.

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,38 +23,63 @@ use super::{Exit, GRACE, Invocation, MARKER, SETSID, UNATTENDED, child_reaper};
 /// Time for the rest of the output after the child has exited.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
-/// Programs that run commands which they read: shells, and programs that start one elsewhere.
+/// Shells that read the language of bash.
 #[cfg(target_os = "linux")]
-const SHELLS: [&str; 30] = [
-    "ash",
-    "bash",
+const SHELLS: [&str; 5] = ["ash", "bash", "dash", "rbash", "sh"];
+/// Other programs that run commands which they read: shells with another language, and programs that start a shell elsewhere.
+#[cfg(target_os = "linux")]
+const OTHER_SHELLS: [&str; 52] = [
+    "abduco",
+    "adb",
     "busybox",
+    "byobu",
+    "chroot",
     "csh",
-    "dash",
+    "distrobox",
+    "doas",
     "docker",
+    "dtach",
     "elvish",
+    "es",
+    "expect",
     "fish",
+    "flatpak",
     "ksh",
+    "ksh93",
     "kubectl",
+    "lksh",
     "login",
     "lxc",
     "machinectl",
     "mksh",
     "mosh-client",
+    "newgrp",
+    "nerdctl",
     "nsenter",
     "nu",
+    "oksh",
+    "osh",
+    "pkexec",
     "podman",
     "pwsh",
-    "rbash",
+    "rc",
     "rlogin",
+    "run0",
+    "runuser",
     "screen",
-    "sh",
+    "script",
     "ssh",
     "su",
     "sudo",
+    "systemd-run",
     "tcsh",
     "telnet",
+    "tmate",
     "tmux",
+    "unshare",
+    "xonsh",
+    "yash",
+    "zellij",
     "zsh",
 ];
 /// Programs of osier around a command, which read nothing.
@@ -137,44 +162,70 @@ impl Pty {
         })
     }
 
-    /// Whether a shell may read the next input or, with `later`, the input after a program has ended.
+    /// The program that reads the next input.
     #[cfg(target_os = "linux")]
-    pub fn is_shell(&self, later: bool) -> bool {
+    pub fn reader(&self) -> LineReader {
         let Ok(foreground) = rustix::termios::tcgetpgrp(&self.output) else {
-            return true;
+            return LineReader::OtherShell;
         };
-        let mut is_known = false;
-        for (name, group, session) in processes() {
-            let is_reader = if later {
-                session == self.leader.as_raw_nonzero().get()
-            } else {
-                group == foreground.as_raw_nonzero().get()
-            };
-            if !is_reader || WRAPPERS.contains(&name.as_str()) {
-                continue;
-            }
-            is_known = true;
-            if SHELLS.contains(&name.as_str()) {
-                return true;
-            }
+        let foreground = foreground.as_raw_nonzero().get();
+        let session = self.leader.as_raw_nonzero().get();
+        let is = |list: &[&str], name: &str| list.contains(&name);
+        let mut all: Vec<Process> = processes().filter(|one| one.session == session).collect();
+        all.retain(|one| !is(&WRAPPERS, &one.name));
+        let (front, behind): (Vec<Process>, Vec<Process>) =
+            all.into_iter().partition(|one| one.group == foreground);
+        // A program that is not known could be anything.
+        if front.is_empty() || front.iter().any(|one| is(&OTHER_SHELLS, &one.name)) {
+            return LineReader::OtherShell;
         }
-        !is_known
+        let mut shells = front.iter().filter(|one| is(&SHELLS, &one.name));
+        if let Some(shell) = shells.next() {
+            let folder = std::fs::read_link(format!("/proc/{}/cwd", shell.id)).ok();
+            let is_same =
+                |one: &Process| std::fs::read_link(format!("/proc/{}/cwd", one.id)).ok() == folder;
+            return LineReader::Shell(folder.clone().filter(|_| shells.all(is_same)));
+        }
+        let is_shell = |one: &Process| is(&SHELLS, &one.name) || is(&OTHER_SHELLS, &one.name);
+        LineReader::Program {
+            is_before_shell: behind.iter().any(is_shell),
+        }
     }
 
-    /// Other systems do not tell, so that it may always be one.
+    /// Other systems do not tell.
     #[cfg(not(target_os = "linux"))]
-    pub fn is_shell(&self, _later: bool) -> bool {
-        true
+    pub fn reader(&self) -> LineReader {
+        LineReader::OtherShell
     }
 }
 
-/// The name, group and session of every process.
+/// The program that reads the next line of a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LineReader {
+    /// A shell with the language of bash, in this folder if it is known.
+    Shell(Option<PathBuf>),
+    /// A program that runs commands in another language or elsewhere, or that is not known.
+    OtherShell,
+    /// Another program. A shell can read what it leaves.
+    Program { is_before_shell: bool },
+}
+
+/// A running process.
 #[cfg(target_os = "linux")]
-fn processes() -> impl Iterator<Item = (String, i32, i32)> {
+struct Process {
+    id: u32,
+    name: String,
+    group: i32,
+    session: i32,
+}
+
+/// Every process.
+#[cfg(target_os = "linux")]
+fn processes() -> impl Iterator<Item = Process> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     processes.filter_map(|entry| {
         let number = entry.file_name();
-        let _: u32 = number.to_str()?.parse().ok()?;
+        let id = number.to_str()?.parse().ok()?;
         let stat = std::fs::read(entry.path().join("stat")).ok()?;
         let stat = String::from_utf8_lossy(&stat);
         // The name, in parentheses, may contain anything.
@@ -183,7 +234,12 @@ fn processes() -> impl Iterator<Item = (String, i32, i32)> {
         let mut fields = rest.split_whitespace().skip(2);
         let group = fields.next()?.parse().ok()?;
         let session = fields.next()?.parse().ok()?;
-        Some((name.to_owned(), group, session))
+        Some(Process {
+            id,
+            name: name.to_owned(),
+            group,
+            session,
+        })
     })
 }
 
@@ -372,10 +428,13 @@ mod tests {
         while !pty.is_hidden() {
             tokio::task::yield_now().await;
         }
-        assert!(pty.is_shell(false));
+        assert!(matches!(pty.reader(), LineReader::Shell(Some(_))));
         pty.write_all(b"secret\r").await.unwrap();
         assert!(!read_until(&mut child, "ready").await.contains("secret"));
-        while pty.is_shell(false) {
+        let program = LineReader::Program {
+            is_before_shell: false,
+        };
+        while pty.reader() != program {
             tokio::task::yield_now().await;
         }
         assert!(!pty.is_hidden());

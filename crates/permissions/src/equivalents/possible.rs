@@ -175,6 +175,7 @@ fn push(words: Vec<Word>, others: &mut Equivalents) {
         others.list.push(Equivalent {
             words,
             is_complete: false,
+            is_guess: false,
         });
     }
 }

@@ -263,9 +263,11 @@ fn auto_reviews_only_what_nothing_else_decides() {
         ("make < .env", "ask"),
         ("cp a .git/config", "ask"),
         ("tar -C.git -x", "review"),
-        ("cat \".osier/settings.toml\"", "ask"),
+        ("cp a \".osier/settings.toml\"", "ask"),
+        ("cat \".osier/settings.toml\"", "allow"),
         ("make FILE=.mcp.json", "ask"),
-        ("ls .github .gitignore", "review"),
+        ("ls .github .gitignore", "allow"),
+        ("touch .github .gitignore", "review"),
     ] {
         assert_eq!(bash(&permissions, command), expected, "{command}");
     }

@@ -4,7 +4,7 @@ use super::options::is_given;
 use crate::shell::Word;
 
 /// Whether the arguments of awk are a program that can only read its input and print, and operands.
-pub(super) fn awk_is_plain(arguments: &[Word]) -> bool {
+pub(crate) fn awk_is_plain(arguments: &[Word]) -> bool {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         let text = word.text.as_str();
@@ -32,7 +32,7 @@ fn is_plain_awk(text: &str) -> bool {
 }
 
 /// Whether the scripts of sed only print, delete and substitute: no `e`, `r`, `w` and no such flag.
-pub(super) fn sed_scripts_are_plain(arguments: &[Word]) -> bool {
+pub(crate) fn sed_scripts_are_plain(arguments: &[Word]) -> bool {
     let mut rest = arguments.iter();
     let mut scripts = Vec::new();
     let mut first = None;

@@ -2,7 +2,7 @@
 
 use super::builtins::{self, EVALUATED, Effect};
 use super::lexer::{Document, Token};
-use super::{CommandLine, DEPTH_LIMIT, Part, Source, Word, is_name};
+use super::{CommandLine, DEPTH_LIMIT, GLOB, HOLE, Part, Source, Word, is_name};
 
 /// Words that mean something at the start of a command.
 const RESERVED: &[&str] = &[
@@ -16,15 +16,26 @@ const WORDS_LIMIT: usize = 8 * 1024;
 pub(super) fn read(text: &[char]) -> Option<CommandLine> {
     let mut reader = Reader::new(text, 0);
     reader.script()?;
-    Some(reader.found.finish())
+    reader.found.finish()
 }
 
 /// The commands and variables found so far.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     line: CommandLine,
-    /// Variables that the line sets, and whether their values can only be plain arguments.
-    variables: Vec<(String, bool)>,
+    /// Variables that the line sets.
+    variables: Vec<(String, Set)>,
+    /// Variables whose values are evaluated as arithmetic, which can contain commands.
+    pub(super) evaluated: Vec<String>,
+}
+
+/// The value of a variable that the line sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Set {
+    Number,
+    /// One of these words, and whether each is an argument that is no option.
+    Words(Vec<String>, bool),
+    Any,
 }
 
 #[derive(Debug)]
@@ -42,35 +53,67 @@ pub(super) struct Reader<'a> {
 }
 
 impl Found {
-    /// Marks the words that the line itself can make an option.
-    fn finish(self) -> CommandLine {
+    /// Marks the words that the line itself can make an option. Fails if arithmetic evaluates a text that the line sets.
+    fn finish(self) -> Option<CommandLine> {
         let Self {
             mut line,
             variables,
+            evaluated,
         } = self;
+        let of = |name: &str| {
+            let sets = variables.iter().filter(move |(known, _)| known == name);
+            sets.map(|(_, set)| set).collect::<Vec<_>>()
+        };
+        let is_number = |name: &String| of(name).iter().all(|set| set.is_number());
+        let may_be_text = |name: &String| names_command_text(name) || !is_number(name);
+        if evaluated.iter().any(may_be_text) {
+            return None;
+        }
         let is_safe = |source: &Source| match source {
             Source::Command => false,
+            Source::Number => true,
             Source::Variable(name) => {
-                !names_command_text(name)
-                    && variables
-                        .iter()
-                        .all(|(known, is_plain)| *is_plain || known != name)
+                !names_command_text(name) && of(name).iter().all(|set| set.is_plain())
             }
         };
         for part in &mut line.parts {
-            if let Part::Run(words) = part {
-                for word in words {
-                    word.may_be_option |= !word.sources.iter().all(is_safe);
-                    word.sources.clear();
-                }
+            let words = match part {
+                Part::Run(words) => words.as_mut_slice(),
+                Part::WriteTo(word) | Part::ReadFrom(word) => std::slice::from_mut(word),
+            };
+            for word in words {
+                word.may_be_option |= !word.sources.iter().all(is_safe);
+                word.sources.clear();
+                word.values = values(word, &of);
             }
         }
-        line
+        Some(line)
     }
 
-    fn set(&mut self, name: &str, is_plain: bool) {
-        self.variables.push((name.to_owned(), is_plain));
+    fn set(&mut self, name: &str, set: Set) {
+        self.variables.push((name.to_owned(), set));
     }
+}
+
+/// The texts of a word whose only unknown part is a variable that loops set to known words.
+fn values<'a>(word: &Word, of: &impl Fn(&str) -> Vec<&'a Set>) -> Vec<String> {
+    let [name] = word.names.as_slice() else {
+        return Vec::new();
+    };
+    if word.text.matches(HOLE).count() != 1 {
+        return Vec::new();
+    }
+    let mut values = Vec::new();
+    for set in of(name) {
+        let Set::Words(words, _) = set else {
+            return Vec::new();
+        };
+        if words.is_empty() {
+            return Vec::new();
+        }
+        values.extend(words.iter().map(|value| word.text.replace(HOLE, value)));
+    }
+    values
 }
 
 /// Variables that bash itself sets to something that a command line can decide. Numbers are not in it.
@@ -97,6 +140,39 @@ fn names_command_text(name: &str) -> bool {
         .any(|start| name.starts_with(start))
         || name.bytes().all(|byte| byte.is_ascii_digit())
         || SET_BY_SHELL.contains(&name)
+}
+
+impl Set {
+    fn is_number(&self) -> bool {
+        let is_number =
+            |text: &String| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        match self {
+            Self::Number => true,
+            Self::Words(words, _) => !words.is_empty() && words.iter().all(is_number),
+            Self::Any => false,
+        }
+    }
+
+    /// Whether the value is one argument that is no option.
+    fn is_plain(&self) -> bool {
+        matches!(self, Self::Number | Self::Words(_, true))
+    }
+
+    /// The value of the variable of a loop over `words`.
+    fn of(words: &[Word]) -> Self {
+        const MOST: usize = 64;
+        let is_listed =
+            |word: &Word| is_plain_argument(&Word::literal(&word.text.replace(GLOB, "x")));
+        if words.len() <= MOST && words.iter().all(is_listed) {
+            let texts = words.iter().map(|word| word.text.clone()).collect();
+            return Self::Words(texts, words.iter().all(is_plain_argument));
+        }
+        if words.iter().all(is_plain_argument) {
+            Self::Words(Vec::new(), true)
+        } else {
+            Self::Any
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -230,6 +306,7 @@ impl<'a> Reader<'a> {
             self.conditional()?;
         } else if self.is_at_any(&["while", "until"])? {
             self.next = None;
+            self.found.line.repeats = true;
             self.list(&["do"])?;
             self.body()?;
         } else if self.take("for")? {
@@ -286,15 +363,16 @@ impl<'a> Reader<'a> {
             return None;
         }
         self.expect("in")?;
-        let mut is_plain = true;
+        let mut words = Vec::new();
         loop {
             match self.advance()? {
-                Token::Word(word) => is_plain &= is_plain_argument(&word),
+                Token::Word(word) => words.push(word),
                 Token::Operator(";") | Token::Newline => break,
                 _ => return None,
             }
         }
-        self.found.set(&name.text, is_plain);
+        self.found.line.repeats = true;
+        self.found.set(&name.text, Set::of(&words));
         self.newlines()?;
         self.body()
     }
@@ -375,7 +453,7 @@ impl<'a> Reader<'a> {
             Effect::Sets(names) => {
                 for name in names {
                     self.found.line.changes_shell |= !is_harmless_variable(&name);
-                    self.found.set(&name, false);
+                    self.found.set(&name, Set::Any);
                 }
             }
         }
@@ -390,7 +468,10 @@ impl<'a> Reader<'a> {
         if EVALUATED.contains(&name) && !is_number {
             return None;
         }
-        self.found.set(name, false);
+        let is_arithmetic = word.sources == [Source::Number] && value.chars().eq([HOLE]);
+        let is_number = (is_number && !value.is_empty()) || is_arithmetic;
+        self.found
+            .set(name, if is_number { Set::Number } else { Set::Any });
         Some(())
     }
 

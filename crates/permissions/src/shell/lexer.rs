@@ -1,6 +1,6 @@
 //! Tokens of a command: words, operators, newlines and here-documents.
 
-use super::{DEPTH_LIMIT, GLOB, HOLE, Source, Word, grammar::Reader, is_name};
+use super::{DEPTH_LIMIT, GLOB, HOLE, PIPE, Source, Word, grammar::Reader, is_name};
 
 /// The longest first, so that `<<-` is not read as `<<`.
 const OPERATORS: &[&str] = &[
@@ -43,6 +43,9 @@ impl Draft {
 
     /// Adds an unknown value.
     fn hole(&mut self, source: Source, quoted: bool) {
+        if let Source::Variable(name) = &source {
+            self.word.names.push(name.clone());
+        }
         if self.chars.is_empty() || !quoted {
             self.word.sources.push(source);
         }
@@ -144,7 +147,7 @@ impl<'a> Reader<'a> {
                 '<' | '>' => {
                     self.at += 2;
                     self.nested_list()?;
-                    draft.hole(Source::Command, false);
+                    draft.hole(Source::Variable(PIPE.to_owned()), false);
                     draft.has_dollar = true;
                 }
                 '\'' => {
@@ -227,9 +230,8 @@ impl<'a> Reader<'a> {
         match next {
             '(' => {
                 self.at += 1;
-                // Arithmetic.
                 if self.peek_char() == Some('(') {
-                    return None;
+                    return self.arithmetic(draft, quoted);
                 }
                 self.nested_list()?;
                 draft.hole(Source::Command, quoted);
@@ -275,6 +277,38 @@ impl<'a> Reader<'a> {
             // `$[…]`, `$'…'`, `$"…"`, and characters that could begin an expansion in a later bash.
             _ => return None,
         }
+        Some(())
+    }
+
+    /// Reads `$((…))` with numbers, operators and names. A name is evaluated: see `Found::finish`.
+    fn arithmetic(&mut self, draft: &mut Draft, quoted: bool) -> Option<()> {
+        self.at += 1;
+        let mut depth = 0_usize;
+        let mut name = String::new();
+        let mut last = ' ';
+        loop {
+            let char = self.take_char()?;
+            // `++` and `--` assign.
+            (char != last || !matches!(char, '+' | '-')).then_some(())?;
+            last = char;
+            if char.is_ascii_alphanumeric() || char == '_' {
+                name.push(char);
+                continue;
+            }
+            if name.starts_with(|first: char| !first.is_ascii_digit()) {
+                self.found.evaluated.push(std::mem::take(&mut name));
+            }
+            name.clear();
+            match char {
+                '(' => depth += 1,
+                ')' if depth > 0 => depth -= 1,
+                ')' => break,
+                ' ' | '+' | '-' | '*' | '/' | '%' | '<' | '>' | '&' | '|' | '^' | '~' => {}
+                _ => return None,
+            }
+        }
+        (self.take_char()? == ')').then_some(())?;
+        draft.hole(Source::Number, quoted);
         Some(())
     }
 

@@ -34,6 +34,8 @@ const DEPTH_LIMIT: usize = 24;
 
 /// Stands in a word for text that is unknown: the value of a variable or the output of a command.
 pub(crate) const HOLE: char = '\u{10FFFE}';
+/// The name of the file that `<(…)` and `>(…)` become, as a variable of a word.
+pub(crate) const PIPE: &str = "<(";
 /// Stands in a word for text that a glob finds: unknown, but part of one word.
 pub(crate) const GLOB: char = '\u{10FFFF}';
 
@@ -45,6 +47,8 @@ pub struct CommandLine {
     pub changes_shell: bool,
     /// A builtin such as `cd` changes what a relative path means.
     pub changes_directory: bool,
+    /// A loop can run the commands of the line again, in another directory.
+    pub repeats: bool,
     /// A command reads from a pipe, a here-document, a text or a file.
     pub feeds_input: bool,
 }
@@ -78,6 +82,10 @@ pub struct Word {
     /// The text as written, if nothing in it is quoted or expanded: a keyword is recognised by it.
     plain: bool,
     sources: Vec<Source>,
+    /// The variables in it.
+    names: Vec<String>,
+    /// Its possible texts, if the only unknown part is a variable of a loop over known words.
+    values: Vec<String>,
 }
 
 /// The source of a word's unknown start, or of an unknown part that can be split.
@@ -85,6 +93,8 @@ pub struct Word {
 enum Source {
     Variable(String),
     Command,
+    /// The result of arithmetic.
+    Number,
 }
 
 impl Word {
@@ -106,6 +116,25 @@ impl Word {
         }
     }
 
+    /// The names of the variables in it.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// Its texts, in which only `GLOB` is unknown; none if they cannot be known.
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        if self.text.contains(HOLE) {
+            self.values.iter().map(String::as_str).collect()
+        } else {
+            vec![&self.text]
+        }
+    }
+
+    /// Its text with `value` for its only unknown part.
+    pub(crate) fn with_value(&self, value: &str) -> Option<String> {
+        (self.text.matches([HOLE, GLOB]).count() == 1).then(|| self.text.replace(HOLE, value))
+    }
+
     /// Whether its value is known.
     pub(crate) fn is_fixed(&self) -> bool {
         !self.text.contains([HOLE, GLOB])
@@ -121,6 +150,25 @@ pub fn read(command: &str) -> Option<CommandLine> {
     let mut line = grammar::read(&text)?;
     line.changes_shell &= line.runs() > 1;
     Some(line)
+}
+
+/// Whether `command`, typed into a shell, changes how it runs later lines: by aliases, functions, variables such as `PATH` and
+/// `PS1`, or options. A line that is not read may.
+pub(crate) fn changes_session(command: &str) -> bool {
+    let text: Vec<char> = command.chars().collect();
+    let Some(line) = grammar::read(&text) else {
+        return false;
+    };
+    let assigns = |part: &Part| match part {
+        Part::Run(words) => words.iter().all(|word| {
+            word.assigns
+                && word
+                    .text
+                    .starts_with(|first: char| first.is_ascii_uppercase())
+        }),
+        _ => false,
+    };
+    line.changes_shell || line.parts.iter().any(assigns)
 }
 
 /// Control characters other than newline and tab, and the marks of this module.

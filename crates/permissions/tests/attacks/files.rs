@@ -26,6 +26,52 @@ const PROJECT: &[&str] = &[
     ".idea/workspace.xml",
 ];
 
+/// Of a project, which a tool runs or obeys: `yolo` does not ask for them.
+const TOOLS: &[&str] = &[
+    "node_modules/.bin/prettier",
+    "web/node_modules/prettier/index.cjs",
+    ".venv/bin/ruff",
+    "venv/bin/python",
+    ".venv/lib/python3/site-packages/x.pth",
+    ".cargo/config.toml",
+    "rust-toolchain.toml",
+    "build.rs",
+    "crates/a/build.rs",
+    ".envrc",
+    ".direnv/x",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".yarn/releases/yarn.cjs",
+    ".pnpmfile.cjs",
+    ".pnp.cjs",
+    ".vscode/settings.json",
+    ".vscode/launch.json",
+    "x.code-workspace",
+    "mise.toml",
+    ".mise.toml",
+    ".tool-versions",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    "conftest.py",
+    "tests/conftest.py",
+    "sitecustomize.py",
+    ".github/workflows/ci.yml",
+    ".gitlab-ci.yml",
+    ".rspec",
+    ".irbrc",
+    ".mvn/jvm.config",
+    "gradle/wrapper/gradle-wrapper.properties",
+    ".bazelrc",
+    ".gdbinit",
+    ".lldbinit",
+    "src/.exrc",
+    ".nvim.lua",
+    ".dir-locals.el",
+    ".prettierrc.js",
+    "prettier.config.mjs",
+    "eslint.config.js",
+];
+
 /// Of a home directory.
 const HOME: &[&str] = &[
     ".config/emacs/init.el",
@@ -62,9 +108,15 @@ const HOME: &[&str] = &[
 /// Files of a project that no program runs.
 const OTHERS: &[&str] = &[
     "/work/.agents/skills/x/SKILL.md",
-    "/work/.github/workflows/ci.yml",
-    "/work/src/.exrc",
+    "/work/.github/dependabot.yml",
+    "/work/AGENTS.md",
+    "/work/Makefile",
+    "/work/package.json",
+    "/work/pyproject.toml",
+    "/work/Cargo.toml",
     "/work/opencode.md",
+    "/work/dotfiles/.bashrc",
+    "/work/.editorconfig",
     "/home/other/.config/app/settings.json",
     "/home/other/.cargo/registry/x",
 ];
@@ -92,6 +144,9 @@ fn files_that_run_code_are_asked_for() {
             matches!(verdict, Verdict::Ask { .. })
         };
         wrong.extend(code.iter().filter(|path| !is_asked(path)).cloned());
+        let tools: Vec<String> = TOOLS.iter().map(|path| format!("/work/{path}")).collect();
+        let strange = tools.iter().filter(|path| is_asked(path) == (mode == Yolo));
+        wrong.extend(strange.cloned());
         let others = OTHERS.iter().filter(|path| is_asked(path));
         wrong.extend(others.map(|path| (*path).to_owned()));
     }

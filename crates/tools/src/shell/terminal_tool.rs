@@ -212,7 +212,7 @@ impl Input {
     async fn type_into(&self, terminal: &TerminalSession) -> Result<(), String> {
         let meaning = terminal.meaning(&self.text, &self.keys);
         // Earlier input, or a program that ended meanwhile, can make another command of it.
-        if meaning != self.judged && matches!(meaning, Some(Typed::Command(_) | Typed::Unknown)) {
+        if meaning != self.judged && !matches!(meaning, None | Some(Typed::Nothing)) {
             return Err("a shell reads the input now, or reads another line than when the call was checked, so nothing was typed: call again".to_owned());
         }
         terminal.type_input(&self.text, &self.keys).await

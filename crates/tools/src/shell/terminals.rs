@@ -95,7 +95,7 @@ impl Workspace {
         let typed = terminal.meaning(text, keys)?;
         let command = match &typed {
             Typed::Nothing => None,
-            Typed::Command(command) => Some(command.clone()),
+            Typed::Command(command) | Typed::Ahead(command) => Some(command.clone()),
             // No grammar reads it, so that no rule for commands allows it, and no two are the same.
             Typed::Unknown => {
                 let (number, keys) = (self.terminals.next_input(), keys.join(" "));
@@ -108,6 +108,8 @@ impl Workspace {
         let input = ShellInput {
             command,
             is_read_only,
+            is_ahead: matches!(typed, Typed::Ahead(_)),
+            folder: terminal.folder(),
         };
         Some((typed, input))
     }

@@ -1,12 +1,13 @@
 //! One terminal session: a task owns the program and shows its output on the emulated screen.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use osier_base::clock::now_ms;
-use osier_base::process::{Exit, Pty, PtySize, TerminalChild, signal_name};
+use osier_base::process::{Exit, LineReader, Pty, PtySize, TerminalChild, signal_name};
 use osier_protocol::{TerminalInfo, TerminalScreen};
 use regex::Regex;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
@@ -231,16 +232,26 @@ impl TerminalSession {
         Ok(())
     }
 
-    /// The meaning of the model's input if a shell reads it; `None` if another program reads it.
+    /// The meaning of the model's input if a shell reads it, now or later; `None` if another program reads it.
     pub(crate) fn meaning(&self, text: &str, keys: &[String]) -> Option<Typed> {
-        let later = text.trim_end_matches(['\n', '\r']).contains(['\n', '\r']);
-        let is_shell = self.pty.is_shell(false) || (later && self.pty.is_shell(true));
-        is_shell.then(|| lock(&self.line).clone().add(text, keys))
+        let typed = || lock(&self.line).clone().add(text, keys);
+        match self.pty.reader() {
+            LineReader::Shell(_) => Some(typed()),
+            LineReader::OtherShell if typed() == Typed::Nothing => Some(Typed::Nothing),
+            LineReader::OtherShell => Some(Typed::Unknown),
+            LineReader::Program {
+                is_before_shell: true,
+            } => Some(Typed::Ahead(text.to_owned())),
+            LineReader::Program { .. } => None,
+        }
     }
 
-    /// Whether a shell reads what is typed.
-    pub(crate) fn is_shell(&self) -> bool {
-        self.pty.is_shell(false)
+    /// The folder of the shell that reads what is typed.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        match self.pty.reader() {
+            LineReader::Shell(folder) => folder,
+            _ => None,
+        }
     }
 
     /// Types what the model writes. Fails for an unknown key.
@@ -251,10 +262,9 @@ impl TerminalSession {
             let sequence = keys::bytes(key, application);
             bytes.extend(sequence.ok_or_else(|| format!("unknown key `{key}`; keys are single characters and names such as enter, esc, up, f1, ctrl+c, alt+x"))?);
         }
-        if self.is_shell() {
-            lock(&self.line).add(text, keys);
-        } else {
-            *lock(&self.line) = Line::default();
+        match self.pty.reader() {
+            LineReader::Program { .. } => lock(&self.line).add_unseen(&bytes),
+            _ => drop(lock(&self.line).add(text, keys)),
         }
         self.write(&bytes).await
     }

@@ -54,8 +54,10 @@ pub(crate) enum Typed {
     Nothing,
     /// The input completes these lines.
     Command(String),
-    /// The input runs a line that is not known.
+    /// The input runs a line that is not known, or in another language.
     Unknown,
+    /// A program reads the input before a shell.
+    Ahead(String),
 }
 
 /// The line that was begun.
@@ -117,7 +119,10 @@ impl Line {
 
     /// The user typed something, which nobody records.
     pub(super) fn add_unseen(&mut self, bytes: &[u8]) {
-        self.begun = bytes.ends_with(b"\r").then(String::new);
+        let ends = bytes
+            .last()
+            .is_some_and(|last| b"\r\x03\x04".contains(last));
+        self.begun = ends.then(String::new);
     }
 
     fn push(&mut self, character: char) {
@@ -141,6 +146,8 @@ impl Line {
     fn enter(&mut self) {
         self.runs = true;
         match self.begun.replace(String::new()) {
+            // An interactive shell inserts earlier lines.
+            Some(line) if recalls(&line) => self.is_unknown = true,
             Some(line) => {
                 if !self.done.is_empty() {
                     self.done.push('\n');
@@ -156,6 +163,15 @@ impl Line {
         self.is_unknown = true;
         self.begun = None;
     }
+}
+
+/// Whether a line contains what bash replaces with earlier lines: `!!`, `!:1`, `^a^b`.
+fn recalls(line: &str) -> bool {
+    let is_mark = |at: usize| {
+        let next = line[at + 1..].chars().next();
+        next.is_some_and(|next| !next.is_whitespace() && next != '=')
+    };
+    line.trim_start().starts_with('^') || line.match_indices('!').any(|(at, _)| is_mark(at))
 }
 
 #[cfg(test)]
@@ -200,6 +216,13 @@ mod tests {
             ("echo ", &["ctrl+\\", "r", "m", "enter"]),
             ("echo ", &["ctrl+z", "r", "m", "enter"]),
             ("echo ", &["ctrl+c", "r", "m", "enter"]),
+            // bash replaces them with parts of earlier lines.
+            ("echo !!:1:s/\"x;/x;/:s/M\"/M/\n", &[]),
+            ("!!\n", &[]),
+            ("!touch\n", &[]),
+            ("echo !$\n", &[]),
+            ("echo \"!-1\"\n", &[]),
+            ("^echo^touch\n", &[]),
         ] {
             let mut line = Line::default();
             assert_eq!(
@@ -212,6 +235,15 @@ mod tests {
         line.add_unseen(b"ec");
         assert_eq!(line.add("ho\n", &[]), Typed::Unknown);
         line.add_unseen(b"ls\r");
-        assert_eq!(line.add("pwd\n", &[]), Typed::Command("pwd".to_owned()));
+        let pwd = Typed::Command("pwd".to_owned());
+        assert_eq!(line.add("pwd\n", &[]), pwd);
+        // Text that a program did not read is the start of the next line.
+        line.add_unseen(b"touch M");
+        assert_eq!(line.add("\n", &[]), Typed::Unknown);
+        line.add_unseen(b"exit()\r");
+        assert_eq!(
+            line.add("[ ! -e x ]\n", &[]),
+            Typed::Command("[ ! -e x ]".to_owned())
+        );
     }
 }

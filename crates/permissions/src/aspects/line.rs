@@ -1,0 +1,288 @@
+//! The aspects of a command line: each command in the folders in which it can run, and the files that it reads and writes.
+
+use std::path::{Path, PathBuf};
+
+use super::command::{Command, Search};
+use super::folders::Folders;
+use super::{Aspect, Aspects, What};
+use crate::equivalents::{self, Equivalents};
+use crate::known::{self, Known};
+use crate::programs::name_of;
+use crate::repository;
+use crate::shell::{self, CommandLine, Part, Word};
+use osier_base::{path, real_path};
+use osier_tools::{READ, WRITE};
+
+/// Files that accept any output and store nothing.
+const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+/// Files of a project that select the version of a program that runs.
+const PINS: [&str; 13] = [
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    ".tool-versions",
+    "mise.toml",
+    ".mise.toml",
+    ".python-version",
+    ".ruby-version",
+    ".node-version",
+    ".java-version",
+    "go.work",
+    "go.mod",
+    ".envrc",
+    ".sdkmanrc",
+];
+/// Commands that change the directory by other means than `cd`, or that run it as an argument.
+const MOVING: [&str; 7] = [
+    "pushd", "popd", "command", "builtin", "exec", "time", "eval",
+];
+
+impl Aspects {
+    pub(super) fn of_command(command: &str, cwd: &Path) -> Self {
+        let mut aspects = Self {
+            command: Some(command.trim_matches([' ', '\t', '\n']).to_owned()),
+            ..Self::default()
+        };
+        match shell::read(command) {
+            None => aspects.unclear = true,
+            Some(line) => aspects.add(line, cwd),
+        }
+        aspects
+    }
+
+    fn add(&mut self, line: CommandLine, cwd: &Path) {
+        self.is_connected = line.changes_shell;
+        let mut folders = starting_folders(&line, cwd);
+        for part in line.parts {
+            match part {
+                Part::Run(words) => {
+                    let program = words.iter().find(|word| !word.assigns);
+                    self.is_connected |= line.changes_directory
+                        && program.is_some_and(|program| {
+                            program.text.contains('/') && !program.text.starts_with(['/', '~'])
+                        });
+                    let is_cd = program.is_some_and(|program| program.text == "cd");
+                    let mut others = Equivalents {
+                        feeds_input: line.feeds_input,
+                        ..Equivalents::default()
+                    };
+                    self.unclear |= equivalents::add(&words, 0, &mut others).is_none();
+                    self.runs_input |= others.runs_input;
+                    let known = known::find(&words);
+                    let mut command = Command {
+                        words,
+                        others: others.list,
+                        ..Command::default()
+                    };
+                    if let Some(known) = &known {
+                        self.add_known(known, &mut command, &folders, cwd);
+                    }
+                    self.refuse_git(&mut command, known.as_ref(), &folders, cwd);
+                    if is_cd {
+                        let target = known.and_then(|known| known.folder);
+                        match target {
+                            Some(target) => folders.change(&target),
+                            None => folders = Folders::unknown(),
+                        }
+                    }
+                    self.list.push(Aspect::of_command(command));
+                }
+                Part::WriteTo(word) if SINKS.contains(&word.text.as_str()) => {}
+                Part::WriteTo(word) => {
+                    self.unclear |= is_unknown(&word, line.changes_directory);
+                    self.list
+                        .push(Aspect::of(WRITE, target_of(&word.text, cwd)));
+                }
+                Part::ReadFrom(word) => {
+                    self.reads_unknown |= is_unknown(&word, line.changes_directory);
+                    self.reads
+                        .push(Aspect::of(READ, target_of(&word.text, cwd)));
+                }
+            }
+        }
+    }
+
+    /// Adds the files of a command whose form is known.
+    fn add_known(&mut self, known: &Known, command: &mut Command, folders: &Folders, cwd: &Path) {
+        command.reads_only = known.reads_only && !is_replaced(&command.words, cwd);
+        if known.is_pinned && is_pinned(folders) {
+            command.reads_only = false;
+        }
+        let worked = known.folder.as_ref().map(|folder| folders.within(folder));
+        let within;
+        let folders = match worked {
+            None => folders,
+            Some(Some(all)) => {
+                within = Folders::all_of(all);
+                &within
+            }
+            Some(None) => {
+                command.reads_only &= !known.is_git;
+                folders
+            }
+        };
+        for word in &known.shown {
+            match folders.files(word) {
+                None => command.reads_only = false,
+                Some(files) => {
+                    command.reads_only &= !files.iter().any(|(_, text)| is_device(text));
+                    let files = files.into_iter().flat_map(|(folder, text)| {
+                        // `HEAD:FILE` is a file of a commit.
+                        let file = text.rsplit_once(':').map(|(_, file)| file.to_owned());
+                        let file = file.filter(|_| known.is_git);
+                        [Some(text), file]
+                            .into_iter()
+                            .flatten()
+                            .map(move |text| Aspect::of(READ, target_of(&text, &folder)))
+                    });
+                    self.operands.extend(files);
+                }
+            }
+        }
+        for word in &known.searched {
+            command.searches = true;
+            match folders.files(word) {
+                None => command.reads_only = false,
+                Some(roots) => self
+                    .searches
+                    .extend(roots.into_iter().map(|(folder, text)| {
+                        let root = path::resolve(&folder, &text);
+                        Search {
+                            root,
+                            included: known.included.clone(),
+                            skips_hidden: known.skips_hidden,
+                        }
+                    })),
+            }
+        }
+        for word in &known.written {
+            let files = folders.files(word).unwrap_or_default();
+            let targets: Vec<Aspect> = files
+                .into_iter()
+                .map(|(folder, text)| Aspect::of(WRITE, target_of(&text, &folder)))
+                .collect();
+            let is_inside = |aspect: &Aspect| {
+                aspect
+                    .paths()
+                    .first()
+                    .is_some_and(|path| path.starts_with(cwd))
+            };
+            if !targets.iter().all(is_inside) || (targets.is_empty() && word.is_fixed()) {
+                command.named.push(word.text.clone());
+            }
+            self.written.extend(targets);
+        }
+    }
+
+    /// Refuses git that runs in another repository, or whose configuration runs programs.
+    fn refuse_git(
+        &mut self,
+        command: &mut Command,
+        known: Option<&Known>,
+        folders: &Folders,
+        cwd: &Path,
+    ) {
+        let runs_git = |words: &[Word]| {
+            let program = words.iter().find(|word| !word.assigns);
+            program.is_some_and(|program| name_of(&program.text).starts_with("git"))
+        };
+        let is_git =
+            runs_git(&command.words) || command.others.iter().any(|other| runs_git(&other.words));
+        if !is_git {
+            return;
+        }
+        let target = known.and_then(|known| known.folder.as_ref());
+        let all = match target {
+            Some(target) => folders.within(target),
+            None => folders.all().map(<[PathBuf]>::to_vec),
+        };
+        let Some(all) = all else {
+            command.refused = true;
+            command.reads_only = false;
+            let why = "the folder is unknown in which git runs: its configuration names programs";
+            self.refused = Some(why.to_owned());
+            return;
+        };
+        if let Some(why) = all
+            .iter()
+            .find_map(|folder| repository::foreign(folder, cwd))
+        {
+            command.refused = true;
+            command.reads_only = false;
+            self.refused = Some(why);
+        } else if command.reads_only
+            && let Some(why) = all
+                .iter()
+                .find_map(|folder| repository::runs_programs(folder))
+        {
+            command.reads_only = false;
+            self.refused = Some(why);
+        }
+    }
+}
+
+/// The folder in which the first command runs.
+fn starting_folders(line: &CommandLine, cwd: &Path) -> Folders {
+    let moves = |part: &Part| match part {
+        Part::Run(words) => {
+            let program = words.iter().find(|word| !word.assigns);
+            program.is_some_and(|program| MOVING.contains(&program.text.as_str()))
+        }
+        _ => false,
+    };
+    let is_known = !line.changes_directory || (!line.repeats && !line.parts.iter().any(moves));
+    if is_known {
+        Folders::of(cwd)
+    } else {
+        Folders::unknown()
+    }
+}
+
+/// Whether `PATH` finds the program in the project.
+fn is_replaced(words: &[Word], cwd: &Path) -> bool {
+    let Some(program) = words.iter().find(|word| !word.assigns) else {
+        return false;
+    };
+    let in_path = std::env::var_os("PATH").unwrap_or_default();
+    !program.text.contains('/')
+        && std::env::split_paths(&in_path).any(|folder| {
+            let is_inside = !folder.is_absolute() || folder.starts_with(cwd);
+            is_inside && cwd.join(folder).join(&program.text).exists()
+        })
+}
+
+/// Whether a file of the project selects the version of a program.
+fn is_pinned(folders: &Folders) -> bool {
+    let Some(all) = folders.all() else {
+        return true;
+    };
+    let mut above = all.iter().flat_map(|folder| folder.ancestors());
+    above.any(|folder| {
+        PINS.iter()
+            .any(|name| folder.join(name).symlink_metadata().is_ok())
+    })
+}
+
+/// The file of a redirection or an operand: the shell takes its name literally, a file tool does not.
+fn target_of(text: &str, cwd: &Path) -> What {
+    let given = path::resolve(cwd, text);
+    let exact = if text.starts_with('~') {
+        given.clone()
+    } else {
+        cwd.join(text)
+    };
+    let found = real_path::resolve(&exact);
+    let mut names = found.names;
+    names.extend([given, exact]);
+    What::File(names, found.real)
+}
+
+/// Whether the file is a device, which no file tool reads.
+fn is_device(text: &str) -> bool {
+    const FINE: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/stdin", "/dev/fd/63"];
+    text.starts_with("/dev") && !FINE.contains(&text)
+}
+
+/// Whether it is unknown which file the word names.
+fn is_unknown(word: &Word, moved: bool) -> bool {
+    !word.is_fixed() || (moved && !word.text.starts_with(['/', '~']))
+}

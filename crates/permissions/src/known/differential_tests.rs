@@ -1,0 +1,449 @@
+//! Runs generated lines that need no permission under strace: they execute only programs of the table, write nothing but the
+//! index of git, and connect to nothing.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test runs bash and writes its own files"
+)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use osier_protocol::PermissionMode;
+use serde_json::json;
+
+use super::options::words;
+use super::table::{FORMS, SETS};
+use crate::{Permissions, RuleLists, Verdict};
+
+/// Lines that one strace follows.
+const BATCH: usize = 250;
+
+/// Words of all kinds, also such that a row lacks.
+const WORDS: &[&str] = &[
+    "README.md",
+    "src/main.rs",
+    "src",
+    "nested",
+    "bare",
+    "docs",
+    ".",
+    "..",
+    "../outside",
+    "/etc/hostname",
+    "*",
+    "src/*",
+    "*.md",
+    "$HOME",
+    "\"$HOME/x\"",
+    "$x",
+    "\"$x\"",
+    "'a b'",
+    "HEAD",
+    "HEAD~1",
+    "main",
+    "HEAD:README.md",
+    "-",
+    "--",
+    "1",
+    "5",
+    "fn",
+    "'s/a/b/'",
+    "'1,2p'",
+    "'{print $1}'",
+    ".name",
+    "-name",
+    "'*.rs'",
+    "x=1",
+    "@list",
+    "host:a",
+    "$(echo README.md)",
+    "`echo -o`",
+    "$((1+2))",
+    "{a,b}",
+    "+%F",
+    "~",
+    "out",
+    "package.json",
+    "<(echo a)",
+    "list",
+    "show",
+    "a.tar",
+];
+/// Arguments that write, run or load something.
+const ATTACKS: &[&str] = &[
+    "-o out",
+    "-oout",
+    "--output=out",
+    "--output out",
+    "-exec touch pwned ;",
+    "-execdir touch pwned +",
+    "-delete",
+    "-fprint out",
+    "--pre=./evil",
+    "--pre ./evil",
+    "-c core.pager=./evil",
+    "-c core.fsmonitor=./evil",
+    "--ext-diff",
+    "--textconv",
+    "-i",
+    "-w out",
+    "--to-command=./evil",
+    "-f evil",
+    "-I ./evil",
+    "--compress-program=./evil",
+    "-T .",
+    "-C nested",
+    "-C bare",
+    "-C .",
+    "-C docs",
+    "--exec-path=.",
+    "-O./evil",
+    "-x",
+    "-X ./evil",
+    "-R -L 1 -H x",
+    "--plugin ./evil",
+    "-s 2020-01-01",
+    "--files0-from=list",
+    "--config evil",
+    "-F f",
+    "--show-signature",
+    "--format=%G?",
+    "-d",
+    "-D",
+    "-m x",
+    "--unset a",
+];
+const BEFORE: &[&str] = &[
+    "",
+    "",
+    "",
+    "",
+    "CI=1 ",
+    "LC_ALL=C ",
+    "cd src && ",
+    "cd nested && ",
+    "cd docs; ",
+    "cd .. && ",
+    "x=1; ",
+    "PATH=. ",
+    "! ",
+    "GIT_DIR=bare ",
+    "if true; then ",
+    "for x in README.md src/main.rs; do ",
+    "for x in -o out; do ",
+    "echo a | ",
+    "( ",
+    "{ ",
+];
+const AFTER: &[&str] = &[
+    "",
+    "",
+    "",
+    "",
+    " 2>&1",
+    " > /dev/null",
+    " > out",
+    " | head -5",
+    " | sort",
+    " | xargs echo",
+    " && pwd",
+    " || true",
+    "; ls",
+    " < README.md",
+    " <<< x",
+    " | tee out",
+    " 2>/dev/null",
+];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+
+    fn of<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len())]
+    }
+
+    /// An option of the row, with a value if it has one.
+    fn option(&mut self, list: &'static str) -> String {
+        let all: Vec<&str> = words(list).filter(|word| !word.starts_with('@')).collect();
+        if all.is_empty() {
+            return String::new();
+        }
+        let word = self.of(&all).trim_end_matches('!');
+        let name = word
+            .trim_end_matches(['r', 'd', 'w'])
+            .trim_end_matches([':', '?']);
+        let is_group = name == word && !name.starts_with("--") && name.len() > 2;
+        if is_group && !list.contains("@words") {
+            let letters: Vec<char> = name.chars().skip(1).collect();
+            return format!("-{}", letters[self.below(letters.len())]);
+        }
+        if word.contains(':') {
+            let separator = if name.starts_with("--") { "=" } else { " " };
+            return format!("{name}{separator}{}", self.of(WORDS));
+        }
+        name.to_owned()
+    }
+
+    fn command(&mut self) -> String {
+        let (names, _, list, _) = FORMS[self.below(FORMS.len())];
+        let names: Vec<&str> = names.split('|').collect();
+        let mut command = self.of(&names).to_owned();
+        if command == "[" || command == "[[" {
+            return format!("[ -e {} ]", self.of(WORDS));
+        }
+        for _ in 0..self.below(4) {
+            let word = match self.below(8) {
+                0 => self.of(ATTACKS).to_owned(),
+                1..=3 => self.option(list),
+                _ => self.of(WORDS).to_owned(),
+            };
+            let _ = write!(command, " {word}");
+        }
+        command
+    }
+
+    fn line(&mut self) -> String {
+        let before = self.of(BEFORE);
+        let end = match before {
+            "if true; then " => "; fi",
+            "( " => " )",
+            "{ " => "; }",
+            before if before.starts_with("for") => "; done",
+            _ => "",
+        };
+        let mut line = format!("{before}{}", self.command());
+        if self.below(4) == 0 {
+            let joint = self.of(&[" | ", " && ", "; "]);
+            let _ = write!(line, "{joint}{}", self.command());
+        }
+        format!("{line}{}{end}", self.of(AFTER))
+    }
+}
+
+/// A repository with others hidden in it, and programs that must not run.
+fn project(folder: &Path) -> PathBuf {
+    let root = folder.join("project");
+    let script = "\
+        set -e; mkdir -p src nested docs bare ../outside; git init -q -b main .; printf 'fn main() {}\\n' > src/main.rs; \
+        printf '# a\\nb\\n' > README.md; printf '{\"name\": 1}\\n' > package.json; printf 'README.md\\n' > list; \
+        printf '#!/bin/sh\\ntouch pwned\\n' > evil; chmod +x evil; tar cf a.tar README.md; \
+        git add -A; git -c user.name=a -c user.email=a@b commit -qm one; \
+        git init -q nested; git -C nested config core.fsmonitor \"$PWD/evil\"; \
+        git init -q --bare bare; git -C bare config core.fsmonitor \"$PWD/evil\"; git -C bare config core.bare false; \
+        git -C bare config core.worktree \"$PWD/bare\"; cp -r bare/. docs/";
+    fs::create_dir_all(&root).unwrap();
+    let done = Command::new("bash")
+        .args(["-c", script])
+        .current_dir(&root)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .stdout(Stdio::null())
+        .status();
+    assert!(done.unwrap().success());
+    root
+}
+
+/// The report of strace about the lines in bash.
+fn trace(lines: &[String], root: &Path) -> String {
+    let folder = root.parent().unwrap();
+    let joined: String = lines
+        .iter()
+        .flat_map(|line| [line.as_str(), "\0"])
+        .collect();
+    fs::write(folder.join("lines"), joined).unwrap();
+    let script = "while IFS= read -r -d '' LINE <&8; do timeout -k 1 1 bash -c \"$LINE\" 8<&- </dev/null >/dev/null 2>&1; done 8<../lines";
+    let output = folder.join("trace");
+    let calls = "trace=execve,connect,openat,open,creat,truncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,\
+        rmdir,chmod,fchmodat,link,linkat,symlink,symlinkat,chown,fchownat,mknod,mknodat,sethostname,settimeofday,clock_settime";
+    let done = Command::new("strace")
+        .args([
+            "-f",
+            "-qq",
+            "-y",
+            "-s",
+            "2000",
+            "-e",
+            "signal=none",
+            "-e",
+            calls,
+            "-o",
+        ])
+        .arg(&output)
+        .args(["bash", "--norc", "-c", script])
+        .current_dir(root)
+        .env("HOME", folder.join("home"))
+        .env("PATH", "/usr/bin:/bin")
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "safe.bareRepository")
+        .env("GIT_CONFIG_VALUE_0", "explicit")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    done.unwrap();
+    String::from_utf8_lossy(&fs::read(output).unwrap()).into_owned()
+}
+
+/// The calls that the table does not allow, each with the line during which it happened.
+fn violations(trace: &str, root: &Path) -> Vec<String> {
+    let programs: BTreeSet<&str> = FORMS
+        .iter()
+        .flat_map(|(names, ..)| names.split('|'))
+        .filter_map(|name| name.split(' ').next())
+        .chain([
+            "bash",
+            "sh",
+            "dash",
+            "timeout",
+            "xargs",
+            "gzip",
+            "bzip2",
+            "xz",
+            "zstd",
+            "git-lfs",
+            "mawk",
+            "perl",
+            "dpkg-query",
+            "tar",
+        ])
+        .collect();
+    let git = format!("{}/.git/", root.display());
+    let mut line = "";
+    let mut found = Vec::new();
+    for call in trace.lines() {
+        let call = call.trim_start_matches(|char: char| char.is_ascii_digit() || char == ' ');
+        let failed = call.contains(" = -1 ");
+        if let Some(rest) = call.strip_prefix("execve(\"") {
+            let program = rest.split('"').next().unwrap_or_default();
+            if let Some((_, script)) = rest.split_once("[\"bash\", \"-c\", ") {
+                line = script;
+            }
+            let (folder, name) = program.rsplit_once('/').unwrap_or(("", program));
+            let is_system = [
+                "/bin",
+                "/usr/bin",
+                "/usr/local/bin",
+                "/usr/lib/git-core",
+                "/usr/sbin",
+                "/sbin",
+            ]
+            .contains(&folder);
+            if !failed && !(is_system && programs.contains(name)) && !line.starts_with("../lines") {
+                found.push(format!("{call}\n    in {line}"));
+            }
+        } else if call.starts_with("connect(") {
+            if call.contains("AF_INET") {
+                found.push(format!("{call}\n    in {line}"));
+            }
+        } else if call.starts_with("open") || call.starts_with("creat(") {
+            let writes = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "creat("];
+            let is_sink = [
+                "\"/dev/null\"",
+                "\"/dev/tty\"",
+                "\"/tmp/sort",
+                "\"/tmp/tac",
+                "O_TMPFILE",
+            ]
+            .iter()
+            .any(|sink| call.contains(sink));
+            let is_git = call.contains(&git) || call.contains("\".git/");
+            if !failed && writes.iter().any(|flag| call.contains(flag)) && !is_sink && !is_git {
+                found.push(format!("{call}\n    in {line}"));
+            }
+        } else if !failed
+            && call.contains('(')
+            && !call.starts_with(['+', '-', '<'])
+            && !call.contains(".git/")
+            && !call.contains("/tmp/sort")
+            && !call.contains("/tmp/tac")
+        {
+            found.push(format!("{call}\n    in {line}"));
+        }
+    }
+    found
+}
+
+#[test]
+fn harmless_lines_run_write_and_connect_nothing() {
+    if !osier_testing::skip::has(&["strace"], "apt install strace")
+        || !osier_testing::skip::has(&["git"], "apt install git")
+    {
+        return;
+    }
+    let count = std::env::var("OSIER_KNOWN_LINES").map_or(150, |count| count.parse().unwrap());
+    let seed = std::env::var("OSIER_KNOWN_SEED").map_or(1, |seed| seed.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let root = project(&folder);
+    let store = "/nonexistent/permissions.json".into();
+    let permissions = Permissions::new(&root, store, PermissionMode::Ask, RuleLists::default());
+    let is_allowed = |line: &String| {
+        let arguments = json!({"command": line});
+        permissions.decide("bash", &arguments, None, false) == Verdict::Allow
+    };
+    let mut random = Random(0x9E37_79B9_u64.wrapping_mul(seed));
+    let (mut left, mut tried) = (count, 0_usize);
+    let mut found = Vec::new();
+    while left > 0 {
+        let mut lines = Vec::new();
+        while lines.len() < BATCH.min(left) {
+            let line = random.line();
+            tried += 1;
+            if is_allowed(&line) {
+                lines.push(line);
+            }
+        }
+        left -= lines.len();
+        found.extend(violations(&trace(&lines, &root), &root));
+    }
+    assert_eq!(found, Vec::<String>::new(), "{}", found.join("\n"));
+    let written = ["pwned", "out", "../outside/out"].map(|name| root.join(name).exists());
+    assert_eq!(written, [false; 3]);
+    // Generated lines of both kinds.
+    assert!(tried > count + count / 5, "{tried}");
+}
+
+/// Each word of the table is written as its front page says.
+#[test]
+fn lists_of_options_are_well_formed() {
+    let lists = FORMS
+        .iter()
+        .map(|form| form.2)
+        .chain(SETS.iter().map(|set| set.1));
+    let mut wrong = Vec::new();
+    for list in lists {
+        let has_words = list.contains("@words");
+        for word in list.split_whitespace() {
+            let bare = word.trim_end_matches('!');
+            let name = bare.trim_end_matches(['r', 'd', 'w']);
+            let name = if name.ends_with(':') { name } else { bare };
+            let name = name.trim_end_matches([':', '?']);
+            let is_valued = name != bare;
+            let is_mark = word.starts_with('@');
+            let is_long = name.starts_with("--");
+            let is_short = name.starts_with('-') && !is_long;
+            let is_fine = is_mark
+                || has_words
+                || word == "--"
+                || word == "*"
+                || (is_long && !name.contains(':'))
+                || (is_short && (!is_valued || name.len() == 2 || name.len() > 3))
+                || ["(", ")", "verify", "write"].contains(&word)
+                || word.chars().all(|char| char.is_ascii_lowercase());
+            if !is_fine {
+                wrong.push(word);
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<&str>::new());
+}
