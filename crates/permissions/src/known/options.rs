@@ -15,7 +15,7 @@ pub(super) enum Value {
 }
 
 /// A word that begins with a hyphen, compared with the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found<'w> {
     Unknown,
     /// Flags, or an option with a value in the same word.
