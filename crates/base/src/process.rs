@@ -187,7 +187,7 @@ impl Invocation {
 ///
 /// It has the complete environment otherwise: for another osier, and for a program that stands in for this process, whose
 /// environment was decided by its parent. Everything else is a `keyless_command`.
-fn new_command(program: impl AsRef<OsStr>) -> std::process::Command {
+fn new_command(program: &OsStr) -> std::process::Command {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
     let mut command = std::process::Command::new(program);
     for name in environment::GIT_LOCAL {
