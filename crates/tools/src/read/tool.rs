@@ -186,6 +186,25 @@ fn check_text(start: &[u8], name: &str, size: u64) -> Result<(), ReadError> {
     Ok(())
 }
 
+/// Opens a regular file.
+fn open(
+    workspace: &Workspace,
+    target: &FileTarget,
+    name: &str,
+) -> Result<(fs::File, fs::Metadata), ReadError> {
+    let path = name.to_owned();
+    match target.open() {
+        Ok((Some(file), metadata)) => Ok((file, metadata)),
+        Ok((None, metadata)) if metadata.is_dir() => Err(ReadError::Directory {
+            listing: listing(&target.host),
+            path,
+        }),
+        Ok((None, _)) => Err(ReadError::NotRegular { path }),
+        Err(error) if is_missing(&error) => Err(missing(workspace, &target.named)),
+        Err(source) => Err(ReadError::Io { path, source }),
+    }
+}
+
 pub(crate) fn read(
     workspace: &Workspace,
     target: &FileTarget,
@@ -198,18 +217,7 @@ pub(crate) fn read(
         path: name.clone(),
         source,
     };
-    let (file, metadata) = match target.open() {
-        Ok((Some(file), metadata)) => (file, metadata),
-        Ok((None, metadata)) if metadata.is_dir() => {
-            return Err(ReadError::Directory {
-                listing: listing(&target.host),
-                path: name,
-            });
-        }
-        Ok((None, _)) => return Err(ReadError::NotRegular { path: name }),
-        Err(error) if is_missing(&error) => return Err(missing(workspace, path)),
-        Err(error) => return Err(failed(error)),
-    };
+    let (file, metadata) = open(workspace, target, &name)?;
     let mut source = BufReader::with_capacity(BUFFER, file);
     let start = source.fill_buf().map_err(failed)?;
     let start = &start[..start.len().min(SNIFFED)];
@@ -235,17 +243,14 @@ pub(crate) fn read(
     };
     // A larger archive is no document that is read.
     if document::Kind::may_be(start) && metadata.len() <= document::LIMIT {
-        let found = binary().document(&mut source)?;
-        if let Some(content) = found {
-            let scan = scan(content.as_bytes(), window, cancel).map_err(failed)?;
-            return shown(path, name, window.offset, scan);
-        }
-        source.rewind().map_err(failed)?;
-        let start = source.fill_buf().map_err(failed)?;
-        check_text(&start[..start.len().min(SNIFFED)], &name, metadata.len())?;
-    } else {
-        check_text(start, &name, metadata.len())?;
+        let Some(content) = binary().document(&mut source)? else {
+            let size = metadata.len();
+            return Err(ReadError::Binary { path: name, size });
+        };
+        let scan = scan(content.as_bytes(), window, cancel).map_err(failed)?;
+        return shown(path, name, window.offset, scan);
     }
+    check_text(start, &name, metadata.len())?;
     if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
         let content = match workspace.text_in_editor(target, &metadata) {
             Some(text) => text.map_err(failed)?,

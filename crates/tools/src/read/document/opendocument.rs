@@ -1,5 +1,7 @@
 //! OpenDocument: texts, sheets and presentations. Deleted text of tracked changes is left out.
 
+use std::fmt::Write as _;
+
 use super::DocumentError;
 use super::container::Container;
 use super::table::{ROWS, Table};
@@ -82,7 +84,7 @@ impl Writer {
                 self.depth += 1;
                 if self.depth == 1 && self.is_sheet {
                     let name = element.get("name").unwrap_or_default();
-                    self.text.push_str(&format!("## {name}\n\n"));
+                    let _ = write!(self.text, "## {name}\n\n");
                 }
             }
             "table-row" if self.depth == 1 => {

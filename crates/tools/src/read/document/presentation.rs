@@ -1,5 +1,7 @@
 //! PowerPoint: the slides in their order, with tables and notes.
 
+use std::fmt::Write as _;
+
 use super::DocumentError;
 use super::container::Container;
 use super::table::Table;
@@ -37,10 +39,7 @@ pub(super) fn text(container: &mut Container<'_>) -> Result<String, DocumentErro
         let slide = read(&bytes)?;
         let title = slide.title.trim();
         let colon = if title.is_empty() { "" } else { ": " };
-        text.push_str(&format!(
-            "## Slide {number}{colon}{title}\n\n{}",
-            slide.body
-        ));
+        let _ = write!(text, "## Slide {number}{colon}{title}\n\n{}", slide.body);
         let notes = relations(container, part)?;
         let notes = notes.values().find(|part| part.contains("notesSlides/"));
         if let Some(bytes) = notes
@@ -50,7 +49,7 @@ pub(super) fn text(container: &mut Container<'_>) -> Result<String, DocumentErro
         {
             let notes = read(&bytes)?.body;
             if !notes.trim().is_empty() {
-                text.push_str(&format!("\nNotes:\n\n{notes}"));
+                let _ = write!(text, "\nNotes:\n\n{notes}");
             }
         }
         text.push('\n');
@@ -95,7 +94,6 @@ fn read(bytes: &[u8]) -> Result<Slide, DocumentError> {
             _ => {}
         },
         Node::Text(text) if is_in_text && !is_left_out => paragraph.push_str(text),
-        Node::Text(_) => {}
         Node::Close("t") => is_in_text = false,
         Node::Close("p") => {
             let line = paragraph.trim();
@@ -107,7 +105,7 @@ fn read(bytes: &[u8]) -> Result<Slide, DocumentError> {
                 slide.title.push(' ');
             } else if !line.is_empty() {
                 let indent = "  ".repeat(level.min(9));
-                slide.body.push_str(&format!("{indent}- {line}\n"));
+                let _ = writeln!(slide.body, "{indent}- {line}");
             }
             paragraph.clear();
         }
@@ -115,9 +113,9 @@ fn read(bytes: &[u8]) -> Result<Slide, DocumentError> {
         Node::Close("tbl") => {
             in_table = false;
             let table = std::mem::take(&mut table).markdown();
-            slide.body.push_str(&format!("\n{table}\n"));
+            let _ = write!(slide.body, "\n{table}\n");
         }
-        Node::Close(_) => {}
+        Node::Text(_) | Node::Close(_) => {}
     })?;
     Ok(slide)
 }

@@ -1,6 +1,7 @@
 //! Excel: each sheet as a table with its name. Values are those that Excel stored; dates are shown as dates.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use super::DocumentError;
 use super::container::Container;
@@ -40,7 +41,7 @@ pub(super) fn text(container: &mut Container<'_>) -> Result<String, DocumentErro
             continue;
         };
         let table = read(&bytes, &strings, &dates)?;
-        text.push_str(&format!("## {name}\n\n{table}\n"));
+        let _ = write!(text, "## {name}\n\n{table}\n");
     }
     Ok(text)
 }
@@ -60,10 +61,9 @@ fn shared_strings(bytes: &[u8]) -> Result<Vec<String>, DocumentError> {
                 last.push_str(text);
             }
         }
-        Node::Text(_) => {}
         Node::Close("t") => is_in_text = false,
         Node::Close("rPh") => is_phonetic = false,
-        Node::Close(_) => {}
+        Node::Text(_) | Node::Close(_) => {}
     })?;
     Ok(strings)
 }
@@ -102,11 +102,10 @@ fn is_date(code: &str) -> bool {
     for char in code.chars() {
         match (closing, char) {
             (Some(end), char) if char == end => closing = None,
-            (Some(_), _) => {}
             (None, '"') => closing = Some('"'),
             (None, '[') => closing = Some(']'),
             (None, 'y' | 'Y' | 'd' | 'D' | 'h' | 'H' | 's') => return true,
-            (None, _) => {}
+            _ => {}
         }
     }
     false
@@ -152,7 +151,6 @@ fn read(
             _ => {}
         },
         Node::Text(text) if is_in_value => value.push_str(text),
-        Node::Text(_) => {}
         Node::Close("v" | "t") => is_in_value = false,
         Node::Close("c") if !is_cut => {
             while next < at && next < 200 {
@@ -168,7 +166,7 @@ fn read(
                 _ => table.add(&value),
             }
         }
-        Node::Close(_) => {}
+        Node::Text(_) | Node::Close(_) => {}
     })?;
     let mut text = table.markdown();
     if is_cut {

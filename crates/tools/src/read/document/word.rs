@@ -1,6 +1,7 @@
 //! Word: headings, lists, tables and paragraphs of the body. Deleted text of tracked changes is left out.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::DocumentError;
 use super::container::Container;
@@ -130,13 +131,15 @@ impl Writer {
         match (self.heading, self.item) {
             (Some(level), _) => {
                 let marks = "#".repeat(level.clamp(1, 6));
-                self.text.push_str(&format!("{marks} {line}\n\n"));
+                let _ = write!(self.text, "{marks} {line}\n\n");
             }
             (None, Some(depth)) => {
                 let indent = "  ".repeat(depth.min(9));
-                self.text.push_str(&format!("{indent}- {line}\n"));
+                let _ = writeln!(self.text, "{indent}- {line}");
             }
-            (None, None) => self.text.push_str(&format!("{line}\n\n")),
+            (None, None) => {
+                let _ = write!(self.text, "{line}\n\n");
+            }
         }
     }
 }
