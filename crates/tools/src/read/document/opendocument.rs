@@ -37,7 +37,7 @@ struct Writer {
     table: Table,
     is_sheet: bool,
     cell: String,
-    /// What a cell shows if it has no text.
+    /// The value of a cell, which it shows if it has no text.
     value: String,
     repeats: usize,
     row_repeats: usize,
