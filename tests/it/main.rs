@@ -89,6 +89,7 @@ mod transfer;
 mod tree;
 mod tui;
 mod turns;
+mod unattended;
 mod vim;
 mod watchers;
 mod web;
