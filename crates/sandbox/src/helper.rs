@@ -12,6 +12,9 @@ use super::spec::{Network, Spec, Stage};
 use super::{HELPER, capabilities, landlock, network, supervisor};
 use osier_base::process;
 
+/// The number of standard error.
+const LAST_STREAM: i32 = 2;
+
 /// A shell's exit code for a command that was found but could not be executed.
 const NOT_RUN: u8 = 126;
 
@@ -21,6 +24,7 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if arguments.next()? != HELPER {
         return None;
     }
+    close_inherited();
     let spec = arguments.next().unwrap_or_default();
     let ended = match (arguments.next(), arguments.next()) {
         (Some(dashes), Some(program)) if dashes == "--" => {
@@ -38,6 +42,17 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
         "osier: the sandboxed command did not run: {message}"
     );
     Some(ExitCode::from(NOT_RUN))
+}
+
+/// Closes what the program that started osier left open: a command could write to those files wherever they are.
+fn close_inherited() {
+    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten();
+    let numbers = open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let numbers: Vec<i32> = numbers.filter(|number| *number > LAST_STREAM).collect();
+    for number in numbers {
+        // The list itself is closed already.
+        let _ = nix::unistd::close(number);
+    }
 }
 
 fn become_program(

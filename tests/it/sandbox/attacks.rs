@@ -274,23 +274,22 @@ impl Target {
     }
 
     fn start(&self, invocation: &Invocation, user: Option<u32>) -> Output {
-        let mut command = Command::new(if user.is_some() {
-            "setpriv".into()
-        } else {
-            invocation.program.clone()
-        });
+        // The shell leaves a file open, as the program that starts osier can.
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "exec 8<>\"$0\"; exec \"$@\""])
+            .arg(self.path("outside/pipe"));
         if let Some(user) = user {
             let [uid, gid] = [format!("--reuid={user}"), format!("--regid={user}")];
-            command
-                .args([
-                    uid,
-                    gid,
-                    "--clear-groups".to_owned(),
-                    "--inh-caps=-all".to_owned(),
-                ])
-                .arg(&invocation.program);
+            command.arg("setpriv").args([
+                uid,
+                gid,
+                "--clear-groups".to_owned(),
+                "--inh-caps=-all".to_owned(),
+            ]);
         }
         command
+            .arg(&invocation.program)
             .args(&invocation.args)
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
