@@ -61,16 +61,13 @@ pub(super) struct Config {
     pub problems: Vec<Problem>,
     /// The problems because of which hooks that could deny a call are missing.
     pub faults: Vec<Problem>,
-    /// Files without any text. Programs that write a file make it empty first.
-    empty: Vec<PathBuf>,
 }
 
 impl Config {
-    /// Keeps the hooks in `before` of files that have faults or are empty now.
+    /// Keeps the hooks in `before` of files that have faults now.
     pub(super) fn keep(&mut self, before: &[Arc<Handler>]) {
         let is_damaged = |handler: &&Arc<Handler>| {
-            let faults = self.faults.iter().map(|fault| &fault.path);
-            let mut paths = faults.chain(&self.empty);
+            let mut paths = self.faults.iter().map(|fault| &fault.path);
             paths.any(|path| *path == handler.file)
         };
         let kept: Vec<_> = before.iter().filter(is_damaged).cloned().collect();
@@ -98,10 +95,6 @@ pub(super) fn load(files: &[HookFile]) -> Config {
                 continue;
             }
         };
-        if text.trim().is_empty() {
-            config.empty.push(file.file.path.clone());
-            continue;
-        }
         let parsed = parse(file, &text);
         project_off |= parsed.disables && file.of_project;
         all_off |= parsed.disables && !file.of_project;
@@ -644,29 +637,28 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_hooks_is_no_error_and_an_empty_one_keeps_what_ran() {
+    fn a_file_without_hooks_is_no_error_and_a_damaged_one_keeps_what_ran() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hooks.json");
         let files = [file(&path.to_string_lossy(), false, false)];
         let load = |text: &str| {
             osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
-            let config = load(&files);
-            assert_eq!(
-                (&config.problems, &config.faults),
-                (&vec![], &vec![]),
-                "{text}"
-            );
-            config
+            load(&files)
         };
         let before = load(r#"{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}}"#).handlers;
-        for (text, expected) in [("", 1), (" \n", 1), ("{}", 0), ("{\"hooks\": {}}", 0)] {
+        for (text, is_damaged) in [
+            ("", true),
+            ("[]", true),
+            (r#"{"PreToolUse": []}"#, true),
+            ("{}", false),
+            (r#"{"hooks": {}}"#, false),
+        ] {
             let mut config = load(text);
             assert_eq!(config.handlers.len(), 0, "{text}");
+            assert_eq!(!config.faults.is_empty(), is_damaged, "{text}");
             config.keep(&before);
-            assert_eq!(config.handlers.len(), expected, "{text}");
+            assert_eq!(config.handlers.len(), usize::from(is_damaged), "{text}");
         }
-        let other = parsed(r#"{"PreToolUse": []}"#);
-        assert_eq!(other.faults.len(), 1);
     }
 
     #[test]
