@@ -122,9 +122,8 @@ mod tests {
                 Some("has no `code_challenge_methods_supported`"),
             ),
         ] {
-            let found = require_pkce(&metadata(
-                &json!({"code_challenge_methods_supported": methods}),
-            ));
+            let change = json!({"code_challenge_methods_supported": methods});
+            let found = require_pkce(&metadata(&change));
             let expected = expected.map(|reason| {
                 format!(
                     "the metadata of the sign-in server {reason}, so a stolen code would be enough to sign in; ask its operator for PKCE with `S256`"
