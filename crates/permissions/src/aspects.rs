@@ -230,21 +230,24 @@ impl Aspects {
         })
     }
 
-    /// A rule for each part of a command line, by the start of its command. A part that writes a file has none.
-    fn starts(&self) -> Vec<String> {
-        let mut starts = Vec::new();
+    /// A rule by the start of the command, if it allows every part of the command line that does more than read. A part that
+    /// writes a file has none.
+    fn start(&self) -> Option<String> {
+        let mut start = None;
         for aspect in self.list.iter().filter(|_| !self.unclear) {
-            let Some(command) = aspect.command() else {
-                return Vec::new();
-            };
-            let start = programs::prefix(&command.words);
-            let rule = start.map(|start| format!("{BASH}({} *)", literal(&start)));
-            let covers =
-                |rule: &String| Rule::parse(rule).is_some_and(|rule| command.is_covered(&rule));
-            let is_needed = |rule: &String| !starts.contains(rule) && covers(rule);
-            starts.extend(rule.filter(|rule| !command.reads_only && is_needed(rule)));
+            let command = aspect.command()?;
+            if command.reads_only {
+                continue;
+            }
+            let rule = format!("{BASH}({} *)", literal(&programs::prefix(&command.words)?));
+            let covers = Rule::parse(&rule).is_some_and(|rule| command.is_covered(&rule));
+            let is_first = start.as_ref().is_none_or(|start| *start == rule);
+            if !covers || !is_first {
+                return None;
+            }
+            start = Some(rule);
         }
-        starts
+        start
     }
 
     /// Rules that the user can save for the call of `tool`, the narrowest first.
@@ -252,7 +255,7 @@ impl Aspects {
         let mut patterns = Vec::new();
         if let Some(command) = &self.command {
             patterns.push(format!("{BASH}({})", literal(command)));
-            patterns.extend(self.starts());
+            patterns.extend(self.start());
             patterns.retain(|pattern| can_be_offered(pattern));
             return patterns;
         }
@@ -307,18 +310,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_of_a_command_line_can_be_allowed() {
+    fn every_offered_rule_allows_the_complete_command_line() {
         let cwd = Path::new("/w");
         let offers = |command: &str| Aspects::of_command(command, cwd).patterns("bash", cwd);
-        assert_eq!(
-            offers("git status && cargo build"),
-            ["bash(git status && cargo build)", "bash(cargo build *)"]
-        );
+        let exact = |command: &str| vec![format!("bash({command})")];
         assert_eq!(
             offers("git add a && git add -u"),
             ["bash(git add a && git add -u)", "bash(git add *)"]
         );
-        // A part that writes a file is not covered by a rule for its command.
-        assert_eq!(offers("git add > a"), ["bash(git add > a)"]);
+        // A part that only reads is not asked about.
+        assert_eq!(
+            offers("git status && cargo build"),
+            ["bash(git status && cargo build)", "bash(cargo build *)"]
+        );
+        for command in [
+            // A rule for one part would leave the others to be asked.
+            "git add a && cargo build",
+            "cargo build; rm -rf build",
+            "cargo test | tee log",
+            // A part that writes a file is not covered by a rule for its command.
+            "git add > a",
+        ] {
+            assert_eq!(offers(command), exact(command), "{command}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use osier_agent::FileTarget;
 use osier_base::atomic_file::WriteError;
 use osier_base::folders::Folders;
 use osier_base::path::canonical_key;
-use osier_protocol::questions::Grant;
+use osier_protocol::questions::{EDIT_RULES, Grant};
 use osier_protocol::{Effect, PermissionMode};
 use osier_tools::{BASH, READ, ToolEffect, WRITE};
 
@@ -234,6 +234,10 @@ impl Permissions {
             Grant::Once => return Ok(()),
             Grant::Session { pattern } => (pattern, RuleSource::Session),
             Grant::Project { pattern } => (pattern, RuleSource::Project),
+            Grant::Edits => {
+                self.allow_edits();
+                return Ok(());
+            }
         };
         let Some(rule) = ScopedRule::parse(pattern, Effect::Allow, source) else {
             return Ok(());
@@ -243,6 +247,14 @@ impl Permissions {
             RuleSource::Project => self.remembered.add(pattern),
             _ => Ok(()),
         }
+    }
+
+    /// Allows every change of a file in the working directory, for this session.
+    fn allow_edits(&self) {
+        let rules = EDIT_RULES.iter().filter_map(|tool| {
+            ScopedRule::parse(&format!("{tool}(./**)"), Effect::Allow, RuleSource::Session)
+        });
+        self.lock().rules.extend(rules);
     }
 
     /// Removes a rule that was granted in a dialog; false when there is none. The user's settings file is

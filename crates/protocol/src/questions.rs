@@ -260,7 +260,12 @@ pub enum Grant {
     Project {
         pattern: String,
     },
+    /// For every change of a file in the working directory, for this session.
+    Edits,
 }
+
+/// The tools that `Grant::Edits` allows.
+pub const EDIT_RULES: [&str; 2] = ["edit", "write"];
 
 /// A message to the owner of the open questions.
 #[derive(Debug)]

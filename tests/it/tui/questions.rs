@@ -108,8 +108,8 @@ async fn long_pattern_and_choice_count_what_is_cut() {
     let first = asked(&mut screen, long).await;
     let shown = screen.press("alt+a").screen();
     assert_eq!(
-        row(&shown, "in this project"),
-        "p Allow in this project: bash(rm…+91…aaaaaaaaaa /etc)"
+        row(&shown, "s, p:"),
+        "s, p: bash(rm aaaaaaaaaaa…+73…aaaaaaaaaaaaaaaaaaaaaaa /etc)"
     );
     screen.press("y");
     closed(&mut screen).await;
@@ -128,7 +128,7 @@ async fn long_pattern_and_choice_count_what_is_cut() {
     let shown = screen.press("alt+a").screen();
     assert_eq!(
         row(&shown, "Keep"),
-        "❯ 1 Keep  bbbbbbbbbbbbbbbbbbbbbbbbbbbbb… +61 characters"
+        "❯ 1 Keep  bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… +57 characters"
     );
     screen.press("1");
     closed(&mut screen).await;
@@ -145,7 +145,7 @@ async fn keys_before_the_dialog_is_drawn_do_not_answer() {
         .press("alt+a")
         .type_text("ysp")
         .press("enter ctrl+x");
-    assert!(screen.screen().contains("Allow once"));
+    assert!(screen.screen().contains("y once"));
     assert!(!answer.is_finished());
     screen.press("y");
     closed(&mut screen).await;
@@ -163,7 +163,7 @@ async fn question_opens_above_an_empty_editor_and_the_next_one_follows() {
     let mut screen = start().await;
     let first = asked(&mut screen, permission()).await;
     let second = asked(&mut screen, permission()).await;
-    assert!(screen.screen().contains("Allow once"));
+    assert!(screen.screen().contains("y once"));
     // A key that was on its way to the editor is no answer.
     screen.type_text("y");
     assert!(!first.is_finished());
@@ -173,7 +173,7 @@ async fn question_opens_above_an_empty_editor_and_the_next_one_follows() {
     assert!(screen.screen().contains("not sent to the model"));
     screen.press("y");
     closed(&mut screen).await;
-    assert!(screen.screen().contains("Allow once"));
+    assert!(screen.screen().contains("y once"));
     screen.press("y");
     screen.advance(std::time::Duration::from_secs(1));
     screen.press("y");
@@ -185,7 +185,7 @@ async fn question_opens_above_an_empty_editor_and_the_next_one_follows() {
     // By its name and by an F-key.
     let third = asked(&mut screen, permission()).await;
     screen.press("esc").send("/answer");
-    assert!(screen.screen().contains("Allow once"));
+    assert!(screen.screen().contains("y once"));
     screen.press("esc f4").screen();
     screen.press("n").screen();
     // The reason stays when the dialog is left.
@@ -211,11 +211,11 @@ async fn keys_after_an_answer_do_not_become_a_prompt() {
     // Before the next question of the run: the key is no draft, so the question opens.
     screen.type_text("yn");
     answers.push(asked(&mut screen, permission()).await);
-    assert!(screen.screen().contains("Allow once"));
+    assert!(screen.screen().contains("y once"));
     assert_eq!(screen.app.prompt.editor.text(), "");
     // Right after the dialog has opened, the key neither answers nor is a draft.
     screen.type_text("y");
-    assert!(screen.screen().contains("Allow once"));
+    assert!(screen.screen().contains("y once"));
     assert!(!answers[1].is_finished());
     screen.advance(std::time::Duration::from_millis(400));
     screen.press("y");
@@ -239,7 +239,7 @@ async fn keys_after_an_answer_do_not_become_a_prompt() {
     answers.push(asked(&mut screen, permission()).await);
     assert_eq!(screen.editor(), "ny, but");
     screen.press("ctrl+u").type_text("yn yes").press("enter");
-    assert!(screen.screen().contains("Allow once"));
+    assert!(screen.screen().contains("y once"));
     screen.press("y");
     closed(&mut screen).await;
     for answer in answers {
@@ -257,7 +257,7 @@ async fn question_takes_no_answer_while_the_screen_is_too_small_to_show_it() {
     assert!(screen.screen().contains("osier needs 40x10"));
     screen.type_text("ysp").press("enter");
     screen.resize(80, 24);
-    assert!(screen.screen().contains("Allow once"));
+    assert!(screen.screen().contains("y once"));
     assert!(!answer.is_finished());
     screen.press("y");
     closed(&mut screen).await;
@@ -311,11 +311,11 @@ async fn denial_has_a_reason_and_a_command_can_be_edited() {
 }
 
 #[tokio::test]
-async fn other_arguments_are_edited_as_json() {
+async fn other_arguments_are_edited_as_text() {
     let kind = QuestionKind::Permission {
         call_id: "c1".into(),
         tool: "write".into(),
-        arguments: json!({"file_path": "a"}),
+        arguments: json!({"content": "say \"hi\"\n", "count": 3}),
         patterns: Vec::new(),
     };
     let mut screen = start().await;
@@ -339,18 +339,15 @@ async fn other_arguments_are_edited_as_json() {
     screen
         .type_text("x")
         .press("enter")
-        .shows("invalid JSON in the arguments")
+        .shows("invalid value of `count`")
         .await;
-    screen.press("backspace ctrl+u");
-    screen
-        .press("enter")
-        .shows("invalid JSON in the arguments")
-        .await;
-    screen.type_text("}").press("enter");
+    screen.press("backspace up up up end").type_text("!");
+    insta::assert_snapshot!("question_edit", screen.screen());
+    screen.press("enter");
     closed(&mut screen).await;
     let expected = Answer::Allow {
         grant: Grant::Once,
-        arguments: None,
+        arguments: Some(json!({"content": "say \"hi\"!\n", "count": 3})),
     };
     assert_eq!(answer.await.unwrap(), expected);
 }
@@ -416,9 +413,12 @@ async fn choice_is_selected_by_number_or_arrows() {
     };
     let text = |text: &str| Answer::Text { text: text.into() };
     assert_eq!(answered(select(false), "2").await, text("green"));
-    assert_eq!(answered(select(false), "up enter").await, text("blue"));
+    assert_eq!(
+        answered(select(false), "down down down enter").await,
+        text("blue")
+    );
     // Another answer: an empty one is not sent, and `esc` returns to the choices. The text stays.
-    let keys = "up enter enter x esc o backspace r e d enter";
+    let keys = "down down down enter enter x esc o backspace r e d enter";
     assert_eq!(answered(select(true), keys).await, text("red"));
     assert_eq!(
         answered(question(QuestionKind::Confirm), "y").await,
@@ -486,7 +486,7 @@ async fn withdrawn_question_closes_its_dialog() {
     closed(&mut screen).await;
     let shown = screen.screen();
     assert!(
-        shown.contains("withdrawn") && !shown.contains("Allow once"),
+        shown.contains("withdrawn") && !shown.contains("y once"),
         "{shown}"
     );
 }
@@ -522,8 +522,9 @@ async fn control_sequences_in_questions_are_shown_as_text() {
     let line = "the server ^[]0;x^Gevil: Go^[[2J on?";
     assert!(screen.screen().contains(line), "{}", screen.screen());
     screen.press("alt+a");
-    let title = "Question from the server ^[]0;x^Gevil";
-    assert!(screen.screen().contains(title), "{}", screen.screen());
+    let shown = screen.screen();
+    assert!(shown.contains("─ Go^[[2J on? ─"), "{shown}");
+    assert!(shown.contains(" the server ^[]0;x^Gevil ─"), "{shown}");
 }
 
 const PLAN: &str = "# Add retries\n\n1. **Read** `client.rs`.\n2. Test:\n\n```sh\ncargo test\n```";
@@ -557,7 +558,7 @@ async fn plan_is_shown_formatted_and_approved_with_a_mode() {
     insta::assert_snapshot!("plan_dialog", screen.styled());
     screen.press("e");
     let edit = screen.effects.last().cloned();
-    let Some(Effect::EditPlan { text, .. }) = edit else {
+    let Some(Effect::EditAnswer { text, .. }) = edit else {
         panic!("{edit:?}");
     };
     assert_eq!(text, PLAN);

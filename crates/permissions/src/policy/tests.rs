@@ -129,6 +129,31 @@ fn yolo_asks_only_when_a_rule_asks_or_could_apply() {
 }
 
 #[test]
+fn granted_edits_are_all_changes_of_files_in_the_working_directory() {
+    let place = place(&[], &[], &[]);
+    let permissions = place.permissions(PermissionMode::Ask);
+    let decide = |tool: &str, file: &str| {
+        let arguments = json!({"file_path": file});
+        word(&permissions.decide(tool, &arguments, None, false))
+    };
+    assert_eq!(decide("edit", "src/a.rs"), "ask");
+    permissions.grant(&Grant::Edits).unwrap();
+    for tool in EDIT_RULES {
+        assert_eq!(decide(tool, "src/a.rs"), "allow", "{tool}");
+        assert_eq!(decide(tool, "/etc/hosts"), "ask", "{tool}");
+    }
+    assert_eq!(bash(&permissions, "touch a"), "ask");
+    // Every tool that changes a file by its rules is one of them.
+    let changing = osier_tools::all()
+        .filter(|tool| tool.effect == osier_tools::ToolEffect::Changes && tool.file.is_some());
+    for tool in changing {
+        assert!(EDIT_RULES.contains(&tool.name), "{}", tool.name);
+    }
+    assert!(permissions.forget_session());
+    assert_eq!(decide("edit", "src/a.rs"), "ask");
+}
+
+#[test]
 fn plan_mode_denies_writes_despite_rules() {
     let place = place(&["bash", "write", "edit", "mcp__x__y"], &[], &[]);
     let permissions = place.permissions(PermissionMode::Plan);

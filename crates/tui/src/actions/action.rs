@@ -81,10 +81,10 @@ pub(crate) enum Action {
         id: String,
         draft: Vec<String>,
     },
-    /// Shows the plan of the question `id` as the user edited it.
-    ShowEditedPlan {
+    /// Shows the plan or the call of the question `id` as the user edited it.
+    ShowEditedAnswer {
         id: String,
-        plan: String,
+        text: String,
     },
     /// Shows the details of an MCP server and its actions.
     ShowServer(String),

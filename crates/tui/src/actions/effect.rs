@@ -20,8 +20,8 @@ pub enum Effect {
     Suspend,
     /// Edit this text in an external editor. The app receives the result in `edited`.
     ExternalEditor(String),
-    /// Edit the plan of the question `id` in an external editor. The app shows the result.
-    EditPlan {
+    /// Edit the plan or the call of the question `id` in an external editor. The app shows the result.
+    EditAnswer {
         id: String,
         text: String,
     },

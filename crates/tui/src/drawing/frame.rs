@@ -69,6 +69,24 @@ pub(crate) fn bottom(hints: &[String], token: Token, width: usize) -> Row {
     row
 }
 
+/// `─ text ──────── remark ─`, as wide as the screen.
+pub(crate) fn rule(text: &str, face: Face, remark: (&str, Face), width: usize) -> Row {
+    let padded = |text: &str| match text {
+        "" => String::new(),
+        text => format!(" {text} "),
+    };
+    let remark_text = text::truncate(&padded(remark.0), width.saturating_sub(2)).into_owned();
+    let room = width.saturating_sub(text::width(&remark_text) + 2);
+    let text = text::truncate(&padded(text), room).into_owned();
+    let line = width.saturating_sub(text::width(&text) + text::width(&remark_text) + 2);
+    let mut row = Row::plain("─", Token::Border);
+    row.push(text, face);
+    row.push("─".repeat(line), Token::Border);
+    row.push(remark_text, remark.1);
+    row.push("─", Token::Border);
+    row
+}
+
 /// The hints that fit, none of them cut. There is always room for how to leave.
 pub(crate) fn fitting(hints: &[String], width: usize) -> String {
     const GAP: &str = " · ";

@@ -59,6 +59,38 @@ pub(crate) fn divide(screen: Rect, editor: u16, queue: u16, questions: u16) -> A
     }
 }
 
+/// Divides `screen` while a question has the place of the editor: `rows` of it above the footer, and the conversation.
+pub(crate) fn divide_for_question(screen: Rect, rows: u16) -> Areas {
+    let footer = Rect {
+        y: screen.bottom().saturating_sub(1),
+        height: screen.height.min(1),
+        ..screen
+    };
+    let rows = rows.min(screen.height.saturating_sub(1));
+    let questions = Rect {
+        y: footer.y - rows,
+        height: rows,
+        ..screen
+    };
+    let none = Rect {
+        y: questions.y,
+        height: 0,
+        ..screen
+    };
+    Areas {
+        transcript: Rect {
+            height: questions.y - screen.y,
+            ..screen
+        },
+        status: none,
+        queue: none,
+        questions,
+        rule: none,
+        editor: none,
+        footer,
+    }
+}
+
 /// The place of the footer's text: where the text of the editor begins, and not up to the edge of the panel.
 pub(crate) fn footer_text(footer: Rect, linear: bool) -> Rect {
     const START: u16 = 2;
@@ -136,5 +168,13 @@ mod tests {
         assert_eq!(areas.editor, Rect::new(0, 20, 80, 3));
         assert_eq!(areas.footer, Rect::new(0, 23, 80, 1));
         assert_eq!(divide(screen, 100, 0, 0).editor.height, 9);
+    }
+
+    #[test]
+    fn a_question_leaves_the_other_rows_to_the_conversation() {
+        let areas = divide_for_question(Rect::new(0, 0, 80, 24), 4);
+        assert_eq!(areas.transcript, Rect::new(0, 0, 80, 19));
+        assert_eq!(areas.questions, Rect::new(0, 19, 80, 4));
+        assert_eq!(areas.footer, Rect::new(0, 23, 80, 1));
     }
 }

@@ -1,6 +1,7 @@
 //! Drawing for all screens: the areas of the screen, the surface, overlays with their frame, the picker and the preview
 //! pane.
 
+pub(crate) mod fit;
 pub(crate) mod frame;
 pub(crate) mod late;
 pub(crate) mod layout;

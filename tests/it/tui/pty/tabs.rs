@@ -68,7 +68,7 @@ fn background_failures_and_questions_are_in_the_footer() {
     program.write("burn\r\x1b,");
     program.shows("tab 1/2, 1 failed");
     // The question is still open: text that was typed in another tab did not answer it.
-    program.shows("Allow once");
+    program.shows("y once");
     program.write("\x1b0");
     program.shows("2 ✗  burn");
     program.write("2\r");

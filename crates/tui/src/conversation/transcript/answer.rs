@@ -54,6 +54,7 @@ impl Transcript {
                     cell.arguments.clone_from(arguments);
                     cell.phase = Phase::Running;
                 });
+                self.show_proposal(call_id);
             }
             Event::ToolExecutionUpdate { call_id, update } => {
                 if let Some(place) = self.near.calls.get(call_id).copied() {
@@ -103,6 +104,7 @@ impl Transcript {
                 self.open_block(*index, Body::Tool(Box::new(cell)));
                 if let Some(place) = self.block(*index) {
                     self.near.calls.insert(id.clone(), place);
+                    self.show_proposal(id);
                 }
             }
             Delta::TextDelta { index, delta } | Delta::ThinkingDelta { index, delta } => {

@@ -104,6 +104,14 @@ impl Transcript {
                     self.notice(Severity::Info, &text);
                 }
             }
+            Event::QuestionAsked { question } => self.propose(question),
+            Event::QuestionClosed { id } => self.withdraw(|question| question == id),
+            Event::Questions { questions } => {
+                self.withdraw(|id| questions.iter().all(|question| question.id != id));
+                for question in questions {
+                    self.propose(question);
+                }
+            }
             Event::Agent(event) => return self.apply_agent(event),
             _ => return false,
         }
@@ -150,6 +158,7 @@ impl Transcript {
         self.away = None;
         self.asked = None;
         self.shells.clear();
+        self.proposals.clear();
         self.terminals.clear();
         for message in messages {
             if let AgentMessage::ToolResult(result) = &*message.message {
@@ -258,7 +267,7 @@ impl Transcript {
     }
 
     /// A call of a stored message that runs: the client joined during the run. The calls behind it wait for it.
-    fn join_call(&mut self, call_id: &str) -> Option<usize> {
+    pub(super) fn join_call(&mut self, call_id: &str) -> Option<usize> {
         let cells = &self.near.cells;
         let is_it = |cell: &Cell| cell.is_call(call_id) && is_interrupted(cell);
         let back = cells.iter().rev().take(RECENT).position(is_it)?;

@@ -7,6 +7,7 @@
 
 mod answer;
 mod browse;
+pub(crate) mod call_text;
 mod cell;
 mod cell_rows;
 mod cell_style;
@@ -17,6 +18,7 @@ mod jump;
 mod output;
 mod pages;
 mod pick;
+mod proposals;
 mod selection;
 mod shell;
 mod state;
@@ -29,3 +31,4 @@ mod view;
 
 pub(crate) use output::{Painted, tail_rows};
 pub(crate) use state::{Transcript, Unit};
+pub(crate) use tool::proposal;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::cell::{Body, Cell};
 use super::cell_style::CellStyle;
 use super::strip::Strip;
+use osier_protocol::questions::Question;
 use osier_protocol::{Landmark, Op};
 use osier_settings::ScreenSettings;
 use osier_store::Needle;
@@ -72,6 +73,10 @@ pub struct Transcript {
     pub(super) browsing: bool,
     /// Strips of pictures that the terminal paints over the last frame.
     pub(super) placed: Vec<PlacedStrip>,
+    /// The questions about calls that wait. A question can come before its call.
+    pub(super) proposals: Vec<Question>,
+    /// The question that is open: the conversation ends with its call.
+    pub(super) open_question: Option<String>,
 }
 
 #[derive(Debug)]

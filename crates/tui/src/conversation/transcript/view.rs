@@ -273,7 +273,7 @@ impl Transcript {
         match self.position {
             Position::At { cell, row } => (cell, row),
             Position::Follow => {
-                match self.moved_up((self.strip().cells.len(), 0), usize::from(self.viewport.1)) {
+                match self.moved_up((self.end(), 0), usize::from(self.viewport.1)) {
                     Position::At { cell, row } => (cell, row),
                     Position::Follow => (0, 0),
                 }

@@ -1,23 +1,25 @@
-//! Pending questions: a line above the editor for each, and the dialog of the open one. A new question opens its dialog
-//! only if the editor is empty; what is typed then is not its answer.
+//! Pending questions: a line above the editor for each, and the dialog of the open one in the place of the editor. A new
+//! question opens its dialog only if the editor is empty; what is typed then is not its answer.
 
 mod dialog;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratatui::layout::Rect;
 
 use crate::actions::{Command, Effect, Outbox, Toast};
+use crate::conversation::Transcript;
 use crate::drawing::{Overlays, Surface};
 use crate::input::Editor;
-use dialog::{Dialog, Guard, is_letters};
+use dialog::{Dialog, Guard, Setting, is_letters};
 use osier_base::text;
 use osier_base::visible::one_line;
 use osier_markdown::plain::first_line;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
 use osier_protocol::{Event, Op};
+use osier_term::input::MouseInput;
 use osier_term::widgets::diff;
 use osier_term::{Keymap, Row, Token};
 
@@ -299,18 +301,69 @@ impl Questions {
         }
     }
 
-    /// Opens the dialog of a plan again, with the plan that the user edited.
-    pub(crate) fn plan_edited(
+    /// The id of the question whose dialog is open.
+    pub(crate) fn open(&self) -> Option<&str> {
+        self.open.as_deref()
+    }
+
+    /// Gives the open dialog its place above the footer: returns the rows that it takes. `None` if something else is in
+    /// front.
+    pub(crate) fn lay_out(
+        &self,
+        screen: Rect,
+        transcript: &mut Transcript,
+        status: Option<String>,
+        overlays: &mut Overlays,
+    ) -> Option<u16> {
+        let dialog = Self::in_front(overlays)?;
+        dialog.set_setting(Setting {
+            has_call: transcript.shows_open_question(),
+            cut: (0, 0),
+            status: status.unwrap_or_default(),
+            waiting: self.waiting.len(),
+        });
+        Some(dialog.height(screen))
+    }
+
+    /// The conversation was drawn: the dialog names the rows of the call that are not on the screen.
+    pub(crate) fn on_drawn(transcript: &mut Transcript, overlays: &mut Overlays) {
+        if let Some(dialog) = Self::in_front(overlays) {
+            dialog.set_cut(transcript.cut_proposal());
+        }
+    }
+
+    /// The mouse over the open dialog: whether something visible changed. `None` if the cell is not of the dialog.
+    pub(crate) fn on_mouse(
+        mouse: MouseInput,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+        now: Instant,
+    ) -> Option<bool> {
+        let dialog = Self::in_front(overlays)?;
+        let is_over = dialog.covers(mouse.column, mouse.row);
+        is_over.then(|| dialog.on_mouse(mouse, &mut outbox.cx(now)))
+    }
+
+    /// Whether the dialog of a question is in front.
+    pub(crate) fn is_in_front(overlays: &Overlays) -> bool {
+        overlays.top() == Some(dialog::ID)
+    }
+
+    fn in_front(overlays: &mut Overlays) -> Option<&mut Dialog> {
+        if !Self::is_in_front(overlays) {
+            return None;
+        }
+        overlays.find::<Dialog>(dialog::ID)
+    }
+
+    /// Shows the plan or the call that the user edited elsewhere.
+    pub(crate) fn edited(
         &mut self,
         id: &str,
-        plan: String,
+        text: &str,
         overlays: &mut Overlays,
         outbox: &mut Outbox,
     ) {
-        if plan.trim().is_empty() {
-            outbox.push(Toast::error("the plan is empty, so it stays as it was"));
-            return;
-        }
         let waiting = self.waiting.iter_mut();
         let Some(waiting) = waiting
             .into_iter()
@@ -318,6 +371,18 @@ impl Questions {
         else {
             return;
         };
+        if !matches!(waiting.question.kind, QuestionKind::Plan { .. }) {
+            let dialog = overlays.find::<Dialog>(dialog::ID);
+            if let Some(dialog) = dialog.filter(|dialog| dialog.id() == id) {
+                dialog.set_text(text);
+            }
+            return;
+        }
+        let plan = text.trim().to_owned();
+        if plan.is_empty() {
+            outbox.push(Toast::error("the plan is empty, so it stays as it was"));
+            return;
+        }
         waiting.draft = vec![plan];
         let dialog = Dialog::new(waiting.question.clone(), &waiting.draft);
         self.close_dialog(overlays);

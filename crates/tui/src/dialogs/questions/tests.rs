@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::actions::Action;
+use crate::conversation::transcript::proposal::subject_rows;
 use osier_protocol::PermissionMode;
 use osier_settings::ScreenSettings;
 use osier_term::widgets::diff::Syntax;
 
 fn subject_text(question: &Question, inner: usize) -> String {
-    let rows = dialog::subject_rows(question, inner, &Syntax::default());
+    let rows = subject_rows(question, inner, &Syntax::default());
     rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
 }
 
@@ -147,11 +148,11 @@ fn an_edited_plan_is_shown_again_and_kept_as_the_draft() {
     questions.on_event(&asked, true, None, &mut overlays, &mut outbox);
     assert_eq!(questions.first().as_deref(), Some("Continue? One"));
     assert!(questions.enter(&mut overlays));
-    questions.plan_edited("a", "# Two".to_owned(), &mut overlays, &mut outbox);
+    questions.edited("a", "# Two\n", &mut overlays, &mut outbox);
     assert_eq!(questions.waiting[0].draft, ["# Two"]);
     assert_eq!(questions.open.as_deref(), Some("a"));
     // An empty file changes nothing.
-    questions.plan_edited("a", " \n".to_owned(), &mut overlays, &mut outbox);
+    questions.edited("a", " \n", &mut overlays, &mut outbox);
     assert_eq!(questions.waiting[0].draft, ["# Two"]);
     assert!(matches!(outbox.take()[..], [Action::Toast(_)]));
 }

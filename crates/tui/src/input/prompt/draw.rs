@@ -83,6 +83,11 @@ impl Prompt {
         }
     }
 
+    /// The editor is not on the screen: no click is for it.
+    pub(crate) fn hide_editor(&mut self) {
+        self.area = Rect::default();
+    }
+
     /// The row above the text: how many rows are hidden, and the editing mode at the right. Without colours for the
     /// panel, it is a rule; on a linear screen, a word.
     fn rule(&self, width: u16, linear: bool, surface: &Surface<'_>) -> Row {

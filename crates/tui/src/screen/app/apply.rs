@@ -22,6 +22,7 @@ impl App {
             // Before the next one: ops keep their order.
             self.apply_actions(now);
         }
+        self.transcript.set_open_question(self.questions.open());
     }
 
     fn apply(&mut self, action: Action, now: Instant) {
@@ -82,8 +83,8 @@ impl App {
                 }
             }
             Action::LeaveQuestion { id, draft } => self.questions.leave(&id, draft, overlays),
-            Action::ShowEditedPlan { id, plan } => {
-                self.questions.plan_edited(&id, plan, overlays, outbox);
+            Action::ShowEditedAnswer { id, text } => {
+                self.questions.edited(&id, &text, overlays, outbox);
             }
             Action::ShowServer(name) => {
                 if let Err(text) = self.servers.open_menu(&name, overlays) {

@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{App, linear};
 use crate::conversation::{Transcript, search, welcome};
+use crate::dialogs::Questions;
 use crate::drawing::{Surface, layout, layout::Areas};
 use crate::input::{keymap::hints, prompt};
 use crate::status::{Footer, side_panel::Shared};
@@ -56,10 +57,7 @@ impl App {
     fn draw_all(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
         let linear = self.settings.screen_reader;
         let (screen, has_panel) = self.side_panel.divide(buffer.area, !linear);
-        let limit = layout::editor_limit(screen.height);
-        let editor_rows = self.prompt.height(screen.width, limit);
-        let (queue, questions) = (self.prompt.queue_height(), self.questions.height());
-        let mut areas = layout::divide(screen, editor_rows, queue, questions);
+        let (mut areas, is_asking) = self.divide(screen);
         let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
         let mut todo_rows = self.todo.lay_out(screen.height);
         if has_panel {
@@ -94,16 +92,17 @@ impl App {
         if todo.height > 0 {
             surface.paint(&self.todo.rows(todo.width, todo.height), todo);
         }
-        // After the conversation: it counts the rows below the viewport.
-        let right = self.status_right(now);
-        let width = areas.status.width;
-        let right = right.as_deref();
-        let status = self.activity.row(now, width, right, questions > 0);
-        surface.paint(&[status], areas.status);
-        self.prompt.draw_queue(areas, &self.keymap, &mut surface);
-        self.questions
-            .draw(areas.questions, &self.keymap, &mut surface);
-        let cursor = self.prompt.draw_editor(areas, linear, &mut surface);
+        let cursor = if is_asking {
+            self.prompt.hide_editor();
+            Position::default()
+        } else {
+            self.draw_prompt(areas, buffer, links, now)
+        };
+        let mut surface = Surface {
+            buffer,
+            links,
+            theme: &self.theme,
+        };
         draw_footer(&self.footer, areas, &mut surface);
         let shared = Shared {
             todo: &self.todo,
@@ -111,6 +110,10 @@ impl App {
             cwd: &self.session.cwd,
         };
         self.side_panel.draw(&shared, &mut surface);
+        if is_asking {
+            Questions::on_drawn(&mut self.transcript, &mut self.overlays);
+            return self.draw_overlays(buffer, screen, links, now);
+        }
         self.prompt
             .draw_attached(areas, &mut self.pictures, &mut surface);
         let is_quiet = self.activity.is_idle() && !self.activity.toast.is_shown(now);
@@ -129,18 +132,61 @@ impl App {
             if !linear && self.overlays.top() != Some(search::ID) {
                 step_back(screen, areas, &mut surface);
             }
-            self.draw_overlays(buffer, links, now)
+            self.draw_overlays(buffer, buffer.area, links, now)
         }
+    }
+
+    /// The areas of the screen, and whether the dialog of a question has the place of the editor.
+    fn divide(&mut self, screen: Rect) -> (Areas, bool) {
+        let status = self.transcript.status(&self.keymap);
+        let (transcript, overlays) = (&mut self.transcript, &mut self.overlays);
+        let is_linear = self.settings.screen_reader;
+        let rows = (!is_linear)
+            .then(|| self.questions.lay_out(screen, transcript, status, overlays))
+            .flatten();
+        if let Some(rows) = rows {
+            return (layout::divide_for_question(screen, rows), true);
+        }
+        let limit = layout::editor_limit(screen.height);
+        let editor = self.prompt.height(screen.width, limit);
+        let (queue, questions) = (self.prompt.queue_height(), self.questions.height());
+        (layout::divide(screen, editor, queue, questions), false)
+    }
+
+    /// Paints the status line, what waits, and the editor; returns where its cursor is. After the conversation, which
+    /// counts the rows below the viewport.
+    fn draw_prompt(
+        &mut self,
+        areas: Areas,
+        buffer: &mut Buffer,
+        links: &Links,
+        now: Instant,
+    ) -> Position {
+        let mut surface = Surface {
+            buffer,
+            links,
+            theme: &self.theme,
+        };
+        let right = self.status_right(now);
+        let is_waiting = self.questions.height() > 0;
+        let (width, right) = (areas.status.width, right.as_deref());
+        let status = self.activity.row(now, width, right, is_waiting);
+        surface.paint(&[status], areas.status);
+        self.prompt.draw_queue(areas, &self.keymap, &mut surface);
+        self.questions
+            .draw(areas.questions, &self.keymap, &mut surface);
+        let linear = self.settings.screen_reader;
+        self.prompt.draw_editor(areas, linear, &mut surface)
     }
 
     /// Paints the overlays over the main screen; returns where the cursor belongs.
     fn draw_overlays(
         &mut self,
         buffer: &mut Buffer,
+        screen: Rect,
         links: &Links,
         now: Instant,
     ) -> Option<Position> {
-        let screen = buffer.area;
         let view = View {
             theme: &self.theme,
             keymap: &self.keymap,

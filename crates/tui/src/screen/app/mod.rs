@@ -404,7 +404,13 @@ impl App {
 
     /// Passes the mouse on; whether something visible changed.
     fn on_mouse(&mut self, mouse: MouseInput, now: Instant) -> bool {
-        if !self.overlays.is_empty() {
+        if Questions::is_in_front(&self.overlays) {
+            // Above the question, the mouse is for the conversation.
+            let over = Questions::on_mouse(mouse, &mut self.overlays, &mut self.outbox, now);
+            if let Some(changed) = over {
+                return changed;
+            }
+        } else if !self.overlays.is_empty() {
             return mouse::scroll_overlay(mouse.kind, &mut self.overlays, &mut self.outbox, now);
         }
         if self.side_panel.on_mouse(mouse, &mut self.outbox) {

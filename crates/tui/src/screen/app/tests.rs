@@ -1,13 +1,22 @@
 //! The parts of the app together.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use super::{App, AppOptions};
 use crate::actions::{Command, command::Run, command::commands};
 use crate::dialogs::Appearance;
+use osier_agent::{Event as AgentEvent, Severity};
 use osier_base::folders::Folders;
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
+use osier_protocol::{Event, Op};
 use osier_settings::ScreenSettings;
 use osier_term::Highlighter;
+use osier_term::frame::Links;
+use osier_term::input::{InputEvent, KeyModifiers, MouseButton, MouseEventKind, MouseInput};
+use osier_term::keymap::parse_key;
 use osier_term::terminal::TerminalKind;
 
 fn app() -> App {
@@ -37,4 +46,173 @@ fn every_command_of_the_app_is_run_by_a_feature() {
     assert!(count > 50, "{count}");
     let (command, now) = (Command::Newline, Instant::now());
     assert!(!app().app_command(command, now));
+}
+
+fn rows(app: &mut App, (width, height): (u16, u16), now: Instant) -> Vec<String> {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+    app.draw(&mut buffer, &Links::default(), now);
+    let row = |y| {
+        (0..width)
+            .map(|x| buffer[(x, y)].symbol())
+            .collect::<String>()
+    };
+    (0..height).map(|y| row(y).trim_end().to_owned()).collect()
+}
+
+fn mouse(app: &mut App, kind: MouseEventKind, (column, row): (u16, u16), now: Instant) {
+    let mouse = MouseInput {
+        kind,
+        column,
+        row,
+        modifiers: KeyModifiers::NONE,
+    };
+    app.on_input(InputEvent::Mouse(mouse), now);
+}
+
+/// A conversation of many rows whose last call waits for a permission, and a time at which its question takes keys.
+fn asked(now: Instant) -> (App, Instant) {
+    let mut app = app();
+    app.transcript.notice(Severity::Info, "first");
+    for number in 0..30 {
+        let text = format!("row {number}");
+        app.transcript.notice(Severity::Info, &text);
+    }
+    let arguments =
+        serde_json::json!({"file_path": "src/a.rs", "old_string": "old", "new_string": "new"});
+    let start = AgentEvent::ToolExecutionStart {
+        call_id: "c".to_owned(),
+        tool_name: "edit".to_owned(),
+        arguments: arguments.clone(),
+    };
+    let question = Question {
+        id: "q".to_owned(),
+        origin: "the tool `edit`".to_owned(),
+        title: "Make this change?".to_owned(),
+        subject: Some(Subject::Diff {
+            path: "src/a.rs".to_owned(),
+            diff: "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-old\n+new\n".to_owned(),
+        }),
+        kind: QuestionKind::Permission {
+            call_id: "c".to_owned(),
+            tool: "edit".to_owned(),
+            arguments,
+            patterns: ["edit(src/a.rs)", "edit(./**)", "edit"]
+                .map(str::to_owned)
+                .to_vec(),
+        },
+    };
+    let question = Box::new(question);
+    // The question comes before its call.
+    app.on_event(&Event::QuestionAsked { question }, now);
+    app.on_event(&Event::Agent(start), now);
+    rows(&mut app, (80, 24), now);
+    (app, now + Duration::from_secs(1))
+}
+
+#[test]
+fn a_question_ends_the_conversation_under_its_call() {
+    let (mut app, now) = asked(Instant::now());
+    let shown = rows(&mut app, (80, 24), now);
+    let call = ["◐ edit src/a.rs · +1 -1", "    1 - old", "    1 + new"];
+    assert_eq!(shown[14..19], [&["· row 29", ""], &call[..]].concat());
+    assert!(
+        shown[19].starts_with("─ Make this change? ──"),
+        "{}",
+        shown[19]
+    );
+    assert_eq!(
+        shown[20..22],
+        [
+            "❯ y once   s session   p project   a all edits   e edit   n no, because…",
+            "  s, p: edit(src/a.rs) · a: edit(./**), write(./**) · ←→ wider, 1 of 3",
+        ]
+    );
+    assert!(
+        shown[22].contains("enter select · esc later"),
+        "{}",
+        shown[22]
+    );
+    // The newest rows are on small screens as well.
+    for (size, place) in [((60, 20), 11), ((40, 10), 0)] {
+        let shown = rows(&mut app, size, now);
+        assert_eq!(shown[place..place + 3], call, "{shown:#?}");
+        assert!(
+            shown[place + 3].starts_with("─ Make this change?"),
+            "{shown:#?}"
+        );
+    }
+    // Keys and the wheel above the question scroll the conversation.
+    let newest = |app: &mut App| rows(app, (80, 24), now)[14..19].to_vec();
+    assert_eq!(newest(&mut app)[2..], call);
+    app.on_input(InputEvent::Key(parse_key("pageup").unwrap()), now);
+    assert!(!newest(&mut app).contains(&"    1 + new".to_owned()));
+    assert!(rows(&mut app, (80, 24), now)[22].contains("↓ 3 more rows"));
+    for _ in 0..8 {
+        mouse(&mut app, MouseEventKind::ScrollDown, (5, 5), now);
+    }
+    assert_eq!(newest(&mut app)[2..], call);
+}
+
+#[test]
+fn the_mouse_selects_an_answer_by_a_click_and_never_by_the_wheel() {
+    let (mut app, now) = asked(Instant::now());
+    let answers = |app: &mut App| rows(app, (80, 24), now)[20].clone();
+    let first = answers(&mut app);
+    for row in [5, 20, 22] {
+        for kind in [MouseEventKind::ScrollDown, MouseEventKind::ScrollUp] {
+            mouse(&mut app, kind, (5, row), now);
+            assert_eq!(answers(&mut app), first, "{row}");
+        }
+    }
+    // Neither do the arrows reach the last answer from the first one.
+    app.on_input(InputEvent::Key(parse_key("up").unwrap()), now);
+    assert_eq!(answers(&mut app), first);
+    let click = |app: &mut App| {
+        let column = answers(app).chars().position(|char| char == 'a').unwrap();
+        let at = (column as u16 + 2, 20);
+        mouse(app, MouseEventKind::Down(MouseButton::Left), at, now);
+        mouse(app, MouseEventKind::Up(MouseButton::Left), at, now);
+    };
+    let _ = app.take_ops();
+    click(&mut app);
+    assert!(answers(&mut app).contains("❯ a all edits"));
+    assert_eq!(app.take_ops(), []);
+    click(&mut app);
+    let answer = Answer::Allow {
+        grant: Grant::Edits,
+        arguments: None,
+    };
+    let id = "q".to_owned();
+    assert_eq!(app.take_ops(), [Op::AnswerQuestion { id, answer }]);
+}
+
+#[test]
+fn a_call_is_edited_as_text() {
+    let (mut app, now) = asked(Instant::now());
+    let press = |app: &mut App, key: &str| {
+        app.on_input(InputEvent::Key(parse_key(key).unwrap()), now);
+        rows(app, (80, 24), now)
+    };
+    let shown = press(&mut app, "e");
+    let from = shown.iter().position(|row| row == "❯ ─── file_path");
+    let from = from.unwrap_or_else(|| panic!("{shown:#?}"));
+    let text = [
+        "  src/a.rs",
+        "  ─── old_string",
+        "  old",
+        "  ─── new_string",
+        "  new",
+    ];
+    assert_eq!(shown[from + 1..from + 6], text);
+    press(&mut app, "\"");
+    let _ = app.take_ops();
+    press(&mut app, "enter");
+    let arguments =
+        serde_json::json!({"file_path": "src/a.rs", "old_string": "old", "new_string": "new\""});
+    let answer = Answer::Allow {
+        grant: Grant::Once,
+        arguments: Some(arguments),
+    };
+    let id = "q".to_owned();
+    assert_eq!(app.take_ops(), [Op::AnswerQuestion { id, answer }]);
 }

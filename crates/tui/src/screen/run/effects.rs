@@ -77,7 +77,7 @@ impl Screen {
                 }
             }
             Effect::ExternalEditor(text) => self.edit_externally(&text),
-            Effect::EditPlan { id, text } => self.edit_plan(id, &text),
+            Effect::EditAnswer { id, text } => self.edit_answer(id, &text),
             Effect::EditFile { path, line } if self.has_files() => self.edit_file(&path, line),
             Effect::EditFile { path, .. } => {
                 let text = format!("cannot open `{path}`: it is on the server's machine");

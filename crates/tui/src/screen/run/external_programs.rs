@@ -25,13 +25,13 @@ impl Screen {
         }
     }
 
-    /// Opens a plan in the user's editor before the user decides about it.
-    pub(super) fn edit_plan(&mut self, id: String, text: &str) {
+    /// Opens a plan or a call in the user's editor before the user decides about it.
+    pub(super) fn edit_answer(&mut self, id: String, text: &str) {
         let editor = self.program(Viewer::Editor);
         if let Some(text) = self.run_on(&editor, &format!("{text}\n")) {
-            let plan = text.trim().to_owned();
+            let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
             let app = &mut self.tabs.front.app;
-            app.act(Action::ShowEditedPlan { id, plan }, Instant::now());
+            app.act(Action::ShowEditedAnswer { id, text }, Instant::now());
         }
     }
 

@@ -20,13 +20,8 @@ impl ToolCell {
         width: u16,
         expanded: bool,
     ) -> Vec<Row> {
-        let (mark, token) = self.mark();
-        let name = Face::bold(Token::ToolName);
-        let first = [
-            Span::new(mark, token),
-            Span::new(self.name.as_str(), name),
-            Span::new(" ", Token::Tool),
-        ];
+        let (_, token) = self.mark();
+        let first = self.head();
         let rest = [Span::new("  ", Token::Tool)];
         let mut subject = self.subject(tool);
         if !expanded {
@@ -103,8 +98,19 @@ impl ToolCell {
         plain(&subject, Token::Tool, width, &first, &rest)
     }
 
+    /// The mark and the name of the tool.
+    pub(super) fn head(&self) -> [Span; 3] {
+        let (mark, token) = self.mark();
+        [
+            Span::new(mark, token),
+            Span::new(self.name.as_str(), Face::bold(Token::ToolName)),
+            Span::new(" ", Token::Tool),
+        ]
+    }
+
     fn mark(&self) -> (&'static str, Token) {
         match &self.phase {
+            Phase::Streaming if self.proposal.is_some() => ("◐ ", Token::Working),
             Phase::Streaming => ("○ ", Token::Muted),
             Phase::Running => ("◐ ", Token::Working),
             Phase::Interrupted => ("■ ", Token::Warning),

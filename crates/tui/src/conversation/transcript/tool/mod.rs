@@ -1,7 +1,9 @@
 //! The cell of a tool call, from the moment its name streams in to its result. The row of a tool says how its calls and
-//! results are shown; a tool without a row shows its arguments and its text. `header` draws the call, `result` what it gave.
+//! results are shown; a tool without a row shows its arguments and its text. `header` draws the call, `proposal` a call
+//! that waits for a permission, `result` what it gave.
 
 mod header;
+pub(crate) mod proposal;
 mod result;
 
 use std::borrow::Cow;
@@ -13,6 +15,7 @@ use osier_agent::{Output, ToolResultMessage, ToolUpdate};
 use osier_base::ansi::{Run, carried};
 use osier_base::text;
 use osier_llm::{ContentBlock, ToolCall};
+use osier_protocol::questions::{Question, Subject};
 use osier_protocol::{Effect, Review};
 use osier_session::subagents::TaskDetails;
 use osier_term::widgets::diff;
@@ -65,6 +68,8 @@ pub(crate) struct ToolCell {
     nested: TaskDetails,
     /// The judgement of auto review.
     pub review: Option<Box<Review>>,
+    /// The question whether the call may run, while it waits.
+    proposal: Option<Box<Question>>,
 }
 
 impl ToolCell {
@@ -83,6 +88,7 @@ impl ToolCell {
             status: String::new(),
             nested: TaskDetails::default(),
             review: None,
+            proposal: None,
         }
     }
 
@@ -131,12 +137,25 @@ impl ToolCell {
         self.colours = carried(&live.text, &live.colours, &result_text(&result)).into();
         self.review = Review::of(&result.details).map(Box::new);
         self.phase = Phase::Done(result);
+        self.propose(None);
         self.nested = TaskDetails::default();
         self.status = String::new();
         // Arguments that never became an object are shown as far as they came.
         if !self.arguments.is_null() {
             self.raw.clear();
         }
+    }
+
+    /// Shows what the call would do while the question about it waits.
+    pub(crate) fn propose(&mut self, question: Option<&Question>) {
+        if self.proposal.is_some() || question.is_some() {
+            self.syntax = diff::Syntax::default();
+        }
+        self.proposal = question.map(|question| Box::new(question.clone()));
+    }
+
+    pub(crate) fn is_proposed(&self) -> bool {
+        self.proposal.is_some()
     }
 
     /// The output of the call so far.
@@ -161,6 +180,13 @@ impl ToolCell {
 
     /// Sends the lines of its diff to be coloured.
     pub(crate) fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        if let Some(Subject::Diff { path, diff }) = self
+            .proposal
+            .as_ref()
+            .and_then(|question| question.subject.as_ref())
+        {
+            return self.syntax.request(diff, path, highlighter);
+        }
         let Phase::Done(result) = &self.phase else {
             return;
         };
@@ -200,6 +226,12 @@ impl ToolCell {
     /// The rows at a width; with pictures if the size of a cell in pixels is known.
     pub(crate) fn rows(&self, width: u16, expanded: bool, style: CellStyle) -> Vec<Row> {
         let tool = osier_tools::find(&self.name);
+        if let (Some(question), false) = (&self.proposal, style.linear) {
+            let mut rows = proposal::call_rows(question, &self.head(), width, &self.syntax);
+            let review = self.review.iter();
+            rows.extend(review.flat_map(|review| review_rows(review, width, true)));
+            return rows;
+        }
         let mut rows = if style.linear {
             self.spoken_header(tool, width, expanded)
         } else {

@@ -1,19 +1,22 @@
-//! A list of answers, each with a key: permissions, yes and no, one of several, an address to visit.
+//! Answers to choose from, each with a key: permissions, yes and no, one of several, an address to visit. Answers with a
+//! short name are next to each other.
 
-use super::fit::{cut, cut_middle};
-use super::step::{Painted, Purpose, Step};
+use super::step::{Hit, Painted, Purpose, Step};
 use crate::actions::{Command, Effect};
+use crate::drawing::fit::{cut, cut_middle};
 use osier_base::text;
 use osier_base::visible::one_line;
 use osier_protocol::PermissionMode;
-use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
+use osier_protocol::questions::{Answer, EDIT_RULES, Grant, Question, QuestionKind};
 use osier_term::{Face, Row, Span, Token};
 
-/// The list.
+/// The choices.
 #[derive(Debug)]
 pub(super) struct Choose {
     lines: Vec<Line>,
     selected: usize,
+    /// The choice that was clicked last: a second click gives it.
+    clicked: Option<usize>,
     /// The patterns that can be allowed, and the one that is shown.
     patterns: Vec<String>,
     pattern: usize,
@@ -23,6 +26,8 @@ pub(super) struct Choose {
 struct Line {
     key: Option<char>,
     label: String,
+    /// The label where the choices are next to each other.
+    short: &'static str,
     description: String,
     action: ChoiceAction,
 }
@@ -40,10 +45,11 @@ enum ChoiceAction {
     Open(String),
 }
 
-fn line(key: char, label: impl Into<String>, action: ChoiceAction) -> Line {
+fn line(key: char, label: &str, short: &'static str, action: ChoiceAction) -> Line {
     Line {
         key: Some(key),
-        label: label.into(),
+        label: label.to_owned(),
+        short,
         description: String::new(),
         action,
     }
@@ -56,19 +62,22 @@ impl Choose {
         let yes = || ChoiceAction::Answer(Answer::Yes);
         let lines = match &question.kind {
             QuestionKind::Permission {
-                patterns: offered, ..
+                patterns: offered,
+                tool,
+                ..
             } => {
                 patterns.clone_from(offered);
-                permission(!patterns.is_empty())
+                permission(tool, &patterns)
             }
             QuestionKind::Select { choices, other } => {
-                let other =
-                    other.then(|| line('o', "Other answer", ChoiceAction::Write(Purpose::Other)));
+                let write = ChoiceAction::Write(Purpose::Other);
+                let other = other.then(|| line('o', "Other answer", "", write));
                 let choices = choices.iter().enumerate();
                 choices
                     .map(|(place, choice)| Line {
                         key: char::from_digit(place as u32 + 1, 10),
                         label: one_line(&choice.label, usize::MAX),
+                        short: "",
                         description: one_line(&choice.description, usize::MAX),
                         action: ChoiceAction::Answer(Answer::Text {
                             text: choice.value.clone(),
@@ -78,37 +87,157 @@ impl Choose {
                     .collect()
             }
             QuestionKind::Plan { modes, before, .. } => plan(modes, *before),
-            QuestionKind::Visit { url } => vec![
-                line('o', "Open in browser", ChoiceAction::Open(url.clone())),
-                line('c', "Copy address", ChoiceAction::Copy(url.clone())),
-                line('y', "Done, continue", yes()),
-                line('n', "Decline", refuse()),
+            QuestionKind::Visit { url } => {
+                let (open, copy) = (
+                    ChoiceAction::Open(url.clone()),
+                    ChoiceAction::Copy(url.clone()),
+                );
+                vec![
+                    line('o', "Open in browser", "open in browser", open),
+                    line('c', "Copy address", "copy address", copy),
+                    line('y', "Done, continue", "done, continue", yes()),
+                    line('n', "Decline", "decline", refuse()),
+                ]
+            }
+            _ => vec![
+                line('y', "Yes", "yes", yes()),
+                line('n', "No", "no", refuse()),
             ],
-            _ => vec![line('y', "Yes", yes()), line('n', "No", refuse())],
         };
         Self {
             lines,
             selected: 0,
+            clicked: None,
             patterns,
             pattern: 0,
         }
     }
 
-    /// The key hint of the keys that select another pattern, if there are several.
-    pub(super) fn pattern_hint(&self) -> Option<String> {
-        let count = self.patterns.len();
-        (count > 1).then(|| format!("←→ pattern {}/{count}", self.pattern + 1))
+    /// Whether the choices are next to each other: all have a short label, and no screen reader reads them.
+    fn is_inline(&self, linear: bool) -> bool {
+        !linear && self.lines.iter().all(|line| !line.short.is_empty())
     }
 
-    pub(super) fn rows(&self, inner: usize) -> Painted {
+    /// The key hint of the keys that select another pattern, if there are several and the rows have no room for it.
+    pub(super) fn pattern_hint(&self, inner: usize, linear: bool) -> Option<String> {
+        let hint = self.hint()?;
+        let is_in_rows = !linear
+            && self
+                .rule_rows(inner)
+                .iter()
+                .any(|row| row.text().contains(&hint));
+        (!is_in_rows).then_some(hint)
+    }
+
+    fn hint(&self) -> Option<String> {
+        let count = self.patterns.len();
+        (count > 1).then(|| format!("←→ wider, {} of {count}", self.pattern + 1))
+    }
+
+    pub(super) fn rows(&self, inner: usize, linear: bool) -> Painted {
+        if self.is_inline(linear) {
+            return self.inline(inner);
+        }
         let rows = self.lines.iter().enumerate();
+        let hits = 0..self.lines.len();
         Painted {
             rows: rows
                 .map(|(place, line)| self.row(line, place == self.selected, inner))
                 .collect(),
             focus: self.selected,
             cursor: None,
+            hits: hits
+                .map(|choice| Hit {
+                    row: choice,
+                    columns: 0..inner,
+                    choice,
+                })
+                .collect(),
         }
+    }
+
+    /// The choices next to each other, and what they allow below them.
+    fn inline(&self, inner: usize) -> Painted {
+        let mut painted = Painted::default();
+        let mut row = Row::default();
+        for (choice, line) in self.lines.iter().enumerate() {
+            let key = line.key.map(String::from).unwrap_or_default();
+            let width = text::width(&key) + text::width(line.short) + 3;
+            if row.width() > 0 && row.width() + 1 + width > inner {
+                painted.rows.push(std::mem::take(&mut row));
+            }
+            let is_selected = choice == self.selected;
+            let face = |face: Face| {
+                if is_selected {
+                    face.on(Token::Selected)
+                } else {
+                    face
+                }
+            };
+            if row.width() > 0 {
+                row.push(" ", Token::Text);
+            }
+            let start = row.width();
+            row.push(if is_selected { "❯ " } else { "  " }, Token::Accent);
+            row.push(key, face(Face::bold(Token::Accent)));
+            row.push(format!(" {}", line.short), face(Token::Text.into()));
+            if is_selected {
+                painted.focus = painted.rows.len();
+            }
+            painted.hits.push(Hit {
+                row: painted.rows.len(),
+                columns: start..row.width(),
+                choice,
+            });
+        }
+        painted.rows.push(row);
+        painted.rows.extend(self.rule_rows(inner));
+        painted
+    }
+
+    /// The rules that the choices would save, with the keys that select another one if they fit.
+    fn rule_rows(&self, inner: usize) -> Vec<Row> {
+        const GAP: &str = " · ";
+        let Some(pattern) = self.patterns.get(self.pattern) else {
+            return Vec::new();
+        };
+        let room = inner.saturating_sub(8).max(MIN_PATTERN);
+        let mut parts = vec![("s, p: ", cut_middle(pattern, room))];
+        if self.offers_edits() {
+            let rules = EDIT_RULES.map(|tool| format!("{tool}(./**)")).join(", ");
+            parts.push(("a: ", rules));
+        }
+        let mut rows: Vec<Row> = Vec::new();
+        for (keys, rule) in &parts {
+            let width = text::width(GAP) + text::width(keys) + text::width(rule);
+            match rows.last_mut() {
+                Some(row) if row.width() + width <= inner => row.push(GAP, Token::Muted),
+                _ => rows.push(Row::plain("  ", Token::Muted)),
+            }
+            if let Some(row) = rows.last_mut() {
+                row.push(*keys, Token::Muted);
+                row.push(rule.as_str(), Token::Code);
+            }
+        }
+        if let (Some(row), Some(hint)) = (rows.last_mut(), self.hint())
+            && row.width() + text::width(GAP) + text::width(&hint) <= inner
+        {
+            row.push(format!("{GAP}{hint}"), Token::Muted);
+        }
+        rows
+    }
+
+    fn offers_edits(&self) -> bool {
+        let is_edits = |line: &Line| {
+            matches!(
+                line.action,
+                ChoiceAction::Answer(Answer::Allow {
+                    grant: Grant::Edits,
+                    ..
+                })
+            )
+        };
+        self.lines.iter().any(is_edits)
     }
 
     fn row(&self, line: &Line, selected: bool, inner: usize) -> Row {
@@ -168,23 +297,32 @@ impl Choose {
         }
     }
 
+    /// A click selects a choice; a second one gives it.
+    pub(super) fn click(&mut self, choice: usize) -> Step {
+        if choice >= self.lines.len() {
+            return Step::Stay;
+        }
+        self.selected = choice;
+        if self.clicked.replace(choice) == Some(choice) {
+            return self.take();
+        }
+        Step::Stay
+    }
+
     pub(super) fn on_command(&mut self, command: Command) -> Step {
+        self.clicked = None;
         let last = self.lines.len().saturating_sub(1);
+        let has_patterns = !self.patterns.is_empty();
         match command {
-            Command::Up => self.selected = self.selected.checked_sub(1).unwrap_or(last),
-            Command::Down => {
-                self.selected = if self.selected == last {
-                    0
-                } else {
-                    self.selected + 1
-                }
-            }
             Command::First => self.selected = 0,
             Command::Last => self.selected = last,
-            Command::Left => self.pattern = self.pattern.saturating_sub(1),
-            Command::Right => {
-                self.pattern = (self.pattern + 1).min(self.patterns.len().saturating_sub(1));
+            Command::Left if has_patterns => self.pattern = self.pattern.saturating_sub(1),
+            Command::Right if has_patterns => {
+                self.pattern = (self.pattern + 1).min(self.patterns.len() - 1);
             }
+            // An answer is too important to be reached from the other end.
+            Command::Up | Command::Left => self.selected = self.selected.saturating_sub(1),
+            Command::Down | Command::Right => self.selected = (self.selected + 1).min(last),
             Command::Accept => return self.take(),
             _ => return Step::Unused,
         }
@@ -196,21 +334,22 @@ impl Choose {
             return Step::Stay;
         };
         let pattern = || self.patterns.get(self.pattern).cloned().unwrap_or_default();
-        let allow = |grant: Grant| {
-            Step::Answer(Answer::Allow {
-                grant,
-                arguments: None,
-            })
-        };
         match &line.action {
             ChoiceAction::Answer(answer) => Step::Answer(answer.clone()),
             ChoiceAction::EditPlan => Step::EditPlan,
-            ChoiceAction::Session => allow(Grant::Session { pattern: pattern() }),
-            ChoiceAction::Project => allow(Grant::Project { pattern: pattern() }),
+            ChoiceAction::Session => Step::Answer(allow(Grant::Session { pattern: pattern() })),
+            ChoiceAction::Project => Step::Answer(allow(Grant::Project { pattern: pattern() })),
             ChoiceAction::Write(purpose) => Step::Write(*purpose),
             ChoiceAction::Copy(url) => Step::Act(Effect::Copy(url.clone()).into()),
             ChoiceAction::Open(url) => Step::Act(Effect::Open(url.clone()).into()),
         }
+    }
+}
+
+fn allow(grant: Grant) -> Answer {
+    Answer::Allow {
+        grant,
+        arguments: None,
     }
 }
 
@@ -219,6 +358,7 @@ fn plan(modes: &[PermissionMode], before: Option<PermissionMode>) -> Vec<Line> {
     let approvals = modes.iter().enumerate().map(|(place, mode)| Line {
         key: char::from_digit(place as u32 + 1, 10),
         label: format!("Approve, continue in mode {}", mode.name()),
+        short: "",
         description: if before == Some(*mode) {
             format!("{}, as before", mode.meaning())
         } else {
@@ -233,11 +373,13 @@ fn plan(modes: &[PermissionMode], before: Option<PermissionMode>) -> Vec<Line> {
         line(
             'e',
             "Edit the plan in $VISUAL or $EDITOR",
+            "",
             ChoiceAction::EditPlan,
         ),
         line(
             'n',
             "Keep planning, and tell the model why",
+            "",
             ChoiceAction::Write(Purpose::Reason),
         ),
     ];
@@ -247,25 +389,31 @@ fn plan(modes: &[PermissionMode], before: Option<PermissionMode>) -> Vec<Line> {
 /// Columns of a pattern at least.
 const MIN_PATTERN: usize = 20;
 
-fn permission(has_patterns: bool) -> Vec<Line> {
-    let once = Answer::Allow {
-        grant: Grant::Once,
-        arguments: None,
-    };
-    let mut lines = vec![line('y', "Allow once", ChoiceAction::Answer(once))];
-    if has_patterns {
-        lines.push(line('s', "", ChoiceAction::Session));
-        lines.push(line('p', "", ChoiceAction::Project));
+fn permission(tool: &str, patterns: &[String]) -> Vec<Line> {
+    let once = ChoiceAction::Answer(allow(Grant::Once));
+    let mut lines = vec![line('y', "Allow once", "once", once)];
+    if !patterns.is_empty() {
+        lines.push(line('s', "", "session", ChoiceAction::Session));
+        lines.push(line('p', "", "project", ChoiceAction::Project));
     }
+    // Only for a file of the project.
+    if EDIT_RULES.contains(&tool) && patterns.contains(&format!("{tool}(./**)")) {
+        let edits = ChoiceAction::Answer(allow(Grant::Edits));
+        lines.push(line(
+            'a',
+            "Allow all edits of this session",
+            "all edits",
+            edits,
+        ));
+    }
+    let (edit, reason) = (Purpose::Call, Purpose::Reason);
     lines.push(line(
         'e',
         "Edit, then run",
-        ChoiceAction::Write(Purpose::Call),
+        "edit",
+        ChoiceAction::Write(edit),
     ));
-    lines.push(line(
-        'n',
-        "No, and tell the model why",
-        ChoiceAction::Write(Purpose::Reason),
-    ));
+    let no = "No, and tell the model why";
+    lines.push(line('n', no, "no, because…", ChoiceAction::Write(reason)));
     lines
 }

@@ -31,7 +31,11 @@ pub(super) fn passes(command: Command) -> bool {
     let is_of_tabs = command
         .info()
         .is_some_and(|info| info.category == Category::Tabs);
-    is_of_tabs || matches!(command, Command::Redraw | Command::Suspend)
+    let is_of_conversation = matches!(
+        command,
+        Command::ToggleTools | Command::ToggleThinking | Command::Top | Command::Bottom
+    );
+    is_of_tabs || is_of_conversation || matches!(command, Command::Redraw | Command::Suspend)
 }
 
 /// Whether a text is only letters that answer a question.

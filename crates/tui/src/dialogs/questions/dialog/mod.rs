@@ -1,49 +1,35 @@
-//! The dialog of a question: its subject and the possible answers. A key opens the dialog, which ignores keys until it
-//! is on the screen, so that keys typed in advance cannot answer the question.
+//! The dialog of a question, in the place of the editor: its subject, unless the conversation shows it, and the possible
+//! answers. A key opens the dialog, which ignores keys until it is on the screen, so that keys typed in advance cannot
+//! answer the question.
 
 mod choose;
+mod drawing;
 mod fields;
-mod fit;
 mod guard;
 mod step;
-mod subject;
 mod write;
 
-use std::path::Path;
 use std::time::Instant;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command, Effect};
-use crate::dialogs::accounts::login::address;
-use crate::drawing::{frame, frame::boxed, layout::docked};
-use osier_base::path;
-use osier_base::text;
-use osier_base::visible::one_line;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
+use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
 use osier_term::widgets::diff::Syntax;
-use osier_term::{
-    Component, Cx, Face, Handled, Highlighted, Highlighter, KeyPress, Row, Span, Token, View, Wrap,
-};
+use osier_term::{Component, Cx, Handled, Highlighted, Highlighter, KeyPress, Row, View};
 
 use choose::Choose;
 use fields::Fields;
-use fit::{first_row, truncate, window};
 pub(super) use guard::{Guard, is_letters};
 use step::Step;
-use subject::plan_rows;
-pub(super) use subject::subject_rows;
 use write::Write;
 
 pub(super) const ID: &str = "question";
 
-/// Widest the dialog gets.
-const WIDTH: u16 = 100;
-/// Fewest rows of a long subject: with one of them for the count, the rest can be read by scrolling.
-const LEAST_ROWS: usize = 3;
-/// Rows a title may take.
-const TITLE_ROWS: usize = 3;
+/// Rows that a turn of the wheel scrolls.
+const WHEEL_ROWS: isize = 3;
 
 /// The dialog.
 #[derive(Debug)]
@@ -68,7 +54,24 @@ pub(super) struct Dialog {
     /// First row of the subject that is shown, and how many are.
     top: usize,
     page: usize,
+    setting: Setting,
+    /// Its cells in the last frame, and those of its choices.
+    area: Rect,
+    hits: Vec<(Rect, usize)>,
     cursor: Option<Position>,
+}
+
+/// The conversation around the dialog.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// The call in the conversation shows the subject.
+    pub(super) has_call: bool,
+    /// Rows of that call that are above and below the part on the screen.
+    pub(super) cut: (usize, usize),
+    /// The state of the conversation, as the status line shows it.
+    pub(super) status: String,
+    /// How many questions wait.
+    pub(super) waiting: usize,
 }
 
 /// The input for the answer.
@@ -111,8 +114,15 @@ impl Dialog {
             syntax: Syntax::default(),
             top: 0,
             page: 1,
+            setting: Setting::default(),
+            area: Rect::default(),
+            hits: Vec::new(),
             cursor: None,
         }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.question.id
     }
 
     /// The dialog opens by itself.
@@ -188,8 +198,12 @@ impl Dialog {
             Step::EditPlan => {
                 if let Some(text) = self.plan() {
                     let (id, text) = (self.question.id.clone(), text.to_owned());
-                    cx.push(Effect::EditPlan { id, text });
+                    cx.push(Effect::EditAnswer { id, text });
                 }
+            }
+            Step::EditText(text) => {
+                let id = self.question.id.clone();
+                cx.push(Effect::EditAnswer { id, text });
             }
             Step::Answer(Answer::Approve { mode, .. }) => cx.push(Action::Answer {
                 id: self.question.id.clone(),
@@ -227,93 +241,66 @@ impl Dialog {
         }
     }
 
+    /// The text that the user wrote in an external editor.
+    pub(super) fn set_text(&mut self, text: &str) {
+        if let Body::Write(write) = &mut self.body {
+            write.set_text(text);
+        }
+    }
+
+    /// Whether its own rows are more than fit.
+    fn is_cut(&self) -> bool {
+        let rows = self.subject.as_ref().map_or(0, |(_, rows)| rows.len());
+        !self.setting.has_call && rows > self.page
+    }
+
     fn scroll(&mut self, rows: isize) {
         let count = self.subject.as_ref().map_or(0, |(_, rows)| rows.len());
         let last = count.saturating_sub(self.page);
         self.top = self.top.saturating_add_signed(rows).min(last);
     }
 
-    fn title_rows(&self, inner: usize) -> Vec<Row> {
-        let face = Face::bold(Token::Title);
-        let mut rows = Vec::new();
-        let title = one_line(&self.question.title, usize::MAX);
-        Wrap::new(inner).text(&title, face, &mut rows);
-        truncate(rows, TITLE_ROWS)
+    /// The keys and the wheel that scroll: its subject if that is cut, else the conversation.
+    fn scroll_by(&mut self, command: Command, cx: &mut Cx<'_, Action>) {
+        if !self.is_cut() {
+            return cx.push(command);
+        }
+        // The last row of a page counts those below.
+        let page = self.page.max(2).cast_signed() - 1;
+        self.scroll(match command {
+            Command::PageUp => -page,
+            Command::PageDown => page,
+            Command::LineUp => -1,
+            _ => 1,
+        });
     }
 
-    /// Lays the subject out once for a width.
-    fn lay_out_subject(&mut self, inner: usize) -> usize {
-        if self
-            .subject
-            .as_ref()
-            .is_none_or(|(width, _)| *width != inner)
-        {
-            let mut rows = match &self.edited {
-                Some(plan) => plan_rows(plan, inner),
-                None => subject_rows(&self.question, inner, &self.syntax),
-            };
-            if let QuestionKind::Plan {
-                path: Some(path), ..
-            } = &self.question.kind
-            {
-                let state = if self.edited.is_some() {
-                    "edited, not saved yet in"
-                } else {
-                    "saved in"
+    /// Whether a cell of the screen belongs to it.
+    pub(super) fn covers(&self, x: u16, y: u16) -> bool {
+        self.area.contains(Position { x, y })
+    }
+
+    /// The mouse over it: the wheel scrolls its subject, a click selects a choice, and a second click gives it. The wheel
+    /// never selects an answer.
+    pub(super) fn on_mouse(&mut self, mouse: MouseInput, cx: &mut Cx<'_, Action>) -> bool {
+        let at = Position {
+            x: mouse.column,
+            y: mouse.row,
+        };
+        match mouse.kind {
+            MouseEventKind::ScrollUp if self.is_cut() => self.scroll(-WHEEL_ROWS),
+            MouseEventKind::ScrollDown if self.is_cut() => self.scroll(WHEEL_ROWS),
+            MouseEventKind::Down(MouseButton::Left) if self.is_ready(cx.now) => {
+                let hit = self.hits.iter().find(|(area, _)| area.contains(at));
+                let (Some((_, choice)), Body::Choose(choose)) = (hit, &mut self.body) else {
+                    return false;
                 };
-                let path = one_line(&path::below_home(Path::new(path)), usize::MAX);
-                rows.push(Row::default());
-                Wrap::new(inner).text(&format!("{state} {path}"), Token::Muted, &mut rows);
+                let step = choose.click(*choice);
+                self.take(step, cx);
             }
-            if let QuestionKind::Visit { url } = &self.question.kind {
-                rows.extend(address(&one_line(url, usize::MAX), inner.saturating_sub(2)));
-            }
-            self.subject = Some((inner, rows));
+            _ => return false,
         }
-        self.subject.as_ref().map_or(0, |(_, rows)| rows.len())
-    }
-
-    fn hints(&self, view: &View<'_, Command>) -> Vec<String> {
-        let key = |command: Command| {
-            let keys = view.keymap.keys_for("question", command);
-            keys.into_iter().next()
-        };
-        let mut parts = vec![
-            match &self.body {
-                Body::Choose(_) => "enter select",
-                Body::Write(write) => write.hint(),
-                Body::Fields(fields) => fields.hint(),
-            }
-            .to_owned(),
-        ];
-        parts.retain(|part| !part.is_empty());
-        let dismiss = match &self.question.kind {
-            QuestionKind::Permission { .. } => "deny",
-            _ => "skip",
-        };
-        let is_detour = matches!(&self.body, Body::Write(write) if write.is_detour());
-        let named = [
-            (
-                Command::Cancel,
-                if is_detour { "back" } else { "answer later" },
-            ),
-            (Command::Dismiss, dismiss),
-        ];
-        let named = named
-            .into_iter()
-            .filter_map(|(command, word)| Some(format!("{} {word}", key(command)?)));
-        parts.extend(named);
-        if self
-            .subject
-            .as_ref()
-            .is_some_and(|(_, rows)| rows.len() > self.page)
-        {
-            parts.push("pgup/pgdn scroll".to_owned());
-        }
-        if let Body::Choose(choose) = &self.body {
-            parts.extend(choose.pattern_hint());
-        }
-        parts
+        true
     }
 }
 
@@ -331,52 +318,7 @@ impl Component<Command, Action> for Dialog {
                 self.text_until = Some(view.now + text);
             }
         }
-        let width = docked(area, WIDTH, 1).width;
-        // An empty column on each side.
-        let inner = usize::from(width.saturating_sub(4)).max(1);
-        let title = self.title_rows(inner);
-        let subject = self.lay_out_subject(inner);
-        let most = usize::from(docked(area, WIDTH, u16::MAX).height);
-        let mut body = match &mut self.body {
-            Body::Choose(choose) => choose.rows(inner),
-            Body::Write(write) => write.rows(inner, most / 3),
-            Body::Fields(fields) => fields.rows(inner),
-        };
-        // Borders and title are always shown; then the body, at least its part with the focus; then the subject; then
-        // an empty row between them.
-        let room = most.saturating_sub(2 + title.len());
-        let least = (room / 4).max(LEAST_ROWS.min(room.saturating_sub(1)));
-        let wanted_subject = subject.min(room.saturating_sub(body.rows.len()).max(least));
-        let (first, shown) = window(&body, room - wanted_subject);
-        self.page = wanted_subject.max(1);
-        self.scroll(0);
-        let air = usize::from(wanted_subject > 0 && room > wanted_subject + shown);
-        let mut rows = vec![self.top_row(usize::from(width))];
-        rows.extend(title);
-        if let Some((_, laid_out)) = &self.subject {
-            let below: Vec<Row> = laid_out.iter().skip(self.top).cloned().collect();
-            rows.extend(match wanted_subject {
-                0 => Vec::new(),
-                1 => first_row(below, inner),
-                shown => truncate(below, shown),
-            });
-        }
-        rows.extend(std::iter::repeat_n(Row::default(), air));
-        let body_at = rows.len();
-        rows.extend(body.rows.drain(first..first + shown));
-        let height = u16::try_from(rows.len() + 1).unwrap_or(u16::MAX);
-        let area = docked(area, WIDTH, height);
-        let mut framed: Vec<Row> = vec![rows.remove(0)];
-        framed.extend(rows.into_iter().map(|row| padded(row, inner)));
-        framed.push(frame::bottom(&self.hints(view), Token::Muted, inner + 4));
-        view.paint(&framed, area, buffer);
-        self.cursor = body.cursor.and_then(|(column, row)| {
-            let row = row.checked_sub(first).filter(|row| *row < shown)?;
-            Some(Position {
-                x: area.x + 2 + u16::try_from(column).unwrap_or(0),
-                y: area.y + u16::try_from(body_at + row).unwrap_or(0),
-            })
-        });
+        self.draw(area, buffer, view);
     }
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
@@ -418,13 +360,11 @@ impl Component<Command, Action> for Dialog {
             // The user opens it.
             Command::Answer => (self.guard, self.text_until) = (None, None),
             _ if guard::passes(command) => cx.push(command),
+            Command::PageUp | Command::PageDown | Command::LineUp | Command::LineDown => {
+                self.scroll_by(command, cx);
+            }
             _ if !self.is_ready(cx.now) => self.wait(cx.now),
             Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
-            // The last row of a page counts those below.
-            Command::PageUp => self.scroll(1 - self.page.max(2).cast_signed()),
-            Command::PageDown => self.scroll(self.page.max(2).cast_signed() - 1),
-            Command::LineUp => self.scroll(-1),
-            Command::LineDown => self.scroll(1),
             command => {
                 let step = match &mut self.body {
                     Body::Choose(choose) => choose.on_command(command),
@@ -462,27 +402,4 @@ impl Component<Command, Action> for Dialog {
     fn cursor(&self) -> Option<Position> {
         self.cursor
     }
-}
-
-impl Dialog {
-    fn top_row(&self, width: usize) -> Row {
-        let about = match &self.question.kind {
-            QuestionKind::Permission { tool, .. } => format!("Permission: {tool}"),
-            QuestionKind::Plan { .. } => "Plan".to_owned(),
-            _ => format!("Question from {}", text::unticked(&self.question.origin)),
-        };
-        let room = width.saturating_sub(8);
-        let title = format!(" {} ", one_line(&about, room));
-        let mut row = Row::plain("╭─", Token::Border);
-        let line = width.saturating_sub(text::width(&title) + 3);
-        row.push(title, Token::Warning);
-        row.push(format!("{}╮", "─".repeat(line)), Token::Border);
-        row
-    }
-}
-
-/// A row between two borders, with an empty column on each side.
-fn padded(mut row: Row, inner: usize) -> Row {
-    row.spans.insert(0, Span::new(" ", Token::Text));
-    boxed(row, inner + 2)
 }

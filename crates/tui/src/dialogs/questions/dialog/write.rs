@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::step::{Painted, Purpose, Step};
 use crate::actions::{Action, Command, Toast};
+use crate::conversation::transcript::{call_text, proposal::command_of};
 use crate::drawing::preview_pane::edit;
 use crate::input::prompt::editing::edit_area;
 use osier_base::text;
@@ -19,6 +20,8 @@ const MARK: &str = "❯ ";
 pub(super) struct Write {
     purpose: Purpose,
     field: Field,
+    /// The text of the call before it was edited.
+    shown: String,
 }
 
 #[derive(Debug)]
@@ -58,6 +61,7 @@ impl Write {
         Self {
             purpose: Purpose::Text,
             field,
+            shown: String::new(),
         }
     }
 
@@ -69,6 +73,7 @@ impl Write {
             (Purpose::Other, _) => Self {
                 purpose,
                 field: Field::Line(area("Your answer", "")),
+                shown: String::new(),
             },
             _ => return None,
         })
@@ -79,6 +84,7 @@ impl Write {
         Self {
             purpose: Purpose::Reason,
             field: Field::Line(area("Reason (optional, sent to the model)", text)),
+            shown: String::new(),
         }
     }
 
@@ -88,20 +94,35 @@ impl Write {
         text.filter(|_| self.purpose == Purpose::Reason)
     }
 
+    /// Whether the text may have several lines.
+    pub(super) fn has_lines(&self) -> bool {
+        matches!(self.field, Field::Lines(_))
+    }
+
     /// Whether both are for the same.
     pub(super) fn is_for_same(&self, other: &Self) -> bool {
         self.purpose == other.purpose
     }
 
-    /// A call that is edited before it is allowed.
+    /// A call that is edited before it is allowed: its command, or its arguments as text.
     fn call(arguments: &Value) -> Self {
         let text = match command_of(arguments) {
             Some(command) => command.to_owned(),
-            None => serde_json::to_string_pretty(arguments).unwrap_or_default(),
+            None => call_text::write(arguments),
         };
+        let area = area("", &text);
         Self {
             purpose: Purpose::Call,
-            field: Field::Lines(area("", &text)),
+            shown: area.text(),
+            field: Field::Lines(area),
+        }
+    }
+
+    /// Replaces the text, which was edited elsewhere.
+    pub(super) fn set_text(&mut self, text: &str) {
+        if let Field::Line(area) | Field::Lines(area) = &mut self.field {
+            area.set_text(text);
+            let _ = area.move_by(Motion::BufferEnd);
         }
     }
 
@@ -139,6 +160,7 @@ impl Write {
                     rows: vec![row],
                     focus: 0,
                     cursor: Some((2 + length, 0)),
+                    hits: Vec::new(),
                 }
             }
             Field::Line(area) | Field::Lines(area) => {
@@ -153,6 +175,7 @@ impl Write {
                     rows: rows.collect(),
                     focus: usize::from(row),
                     cursor: Some((2 + usize::from(column), usize::from(row))),
+                    hits: Vec::new(),
                 }
             }
         }
@@ -170,6 +193,7 @@ impl Write {
     pub(super) fn on_command(&mut self, command: Command, question: &Question) -> Step {
         match (command, &mut self.field) {
             (Command::Accept, _) => return self.answer(question),
+            (Command::ExternalEditor, Field::Lines(area)) => return Step::EditText(area.text()),
             (Command::Newline, Field::Secret(_) | Field::Line(_)) => {}
             (Command::Up, Field::Lines(area)) => drop(area.move_by(Motion::Up(1))),
             (Command::Down, Field::Lines(area)) => drop(area.move_by(Motion::Down(1))),
@@ -191,7 +215,7 @@ impl Write {
                 let reason = Some(text.trim().to_owned()).filter(|reason| !reason.is_empty());
                 Step::Answer(Answer::Refuse { reason })
             }
-            Purpose::Call => match edited(question, &text) {
+            Purpose::Call => match edited(question, &self.shown, &text) {
                 Ok(arguments) => Step::Answer(Answer::Allow {
                     grant: Grant::Once,
                     arguments,
@@ -203,24 +227,18 @@ impl Write {
 }
 
 /// The arguments with what was written in place; none when nothing changed.
-fn edited(question: &Question, text: &str) -> Result<Option<Value>, String> {
+fn edited(question: &Question, shown: &str, text: &str) -> Result<Option<Value>, String> {
     let QuestionKind::Permission { arguments, .. } = &question.kind else {
         return Ok(None);
     };
+    if shown == text {
+        return Ok(None);
+    }
     let mut changed = arguments.clone();
     if command_of(arguments).is_some() {
         changed["command"] = json!(text);
     } else {
-        changed = serde_json::from_str(text)
-            .map_err(|error| format!("invalid JSON in the arguments: {error}"))?;
-        if !changed.is_object() {
-            return Err("invalid arguments: expected a JSON object".to_owned());
-        }
+        changed = call_text::read(arguments, shown, text)?;
     }
     Ok((changed != *arguments).then_some(changed))
-}
-
-/// The argument that is the call, when there is one: the command of a shell.
-pub(super) fn command_of(arguments: &Value) -> Option<&str> {
-    arguments.get("command")?.as_str()
 }

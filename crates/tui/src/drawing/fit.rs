@@ -1,12 +1,11 @@
-//! Fits a dialog into its space: rows are cut, and the hidden rows are counted.
+//! Fits rows into their space: what is cut is counted.
 
-use super::step::Painted;
 use osier_base::text;
 use osier_base::visible::{grouped, one_line};
 use osier_term::{Row, Token};
 
 /// At most `most` rows: the last one counts those that are not shown.
-pub(super) fn truncate(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
+pub(crate) fn truncate(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
     if rows.len() > most {
         let hidden = rows.len() - most + 1;
         rows.truncate(most - 1);
@@ -16,7 +15,7 @@ pub(super) fn truncate(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
 }
 
 /// Cuts a row at `width`, and counts what does not fit if there is room for the count.
-pub(super) fn cut(row: &mut Row, width: usize) {
+pub(crate) fn cut(row: &mut Row, width: usize) {
     let mut left = width;
     for span in &mut row.spans {
         if text::width(&span.text) > left {
@@ -32,7 +31,7 @@ pub(super) fn cut(row: &mut Row, width: usize) {
 }
 
 /// The first row only, with the count of the hidden rows behind it.
-pub(super) fn first_row(mut rows: Vec<Row>, inner: usize) -> Vec<Row> {
+pub(crate) fn first_row(mut rows: Vec<Row>, inner: usize) -> Vec<Row> {
     let hidden = rows.len().saturating_sub(1);
     rows.truncate(1);
     if let Some(row) = rows.first_mut().filter(|_| hidden > 0) {
@@ -46,7 +45,7 @@ pub(super) fn first_row(mut rows: Vec<Row>, inner: usize) -> Vec<Row> {
 
 /// A text on a line. Characters that do not fit are counted in the middle of the line, because patterns differ at their
 /// ends.
-pub(super) fn cut_middle(line: &str, columns: usize) -> String {
+pub(crate) fn cut_middle(line: &str, columns: usize) -> String {
     let line = one_line(line, usize::MAX);
     if text::width(&line) <= columns {
         return line;
@@ -62,16 +61,9 @@ pub(super) fn cut_middle(line: &str, columns: usize) -> String {
     format!("{head}{}{tail}", count(hidden))
 }
 
-pub(super) fn more_lines(count: usize) -> Row {
+pub(crate) fn more_lines(count: usize) -> Row {
     let count = text::counted(grouped(count), "line", "lines");
     Row::plain(format!("… +{count}"), Token::Warning)
-}
-
-/// The shown rows of the body: the first row and the number of rows. The row with the focus is one of them.
-pub(super) fn window(body: &Painted, room: usize) -> (usize, usize) {
-    let shown = body.rows.len().min(room.max(1));
-    let first = (body.focus + 1).saturating_sub(shown);
-    (first.min(body.rows.len() - shown), shown)
 }
 
 #[cfg(test)]
