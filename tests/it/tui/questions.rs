@@ -109,7 +109,7 @@ async fn long_pattern_and_choice_count_what_is_cut() {
     let shown = screen.press("alt+a").screen();
     assert_eq!(
         row(&shown, "s, p:"),
-        "s, p: bash(rm aaaaaaaaaaa…+73…aaaaaaaaaaaaaaaaaaaaaaa /etc)"
+        "s, p: bash(rm aaaaaaa…+68…aaaaaaaaaaaaaaaaaaaaaaaaa /etc)"
     );
     screen.press("y");
     closed(&mut screen).await;
