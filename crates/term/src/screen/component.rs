@@ -127,6 +127,16 @@ pub trait Component<C: Commands, A>: Any {
         None
     }
 
+    /// The cells of the last frame that it covers; `None` if it covers the screen.
+    fn area(&self) -> Option<Rect> {
+        None
+    }
+
+    /// Whether the wheel moves its selection. A choice of answers must not change by it.
+    fn takes_wheel(&self) -> bool {
+        true
+    }
+
     /// The text cursor with its shape.
     fn shaped_cursor(&self) -> Option<Cursor> {
         self.cursor().map(Cursor::from)

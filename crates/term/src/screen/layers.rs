@@ -5,7 +5,7 @@ use std::any::Any;
 use std::fmt;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::frame::Cursor;
 use crate::input::KeyPress;
@@ -136,6 +136,18 @@ impl<C: Commands, A: 'static> Layers<C, A> {
         }
     }
 
+    /// Whether the topmost layer covers this cell of the screen.
+    pub fn covers(&self, at: Position) -> bool {
+        let area = self.stack.last().and_then(|layer| layer.component.area());
+        area.is_none_or(|area| area.contains(at))
+    }
+
+    /// Whether the wheel moves the selection of the topmost layer.
+    pub fn takes_wheel(&self) -> bool {
+        let top = self.stack.last();
+        top.is_some_and(|layer| layer.component.takes_wheel())
+    }
+
     /// The filter text typed into the topmost layer.
     pub fn typed(&self) -> Option<&str> {
         self.stack.last()?.component.typed()
@@ -188,7 +200,6 @@ impl<C: Commands, A: 'static> Layers<C, A> {
 mod tests {
     use std::time::Instant;
 
-    use ratatui::layout::Position;
     use ratatui::style::Style;
 
     use super::*;

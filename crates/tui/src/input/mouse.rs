@@ -1,7 +1,9 @@
-//! The mouse: the wheel scrolls, a click folds what it hits or opens its link, dragging selects and copies.
+//! The mouse acts on what is under it: the wheel scrolls, a click folds what it hits or opens its link, dragging selects and copies.
 //! Where no movement is reported, the button going down and up marks the ends of a selection.
 
 use std::time::{Duration, Instant};
+
+use ratatui::layout::Position;
 
 use crate::actions::{Command, Effect, Outbox};
 use crate::conversation::{Transcript, transcript::Unit};
@@ -64,20 +66,32 @@ pub(crate) struct MouseTarget<'a> {
     pub(crate) outbox: &'a mut Outbox,
 }
 
-/// The wheel moves in the list of an overlay as the arrows do; whether something changed.
+/// The wheel over an overlay moves in its list as the arrows do, unless that is a choice of answers; beyond it, the
+/// conversation scrolls. Whether something changed.
 pub(crate) fn scroll_overlay(
-    kind: MouseEventKind,
+    mouse: MouseInput,
     overlays: &mut Overlays,
+    transcript: &mut Transcript,
     outbox: &mut Outbox,
     now: Instant,
 ) -> bool {
-    let command = match kind {
-        MouseEventKind::ScrollUp => Command::Up,
-        MouseEventKind::ScrollDown => Command::Down,
+    let (command, rows) = match mouse.kind {
+        MouseEventKind::ScrollUp => (Command::Up, -WHEEL_ROWS),
+        MouseEventKind::ScrollDown => (Command::Down, WHEEL_ROWS),
         _ => return false,
     };
-    for _ in 0..WHEEL_ROWS {
-        let _ = overlays.on_command(command, &mut outbox.cx(now));
+    let at = Position {
+        x: mouse.column,
+        y: mouse.row,
+    };
+    if !overlays.covers(at) {
+        transcript.scroll(rows);
+    } else if overlays.takes_wheel() {
+        for _ in 0..WHEEL_ROWS {
+            let _ = overlays.on_command(command, &mut outbox.cx(now));
+        }
+    } else {
+        return false;
     }
     true
 }

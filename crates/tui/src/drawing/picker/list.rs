@@ -47,6 +47,10 @@ pub(super) struct List {
     /// Rows the list had in the last draw: a page.
     page: usize,
     pub(super) cursor: Option<Position>,
+    /// The cells of the last frame, with those of the preview.
+    pub(super) area: Rect,
+    /// The items are answers: neither the wheel nor the other end of the list selects one.
+    pub(super) has_answers: bool,
     /// The list stays open when an item is chosen.
     pub(super) staying: bool,
     /// The actions when another item is selected.
@@ -89,6 +93,8 @@ impl List {
             take,
             page: 10,
             cursor: None,
+            area: Rect::default(),
+            has_answers: false,
             staying: false,
             moving: None,
             leaving: None,
@@ -324,6 +330,7 @@ impl List {
             view.keymap,
         );
         view.paint(&rows, area, buffer);
+        self.area = preview.map_or(area, |preview| area.union(preview));
         if let Some(preview) = preview {
             let rows = self.preview_rows(usize::from(preview.width), usize::from(preview.height));
             view.paint(&rows, preview, buffer);
@@ -352,6 +359,9 @@ impl List {
     pub(super) fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
         let before = self.select.selected();
         match command {
+            Command::Up | Command::Down if self.has_answers => {
+                self.select.page(command == Command::Down, 1);
+            }
             Command::Up => self.select.step(false),
             Command::Down => self.select.step(true),
             Command::PageUp => self.select.page(false, self.page),

@@ -133,6 +133,13 @@ impl<T: Choice> Picker<T> {
         self
     }
 
+    /// Its items are the answers of a question.
+    #[must_use]
+    pub(crate) fn with_answers(mut self) -> Self {
+        self.list.has_answers = true;
+        self
+    }
+
     /// Selects the item that is so.
     #[must_use]
     pub(crate) fn with_selected(mut self, is_wanted: impl Fn(&T) -> bool) -> Self {
@@ -192,6 +199,14 @@ impl<T: Choice> Component<Command, Action> for Picker<T> {
 
     fn cursor(&self) -> Option<Position> {
         self.list.cursor
+    }
+
+    fn area(&self) -> Option<Rect> {
+        Some(self.list.area)
+    }
+
+    fn takes_wheel(&self) -> bool {
+        !self.list.has_answers
     }
 
     fn typed(&self) -> Option<&str> {

@@ -30,5 +30,5 @@ pub(super) fn picker(target: &str) -> Picker<MenuItem> {
         let new_tab = false;
         MenuItem::new(label, meaning, Action::OpenSession { stored, new_tab })
     });
-    Picker::menu("Session open elsewhere", "no choice matches", items)
+    Picker::menu("Session open elsewhere", "no choice matches", items).with_answers()
 }

@@ -14,6 +14,7 @@ fn menu(title: String, items: impl Iterator<Item = MenuItem>) -> Picker<MenuItem
         "no choice matches",
         [cancel].into_iter().chain(items),
     )
+    .with_answers()
 }
 
 /// Asks before the program is left while something is `running` in the shown session or these others are busy.

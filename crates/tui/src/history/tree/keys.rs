@@ -187,6 +187,7 @@ impl Component<Command, Action> for TreeView {
             Command::Unfold => self.fold(false),
             Command::PanLeft => self.shift -= 1,
             Command::PanRight => self.shift += 1,
+            Command::Accept if self.marked.is_some() => self.compare(cx),
             Command::Accept => self.go(false, false, cx),
             Command::TreeSummarize => self.go(true, false, cx),
             Command::TreeWithFiles => self.go(false, true, cx),

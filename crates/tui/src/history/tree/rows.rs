@@ -33,6 +33,12 @@ const HINTS: &[(Command, &str)] = &[
     (Command::TreeRestore, "restore"),
 ];
 
+/// Key hints while an entry is marked.
+const COMPARE_HINTS: &[(Command, &str)] = &[
+    (Command::Accept, "compare with this"),
+    (Command::Cancel, "stop comparing"),
+];
+
 /// How the line of a call begins.
 const CALL: &str = "⚙ ";
 
@@ -97,8 +103,11 @@ impl TreeView {
             let query = text::single_line(&self.query);
             row.push(format!("· “{query}”{state} "), Token::Match);
         }
-        if self.marked.is_some() {
-            row.push("· compare with… ", Token::Warning);
+        if let Some(marked) = self.marked {
+            let glimpse = self.glimpses.get(&marked);
+            let text = glimpse.map_or("", |glimpse| glimpse.text.as_str());
+            let name = text::truncate(&text::single_line(text), width / 3).into_owned();
+            row.push(format!("· compare “{name}” with "), Token::Warning);
         }
         let count = self.flat.rows.len();
         let place = (self.selected_row() + 1).min(count);
@@ -238,7 +247,10 @@ impl TreeView {
     fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Row {
         let width = usize::from(area.width);
         let (mark, line) = match &self.typing {
-            Typing::Nothing => return hints(keymap, width),
+            Typing::Nothing if self.marked.is_some() => {
+                return hints(COMPARE_HINTS, keymap, width);
+            }
+            Typing::Nothing => return hints(HINTS, keymap, width),
             Typing::Query(line) => (" find: ", line),
             Typing::Label(line) => (" label: ", line),
         };
@@ -313,9 +325,9 @@ fn gutter(shown: FlatRow, rails: &[bool], pan: usize, width: usize) -> String {
     gutter
 }
 
-fn hints(keymap: &Keymap<Command>, width: usize) -> Row {
+fn hints(hints: &[(Command, &str)], keymap: &Keymap<Command>, width: usize) -> Row {
     let mut line = String::new();
-    for (command, meaning) in HINTS {
+    for (command, meaning) in hints {
         let keys = keymap.keys_for("tree", *command);
         let Some(key) = keys.iter().min_by_key(|key| key.len()) else {
             continue;

@@ -411,7 +411,8 @@ impl App {
                 return changed;
             }
         } else if !self.overlays.is_empty() {
-            return mouse::scroll_overlay(mouse.kind, &mut self.overlays, &mut self.outbox, now);
+            let (overlays, transcript) = (&mut self.overlays, &mut self.transcript);
+            return mouse::scroll_overlay(mouse, overlays, transcript, &mut self.outbox, now);
         }
         if self.side_panel.on_mouse(mouse, &mut self.outbox) {
             return true;
