@@ -11,7 +11,7 @@ use pulldown_cmark::{
 };
 
 use super::code_line::language;
-use super::parse::options;
+use super::dialect::options;
 
 /// An event of the block parser.
 #[derive(Debug)]
@@ -321,7 +321,8 @@ impl<'a> Scan<'a> {
         match self.leaf {
             _ if !self.is_in_leaf => return self.text_begins(range.start),
             Leaf::Code if self.is_tracked && range.is_empty() => self.indent = text.len() as u8,
-            Leaf::Code if self.is_tracked => self.code = range,
+            // The opener can have the first line of a block inside.
+            Leaf::Code if self.is_tracked => self.code = range.start.max(self.opener)..range.end,
             Leaf::IndentedCode => self.leaf_lines.1 = line_start(self.text, range.start),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! The text of a paragraph as spans: emphasis, links, and the URLs and footnote marks in plain text.
+//! The text of a paragraph as spans: emphasis, links, and the footnote marks in plain text.
 
 use std::sync::Arc;
 
@@ -182,7 +182,7 @@ impl Inline {
         }
     }
 
-    /// The finished spans, with bare URLs and footnote marks made links.
+    /// The finished spans, with the marks of footnotes in the face of links.
     pub(super) fn take(&mut self) -> Vec<Span> {
         self.end_span();
         let mut marked = Vec::with_capacity(self.spans.len());
@@ -211,38 +211,26 @@ fn is_destination(text: &str, destination: &str) -> bool {
     destination.is_empty() || bare(text) == bare(destination)
 }
 
-/// Splits a span at the URLs and footnote marks in it.
+/// Splits a span at the footnote marks in it.
 fn mark(span: Span, out: &mut Vec<Span>) {
     let text = &*span.text;
     let mut plain = 0;
     let mut at = 0;
-    while let Some(found) = text[at..].find(['h', '[']) {
+    while let Some(found) = text[at..].find("[^") {
         let start = at + found;
-        let (length, link) = match special(&text[start..]) {
-            Some(special) if starts_word(&text[..start]) || text[start..].starts_with('[') => {
-                special
-            }
-            _ => {
-                at = start + 1;
-                continue;
-            }
+        let Some(length) = footnote_mark(&text[start..]) else {
+            at = start + 1;
+            continue;
         };
         if plain < start {
             out.push(Span::new(&text[plain..start], span.face));
         }
-        let mut face = Face {
+        let face = Face {
             token: Token::Link,
             ..span.face
         };
-        if link.is_some() {
-            face = face.emphasised(Emphasis::UNDERLINE);
-        }
-        out.push(Span {
-            text: text[start..start + length].into(),
-            face,
-            link,
-        });
         at = start + length;
+        out.push(Span::new(&text[start..at], face));
         plain = at;
     }
     if plain == 0 && !text.is_empty() {
@@ -252,37 +240,9 @@ fn mark(span: Span, out: &mut Vec<Span>) {
     }
 }
 
-fn starts_word(before: &str) -> bool {
-    !before.ends_with(char::is_alphanumeric)
-}
-
-/// Bytes of the URL or footnote mark at the start of `text`, and where it leads.
-fn special(text: &str) -> Option<(usize, Option<Arc<str>>)> {
-    if let Some(label) = text.strip_prefix("[^") {
-        let end = label.find(|char: char| char == ']' || char.is_whitespace())?;
-        return (end > 0 && label[end..].starts_with(']')).then_some((end + 3, None));
-    }
-    let scheme = ["https://", "http://"]
-        .iter()
-        .find(|scheme| text.starts_with(**scheme))?;
-    let end = text
-        .find(|char: char| {
-            char.is_whitespace() || char.is_control() || matches!(char, '<' | '>' | '"' | '`')
-        })
-        .unwrap_or(text.len());
-    let mut url = &text[..end];
-    // Punctuation behind a URL belongs to the sentence; a bracket when it was opened outside.
-    while let Some(last) = url.chars().next_back() {
-        let stray = match last {
-            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~' => true,
-            ')' => url.matches(')').count() > url.matches('(').count(),
-            ']' => url.matches(']').count() > url.matches('[').count(),
-            _ => false,
-        };
-        if !stray {
-            break;
-        }
-        url = &url[..url.len() - last.len_utf8()];
-    }
-    (url.len() > scheme.len()).then(|| (url.len(), Some(url.into())))
+/// Bytes of the footnote mark at the start of `text`.
+fn footnote_mark(text: &str) -> Option<usize> {
+    let label = text.strip_prefix("[^")?;
+    let end = label.find(|char: char| char == ']' || char.is_whitespace())?;
+    (end > 0 && label[end..].starts_with(']')).then_some(end + 3)
 }

@@ -3,6 +3,7 @@
 use pulldown_cmark::Event;
 
 use super::context::Context;
+use super::dialect::Dialect;
 use super::parse::{begins_block, is_inline, parse};
 use super::render::{Block, Renderer};
 use osier_term::row::Row;
@@ -11,7 +12,7 @@ use osier_term::row::Row;
 /// marker above has no row yet.
 pub(super) fn context_at(source: &str, block: Block<'_>, place: usize) -> Option<Context> {
     let mut renderer = Renderer::new(source, block);
-    for (event, range) in parse(source, &|_| None) {
+    for (event, range) in parse(&Dialect::new(source), &|_| None) {
         if range.start < place || matches!(event, Event::End(_)) {
             renderer.event(event, range);
             continue;
@@ -29,7 +30,7 @@ pub(super) fn context_at(source: &str, block: Block<'_>, place: usize) -> Option
 pub(super) fn open_paragraph(source: &str, block: Block<'_>) -> (Vec<Row>, Option<Context>) {
     let mut renderer = Renderer::new(source, block);
     let mut open = None;
-    for (event, range) in parse(source, &|_| None) {
+    for (event, range) in parse(&Dialect::new(source), &|_| None) {
         let is_text = is_inline(&event);
         if begins_block(&event) || matches!(event, Event::Html(_)) {
             open = None;

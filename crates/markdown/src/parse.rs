@@ -2,30 +2,17 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag};
+use pulldown_cmark::{Event, LinkType, Tag};
 
-/// The dialect.
-pub(super) fn options() -> Options {
-    Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_GFM
-        | Options::ENABLE_MATH
-}
+use super::dialect::Dialect;
 
 /// `resolve` finds the destination of a reference.
 /// A definition of the document comes before one of `source`, which can be the second of its label.
-pub(crate) fn parse<'s>(
-    source: &'s str,
-    resolve: &dyn Fn(&str) -> Option<String>,
-) -> impl Iterator<Item = (Event<'s>, Range<usize>)> {
-    let callback = |broken: BrokenLink<'s>| {
-        let destination = resolve(&broken.reference)?;
-        Some((CowStr::from(destination), CowStr::from("")))
-    };
-    let parser = Parser::new_with_broken_link_callback(source, options(), Some(callback));
-    parser.into_offset_iter().map(|(mut event, range)| {
+pub(crate) fn parse<'a>(
+    source: &'a Dialect<'_>,
+    resolve: &'a dyn Fn(&str) -> Option<String>,
+) -> impl Iterator<Item = (Event<'a>, Range<usize>)> {
+    source.events(resolve).map(|(mut event, range)| {
         if let Event::Start(
             Tag::Link {
                 link_type,

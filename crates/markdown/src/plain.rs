@@ -1,8 +1,8 @@
 //! Plain text and images of a Markdown text: for one-line summaries and image previews.
 
-use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Tag, TagEnd};
 
-use super::parse::options;
+use super::dialect::Dialect;
 use osier_base::text::{self, head_bytes};
 
 /// Bytes of a text that are searched for its first line.
@@ -18,7 +18,7 @@ const HEAD: usize = 4 * 1024;
 pub fn first_line(source: &str) -> String {
     let head = head_bytes(source, HEAD);
     let mut line = String::new();
-    for event in Parser::new_ext(head, options()) {
+    for (event, _) in Dialect::new(head).events(&|_| None) {
         match event {
             Event::Text(text)
             | Event::Code(text)
@@ -81,7 +81,7 @@ pub fn images(source: &str, most: usize) -> Vec<Image> {
         return images;
     }
     let mut open: Option<Image> = None;
-    for event in Parser::new_ext(source, options()) {
+    for (event, _) in Dialect::new(source).events(&|_| None) {
         match (event, &mut open) {
             (Event::Start(Tag::Image { dest_url, .. }), None) => {
                 open = Some(Image {

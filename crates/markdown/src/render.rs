@@ -10,6 +10,7 @@ use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel,
 
 use super::code_line as code;
 use super::context::{Carry, Context, List, Prefix, Previous, gap, rest_of};
+use super::dialect::Dialect;
 use super::inline::Inline;
 use super::optional;
 use super::parse::{is_inline, parse};
@@ -37,6 +38,15 @@ const ALERTS: &[(BlockQuoteKind, &str, Token)] = &[
 pub(super) struct Nested {
     pub(super) language: Box<str>,
     pub(super) text: String,
+}
+
+/// Whether an HTML block is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HtmlBlock {
+    None,
+    /// It begins here, and nothing of it was drawn yet.
+    Waits(usize),
+    Shown,
 }
 
 /// How a block is laid out, and the result.
@@ -69,7 +79,7 @@ pub(super) fn render(
 ) -> (Vec<Row>, Vec<Nested>) {
     let continues = block.carry.is_some_and(|carry| carry.continues);
     let mut renderer = Renderer::new(source, block);
-    for (event, range) in parse(&optional::with_dollars(source), resolve) {
+    for (event, range) in parse(&Dialect::new(source), resolve) {
         renderer.event(event, range);
     }
     renderer.flush();
@@ -95,7 +105,7 @@ pub(super) fn table(
     resolve: &dyn Fn(&str) -> Option<String>,
 ) -> Option<Table> {
     let mut renderer = Renderer::new(source, block);
-    for (event, range) in parse(source, resolve) {
+    for (event, range) in parse(&Dialect::new(source), resolve) {
         if matches!(event, Event::End(TagEnd::Table)) {
             break;
         }
@@ -118,7 +128,7 @@ pub(super) struct Renderer<'s, 'b> {
     code: Option<(Box<str>, String)>,
     /// Faces of the open heading.
     heading: Option<Face>,
-    html: bool,
+    html: HtmlBlock,
     /// The text of a paragraph is open.
     in_text: bool,
     /// Rows above it.
@@ -137,7 +147,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
             cell: Vec::new(),
             code: None,
             heading: None,
-            html: false,
+            html: HtmlBlock::None,
             in_text: block.carry.is_some(),
             above: 0,
             block,
@@ -182,7 +192,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
     /// An event of the opener: its container is in the context already.
     fn opener_event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Start(Tag::HtmlBlock) => self.html = true,
+            Event::Start(Tag::HtmlBlock) => self.html = HtmlBlock::Shown,
             Event::Start(Tag::CodeBlock(_)) => self.code = Some(Default::default()),
             Event::End(TagEnd::Heading(_)) => {}
             Event::End(tag) => self.end(*tag),
@@ -208,7 +218,6 @@ impl<'s, 'b> Renderer<'s, 'b> {
             Event::Code(text) => self.inline.code(&text::expand_tabs(&text), base),
             Event::InlineMath(text) | Event::DisplayMath(text) => self.math(&text, range, base),
             Event::Html(html) => self.html_lines(&html),
-            Event::InlineHtml(html) if is_break(&html) => self.line_break(),
             Event::InlineHtml(html) => self.inline.text(&html, base),
             Event::FootnoteReference(label) => self.inline.text(&format!("[^{label}]"), base),
             Event::SoftBreak => self.inline.text(" ", base),
@@ -257,8 +266,8 @@ impl<'s, 'b> Renderer<'s, 'b> {
                 self.code = Some((text::single_line(language).into(), String::new()));
             }
             Tag::HtmlBlock => {
-                self.begin(at, Previous::Other);
-                self.html = true;
+                self.flush();
+                self.html = HtmlBlock::Waits(at);
             }
             Tag::List(number) => {
                 self.begin(at, Previous::List);
@@ -299,7 +308,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
                 self.flush();
                 self.heading = None;
             }
-            TagEnd::HtmlBlock => self.html = false,
+            TagEnd::HtmlBlock => self.html = HtmlBlock::None,
             TagEnd::BlockQuote(_) | TagEnd::Item | TagEnd::FootnoteDefinition => {
                 self.flush();
                 self.show_lone_marker();
@@ -510,10 +519,19 @@ impl<'s, 'b> Renderer<'s, 'b> {
     }
 
     fn html_lines(&mut self, html: &str) {
-        if !self.html {
-            let base = self.base();
-            self.inline.text(html, base);
-            return;
+        match self.html {
+            // Comments are left out.
+            _ if html.is_empty() => return,
+            HtmlBlock::None => {
+                let base = self.base();
+                self.inline.text(html, base);
+                return;
+            }
+            HtmlBlock::Waits(at) => {
+                self.begin(at, Previous::Other);
+                self.html = HtmlBlock::Shown;
+            }
+            HtmlBlock::Shown => {}
         }
         let face = self.base();
         for line in html.trim_end_matches('\n').split('\n') {
@@ -575,13 +593,6 @@ fn heading(level: HeadingLevel) -> Face {
         HeadingLevel::H2 => face,
         _ => face.emphasised(Emphasis::ITALIC),
     }
-}
-
-fn is_break(html: &str) -> bool {
-    let name = html
-        .trim_start_matches('<')
-        .trim_end_matches(['>', '/', ' ']);
-    name.eq_ignore_ascii_case("br")
 }
 
 /// Whether the line above the one that `at` is on is blank, quote marks apart.

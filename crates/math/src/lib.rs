@@ -6,15 +6,15 @@
 //! ```
 //!
 //! [`lines`] converts one formula. It returns `None` for a formula with an unsupported command, so that the result
-//! is never partial. [`with_dollars`] prepares a Markdown text whose formulas are in `\(…\)` and `\[…\]`. The crate
-//! does not know Markdown or the screen.
+//! is never partial. [`is_formula`] tells a formula from other text that has dollars around it. The crate does not know
+//! Markdown or the screen.
 
-mod delimiters;
+mod formula;
 mod symbols;
 
 use std::fmt::Write as _;
 
-pub use self::delimiters::{with_dollars, with_dollars_if};
+pub use self::formula::is_formula;
 use self::symbols::{ACCENTS, DOUBLE_STRUCK, FUNCTIONS, SCRIPT, SUBSCRIPT, SUPERSCRIPT, SYMBOLS};
 
 /// Bytes of the longest formula that is converted.
@@ -50,31 +50,6 @@ pub fn lines(latex: &str) -> Option<Vec<String>> {
         .map(|line| line.trim_end().to_owned())
         .collect();
     (!lines.is_empty()).then_some(lines)
-}
-
-/// Whether text between dollars is a formula. Prices, names of variables and prose are not.
-pub fn is_formula(latex: &str) -> bool {
-    let latex = latex.trim();
-    let single = latex.chars().count() == 1 && latex.chars().all(char::is_alphabetic);
-    single || latex.contains(['\\', '^', '_', '=', '<', '>', '+', '*']) || {
-        // `f(x)`, `x - 1`, `n!`, `a, b`
-        latex.chars().any(char::is_alphabetic)
-            && latex.contains(['(', '-', '!', '|', ','])
-            && !latex.starts_with(['/', '{'])
-            && latex.matches('(').count() == latex.matches(')').count()
-            && !has_words(latex)
-    }
-}
-
-/// Whether a text has a word of four letters, or two words of two letters in a row: `10 (billed yearly)`, `as is, or`.
-fn has_words(text: &str) -> bool {
-    let is_word = |letters: &str| letters.len() > 1 && letters.chars().all(char::is_alphabetic);
-    let words: Vec<&str> = text.split(char::is_whitespace).collect();
-    text.split(|character: char| !character.is_alphabetic())
-        .any(|letters| letters.chars().count() > 3)
-        || words
-            .windows(2)
-            .any(|pair| is_word(pair[0]) && is_word(pair[1].trim_end_matches([',', '.', ')'])))
 }
 
 /// Where reading stops.
@@ -482,27 +457,10 @@ mod tests {
         );
     }
 
-    #[test]
-    fn brackets_become_dollars_outside_of_code() {
-        for (source, expected) in [
-            (r"so \(x\) is", "so $$x$$ is"),
-            ("\\[\nx\n\\]", "$$\nx\n$$"),
-            (r"`\(x\)`", r"`\(x\)`"),
-            (r"\\(x\)", r"\\(x\)"),
-            (r"\(x", r"\(x"),
-            ("\\(x\n\ny\\)", "\\(x\n\ny\\)"),
-            (r"\[link\](x)", r"\[link\](x)"),
-        ] {
-            assert_eq!(with_dollars(source), expected);
-            assert_eq!(expected.len(), source.len());
-        }
-    }
-
     proptest! {
         #[test]
-        fn conversion_never_panics_and_keeps_the_length(latex in r"[a-c{}\\^_&$ \n\[\]()0-2]{0,40}") {
+        fn conversion_never_panics(latex in r"[a-c{}\\^_&$ \n\[\]()0-2]{0,40}") {
             let _ = lines(&latex);
-            prop_assert_eq!(with_dollars(&latex).len(), latex.len());
         }
     }
 }

@@ -10,14 +10,13 @@ use std::thread;
 
 use axum::Json;
 use axum::extract::Request;
-use pulldown_cmark::{Event, Parser};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use super::error::{ApiError, ErrorCode};
 use super::request_body::json_body;
 use crate::highlighter::SyntaxHighlighter;
-use osier_transfer::{Highlighter, HtmlThemes as _, MARKDOWN, PlainThemes, prose};
+use osier_transfer::{Highlighter, HtmlThemes as _, PlainThemes, prose};
 
 /// Longest open block with syntax highlighting, in bytes. A longer one is highlighted when it is complete.
 const MAX_HIGHLIGHTED_OPEN: usize = 24 * 1024;
@@ -156,23 +155,10 @@ impl MarkdownText {
 fn finished(text: &str) -> Vec<Range<usize>> {
     // A partial line can become an item of the list above it.
     let complete_lines = text.rfind('\n').map_or("", |end| &text[..=end]);
-    let mut depth = 0;
-    let mut starts = Vec::new();
-    for (event, range) in Parser::new_ext(complete_lines, MARKDOWN).into_offset_iter() {
-        if depth == 0 {
-            let line = complete_lines[..range.start]
-                .rfind('\n')
-                .map_or(0, |end| end + 1);
-            starts.push(line);
-        }
-        match event {
-            Event::Start(_) => depth += 1,
-            Event::End(_) => depth -= 1,
-            _ => {}
-        }
-    }
     let mut from = 0;
-    let ends = starts.into_iter().skip(1);
+    let ends = osier_markdown::block_starts(complete_lines)
+        .into_iter()
+        .skip(1);
     ends.map(|end| {
         let block = from..end;
         from = end;
@@ -216,6 +202,16 @@ mod tests {
     fn a_growing_text_ends_like_the_complete_one() {
         let text = "# Häding 🦀\n\nOne *two*\nthree.\n\n1. a\n\n2. b\n   - c\n\n> quote\nlazy\n\n```rust\nlet x = 1;\n\n// y\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nTitle\n=====\n\n    indented\n\n---\nend";
         assert_eq!(streamed(text), rendered(text, false).blocks.concat());
+    }
+
+    #[test]
+    fn streamed_cases_of_the_screen_end_like_the_complete_ones() {
+        let cases = include_str!("../../markdown/src/dialect/cases.tsv").lines();
+        for case in cases.filter(|case| !case.starts_with('#')) {
+            let source = case.split('\t').next().unwrap().replace("\\n", "\n");
+            let complete = rendered(&source, false).blocks.concat();
+            assert_eq!(streamed(&source), complete, "{source}");
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ mod target;
 
 pub use error::TransferError;
 pub use export::{export, export_to, format_named};
-pub use html::prose::{OPTIONS as MARKDOWN, render as prose};
+pub use html::prose::render as prose;
 pub use html::theme::{Highlighter, HtmlThemes, MarkedLine, Palette, PlainThemes, TextStyle};
 pub use options::ExportOptions;
 pub use target::Target;

@@ -1,5 +1,7 @@
 //! The lines of the last unit, when it is a code block or table.
 
+use crate::dialect::Fence;
+
 /// Where the lines continue that are not scanned, when the last unit is a code block or table.
 #[derive(Debug, Clone)]
 pub(super) struct Lines {
@@ -8,6 +10,28 @@ pub(super) struct Lines {
     pub(super) containers: String,
     /// The lines that begin the block.
     pub(super) first: String,
+    /// A block of Markdown, in which fences come in pairs.
+    pub(super) pairs: Option<Fence>,
+    /// The fence that is open inside of it, and its line.
+    pub(super) inner: Option<(Fence, String)>,
     /// The block is complete.
     pub(super) is_closed: bool,
+}
+
+impl Lines {
+    /// The lines that open the block, and the one inside of it, for the parser.
+    pub(super) fn opener(&self) -> String {
+        let inner = self.inner.as_ref().map_or("", |(_, line)| line);
+        [&self.containers, &self.first, inner].concat()
+    }
+
+    /// Sees a line of code, with the marks in front of it.
+    pub(super) fn pass(&mut self, line: &str) {
+        let Some(outer) = self.pairs else { return };
+        let open = self.inner.as_ref().map(|(fence, _)| *fence);
+        let after = outer.inner_after(open, line);
+        if after != open {
+            self.inner = after.map(|fence| (fence, line.to_owned()));
+        }
+    }
 }

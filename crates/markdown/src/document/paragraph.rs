@@ -11,6 +11,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use super::{LONG, Markdown, PART};
 use crate::blocks::{Leaf, Scan, line_start};
 use crate::context::Carry;
+use crate::dialect::Dialect;
 use crate::open_context::open_paragraph;
 use crate::parse::{begins_block, parse};
 use crate::unit::{Body, Part, Text, Unit, prose};
@@ -131,7 +132,7 @@ fn split_place(text: &str, opener: usize) -> Option<usize> {
     let mut paragraph = opener;
     let mut depth = 0_usize;
     let mut places: [Option<usize>; 4] = [None; 4];
-    for (event, range) in parse(&crate::optional::with_dollars(text), &|_| None) {
+    for (event, range) in parse(&Dialect::new(text), &|_| None) {
         if begins_block(&event) {
             (paragraph, depth, places) = (range.start.max(opener), 0, [None; 4]);
         }

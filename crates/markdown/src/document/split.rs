@@ -8,6 +8,7 @@ use super::lines::Lines;
 use super::{LONG, Markdown, PART};
 use crate::blocks::{BlockStart, Found, Leaf, Scan, Start, line_end, line_start};
 use crate::code::CodeBlock;
+use crate::dialect::{Fence, paired};
 use crate::open_context::context_at;
 use crate::render::blank_before;
 use crate::shown::normalise;
@@ -72,8 +73,12 @@ impl Markdown {
     /// Where the text begins that the parser has to see with the next lines, and what opens it.
     fn unscanned(&self) -> (usize, String) {
         if let Some(lines) = self.lines.as_ref().filter(|_| self.view.is_empty()) {
-            let first = if lines.is_closed { "" } else { &lines.first };
-            return (lines.from, [&lines.containers, first].concat());
+            let opener = if lines.is_closed {
+                lines.containers.clone()
+            } else {
+                lines.opener()
+            };
+            return (lines.from, opener);
         }
         let last = self.view.last().or(self.units.last());
         last.map_or((0, String::new()), |unit| {
@@ -86,7 +91,8 @@ impl Markdown {
     fn scan(&mut self, text: &str, opener: usize, from: usize) -> usize {
         let end = from + text.len() - opener;
         let place = |at: usize| from + at - opener;
-        let mut scan = Scan::new(text, opener);
+        let paired = paired(text);
+        let mut scan = Scan::new(&paired, opener);
         while let Some(found) = scan.next() {
             match found {
                 Found::Start(start) => {
@@ -137,6 +143,10 @@ impl Markdown {
     fn push_line(&mut self, line: std::ops::Range<usize>, indent: u8) {
         if self.lines.as_ref().is_none_or(|lines| lines.is_closed) {
             return;
+        }
+        let begin = line_start(&self.source, line.start);
+        if let Some(lines) = &mut self.lines {
+            lines.pass(&self.source[begin..line.end]);
         }
         let end = line.start + self.source[line.clone()].trim_end_matches('\n').len();
         match self.units.last_mut().map(|unit| &mut unit.body) {
@@ -295,10 +305,14 @@ impl Markdown {
                 return;
             }
         };
+        let first = self.source[at..end].to_owned();
+        let is_code = matches!(block, BlockStart::Code { .. });
         self.lines = Some(Lines {
             from: end,
             containers: scan.opener(false),
-            first: self.source[at..end].to_owned(),
+            pairs: Fence::opens_markdown(&first).filter(|_| is_code),
+            first,
+            inner: None,
             is_closed: false,
         });
     }
@@ -389,7 +403,7 @@ impl Markdown {
         let text = [&opener, &self.source[from..self.line], head].concat();
         self.parsed.set(self.parsed.get() + text.len());
         let at = text.len() - head.len();
-        for found in Scan::new(&text, opener.len()) {
+        for found in Scan::new(&paired(&text), opener.len()) {
             match found {
                 Found::Start(start) if start.line >= at => {
                     return self.unit_of_partial(&start);

@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use osier_markdown::Dialect;
 use pulldown_cmark::{
-    Alignment, BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag,
-    TagEnd,
+    Alignment, BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, Tag, TagEnd,
 };
 
 use super::code;
@@ -19,14 +19,6 @@ const LONGEST: usize = 2 << 20;
 /// Bytes of LaTeX from which on a formula in a line may be wider than a phone.
 const LONG_FORMULA: usize = 32;
 
-/// The Markdown that models write.
-pub const OPTIONS: Options = Options::ENABLE_TABLES
-    .union(Options::ENABLE_FOOTNOTES)
-    .union(Options::ENABLE_STRIKETHROUGH)
-    .union(Options::ENABLE_TASKLISTS)
-    .union(Options::ENABLE_MATH)
-    .union(Options::ENABLE_GFM);
-
 /// `source` as blocks. `scope` separates footnotes of different messages.
 pub fn render(highlighter: &mut dyn Highlighter, source: &str, scope: &str) -> String {
     let source = clean(source);
@@ -36,12 +28,11 @@ pub fn render(highlighter: &mut dyn Highlighter, source: &str, scope: &str) -> S
             escape_clean(&source)
         );
     }
-    let with_dollars = osier_math::with_dollars_if(&source, osier_math::is_formula);
+    let dialect = Dialect::new(&source);
     let mut page = Page {
         highlighter,
         scope,
         source: &source,
-        parsed: &with_dollars,
         html: String::with_capacity(source.len() * 2),
         code: None,
         picture: None,
@@ -49,8 +40,9 @@ pub fn render(highlighter: &mut dyn Highlighter, source: &str, scope: &str) -> S
         columns: Vec::new(),
         column: 0,
         in_head: false,
+        markup: Markup::None,
     };
-    for (event, range) in Parser::new_ext(&with_dollars, OPTIONS).into_offset_iter() {
+    for (event, range) in dialect.events(&|_| None) {
         page.event(event, range);
     }
     page.html
@@ -61,8 +53,6 @@ struct Page<'a> {
     scope: &'a str,
     /// The text as the model wrote it.
     source: &'a str,
-    /// The text with `$$` for `\(` and `\[`, which has the same length.
-    parsed: &'a str,
     html: String,
     /// Language and text of the current code block.
     code: Option<(String, String)>,
@@ -73,6 +63,16 @@ struct Page<'a> {
     columns: Vec<Alignment>,
     column: usize,
     in_head: bool,
+    markup: Markup,
+}
+
+/// Whether a block of HTML, which is shown as text, is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Markup {
+    None,
+    /// It begins, and nothing of it was written yet.
+    Waits,
+    Shown,
 }
 
 impl Page<'_> {
@@ -80,12 +80,8 @@ impl Page<'_> {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
-                // In code, tables and markup, `\(` begins no formula, although it has been replaced.
-                let is_verbatim = self.parsed.get(range.clone()) == Some(&*text);
-                let written = self.source.get(range).filter(|_| is_verbatim);
-                self.text(written.unwrap_or(&text));
-            }
+            Event::Text(text) | Event::InlineHtml(text) => self.text(&text),
+            Event::Html(text) => self.markup(&text),
             Event::InlineMath(latex) | Event::DisplayMath(latex) => self.math(&latex, range),
             Event::Code(text) => {
                 if let Some((_, description)) = &mut self.picture {
@@ -117,25 +113,28 @@ impl Page<'_> {
 
     /// A formula; as it was written if it is none or cannot be shown.
     fn math(&mut self, latex: &str, range: Range<usize>) {
-        let before = self.source[..range.start].chars().next_back();
-        let after = self.source[range.end..].chars().next();
         let written = &self.source[range];
-        // `$HOME_X:$PATH_Y`, `$1-$2`, `5$ (or 6$)`
-        let is_in_word = [before, after]
-            .iter()
-            .flatten()
-            .any(|near| near.is_alphanumeric());
-        let is_formula = written.starts_with('\\') || osier_math::is_formula(latex) && !is_in_word;
-        if !is_formula || self.picture.is_some() {
+        if self.picture.is_some() {
             return self.text(written);
         }
-        self.formula(
-            latex,
-            written.starts_with("$$") || written.starts_with("\\["),
-        );
+        let is_block = written.starts_with("$$") || written.starts_with("\\[");
+        self.formula(latex, written, is_block);
     }
 
-    fn formula(&mut self, latex: &str, is_block: bool) {
+    /// A line of HTML as text. Comments are empty.
+    fn markup(&mut self, html: &str) {
+        if html.is_empty() {
+            return;
+        }
+        if self.markup == Markup::Waits {
+            self.html.push_str("<p class=markup>");
+            self.markup = Markup::Shown;
+        }
+        self.text(html);
+    }
+
+    /// `written` is shown if the formula cannot be converted.
+    fn formula(&mut self, latex: &str, written: &str, is_block: bool) {
         match math::mathml(latex, is_block) {
             Some(mathml) if is_block => {
                 let _ = write!(self.html, "<span class=formula tabindex=0>{mathml}</span>");
@@ -148,9 +147,7 @@ impl Page<'_> {
                 );
             }
             Some(mathml) => self.html.push_str(&mathml),
-            None => {
-                let _ = write!(self.html, "<code>{}</code>", escape_clean(latex));
-            }
+            None => self.text(written),
         }
     }
 
@@ -166,6 +163,7 @@ impl Page<'_> {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
+            Tag::HtmlBlock => self.markup = Markup::Waits,
             Tag::CodeBlock(kind) => self.code = Some((language(&kind), String::new())),
             Tag::Image { dest_url, .. } => {
                 self.picture = Some((dest_url.into_string(), String::new()));
@@ -204,8 +202,15 @@ impl Page<'_> {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
+            TagEnd::HtmlBlock => {
+                if std::mem::replace(&mut self.markup, Markup::None) == Markup::Shown {
+                    self.html.push_str("</p>");
+                }
+            }
             TagEnd::CodeBlock => match self.code.take() {
-                Some((language, latex)) if language == "math" => self.formula(&latex, true),
+                Some((language, latex)) if language == "math" => {
+                    self.formula(&latex, &latex, true);
+                }
                 Some((language, code)) => {
                     let block = code::block(self.highlighter, &language, &code);
                     self.html.push_str(&block);
@@ -298,7 +303,6 @@ fn simple(tag: TagEnd) -> (&'static str, &'static str) {
         TagEnd::Emphasis => ("<em>", "</em>"),
         TagEnd::Strong => ("<strong>", "</strong>"),
         TagEnd::Strikethrough => ("<del>", "</del>"),
-        TagEnd::HtmlBlock => ("<p class=markup>", "</p>"),
         TagEnd::Subscript => ("<sub>", "</sub>"),
         TagEnd::Superscript => ("<sup>", "</sup>"),
         _ => ("", ""),
@@ -377,10 +381,7 @@ mod tests {
                 r"`\(x\)` \\(x\\)",
                 r"<p><code>\(x\)</code> \(x\)</p>".to_owned(),
             ),
-            (
-                "$\\href{x}{y}$",
-                r"<p><code>\href{x}{y}</code></p>".to_owned(),
-            ),
+            ("$\\href{x}{y}$", r"<p>$\href{x}{y}$</p>".to_owned()),
         ] {
             assert_eq!(html(source), expected, "{source}");
         }
@@ -440,5 +441,59 @@ mod tests {
                 assert!(!html.contains(bad), "{source}: {html}");
             }
         }
+    }
+
+    /// The cases of the screen: text without elements, and the targets of links.
+    #[test]
+    fn pages_show_the_text_and_the_links_that_the_screen_shows() {
+        let cases = include_str!("../../../markdown/src/dialect/cases.tsv").lines();
+        for case in cases.filter(|case| !case.starts_with('#')) {
+            let [source, shown, links] = case.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{case}");
+            };
+            let source = source.replace("\\n", "\n");
+            let page = html(&source);
+            let found: Vec<String> = page
+                .split("<a href=\"")
+                .skip(1)
+                .map(|rest| unescaped(rest.split('"').next().unwrap()))
+                .collect();
+            let expected: Vec<String> = links.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(found, expected, "{source}");
+            // Formulas are elements, and lists and languages have their own marks.
+            if !page.contains("<math") && !page.contains("class=lang") {
+                let shown = if shown == "=" { &source } else { shown };
+                let shown = shown
+                    .replace("\\n", " ")
+                    .replace(" (https://c.d/e_f_g)", "");
+                assert_eq!(words(&text(&page)), words(&shown), "{source}");
+            }
+        }
+    }
+
+    fn text(page: &str) -> String {
+        let parts = page.split('<').enumerate();
+        let parts = parts.map(|(number, part)| match part.split_once('>') {
+            Some((tag, text)) if number > 0 => {
+                let is_block = ["p", "/p", "br"]
+                    .iter()
+                    .any(|name| tag.split(' ').next() == Some(name));
+                [if is_block { " " } else { "" }, text].concat()
+            }
+            _ => part.to_owned(),
+        });
+        unescaped(&parts.collect::<String>())
+    }
+
+    fn words(text: &str) -> Vec<&str> {
+        text.split_whitespace().collect()
+    }
+
+    fn unescaped(text: &str) -> String {
+        let text = text
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&quot;", "\"");
+        text.replace("&#39;", "'").replace("&amp;", "&")
     }
 }

@@ -1,0 +1,161 @@
+//! The events of a text, with the characters that were written, literal links, and HTML that is not shown raw.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use pulldown_cmark::{CowStr, Event, LinkType, Tag, TagEnd};
+
+use super::{html, links};
+
+/// An event and where it is.
+type Found<'a> = (Event<'a>, Range<usize>);
+
+pub(super) struct Events<'a, I> {
+    source: &'a str,
+    parsed: &'a str,
+    /// The literal links that were not passed yet.
+    links: &'a [Range<usize>],
+    found: I,
+    /// Events that one event of the parser became.
+    waiting: VecDeque<Found<'a>>,
+    /// Links and images that are open.
+    depth: usize,
+    in_comment: bool,
+    /// Where the last end of a comment is.
+    comments_end: Option<usize>,
+}
+
+impl<'a, I: Iterator<Item = Found<'a>>> Events<'a, I> {
+    pub(super) fn new(
+        source: &'a str,
+        parsed: &'a str,
+        links: &'a [Range<usize>],
+        found: I,
+    ) -> Self {
+        Self {
+            source,
+            parsed,
+            links,
+            found,
+            waiting: VecDeque::new(),
+            depth: 0,
+            in_comment: false,
+            comments_end: None,
+        }
+    }
+
+    /// The text of an event as it was written, unless it stands for other characters.
+    fn written(&self, text: CowStr<'a>, range: &Range<usize>) -> CowStr<'a> {
+        let is_verbatim = self.parsed.get(range.clone()) == Some(&*text);
+        match self.source.get(range.clone()) {
+            Some(written) if is_verbatim => CowStr::Borrowed(written),
+            _ => text,
+        }
+    }
+
+    fn comments_end(&mut self) -> usize {
+        let source = self.source;
+        *self
+            .comments_end
+            .get_or_insert_with(|| source.rfind("-->").unwrap_or(0))
+    }
+
+    /// Puts a text and the literal links in it into `waiting`.
+    fn text(&mut self, text: CowStr<'a>, range: Range<usize>) {
+        let text = self.written(text, &range);
+        let passed = |link: &&Range<usize>| link.start < range.start;
+        let passed = self.links.iter().take_while(passed).count();
+        self.links = &self.links[passed..];
+        let mut at = range.start;
+        while let Some((link, behind)) = self.links.split_first() {
+            let (CowStr::Borrowed(written), 0) = (&text, self.depth) else {
+                break;
+            };
+            if link.end > range.end || written.len() != range.len() {
+                break;
+            }
+            let written: &'a str = written;
+            let part = |start: usize, end: usize| &written[start - range.start..end - range.start];
+            if at < link.start {
+                let before = Event::Text(part(at, link.start).into());
+                self.waiting.push_back((before, at..link.start));
+            }
+            let shown = links::text(part(link.start, link.end));
+            let tag = Tag::Link {
+                link_type: LinkType::Autolink,
+                dest_url: links::destination(&shown).into(),
+                title: CowStr::Borrowed(""),
+                id: CowStr::Borrowed(""),
+            };
+            let events = [
+                Event::Start(tag),
+                Event::Text(shown.into()),
+                Event::End(TagEnd::Link),
+            ];
+            self.waiting
+                .extend(events.map(|event| (event, link.clone())));
+            at = link.end;
+            self.links = behind;
+        }
+        if at == range.start {
+            self.waiting.push_back((Event::Text(text), range));
+        } else if let (CowStr::Borrowed(written), true) = (&text, at < range.end) {
+            let behind = Event::Text(written[at - range.start..].into());
+            self.waiting.push_back((behind, at..range.end));
+        }
+    }
+
+    /// The event as readers get it; `None` if there is none, or if it became others.
+    fn event(&mut self, (event, range): Found<'a>) -> Option<Found<'a>> {
+        let event = match event {
+            Event::Text(text) => {
+                self.text(text, range);
+                return None;
+            }
+            Event::Html(text) => {
+                let text = self.written(text, &range);
+                let closes = self.comments_end().saturating_sub(range.start);
+                let shown = match html::line(&text, closes, &mut self.in_comment) {
+                    shown if shown == *text => None,
+                    shown => Some(shown.into_owned()),
+                };
+                Event::Html(shown.map_or(text, CowStr::from))
+            }
+            Event::InlineHtml(text) => match html::meaning(&text) {
+                html::Markup::LineBreak => Event::HardBreak,
+                html::Markup::Nothing => return None,
+                html::Markup::Text => Event::InlineHtml(text),
+            },
+            Event::Start(tag @ (Tag::Link { .. } | Tag::Image { .. })) => {
+                self.depth += 1;
+                Event::Start(tag)
+            }
+            Event::End(tag @ (TagEnd::Link | TagEnd::Image)) => {
+                self.depth = self.depth.saturating_sub(1);
+                Event::End(tag)
+            }
+            Event::End(TagEnd::HtmlBlock) => {
+                self.in_comment = false;
+                Event::End(TagEnd::HtmlBlock)
+            }
+            other => other,
+        };
+        Some((event, range))
+    }
+}
+
+impl<'a, I: Iterator<Item = Found<'a>>> Iterator for Events<'a, I> {
+    type Item = Found<'a>;
+
+    fn next(&mut self) -> Option<Found<'a>> {
+        loop {
+            if let Some(waiting) = self.waiting.pop_front() {
+                return Some(waiting);
+            }
+            let found = self.found.next()?;
+            if let Some(event) = self.event(found) {
+                return Some(event);
+            }
+        }
+    }
+}
