@@ -60,6 +60,11 @@ pub fn check(
         };
         if loaded.damaged > 0 {
             let what = counted(loaded.damaged, "damaged line", "damaged lines");
+            let numbers: Vec<String> = loaded.damaged_lines.iter().map(u64::to_string).collect();
+            let what = match &numbers[..] {
+                [] => what,
+                numbers => format!("{what}: {}", numbers.join(", ")),
+            };
             tell(what, "osier skips damaged lines; the rest opens as usual");
         }
         if loaded.torn_bytes > 0 {

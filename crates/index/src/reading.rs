@@ -63,7 +63,7 @@ pub(super) fn read(
         };
         reading.seen = offset + bytes.len() as u64 + 1;
         reading.start = reading.seen;
-        let header = serde_json::from_slice::<Header>(bytes).ok();
+        let header = Header::parse(bytes).ok();
         let damaged = header.is_none();
         // Neither header nor file name is valid, so it is not a session: its row stays empty.
         let Some(header) = header.or_else(|| header_from_name(path)) else {

@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 use super::expand::expand;
 use super::hidden::Hidden;
 use osier_base::config_file::ConfigFile;
+use osier_base::json;
 use osier_base::problem::{Problem, nearest};
-use osier_base::{process, secrets, unique_json};
+use osier_base::{process, secrets};
 
 /// Default time without progress after which a request fails.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -260,7 +261,7 @@ pub fn load(files: &[ConfigFile], environment: &BTreeMap<String, String>) -> Ser
 /// Parses `text`, the content of `path`.
 pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) -> Servers {
     let mut all = Servers::default();
-    let root = match unique_json::parse(text) {
+    let root = match json::from_people(text) {
         Ok(root) => root,
         Err(error) => {
             let hint = "its servers are ignored until it is fixed";

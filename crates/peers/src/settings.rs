@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use osier_base::path;
 use osier_base::problem::Problem;
+use osier_base::{json, path};
 use osier_protocol::Effect;
 use osier_tools::{BuiltIn, ToolEffect};
 
@@ -64,7 +64,7 @@ impl ClaudeSettings {
         cwd: &Path,
         is_rule: fn(&str) -> bool,
     ) -> Result<Self, String> {
-        let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let value = json::from_people(text).map_err(|error| error.to_string())?;
         let members = value.as_object().ok_or("is not an object")?;
         let mut settings = Self::default();
         for (name, value) in members {

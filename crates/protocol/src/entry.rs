@@ -4,7 +4,7 @@
 //! unknown types keep all their fields: they stay part of the tree and are copied when a session is forked.
 
 use osier_agent::AgentMessage;
-use osier_base::{clock, ids};
+use osier_base::{clock, ids, json};
 use osier_llm::{ThinkingLevel, Usage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,11 @@ enum HeaderTag {
 }
 
 impl Header {
+    /// Parses the first line of a session file.
+    pub fn parse(line: &[u8]) -> serde_json::Result<Self> {
+        json::from_record(line)
+    }
+
     /// The header of a new session in `cwd`.
     pub fn new(cwd: &Path) -> Self {
         Self::with_id(ids::session_id(), clock::rfc3339(clock::now_ms()), cwd)
@@ -264,7 +269,7 @@ impl Entry {
         } else {
             None
         };
-        direct.map_or_else(|| serde_json::from_slice(line), Ok)
+        direct.map_or_else(|| json::from_record(line), Ok)
     }
 
     fn parse_as<M: DeserializeOwned>(

@@ -85,7 +85,7 @@ fn read_header(file: &File, length: u64) -> Option<Header> {
         let mut start = vec![0; size.min(length as usize)];
         file.read_exact_at(&mut start, 0).ok()?;
         if let Some(newline) = memchr::memchr(b'\n', &start) {
-            let header: Header = serde_json::from_slice(&start[..newline]).ok()?;
+            let header = Header::parse(&start[..newline]).ok()?;
             return (header.version <= VERSION).then_some(header);
         }
         size *= 8;

@@ -67,6 +67,8 @@ impl EntryReader {
                 Entry::parse(&line).ok()?
             }
         };
+        // The second of two entries with one id has another in the tree.
+        entry.id.clone_from(&record.id);
         // A move of the leaf is not a tree node: it keeps the parent of its line.
         if record.tag != Tag::Leaf {
             entry.parent_id.clone_from(&record.parent_id);

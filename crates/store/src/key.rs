@@ -25,6 +25,23 @@ impl Key {
         let bytes = <[u8; 8]>::try_from(id).ok()?;
         bytes.is_ascii().then(|| Self(u64::from_be_bytes(bytes)))
     }
+
+    /// The key of eight hexadecimal digits that depend on `key` and `salt`.
+    pub(super) fn derived(key: Self, salt: u64) -> Self {
+        let bytes = [key.0.to_be_bytes(), salt.to_be_bytes()].concat();
+        // FNV-1a
+        let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let digits = format!("{:08x}", (hash ^ hash >> 32) as u32);
+        let mut id = [0; 8];
+        id.copy_from_slice(digits.as_bytes());
+        Self(u64::from_be_bytes(id))
+    }
+
+    pub(super) fn bits(self) -> u64 {
+        self.0
+    }
 }
 
 impl Keys {

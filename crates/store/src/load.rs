@@ -6,13 +6,14 @@
 //! The index is built from the starts of the lines (`envelope`); only unusual lines are parsed completely. Damage
 //! inside a line is found when its entry is read.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use memchr::memmem;
 
-use super::entry_reader::Location;
+use super::entry_reader::{Location, Record};
 use super::envelope::{Envelope, START, begins};
 use super::error::SessionError;
 use super::key::Key;
@@ -43,6 +44,8 @@ pub struct Loaded {
     pub leaf: Option<String>,
     /// Lines that were unreadable, completely or in part.
     pub damaged: usize,
+    /// The numbers of the first of them.
+    pub damaged_lines: Vec<u64>,
     /// Entries with a missing parent, now attached to the entry before them.
     pub reattached: usize,
     /// Bytes of an incomplete record at the end.
@@ -57,10 +60,24 @@ pub struct Findings {
     /// Lines that contain no entry, or only part of one. Damage inside an entry's text is not included: it is found
     /// when the entry is read.
     pub damaged: usize,
+    /// The numbers of the first of them.
+    pub damaged_lines: Vec<u64>,
     pub reattached: usize,
     pub torn_bytes: u64,
     pub recovered_draft: Option<String>,
 }
+
+impl Findings {
+    fn damage(&mut self, line: u64) {
+        self.damaged += 1;
+        if self.damaged_lines.len() < NAMED && self.damaged_lines.last() != Some(&line) {
+            self.damaged_lines.push(line);
+        }
+    }
+}
+
+/// Damaged lines that are known by their number.
+const NAMED: usize = 20;
 
 /// The index of a file.
 #[derive(Debug)]
@@ -122,6 +139,7 @@ pub(super) fn read_all(
         entries,
         leaf: tree.leaf(),
         damaged,
+        damaged_lines: findings.damaged_lines,
         reattached: findings.reattached,
         torn_bytes: findings.torn_bytes,
         recovered_draft: findings.recovered_draft,
@@ -149,7 +167,7 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
             _ => failed(error),
         })?
         .ok_or_else(|| not_a_session("it is empty"))?;
-    let header = serde_json::from_slice::<Header>(first.bytes).ok();
+    let header = Header::parse(first.bytes).ok();
     let mut reading = Reading::new(header.as_ref(), &first);
     reading.tree.entry_reader().open(path);
     reading
@@ -164,8 +182,9 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
     let header = match header {
         Some(header) => header,
         // Even a damaged header costs only itself: the file name has most of it.
-        None if reading.tree.records() > 0 => header_from_name(path)
-            .ok_or_else(|| not_a_session("its first line is not a session header"))?,
+        None if reading.tree.records() > 0 => {
+            header_from_name(path).unwrap_or_else(|| header_from_entries(&reading.tree))
+        }
         None => return Err(not_a_session("its first line is not a session header")),
     };
     Ok(reading.finish(header))
@@ -173,6 +192,10 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
 
 struct Reading {
     tree: SessionTree,
+    /// Number of the current line.
+    number: u64,
+    /// Entries whose id an earlier entry has, by this id.
+    second: HashMap<Key, u32>,
     last_node: Option<u32>,
     findings: Findings,
     length: u64,
@@ -188,10 +211,9 @@ impl Reading {
         let mut reading = Self {
             tree: SessionTree::default(),
             last_node: None,
-            findings: Findings {
-                damaged: usize::from(header.is_none()),
-                ..Findings::default()
-            },
+            number: 1,
+            second: HashMap::new(),
+            findings: Findings::default(),
             length: 0,
             tail: Tail::Whole,
             newer: header.is_some_and(|header| header.version > VERSION),
@@ -200,12 +222,14 @@ impl Reading {
         };
         reading.end_of(first);
         if header.is_none() {
+            reading.findings.damage(1);
             reading.salvage(first);
         }
         reading
     }
 
     fn line(&mut self, line: &Line<'_>) {
+        self.number += 1;
         if line.terminated && self.take_start(line) {
             // The most common case.
         } else if let Ok(entry) = Entry::parse(line.bytes) {
@@ -219,7 +243,7 @@ impl Reading {
                 self.findings.torn_bytes = line.bytes.len() as u64;
                 return;
             }
-            self.findings.damaged += 1;
+            self.findings.damage(self.number);
         }
         self.end_of(line);
     }
@@ -232,12 +256,15 @@ impl Reading {
         if tag.is_read_whole() || self.holds_another(line.bytes) {
             return false;
         }
-        if self.tree.has(key) {
-            self.findings.damaged += 1;
-            return true;
-        }
-        let parent = self.parent(parent);
         let location = stored(line.offset, line.bytes.len());
+        let Some(free) = self.free_key(key, &location) else {
+            return true;
+        };
+        let parent = self.parent(parent);
+        if free != key {
+            self.second.insert(key, self.tree.records());
+        }
+        let key = free;
         self.last_node = Some(self.tree.push(key, parent, tag, location));
         if tag == Tag::Assistant
             && let Some(usage) = self.usage_in(line.bytes)
@@ -263,7 +290,9 @@ impl Reading {
 
     /// The parent's number. A missing parent is replaced by the entry before.
     fn parent(&mut self, parent: Option<Key>) -> Option<u32> {
-        let found = self.tree.node(parent?);
+        let parent = parent?;
+        let second = self.second.get(&parent).copied();
+        let found = second.or_else(|| self.tree.node(parent));
         if found.is_none() {
             self.findings.reattached += 1;
             return self.last_node;
@@ -282,13 +311,12 @@ impl Reading {
 
     /// Indexes an entry that was parsed completely.
     fn accept(&mut self, entry: &Entry, location: Location) {
-        let key = self.tree.keys().key(&entry.id);
-        if self.tree.has(key) {
-            self.findings.damaged += 1;
+        let own = self.tree.keys().key(&entry.id);
+        let Some(key) = self.free_key(own, &location) else {
             return;
-        }
+        };
         if entry.kind.is_damaged() && !self.newer {
-            self.findings.damaged += 1;
+            self.findings.damage(self.number);
         }
         let parent = entry
             .parent_id
@@ -307,7 +335,40 @@ impl Reading {
         }
         let parent = self.parent(parent);
         self.last_node = Some(self.tree.records());
-        self.tree.add_entry(entry, parent, location);
+        if key == own {
+            self.tree.add_entry(entry, parent, location);
+            return;
+        }
+        self.second.insert(own, self.tree.records());
+        let renamed = Entry {
+            id: self.tree.keys().text(key),
+            ..entry.clone()
+        };
+        self.tree.add_entry(&renamed, parent, location);
+    }
+
+    /// The key of an entry: another one if an earlier entry has its id. `None` for a copy of that entry's line.
+    fn free_key(&mut self, key: Key, location: &Location) -> Option<Key> {
+        if !self.tree.has(key) {
+            return Some(key);
+        }
+        self.findings.damage(self.number);
+        let first = self.tree.record_of(key)?;
+        let Location::Stored { offset, .. } = *location else {
+            return None;
+        };
+        let reader = self.tree.entry_reader();
+        let copy = Record {
+            location: location.clone(),
+            ..first.clone()
+        };
+        if reader.line(&first) == reader.line(&copy) {
+            return None;
+        }
+        // The same file gives the same ids: later entries name them.
+        (0..)
+            .map(|round| Key::derived(key, offset + round))
+            .find(|key| !self.tree.has(*key))
     }
 
     /// Indexes complete entries within a malformed line: two records without a newline between them, or a good one
@@ -388,6 +449,18 @@ fn first_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
     let raw = values.next()?.ok()?;
     let entry = Entry::parse(raw.get().as_bytes()).ok()?;
     Some((entry, raw.get().len()))
+}
+
+/// The header of a file with a damaged one and another name: its id is made from the first entry, so that it stays the same.
+fn header_from_entries(tree: &SessionTree) -> Header {
+    let first = tree.read(0);
+    let keys = (0..2).map(|salt| Key::derived(tree.key(0), salt).bits().to_be_bytes());
+    let mut bytes = [0; 16];
+    for (byte, from) in bytes.iter_mut().zip(keys.flatten()) {
+        *byte = from;
+    }
+    let id = uuid::Builder::from_random_bytes(bytes).into_uuid();
+    Header::with_id(id.hyphenated().to_string(), first.timestamp, Path::new(""))
 }
 
 /// The header that a file name `<timestamp>_<uuid>.jsonl` implies, without a directory.

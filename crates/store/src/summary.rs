@@ -63,7 +63,7 @@ pub fn summarize(path: &Path) -> Result<SessionSummary, SessionError> {
     let size = metadata.len();
     let head = read_head(&mut file, size).map_err(failed)?;
     let (first, rest) = split_line(&head).ok_or_else(not_a_session)?;
-    let header: Header = serde_json::from_slice(first)
+    let header = Header::parse(first)
         .ok()
         .or_else(|| header_from_name(path))
         .ok_or_else(not_a_session)?;

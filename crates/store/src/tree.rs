@@ -270,6 +270,11 @@ impl SessionTree {
         (self.nodes[number as usize].tag != Tag::Leaf).then_some(number)
     }
 
+    /// The entry with this key, including moves of the leaf.
+    pub(super) fn record_of(&self, key: Key) -> Option<Record> {
+        self.by_key.get(&key).map(|number| self.record(*number))
+    }
+
     pub fn number(&self, id: &str) -> Option<u32> {
         self.node(self.keys.find(id)?)
     }

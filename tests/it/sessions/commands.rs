@@ -172,9 +172,8 @@ fn check_reports_damage() {
     assert_eq!(found.code, Some(1));
     let name = home.normal(&files[0].to_string_lossy());
     assert!(
-        found.stdout.contains(&format!(
-            "{name}: 1 damaged line; osier skips damaged lines"
-        )),
+        found.stdout.contains(&format!("{name}: 1 damaged line: "))
+            && found.stdout.contains("; osier skips damaged lines"),
         "{}",
         found.stdout
     );

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::callback::Callback;
 use super::matcher::Matcher;
 use osier_base::config_file::ConfigFile;
+use osier_base::json;
 use osier_base::problem::{Problem, nearest};
-use osier_base::unique_json;
 use osier_peers::tools;
 use osier_permissions::Rule;
 use osier_protocol::{EVENTS, HookEvent, OTHERS, OnFailure};
@@ -126,7 +126,7 @@ fn parse(file: &HookFile, text: &str) -> Parsed {
         text,
         parsed: Parsed::default(),
     };
-    match unique_json::parse(text) {
+    match json::from_people(text) {
         Ok(root) => reader.root(&root),
         Err(error) => {
             let message = error.to_string();

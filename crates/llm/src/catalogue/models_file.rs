@@ -12,6 +12,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use osier_base::json;
+
 use super::discovery::LOCAL_WINDOW;
 use super::providers::ProviderEntry;
 use super::related::related;
@@ -113,7 +115,7 @@ impl ModelsFile {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        let value: Value = serde_json::from_str(text).map_err(|error| ModelsFileError::Syntax {
+        let value = json::from_people(text).map_err(|error| ModelsFileError::Syntax {
             path: path.to_owned(),
             line: error.line(),
             column: error.column(),

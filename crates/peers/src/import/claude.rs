@@ -69,7 +69,7 @@ impl Read for Reader {
         if flag("isSidechain") {
             return draft.drop("messages of subagents");
         }
-        let parent = text(&value, "parentUuid").and_then(|parent| draft.id_of(parent));
+        let parent = text(&value, "parentUuid").and_then(|parent| draft.parent_of(parent));
         let parent = self.behind_results(parent);
         match kind {
             "user" if flag("isCompactSummary") => self.summary(uuid, &value, parent, draft),

@@ -27,7 +27,8 @@ pub(super) struct Draft {
     pub entries: Vec<Entry>,
     /// Number of the current line.
     pub line: u64,
-    ids: HashMap<String, String>,
+    /// Where the children of an entry of the other program go: below an entry, or to the root.
+    ids: HashMap<String, Option<String>>,
     taken: HashSet<String>,
     dropped: Vec<Dropped>,
     damaged: usize,
@@ -116,7 +117,7 @@ impl Draft {
         kind: EntryKind,
     ) -> String {
         let id = self.fresh(foreign);
-        self.ids.insert(foreign.to_owned(), id.clone());
+        self.ids.insert(foreign.to_owned(), Some(id.clone()));
         self.entries.push(Entry {
             id: id.clone(),
             parent_id: parent,
@@ -128,15 +129,25 @@ impl Draft {
 
     /// The new id of `foreign`.
     pub(super) fn id_of(&self, foreign: &str) -> Option<String> {
-        self.ids.get(foreign).cloned()
+        self.ids.get(foreign).cloned().flatten()
+    }
+
+    /// The new id of the parent `foreign`. Behind a gap it is the entry before.
+    pub(super) fn parent_of(&mut self, foreign: &str) -> Option<String> {
+        if let Some(known) = self.ids.get(foreign) {
+            return known.clone();
+        }
+        let last = self.last();
+        if last.is_some() {
+            self.drop("links to a missing line, replaced by the line before");
+        }
+        last
     }
 
     /// Maps `foreign`, which has no entry of its own, to the entry `id`: its children become children of
     /// `id`.
     pub(super) fn alias(&mut self, foreign: &str, id: Option<String>) {
-        if let Some(id) = id {
-            self.ids.insert(foreign.to_owned(), id);
-        }
+        self.ids.insert(foreign.to_owned(), id);
     }
 
     /// Id of the entry added last.
@@ -181,6 +192,12 @@ impl Draft {
         if self.damaged_lines.len() < NAMED {
             self.damaged_lines.push(self.line);
         }
+    }
+
+    /// Counts `count` lines as damaged, of which `lines` are known by their numbers.
+    pub(super) fn damaged_lines(&mut self, count: usize, lines: &[u64]) {
+        self.damaged += count;
+        self.damaged_lines.extend(lines.iter().take(NAMED));
     }
 
     pub(super) fn has_messages(&self) -> bool {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use osier_base::jsonl;
 use osier_base::regular_file::{self, ReadError};
+use osier_base::{json, jsonl};
 use serde_json::Value;
 
 use super::draft::Draft;
@@ -39,7 +39,7 @@ pub(super) fn each_line(
 }
 
 /// Calls `take` with the number and value of every non-empty line until it returns false; the value is `None`
-/// for invalid JSON.
+/// for invalid JSON. The complete records in a damaged line follow it.
 pub(super) fn lines_of(
     path: &Path,
     mut take: impl FnMut(u64, Option<Value>) -> bool,
@@ -62,12 +62,51 @@ pub(super) fn lines_of(
         if bytes.is_empty() {
             continue;
         }
-        let value = serde_json::from_slice::<Value>(bytes).ok();
-        if !take(number, value.filter(Value::is_object)) {
+        let value = json::from_record::<Value>(bytes).ok();
+        let value = value.filter(Value::is_object);
+        let rescued = match value {
+            Some(_) => Vec::new(),
+            None => records_in(bytes),
+        };
+        let mut values = std::iter::once(value).chain(rescued.into_iter().map(Some));
+        if !values.all(|value| take(number, value)) {
             break;
         }
     }
     Ok(())
+}
+
+/// Objects that are tried in a damaged line.
+const TRIED: usize = 200;
+
+/// The complete records in a damaged line: a newline was lost, or another record was cut off before. A record ends where the
+/// next begins or at the end of the line, unlike the objects inside of it.
+fn records_in(line: &[u8]) -> Vec<Value> {
+    let mut records = Vec::new();
+    let mut at = 0;
+    for _ in 0..TRIED {
+        let Some(start) = memchr::memmem::find(&line[at..], b"{\"") else {
+            break;
+        };
+        at += start;
+        let mut values = serde_json::Deserializer::from_slice(&line[at..])
+            .into_iter::<&serde_json::value::RawValue>();
+        let length = match values.next() {
+            Some(Ok(raw)) => raw.get().len(),
+            _ => 0,
+        };
+        let behind = line[at + length..].trim_ascii_start();
+        let is_record = length > 0 && (behind.is_empty() || behind.starts_with(b"{\""));
+        let record = json::from_record::<Value>(&line[at..at + length]);
+        match record.ok().filter(|_| is_record) {
+            Some(record) => {
+                records.push(record);
+                at += length;
+            }
+            None => at += 1,
+        }
+    }
+    records
 }
 
 /// The text of a member.

@@ -1,7 +1,7 @@
 //! Imports sessions of opencode: an export (`opencode export ID`), or a session in its database, named as
 //! `opencode.db/ID`. Both have a session and its messages, each with parts.
 
-use std::io::{BufReader, Read as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, params};
@@ -12,7 +12,7 @@ use super::draft::Draft;
 use super::error::ImportError;
 use super::lines::{LINE_LIMIT, text};
 use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
-use osier_base::regular_file;
+use osier_base::{json, regular_file};
 use osier_llm::{
     AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall, ToolResult, Usage,
 };
@@ -71,8 +71,9 @@ fn in_database(path: &Path) -> Option<(&Path, String)> {
 /// The export in a file.
 fn document(path: &Path) -> Option<Value> {
     let file = regular_file::open(path).ok()?;
-    let reader = BufReader::new(file.take(LINE_LIMIT));
-    let value: Value = serde_json::from_reader(reader).ok()?;
+    let mut text = Vec::new();
+    file.take(LINE_LIMIT).read_to_end(&mut text).ok()?;
+    let value: Value = json::from_record(&text).ok()?;
     let id = value.pointer("/info/id").and_then(Value::as_str)?;
     (id.starts_with("ses") && value["messages"].is_array()).then_some(value)
 }
@@ -93,7 +94,7 @@ pub(super) fn read(path: &Path, draft: &mut Draft) -> Result<(), ImportError> {
 /// A session of the database in the form of an export.
 fn stored(file: &Path, id: &str) -> rusqlite::Result<Value> {
     let database = open(file)?;
-    let parse = |text: String| serde_json::from_str::<Value>(&text).unwrap_or_default();
+    let parse = |text: String| json::from_record::<Value>(text.as_bytes()).unwrap_or_default();
     let info = database.query_row(
         "SELECT directory, title, time_created, parent_id FROM session WHERE id = ?1",
         params![id],

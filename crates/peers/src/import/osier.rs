@@ -14,8 +14,9 @@ pub(super) fn read(path: &Path, draft: &mut Draft) -> Result<(), ImportError> {
     draft.cwd = Some(header.cwd).filter(|cwd| !cwd.is_empty());
     draft.parent = header.parent_session;
     draft.entries = loaded.entries;
-    for _ in 0..loaded.damaged {
-        draft.damaged();
+    draft.damaged_lines(loaded.damaged, &loaded.damaged_lines);
+    for _ in 0..loaded.reattached {
+        draft.drop("links to a missing line, replaced by the line before");
     }
     Ok(())
 }

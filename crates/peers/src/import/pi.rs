@@ -35,7 +35,7 @@ impl Read for Reader {
             None => self.count.to_string(),
         };
         let parent = match value.get("parentId") {
-            Some(Value::String(parent)) => draft.id_of(parent).or_else(|| draft.last()),
+            Some(Value::String(parent)) => draft.parent_of(parent),
             Some(_) => None,
             None => draft.last(),
         };

@@ -154,6 +154,16 @@ fn source_of(line: &Value) -> Option<ImportSource> {
         Some("session_meta" | "response_item" | "event_msg" | "turn_context") => {
             Some(ImportSource::Codex)
         }
+        // Without its header, a file is known by its first prompt.
+        Some("message") if line.get("parentId").is_some() => {
+            let message = line.get("message")?;
+            let has = |name: &str| message.get(name).is_some();
+            match message.get("role").and_then(Value::as_str) {
+                Some("user") if has("text") => Some(ImportSource::Osier),
+                Some("user") if has("content") => Some(ImportSource::Pi),
+                _ => None,
+            }
+        }
         _ if line.get("sessionId").is_some() || line.get("leafUuid").is_some() => {
             Some(ImportSource::Claude)
         }
@@ -161,5 +171,161 @@ fn source_of(line: &Value) -> Option<ImportSource> {
             Some(ImportSource::Codex)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use osier_agent::AgentMessage;
+    use osier_store::load;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Imports the lines and gives the report with the text of the messages, each below the one before it.
+    fn imported(name: &str, lines: &[Vec<u8>]) -> (Vec<String>, Vec<u64>, Vec<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(name);
+        let mut pending = std::fs::File::create(&file).unwrap();
+        for line in lines {
+            pending.write_all(line).unwrap();
+            pending.write_all(b"\n").unwrap();
+        }
+        let options = ImportOptions::default();
+        let found = import(folder.path(), Path::new("/p"), &file, options).unwrap();
+        let loaded = load(&found.path).unwrap();
+        let mut texts = Vec::new();
+        let mut last = None;
+        for entry in &loaded.entries {
+            if let Some(message) = entry.kind.as_message() {
+                assert_eq!(entry.parent_id, last, "{}", message.text());
+                texts.push(AgentMessage::text(message));
+                last = Some(entry.id.clone());
+            }
+        }
+        let dropped = found.report.dropped.iter();
+        let dropped = dropped.map(|dropped| format!("{} ({})", dropped.what, dropped.line));
+        (texts, found.report.damaged_lines, dropped.collect())
+    }
+
+    fn claude(id: &str, parent: Option<&str>, text: &str) -> Vec<u8> {
+        let is_answer = id.starts_with('a');
+        let message = if is_answer {
+            json!({"id": format!("m{id}"), "role": "assistant", "content": [{"type": "text", "text": text}]})
+        } else {
+            json!({"role": "user", "content": text})
+        };
+        let line = json!({"parentUuid": parent, "sessionId": "11111111-2222-4333-8444-555555555555", "cwd": "/p",
+            "type": if is_answer { "assistant" } else { "user" }, "message": message, "uuid": id});
+        line.to_string().into_bytes()
+    }
+
+    fn four() -> [Vec<u8>; 4] {
+        [
+            claude("u1", None, "one"),
+            claude("a1", Some("u1"), "two"),
+            claude("u2", Some("a1"), "three"),
+            claude("a2", Some("u2"), "four"),
+        ]
+    }
+
+    const GAP: &str = "links to a missing line, replaced by the line before";
+
+    #[test]
+    fn a_damaged_line_of_claude_code_costs_itself() {
+        let all = ["one", "two", "three", "four"].map(str::to_owned).to_vec();
+        let without = |index: usize| {
+            let mut left = all.clone();
+            left.remove(index);
+            left
+        };
+        let half = |line: &[u8]| line[..line.len() / 2].to_vec();
+        // Half of a line; half of a line that ends in the next one; a half line at the beginning.
+        for cut in [0, 1, 2] {
+            let mut lines = four().to_vec();
+            lines[cut] = half(&lines[cut]);
+            let gap = if cut == 0 {
+                vec![]
+            } else {
+                vec![format!("{GAP} ({})", cut + 2)]
+            };
+            assert_eq!(
+                imported("a.jsonl", &lines),
+                (without(cut), vec![cut as u64 + 1], gap)
+            );
+        }
+        let [one, two, three, four_] = four();
+        let glued = [half(&three), four_].concat();
+        let found = imported("a.jsonl", &[one.clone(), two.clone(), glued]);
+        assert_eq!(found, (without(2), vec![3], vec![format!("{GAP} (3)")]));
+        let [_, _, three, four_] = four();
+        let found = imported("a.jsonl", &[one, two, [three, four_].concat()]);
+        assert_eq!(found, (all, vec![3], vec![]));
+    }
+
+    #[test]
+    fn odd_lines_of_claude_code_are_read() {
+        let surrogate = String::from_utf8(claude("u2", Some("a1"), "x SIGN y")).unwrap();
+        let [one, two, _, four_] = four();
+        let marked = [b"\xef\xbb\xbf".to_vec(), one.clone()].concat();
+        let lines = [
+            marked,
+            two.clone(),
+            surrogate.replace("SIGN", "\\ud83d").into(),
+            four_,
+        ];
+        let (texts, damaged, dropped) = imported("a.jsonl", &lines);
+        assert_eq!(texts, ["one", "two", "x \u{fffd} y", "four"]);
+        assert_eq!((damaged, dropped), (vec![], vec![]));
+        // An unknown parent, and two lines with one id.
+        let lines = [
+            one,
+            two,
+            claude("u2", Some("ghost"), "three"),
+            claude("u2", Some("u2"), "again"),
+            claude("a2", Some("u2"), "four"),
+        ];
+        let (texts, damaged, dropped) = imported("a.jsonl", &lines);
+        assert_eq!(texts, ["one", "two", "three", "again", "four"]);
+        assert_eq!((damaged, dropped), (vec![], vec![format!("{GAP} (3)")]));
+    }
+
+    #[test]
+    fn a_file_without_its_header_is_recognised() {
+        let message = |id: &str, parent: Option<&str>, message: Value| {
+            let line = json!({"id": id, "parentId": parent, "timestamp": "2026-01-01T00:00:00.000Z", "type": "message",
+                "message": message});
+            line.to_string().into_bytes()
+        };
+        let osier = [
+            b"{\"type\": \"osier_session\", \"version\": 1, \"id\": \"01a".to_vec(),
+            message(
+                "u0000001",
+                None,
+                json!({"role": "user", "text": "one", "timestamp": 1}),
+            ),
+            message(
+                "u0000002",
+                Some("u0000001"),
+                json!({"role": "user", "text": "two", "timestamp": 1}),
+            ),
+        ];
+        assert_eq!(imported("own.jsonl", &osier).0, ["one", "two"]);
+        let pi = [
+            b"{\"type\": \"sess".to_vec(),
+            message(
+                "u0000001",
+                None,
+                json!({"role": "user", "content": "one", "timestamp": 1}),
+            ),
+            message(
+                "u0000002",
+                Some("ghost"),
+                json!({"role": "user", "content": "two", "timestamp": 1}),
+            ),
+        ];
+        let (texts, damaged, dropped) = imported("pi.jsonl", &pi);
+        assert_eq!(texts, ["one", "two"]);
+        assert_eq!((damaged, dropped), (vec![1], vec![format!("{GAP} (3)")]));
     }
 }

@@ -1,6 +1,6 @@
 //! Claude Code: most files are used in place; MCP servers of the user are written.
 
-use super::files::{instructions, json, markdown, other_settings, servers, text};
+use super::files::{instructions, markdown, other_settings, read_json, servers, text};
 use super::plan::Plan;
 use super::sources::Sources;
 use osier_base::path;
@@ -35,7 +35,7 @@ pub(super) fn find(sources: &Sources<'_>, plan: &mut Plan) {
     for name in PROJECT_FILES {
         settings(sources, &root.join(name), root, plan);
     }
-    let Some(state) = json(sources, &sources.peers.claude_state, plan) else {
+    let Some(state) = read_json(sources, &sources.peers.claude_state, plan) else {
         return;
     };
     servers(sources, &state["mcpServers"], plan);
@@ -91,7 +91,7 @@ fn settings(
     if parsed.no_bypass {
         plan.in_place(format!("{shown}: the mode `yolo` is disabled"));
     }
-    let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let value = osier_base::json::from_people(&text).unwrap_or_default();
     let events = value["hooks"].as_object().map_or(0, serde_json::Map::len);
     if events > 0 {
         let how = if condition.is_empty() {

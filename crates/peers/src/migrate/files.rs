@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::plan::{LARGEST, OUTSIDE, Plan, server_of};
 use super::sources::Sources;
-use osier_base::path;
 use osier_base::regular_file::read_text;
 use osier_base::walk::Walk;
+use osier_base::{json, path};
 
 use crate::INSTRUCTIONS;
 
@@ -31,57 +31,15 @@ pub(super) fn text(sources: &Sources<'_>, file: &Path, plan: &mut Plan) -> Optio
 }
 
 /// A JSON file, which may contain comments and trailing commas.
-pub(super) fn json(sources: &Sources<'_>, file: &Path, plan: &mut Plan) -> Option<Value> {
+pub(super) fn read_json(sources: &Sources<'_>, file: &Path, plan: &mut Plan) -> Option<Value> {
     let text = text(sources, file, plan)?;
-    let parsed = serde_json::from_str(&text).or_else(|_| serde_json::from_str(&plain_json(&text)));
-    match parsed {
+    match json::from_people(&text) {
         Ok(value) => Some(value),
         Err(error) => {
             plan.unused(path::below_home(file), error.to_string());
             None
         }
     }
-}
-
-/// `text` without comments and without commas before a closing bracket.
-fn plain_json(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    let mut in_text = false;
-    while let Some(char) = chars.next() {
-        match char {
-            '\\' if in_text => {
-                plain.push(char);
-                plain.extend(chars.next());
-            }
-            '"' => {
-                in_text = !in_text;
-                plain.push(char);
-            }
-            '/' if !in_text && chars.peek() == Some(&'/') => {
-                while chars.next_if(|char| *char != '\n').is_some() {}
-            }
-            '/' if !in_text && chars.peek() == Some(&'*') => {
-                let mut last = ' ';
-                chars.next();
-                for char in chars.by_ref() {
-                    if last == '*' && char == '/' {
-                        break;
-                    }
-                    last = char;
-                }
-            }
-            '}' | ']' if !in_text => {
-                let end = plain.trim_end().len();
-                if plain[..end].ends_with(',') {
-                    plain.truncate(end - 1);
-                }
-                plain.push(char);
-            }
-            char => plain.push(char),
-        }
-    }
-    plain
 }
 
 /// The instructions of the user: the first of all programs is used.
@@ -184,17 +142,4 @@ pub(super) fn other_settings(file: &Path, names: &[String], plan: &mut Plan) {
         what,
         "osier has no such settings, or others (`osier config list`)",
     );
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn comments_and_trailing_commas_are_removed() {
-        let text = "{ // one\n\"a\": \"x // no, /* no */ \\\" }\", /* two\n */ \"b\": [1, 2, ], }";
-        let value: Value = serde_json::from_str(&plain_json(text)).unwrap();
-        let expected = serde_json::json!({"a": "x // no, /* no */ \" }", "b": [1, 2]});
-        assert_eq!(value, expected);
-    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::files::{instructions, json, markdown, other_settings, servers, skills, text};
+use super::files::{instructions, markdown, other_settings, read_json, servers, skills, text};
 use super::plan::Plan;
 use super::sources::Sources;
 use osier_base::path;
@@ -26,7 +26,7 @@ pub(super) fn find(sources: &Sources<'_>, plan: &mut Plan) {
     for (sources, folder) in [(sources, own.as_path()), (&project, root)] {
         for name in ["opencode.json", "opencode.jsonc"] {
             let file = folder.join(name);
-            if let Some(config) = json(sources, &file, plan) {
+            if let Some(config) = read_json(sources, &file, plan) {
                 settings(sources, &file, &config, plan);
             }
         }

@@ -1,6 +1,6 @@
 //! pi, Gemini CLI and GitHub Copilot.
 
-use super::files::{instructions, json, other_settings, prompts, servers, skills};
+use super::files::{instructions, other_settings, prompts, read_json, servers, skills};
 use super::plan::Plan;
 use super::sources::Sources;
 use osier_base::path;
@@ -9,7 +9,7 @@ pub(super) fn pi(sources: &Sources<'_>, plan: &mut Plan) {
     let pi = &sources.peers.pi;
     instructions(sources, &pi.join("AGENTS.md"), plan);
     let file = pi.join("settings.json");
-    if let Some(settings) = json(sources, &file, plan) {
+    if let Some(settings) = read_json(sources, &file, plan) {
         let shown = path::below_home(&file);
         let text = |name: &str| settings[name].as_str();
         if let (Some(provider), Some(model)) = (text("defaultProvider"), text("defaultModel")) {
@@ -32,7 +32,7 @@ pub(super) fn pi(sources: &Sources<'_>, plan: &mut Plan) {
         let others = names.filter(|name| !read.contains(&name.as_str()));
         other_settings(&file, &others.cloned().collect::<Vec<_>>(), plan);
     }
-    if let Some(config) = json(sources, &pi.join("mcp.json"), plan) {
+    if let Some(config) = read_json(sources, &pi.join("mcp.json"), plan) {
         servers(sources, &config["mcpServers"], plan);
     }
     prompts(sources, &pi.join("prompts"), plan);
@@ -49,7 +49,7 @@ pub(super) fn gemini(sources: &Sources<'_>, plan: &mut Plan) {
     let gemini = &sources.peers.gemini;
     instructions(sources, &gemini.join("GEMINI.md"), plan);
     let file = gemini.join("settings.json");
-    if let Some(settings) = json(sources, &file, plan) {
+    if let Some(settings) = read_json(sources, &file, plan) {
         servers(sources, &settings["mcpServers"], plan);
         let model = settings["model"]["name"]
             .as_str()
@@ -78,7 +78,7 @@ pub(super) fn gemini(sources: &Sources<'_>, plan: &mut Plan) {
 pub(super) fn copilot(sources: &Sources<'_>, plan: &mut Plan) {
     let copilot = &sources.peers.copilot;
     instructions(sources, &copilot.join("copilot-instructions.md"), plan);
-    if let Some(config) = json(sources, &copilot.join("mcp-config.json"), plan) {
+    if let Some(config) = read_json(sources, &copilot.join("mcp-config.json"), plan) {
         servers(sources, &config["mcpServers"], plan);
     }
     let root = sources.root;

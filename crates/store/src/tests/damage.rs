@@ -198,3 +198,61 @@ async fn other_files_are_rejected_with_a_reason() {
         "cannot open `/nowhere/at/all.jsonl`: No such file or directory (os error 2)"
     );
 }
+
+#[tokio::test]
+async fn lone_surrogate_and_byte_order_mark_cost_nothing() {
+    let sample = sample().await;
+    let text = String::from_utf8(sample.bytes.clone()).unwrap();
+    let text = text.replacen("second\"", "sec\\ud83dond\"", 1);
+    let loaded = sample.with(format!("\u{feff}{text}").as_bytes()).unwrap();
+    assert_eq!((loaded.damaged, loaded.entries.len()), (0, 7));
+    let message = loaded.entries[2].kind.as_message().unwrap();
+    assert_eq!(message.text(), "sec\u{fffd}ond");
+}
+
+#[tokio::test]
+async fn two_entries_with_one_id_are_both_loaded() {
+    let sample = sample().await;
+    let text = String::from_utf8(sample.bytes.clone()).unwrap();
+    let (first, second) = (&sample.entries[2].id, &sample.entries[4].id);
+    // The name is the child of the second answer; the prompt after it has the same id, and a child.
+    let id = |id: &str, parent: &str, text: &str| {
+        format!(
+            "{{\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"t\",\"type\":\"message\",\
+             \"message\":{{\"role\":\"user\",\"text\":\"{text}\",\"timestamp\":1}}}}\n"
+        )
+    };
+    let more = id(first, second, "again") + &id("0000beef", first, "child");
+    let bytes = text + &more;
+    let loaded = sample.with(bytes.as_bytes()).unwrap();
+    let ids: std::collections::HashSet<&str> =
+        loaded.entries.iter().map(|entry| &*entry.id).collect();
+    assert_eq!((loaded.entries.len(), ids.len()), (9, 9));
+    assert_eq!((loaded.damaged, &loaded.damaged_lines[..]), (1, &[9][..]));
+    let [again, child] = &loaded.entries[7..] else {
+        panic!("{:?}", loaded.entries);
+    };
+    assert_eq!(again.parent_id.as_deref(), Some(second.as_str()));
+    assert_eq!(child.parent_id.as_ref(), Some(&again.id));
+    assert_eq!(loaded.leaf.as_deref(), Some("0000beef"));
+    // The same line twice is one entry, and another reading gives the same ids.
+    let copied = bytes.clone() + &id("0000beef", first, "child");
+    let loaded_again = sample.with(copied.as_bytes()).unwrap();
+    assert_eq!(loaded_again.entries, loaded.entries);
+}
+
+#[tokio::test]
+async fn a_file_with_another_name_and_a_damaged_header_is_rescued() {
+    let sample = sample().await;
+    let mut bytes = sample.bytes.clone();
+    bytes[0] = b'#';
+    let path = sample.path.with_file_name("copy of it.jsonl");
+    put(&path, &bytes);
+    let loaded = load(&path).unwrap();
+    assert_eq!(
+        (loaded.entries.len(), &loaded.damaged_lines[..]),
+        (7, &[1][..])
+    );
+    assert_eq!(loaded.header, load(&path).unwrap().header);
+    assert_eq!(loaded.header.timestamp, loaded.entries[0].timestamp);
+}
