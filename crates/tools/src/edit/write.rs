@@ -148,6 +148,11 @@ impl Write {
         {
             return Err(why(&name));
         }
+        if old.as_ref().is_some_and(has_other_encoding) {
+            return Err(format!(
+                "`{name}` is not UTF-8 text; nothing was written. Convert it first with bash: `iconv`"
+            ));
+        }
         Ok((name, old))
     }
 
@@ -226,6 +231,14 @@ fn refusal(
         }),
         Freshness::Changed | Freshness::OtherFile => Some(changed_on_disk),
     }
+}
+
+/// Whether a file is text in another encoding, which writing would change without a word.
+fn has_other_encoding(old: &Current) -> bool {
+    let is_utf16 = |bytes: &[u8]| bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    old.bytes.as_deref().is_some_and(|bytes| {
+        is_utf16(bytes) || !bytes.contains(&0) && std::str::from_utf8(bytes).is_err()
+    })
 }
 
 fn difference(name: &str, old: Option<&Current>, new: &str) -> FileDiff {

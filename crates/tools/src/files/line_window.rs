@@ -30,6 +30,8 @@ pub(crate) struct Scan {
     pub(crate) total_lines: u64,
     /// Lines of the window that were cut.
     pub(crate) cut_lines: u64,
+    /// The window has bytes that are no UTF-8.
+    pub(crate) is_damaged: bool,
     /// The next line did not fit.
     pub(crate) is_full: bool,
     pub(crate) hash: ContentHash,
@@ -129,20 +131,23 @@ impl Scanner {
     }
 
     fn keep_line(&mut self) {
-        let text = format!("{}\t{}\n", self.scan.total_lines, self.line_text());
+        let (line, is_damaged) = self.line_text();
+        let text = format!("{}\t{line}\n", self.scan.total_lines);
         if self.scan.text.len() + text.len() > self.window.max_bytes {
             self.closed = true;
             self.scan.is_full = true;
             return;
         }
         self.scan.text.push_str(&text);
+        self.scan.is_damaged |= is_damaged;
         self.scan.lines_read += 1;
         self.scan.cut_lines += u64::from(self.line_length > MAX_LINE);
         self.closed = self.scan.lines_read >= self.window.max_lines;
     }
 
-    /// The line without its carriage return and byte order mark; NUL is shown as `␀`.
-    fn line_text(&self) -> String {
+    /// The line without its carriage return and byte order mark, and whether it has bytes that are no UTF-8; NUL is shown as
+    /// `␀`.
+    fn line_text(&self) -> (String, bool) {
         let cut = self.line_length > self.line.len();
         let mut line = self.line.as_slice();
         if cut {
@@ -153,12 +158,13 @@ impl Scanner {
         if self.scan.total_lines == 1 {
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         }
+        let is_damaged = str::from_utf8(line).is_err();
         let mut text = String::from_utf8_lossy(line).replace('\0', "␀");
         if cut {
             let left_out = self.line_length - self.line.len();
             let _ = write!(text, "… [{left_out} more bytes in this line]");
         }
-        text
+        (text, is_damaged)
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) enum ReadError {
         "`{path}` is a binary file of {size} bytes; inspect it with bash: `file`, `xxd | head`"
     )]
     Binary { path: String, size: u64 },
-    #[error("`{path}` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`")]
+    #[error("`{path}` is long UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`")]
     Utf16 { path: String },
     #[error(
         "the image `{path}` has {size} bytes, more than the limit of {limit}; scale it down with bash, e.g. `convert {path} -resize 1600x1600 small.png`",

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, Seek as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -24,7 +24,7 @@ use crate::built_in::{
 use crate::call::arguments;
 use crate::call::details::{ReadDetails, to_value};
 use crate::call::spellings;
-use crate::files::ledger::Stamp;
+use crate::files::ledger::{MAX_HASHED, Stamp};
 use crate::files::line_window::{Scan, Window, scan};
 use crate::files::target::{FileArgument, is_missing};
 use crate::workspace::Workspace;
@@ -174,12 +174,34 @@ fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
     })
 }
 
-/// Refuses files that are no text in UTF-8, by their start.
+/// Notes for the model about a text in another encoding than UTF-8.
+const UTF_16: &str = "[the file is UTF-16 text, shown as UTF-8. edit and write refuse it; change it with bash, e.g. `iconv -f UTF-16 -t UTF-8`]\n";
+const NOT_UTF_8: &str = "[the file is no UTF-8 text: � stands for bytes of another encoding, such as ISO-8859-1. edit and write refuse it; convert it with bash, e.g. `iconv -f ISO-8859-1 -t UTF-8`]\n";
+
+/// The text of a file that begins with the byte order mark of UTF-16.
+fn utf16(bytes: &[u8]) -> Option<String> {
+    let unit = match bytes.get(..2)? {
+        b"\xff\xfe" => u16::from_le_bytes,
+        b"\xfe\xff" => u16::from_be_bytes,
+        _ => return None,
+    };
+    let units = bytes[2..]
+        .chunks_exact(2)
+        .map(|pair| unit([pair[0], pair[1]]));
+    Some(
+        char::decode_utf16(units)
+            .map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect(),
+    )
+}
+
+fn is_utf16(start: &[u8]) -> bool {
+    start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff")
+}
+
+/// Refuses binary files by their start.
 fn check_text(start: &[u8], name: &str, size: u64) -> Result<(), ReadError> {
     let path = name.to_owned();
-    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-        return Err(ReadError::Utf16 { path });
-    }
     if start.contains(&0) {
         return Err(ReadError::Binary { path, size });
     }
@@ -248,9 +270,15 @@ pub(crate) fn read(
             return Err(ReadError::Binary { path: name, size });
         };
         let scan = scan(content.as_bytes(), window, cancel).map_err(failed)?;
-        return shown(path, name, window.offset, scan);
+        return shown(path, name, window.offset, scan, "");
     }
-    check_text(start, &name, metadata.len())?;
+    let is_utf16 = is_utf16(start);
+    if is_utf16 && metadata.len() > MAX_HASHED {
+        return Err(ReadError::Utf16 { path: name });
+    }
+    if !is_utf16 {
+        check_text(start, &name, metadata.len())?;
+    }
     if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
         let content = match workspace.text_in_editor(target, &metadata) {
             Some(text) => text.map_err(failed)?,
@@ -266,8 +294,16 @@ pub(crate) fn read(
         }
         source.rewind().map_err(failed)?;
     }
+    let mut decoded = None;
     let scanned = match workspace.text_in_editor(target, &metadata) {
         Some(text) => scan(text.map_err(failed)?.as_bytes(), window, cancel),
+        None if is_utf16 => {
+            let mut bytes = Vec::new();
+            source.read_to_end(&mut bytes).map_err(failed)?;
+            let text = utf16(&bytes).unwrap_or_default();
+            decoded = Some(Stamp::of(&metadata, &bytes));
+            scan(text.as_bytes(), window, cancel)
+        }
         None => scan(source, window, cancel),
     };
     let scan = match scanned {
@@ -276,18 +312,29 @@ pub(crate) fn read(
         }
         scan => scan.map_err(failed)?,
     };
+    let note = match (&decoded, scan.is_damaged) {
+        (Some(_), _) => UTF_16,
+        (None, true) => NOT_UTF_8,
+        (None, false) => "",
+    };
     if window.offset <= scan.total_lines.max(1) {
-        workspace.ledger.record(
-            target,
-            Stamp::hashed(&metadata, &scan.hash),
-            scan.hash.text(),
-        );
+        let (stamp, text) = match decoded {
+            Some(stamp) => (stamp, None),
+            None => (Stamp::hashed(&metadata, &scan.hash), scan.hash.text()),
+        };
+        workspace.ledger.record(target, stamp, text);
     }
-    shown(path, name, window.offset, scan)
+    shown(path, name, window.offset, scan, note)
 }
 
 /// The lines, if the file has as many.
-fn shown(path: &Path, name: String, offset: u64, scan: Scan) -> Result<ToolOutput, ReadError> {
+fn shown(
+    path: &Path,
+    name: String,
+    offset: u64,
+    scan: Scan,
+    note: &str,
+) -> Result<ToolOutput, ReadError> {
     if offset > scan.total_lines.max(1) {
         return Err(ReadError::PastEnd {
             path: name,
@@ -295,10 +342,10 @@ fn shown(path: &Path, name: String, offset: u64, scan: Scan) -> Result<ToolOutpu
             total: scan.total_lines,
         });
     }
-    Ok(text(path, offset, scan))
+    Ok(text(path, offset, scan, note))
 }
 
-fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
+fn text(path: &Path, offset: u64, scan: Scan, note: &str) -> ToolOutput {
     let next = offset + scan.lines_read;
     let more = next <= scan.total_lines;
     let details = ReadDetails {
@@ -325,6 +372,7 @@ fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
     if scan.total_lines == 0 {
         text.push_str("(empty file)");
     }
+    text.push_str(note);
     ToolOutput::success(text, to_value(&details))
 }
 
@@ -428,7 +476,6 @@ mod tests {
         bench.put("dir/inner/file", "");
         bench.put("dir/b.txt", "");
         bench.put("binary", b"ELF\0\x01");
-        bench.put("wide", b"\xff\xfea\0");
         for (path, offset, expected) in [
             (
                 "setings.rs",
@@ -456,11 +503,6 @@ mod tests {
                 1,
                 "`binary` is a binary file of 5 bytes; inspect it with bash: `file`, `xxd | head`",
             ),
-            (
-                "wide",
-                1,
-                "`wide` is UTF-16 text; convert it with bash: `iconv -f UTF-16 -t UTF-8`",
-            ),
             ("/dev/null", 1, "`/dev/null` is not a regular file"),
         ] {
             let output = bench
@@ -470,6 +512,48 @@ mod tests {
             let message = expected.to_owned();
             assert_eq!(output.status, ToolStatus::ExecutionError { message });
         }
+    }
+
+    #[tokio::test]
+    async fn other_encodings_are_named_and_never_written_over() {
+        let bench = Bench::new();
+        let utf16 = b"\xff\xfea\0\xe9\0\n\0b\0\n\0";
+        for (name, bytes, shown, note) in [
+            ("wide", &utf16[..], "1\taé\n2\tb\n", UTF_16),
+            (
+                "latin",
+                b"caf\xe9\nb\n",
+                "1\tcaf\u{fffd}\n2\tb\n",
+                NOT_UTF_8,
+            ),
+        ] {
+            bench.put(name, bytes);
+            let output = bench.run("read", json!({"file_path": name})).await;
+            assert_eq!(text(&output), format!("{shown}{note}"));
+            let written = bench
+                .run("write", json!({"file_path": name, "content": "x\n"}))
+                .await;
+            assert_eq!(
+                text(&written),
+                format!(
+                    "`{name}` is not UTF-8 text; nothing was written. Convert it first with bash: `iconv`"
+                )
+            );
+            let edited = bench
+                .run(
+                    "edit",
+                    json!({"file_path": name, "old_string": "b", "new_string": "c"}),
+                )
+                .await;
+            assert!(
+                text(&edited).contains("is not UTF-8 text"),
+                "{}",
+                text(&edited)
+            );
+            assert_eq!(std::fs::read(bench.path(name)).unwrap(), bytes);
+        }
+        let found = bench.run("grep", json!({"pattern": "é"})).await;
+        assert_eq!(text(&found), "wide\n1:aé\n");
     }
 
     #[tokio::test]

@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::listing::Listing;
-use super::walk::{Problems, Root, entries, names_hidden};
+use super::walk::{Problems, Root, entries, names_hidden, with_literal_brackets};
 use crate::built_in::{
     BuiltIn, Count, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs, peer,
 };
@@ -205,6 +205,20 @@ impl Plan {
     }
 
     fn nothing(&self) -> String {
+        let literal = self.root.path.join(&self.names.pattern);
+        if literal.symlink_metadata().is_ok() {
+            let given = &self.given;
+            let folder = Path::new(&self.names.pattern).parent();
+            let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+            let advice = match folder {
+                Some(folder) => format!(
+                    "; to search there, set path to `{}`",
+                    self.workspace.display(&self.root.named().join(folder))
+                ),
+                None => "; read it by its path".to_owned(),
+            };
+            return format!("`{given}` exists, but it is ignored or in an ignored folder{advice}");
+        }
         let plain = !self.given.contains(['*', '?', '[', '{']);
         if plain {
             let given = &self.given;
@@ -216,7 +230,9 @@ impl Plan {
 
 /// A glob that is matched against names, or against paths when it contains a slash.
 struct Names {
-    glob: GlobMatcher,
+    globs: GlobSet,
+    /// Relative to the root.
+    pattern: String,
     by_path: bool,
 }
 
@@ -238,14 +254,29 @@ impl Names {
         } else {
             pattern
         };
-        let glob = GlobBuilder::new(whole)
-            .literal_separator(true)
-            // Smart case as in fd: a pattern with a capital letter is case-sensitive.
-            .case_insensitive(!pattern.chars().any(char::is_uppercase))
-            .build();
-        let glob = glob.map_err(|error| Refusal::Invalid(error.to_string()))?;
+        // Brackets are also parts of names: `app/[id]/page.tsx`.
+        let mut globs = GlobSetBuilder::new();
+        let literal = with_literal_brackets(whole);
+        let literal = literal.as_deref();
+        let add = |globs: &mut GlobSetBuilder, whole: &str| {
+            let glob = GlobBuilder::new(whole)
+                .literal_separator(true)
+                // Smart case as in fd: a pattern with a capital letter is case-sensitive.
+                .case_insensitive(!pattern.chars().any(char::is_uppercase))
+                .build();
+            glob.map(|glob| {
+                globs.add(glob);
+            })
+        };
+        let added = add(&mut globs, whole);
+        let literal = literal.map(|literal| add(&mut globs, literal).is_ok());
+        if literal != Some(true) {
+            added.map_err(|error| Refusal::Invalid(error.to_string()))?;
+        }
+        let globs = globs.build();
         Ok(Self {
-            glob: glob.compile_matcher(),
+            globs: globs.map_err(|error| Refusal::Invalid(error.to_string()))?,
+            pattern: pattern.to_owned(),
             by_path,
         })
     }
@@ -256,7 +287,7 @@ impl Names {
         } else {
             path.file_name().map_or(path, Path::new)
         };
-        self.glob.is_match(part)
+        self.globs.is_match(part)
     }
 }
 
@@ -277,10 +308,13 @@ mod tests {
             ".env",
             "x.log",
             "a b/ü.rs",
+            "app/[id]/page.tsx",
+            "app/[id]/[...all].tsx",
+            "out/pkg/x.log",
         ] {
             bench.put(name, "");
         }
-        bench.put(".gitignore", "*.log\n");
+        bench.put(".gitignore", "*.log\n/out/\n");
         bench
     }
 
@@ -297,6 +331,21 @@ mod tests {
             ("src", "src/\n"),
             (".env", ".env\n"),
             ("{README.md,*.log}", "README.md\n"),
+            ("app/[id]/page.tsx", "app/[id]/page.tsx\n"),
+            ("[...all].tsx", "app/[id]/[...all].tsx\n"),
+            (
+                "app/[id]/*.tsx",
+                "app/[id]/[...all].tsx\napp/[id]/page.tsx\n",
+            ),
+            ("src/[l-m]*.rs", "src/main.rs\n"),
+            (
+                "out/pkg/x.log",
+                "`out/pkg/x.log` exists, but it is ignored or in an ignored folder; to search there, set path to `out/pkg`\n",
+            ),
+            (
+                "x.log",
+                "`x.log` exists, but it is ignored or in an ignored folder; read it by its path\n",
+            ),
             (
                 "main",
                 "no file is named `main`; to match part of a name, try `*main*`\n",

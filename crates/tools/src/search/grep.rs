@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::grep_file::{FileMatches, Line, Meaning, Pattern, search};
 use super::listing::Listing;
 use super::ordered_jobs::in_order;
-use super::walk::{Problems, Root, entries, names_hidden};
+use super::walk::{Problems, Root, entries, names_hidden, with_literal_brackets};
 use crate::built_in::{
     BuiltIn, Count, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs, peer,
 };
@@ -354,8 +354,14 @@ impl Plan {
 /// The files that a glob includes; a glob that starts with `!` excludes.
 fn overrides(root: &Root, glob: &str) -> Result<Override, Refusal> {
     let mut builder = OverrideBuilder::new(&root.path);
-    let added = builder.add(glob).and_then(|builder| builder.build());
-    added.map_err(|error| Refusal::Invalid(error.to_string()))
+    let added = builder.add(glob).map(drop);
+    // Brackets are also parts of names: `app/[id]/**`.
+    let literal = with_literal_brackets(glob).map(|glob| builder.add(&glob).map(drop));
+    if !matches!(literal, Some(Ok(()))) {
+        added.map_err(|error| Refusal::Invalid(error.to_string()))?;
+    }
+    let built = builder.build();
+    built.map_err(|error| Refusal::Invalid(error.to_string()))
 }
 
 /// The results so far, in order.

@@ -115,6 +115,19 @@ pub(crate) fn entries<'a>(
     })
 }
 
+/// The glob with brackets that are parts of names, such as `[id]`; `None` without brackets.
+pub(crate) fn with_literal_brackets(glob: &str) -> Option<String> {
+    let has_brackets = glob.contains('[') && glob.contains(']');
+    has_brackets.then(|| {
+        let escaped = glob.chars().map(|char| match char {
+            '[' => "[[]".to_owned(),
+            ']' => "[]]".to_owned(),
+            other => other.to_string(),
+        });
+        escaped.collect()
+    })
+}
+
 /// Whether a glob names hidden files, which it then includes.
 pub(crate) fn names_hidden(glob: &str) -> bool {
     let parts = glob.split('/');

@@ -10,7 +10,7 @@ struct Spelling {
     undo: fn(&Edit) -> Option<Edit>,
 }
 
-const SPELLINGS: [Spelling; 6] = [
+const SPELLINGS: [Spelling; 7] = [
     Spelling {
         note: "the code fences were removed",
         undo: |edit| both(edit, without_fence),
@@ -26,6 +26,10 @@ const SPELLINGS: [Spelling; 6] = [
     Spelling {
         note: "the escape sequences were unescaped",
         undo: |edit| changed(edit, unescape),
+    },
+    Spelling {
+        note: "the line breaks in quotes were escaped",
+        undo: |edit| changed(edit, escape_line_breaks),
     },
     Spelling {
         note: "the Unicode escapes were decoded",
@@ -86,6 +90,45 @@ fn both(edit: &Edit, rewrite: fn(&str) -> Option<String>) -> Option<Edit> {
         new,
         replace_all: edit.replace_all,
     })
+}
+
+/// The text with `\n` for a line break between quotes: a model wrote the escape of the code as an escape of its call.
+fn escape_line_breaks(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut lines = text.split('\n').peekable();
+    while let Some(line) = lines.next() {
+        let mut rest = lines.clone();
+        let mut joined = line.to_owned();
+        while is_open(&joined) {
+            let Some(next) = rest.next() else { break };
+            joined.push_str("\\n");
+            joined.push_str(next);
+        }
+        if is_open(&joined) {
+            out.push_str(line);
+        } else {
+            out.push_str(&joined);
+            lines = rest;
+        }
+        if lines.peek().is_some() {
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// Whether a line ends in double quotes.
+fn is_open(line: &str) -> bool {
+    let mut is_open = false;
+    let mut chars = line.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' => drop(chars.next()),
+            '"' => is_open = !is_open,
+            _ => {}
+        }
+    }
+    is_open
 }
 
 fn without_fence(text: &str) -> Option<String> {

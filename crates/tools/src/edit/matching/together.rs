@@ -5,9 +5,9 @@ use std::ops::Range;
 use osier_base::sort;
 
 use super::search::{Choose, Search};
-use super::segments;
 use super::splice::Splice;
 use super::types::{Applied, Edit, Match, MatchError};
+use super::{comments, segments};
 
 /// The change of an edit at one of its matches.
 #[derive(Debug)]
@@ -39,7 +39,9 @@ pub(super) fn apply_together(
         let found = match search.find(edit, index)? {
             Some(found) => found,
             None if choose.is_none() => {
-                segments::find(original, edit).ok_or(MatchError::NotFound { index })?
+                let found = segments::find(original, edit);
+                let found = found.or_else(|| comments::find(original, edit));
+                found.ok_or(MatchError::NotFound { index })?
             }
             None => return Err(MatchError::NotFound { index }),
         };

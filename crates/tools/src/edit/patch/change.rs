@@ -29,6 +29,8 @@ const UNCHANGED: &str = "; nothing was changed";
 /// The changes of a patch.
 pub(crate) struct Changes {
     pub(super) files: Vec<Change>,
+    /// Deviations of the patch from the format.
+    pub(super) notes: Vec<&'static str>,
 }
 
 /// The change of one file.
@@ -103,7 +105,8 @@ impl Changes {
             let change = Change::plan(workspace, section, target, moved_to);
             files.push(change.map_err(|error| with_note(error, patch))?);
         }
-        Ok(Self { files })
+        let notes = patch.notes.clone();
+        Ok(Self { files, notes })
     }
 
     /// A name for all files.
@@ -169,6 +172,9 @@ impl Changes {
             if !note.is_empty() && !note.ends_with('\n') {
                 text.push('\n');
             }
+        }
+        if !self.notes.is_empty() {
+            text.push_str(&format!("Note: {}\n", self.notes.join("; ")));
         }
         let sum =
             |count: fn(&FileDiff) -> u64| self.files.iter().map(|file| count(&file.diff)).sum();

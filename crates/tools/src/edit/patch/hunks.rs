@@ -14,7 +14,14 @@ pub(super) struct Edits {
     hunks: Vec<Hunk>,
     /// Lines for the end of the file.
     appended: String,
+    /// Notes for the model, by edit.
+    notes: Vec<(usize, &'static str)>,
 }
+
+const BELOW_HEADER: &str = "the lines were added directly below the line after `@@`";
+const DRIFTED: &str =
+    "some unchanged lines differ from the file; the changed lines fit at one place only";
+const IN_SEQUENCE: &str = "the hunks were applied one after another";
 
 /// Nothing says where the lines of this hunk, from 0, belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +33,14 @@ impl Edits {
         let text = complete(original);
         let mut edits = Self::default();
         for (index, hunk) in hunks.iter().enumerate() {
+            if hunk.old.is_empty() && !hunk.at_end && !text.is_empty() {
+                let below = hunk.below_header(&text).ok_or(NoPlace(index))?;
+                edits.list.push(below);
+                edits.hunks.push(hunk.clone());
+                edits.notes.push((edits.list.len() - 1, BELOW_HEADER));
+                continue;
+            }
             if hunk.old.is_empty() {
-                if !hunk.at_end && !text.is_empty() {
-                    return Err(NoPlace(index));
-                }
                 edits.appended.push_str(&joined(&hunk.new));
                 continue;
             }
@@ -67,9 +78,70 @@ impl Edits {
                 self.hunks[index].choose(&text, places);
             }
         };
-        let mut applied = apply_where(&text, &self.list, allow_inexact, &choose)?;
+        let mut applied = match apply_where(&text, &self.list, allow_inexact, &choose) {
+            Err(MatchError::NotFound { index }) if allow_inexact => {
+                match self.without_drift(&text, index) {
+                    Some(edits) => return edits.apply(original, true),
+                    None => self
+                        .in_sequence(&text)
+                        .ok_or(MatchError::NotFound { index })?,
+                }
+            }
+            Err(error @ MatchError::Overlap { .. }) if allow_inexact => {
+                self.in_sequence(&text).ok_or(error)?
+            }
+            applied => applied?,
+        };
+        for (index, note) in &self.notes {
+            if let Some(found) = applied.matches.get_mut(*index) {
+                found.notes.push(note);
+                found.actual.get_or_insert_default();
+            }
+        }
         applied.text = self.finished(original, &applied.text);
         Ok(applied)
+    }
+
+    /// The edits without the unchanged lines of the hunk `index`, which differ from the file, if its changed lines are at
+    /// exactly one place, and at least half of the unchanged lines are near.
+    fn without_drift(&self, text: &str, index: usize) -> Option<Self> {
+        let hunk = self.hunks.get(index)?;
+        let core = hunk.core_in(text)?;
+        let mut edits = Self {
+            list: self.list.clone(),
+            hunks: self.hunks.clone(),
+            appended: self.appended.clone(),
+            notes: self.notes.clone(),
+        };
+        if edits.list[index] == core || edits.list[index].replace_all {
+            return None;
+        }
+        edits.list[index] = core;
+        edits.notes.push((index, DRIFTED));
+        Some(edits)
+    }
+
+    /// Applies the hunks one after another: a later one can change what an earlier one wrote. Each must fit at one place.
+    fn in_sequence(&self, text: &str) -> Option<Applied> {
+        if self.list.len() < 2 || self.list.iter().any(|edit| edit.replace_all) {
+            return None;
+        }
+        let mut text = text.to_owned();
+        let mut matches = Vec::new();
+        for (edit, hunk) in self.list.iter().zip(&self.hunks) {
+            let choose = |_: usize, places: &mut Vec<Range<usize>>| {
+                places.retain(|place| is_line_start(&text, place.start));
+                hunk.choose(&text, places);
+            };
+            let applied = apply_where(&text, std::slice::from_ref(edit), true, &choose).ok()?;
+            text = applied.text;
+            matches.extend(applied.matches);
+        }
+        if let Some(first) = matches.first_mut() {
+            first.notes.push(IN_SEQUENCE);
+            first.actual.get_or_insert_default();
+        }
+        Some(Applied { text, matches })
     }
 
     /// The changed text with the appended lines. A file whose last line has no line break keeps that.
@@ -124,7 +196,89 @@ fn is_line_start(text: &str, at: usize) -> bool {
     at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n')
 }
 
+/// Characters that the changed lines have at least if their context differs: `}` alone says nothing.
+const CORE: usize = 8;
+
 impl Hunk {
+    /// The edit that adds the lines of a hunk without old lines below its header, which is exactly one line.
+    fn below_header(&self, text: &str) -> Option<Edit> {
+        let (header, outer) = self.headers.split_last()?;
+        let lines = Line::all(text);
+        let scopes = scopes(&lines, outer);
+        let is_header = |line: &&Line<'_>| {
+            let is_inside =
+                scopes.is_empty() || scopes.iter().any(|scope| scope.contains(&line.start));
+            line.content == header.trim() && is_inside
+        };
+        let mut found = lines.iter().filter(is_header);
+        let (line, None) = (found.next()?, found.next()) else {
+            return None;
+        };
+        let whole = text[line.start..].split_inclusive('\n').next()?;
+        // Of several equal lines, the scopes of the other headers chose this one, which an edit cannot say.
+        if occurrences(text, whole) != 1 {
+            return None;
+        }
+        let old = whole.replace("\r\n", "\n");
+        let new = [old.as_str(), &joined(&self.new)].concat();
+        Some(Edit {
+            old,
+            new,
+            replace_all: false,
+        })
+    }
+
+    /// The changed lines alone, if they are at one place in `text`, also without regard to white space, and at least half of the
+    /// unchanged lines are near it.
+    fn core_in(&self, text: &str) -> Option<Edit> {
+        let same = self.old.iter().zip(&self.new);
+        let above = same.take_while(|(old, new)| old == new).count();
+        let left = self.old.len().min(self.new.len()) - above;
+        let same = self.old.iter().rev().zip(self.new.iter().rev()).take(left);
+        let below = same.take_while(|(old, new)| old == new).count();
+        let (old, new) = (
+            &self.old[above..self.old.len() - below],
+            &self.new[above..self.new.len() - below],
+        );
+        let signs = old
+            .concat()
+            .chars()
+            .filter(|char| char.is_alphanumeric())
+            .count();
+        if signs < CORE {
+            return None;
+        }
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let wanted: Vec<&str> = old.iter().map(|line| line.trim()).collect();
+        let mut places = lines
+            .windows(wanted.len())
+            .enumerate()
+            .filter(|(_, part)| *part == wanted);
+        let (place, None) = (places.next()?.0, places.next()) else {
+            return None;
+        };
+        let context = self.old[..above]
+            .iter()
+            .chain(&self.old[self.old.len() - below..]);
+        let context: Vec<&str> = context
+            .map(|line| line.trim())
+            .filter(|line| line.len() > 1)
+            .collect();
+        let reach = self.old.len() + 3;
+        let end = lines.len().min(place + wanted.len() + reach);
+        let near = &lines[place.saturating_sub(reach)..end];
+        let found = context.iter().filter(|line| near.contains(line)).count();
+        let edit = Edit {
+            old: joined(old),
+            new: joined(new),
+            replace_all: false,
+        };
+        (found > 0
+            && found * 2 >= context.len()
+            && occurrences(&text.replace("\r\n", "\n"), &edit.old) == 1)
+            .then_some(edit)
+    }
+
     /// Keeps the place that matches a hint, if exactly one of several places does.
     fn choose(&self, text: &str, places: &mut Vec<Range<usize>>) {
         let narrow = |places: &mut Vec<Range<usize>>, fits: &dyn Fn(&Range<usize>) -> bool| {
@@ -342,7 +496,58 @@ mod tests {
 
     #[test]
     fn a_hunk_without_old_lines_has_no_place() {
-        let added = hunks("@@ class A:\n+    x = 1\n");
-        assert_eq!(Edits::of(&added, FILE).err(), Some(NoPlace(0)));
+        for body in [
+            "+    x = 1\n",
+            "@@ def f(self):\n+    x = 1\n",
+            "@@ class C:\n+    x = 1\n",
+        ] {
+            assert_eq!(
+                Edits::of(&hunks(body), FILE).err(),
+                Some(NoPlace(0)),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_hunk_without_old_lines_is_added_below_its_header() {
+        let text = applied(FILE, "@@ class B:\n+    x = 1\n").unwrap();
+        assert_eq!(text, FILE.replace("class B:\n", "class B:\n    x = 1\n"));
+    }
+
+    #[test]
+    fn a_later_hunk_can_change_what_an_earlier_one_wrote() {
+        let body =
+            "@@\n-class A:\n+class First:\n@@\n class First:\n+    x = 1\n     def f(self):\n";
+        let text = applied(FILE, body).unwrap();
+        assert_eq!(
+            text,
+            FILE.replace("class A:\n", "class First:\n    x = 1\n")
+        );
+    }
+
+    #[test]
+    fn drifted_context_fits_one_place_only() {
+        let text = "fn f() {\n    // The first.\n    let count = read();\n    show(count);\n}\n\nfn g() {\n    let count = write();\n}\n";
+        let hunk = |line: &str, old: &str| {
+            format!(
+                "@@\n fn f() {{\n     // {line}\n-{old}\n+    let count = 1;\n     show(count);\n"
+            )
+        };
+        let first = "    let count = read();";
+        let expected = text.replace("let count = read()", "let count = 1");
+        assert_eq!(applied(text, &hunk("Another word.", first)), Ok(expected));
+        // The changed line is another one, is too short, or is elsewhere: nothing says that it is meant.
+        for body in [
+            hunk("Another word.", "    let count = red();"),
+            "@@\n fn h() {\n     one();\n-    let count = write();\n+    let count = 2;\n     two();\n".to_owned(),
+            "@@\n fn f() {\n     let x = 1;\n-}\n+]\n".to_owned(),
+        ] {
+            let error = applied(text, &body).unwrap_err();
+            assert_eq!(error, MatchError::NotFound { index: 0 }, "{body}");
+        }
+        let twice = [text, text].concat();
+        let error = applied(&twice, &hunk("Another word.", first)).unwrap_err();
+        assert_eq!(error, MatchError::NotFound { index: 0 });
     }
 }

@@ -20,6 +20,8 @@ const END_OF_FILE: &str = "*** End of File";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Patch {
     pub(super) sections: Vec<Section>,
+    /// Deviations from the format, for the model.
+    pub(super) notes: Vec<&'static str>,
 }
 
 /// The part of a patch that changes one file.
@@ -74,8 +76,8 @@ pub(super) enum PatchError {
     UnifiedDiff,
     #[error("the patch does not begin with `{BEGIN}`")]
     NoBegin,
-    #[error("the patch is incomplete: it does not end with `{END}`")]
-    NoEnd,
+    #[error("text follows `{END}`; write nothing after it")]
+    BehindEnd,
     #[error("the patch contains no files; write a line such as `{UPDATE} PATH`")]
     Empty,
     #[error("line {line} of the patch, `{text}`, names no file")]
@@ -114,9 +116,19 @@ impl Patch {
         if text.len() > MAX_BYTES {
             return Err(PatchError::TooLarge { size: text.len() });
         }
-        let lines = framed(text)?;
-        let mut parser = Parser::default();
-        for (index, line) in lines {
+        let (lines, notes) = framed(text)?;
+        let mut parser = Parser {
+            notes,
+            ..Parser::default()
+        };
+        let mut lines = lines.into_iter().peekable();
+        while let Some((index, line)) = lines.next() {
+            let next = lines.peek().map(|(_, next)| *next);
+            if next.is_some_and(|next| parser.is_diff_header(line, next)) {
+                lines.next();
+                parser.note("the header of a unified diff was ignored");
+                continue;
+            }
             parser.line(index + 1, line)?;
         }
         parser.end()
@@ -141,17 +153,23 @@ impl Section {
     }
 }
 
-/// The lines between `*** Begin Patch` and `*** End Patch` with their indexes.
-fn framed(text: &str) -> Result<Vec<(usize, &str)>, PatchError> {
+/// Lines with their indexes.
+type Lines<'t> = Vec<(usize, &'t str)>;
+
+/// The lines of the patch, without the frame of a code fence, a command or a here-document, and the deviations from the format.
+fn framed(text: &str) -> Result<(Lines<'_>, Vec<&'static str>), PatchError> {
     // A carriage return before the line break is not part of the line.
-    let line = |line: &'static str| move |(_, text): &(usize, &str)| text.trim() == line;
-    let mut lines: Vec<(usize, &str)> = text.lines().enumerate().collect();
+    let is = |line: &'static str| move |(_, text): &(usize, &str)| text.trim() == line;
+    let mut lines: Lines<'_> = text.lines().enumerate().collect();
     if text.contains('\0') || lines.iter().any(|(_, line)| is_binary(line)) {
         return Err(PatchError::Binary);
     }
-    let first = lines.iter().position(|(_, line)| !line.trim().is_empty());
-    lines.drain(..first.unwrap_or(lines.len()));
-    let Some(begin) = lines.iter().position(line(BEGIN)) else {
+    let mut notes = Vec::new();
+    let is_start = |(_, line): &(usize, &str)| {
+        let line = line.trim();
+        line == BEGIN || SECTIONS.iter().any(|start| line.starts_with(start))
+    };
+    let Some(start) = lines.iter().position(is_start) else {
         let is_diff = lines.iter().any(|(_, line)| line.starts_with("--- "));
         return Err(if is_diff {
             PatchError::UnifiedDiff
@@ -159,42 +177,106 @@ fn framed(text: &str) -> Result<Vec<(usize, &str)>, PatchError> {
             PatchError::NoBegin
         });
     };
-    let is_frame = |(_, line): &(usize, &str)| {
-        let line = line.trim();
-        line.is_empty()
-            || line.starts_with("```")
-            || line.starts_with("<<")
-            || line == "apply_patch"
-    };
-    if !lines[..begin].iter().all(is_frame) {
+    if !lines[..start].iter().all(|(_, line)| is_frame(line)) {
         return Err(PatchError::NoBegin);
     }
-    let end = lines.iter().rposition(line(END)).ok_or(PatchError::NoEnd)?;
-    // The end of a here-document or of a code fence may follow.
-    let is_word = |(_, line): &(usize, &str)| !line.trim().contains([' ', '*', '@', '+']);
-    if lines.len() - end > 4 || !lines[end + 1..].iter().all(is_word) {
-        return Err(PatchError::NoEnd);
+    let words: Vec<&str> = lines[..start]
+        .iter()
+        .filter_map(|(_, line)| end_of(line))
+        .collect();
+    let is_end_of_frame = |(_, line): &(usize, &str)| {
+        let line = line.trim();
+        line.is_empty() || line == "```" || line == "~~~" || words.contains(&line)
+    };
+    if lines[start].1.trim() == BEGIN {
+        lines.drain(..=start);
+    } else {
+        lines.drain(..start);
+        notes.push("the patch had no `*** Begin Patch`");
     }
-    Ok(lines[begin + 1..end].to_vec())
+    match lines.iter().rposition(is(END)) {
+        Some(end) => {
+            // The end of a here-document or of a code fence may follow.
+            let is_word = |(_, line): &(usize, &str)| !line.trim().contains([' ', '*', '@', '+']);
+            if lines.len() - end > 4 || !lines[end + 1..].iter().all(is_word) {
+                return Err(PatchError::BehindEnd);
+            }
+            lines.truncate(end);
+        }
+        None => {
+            let last = lines.iter().rposition(|line| !is_end_of_frame(line));
+            lines.truncate(last.map_or(0, |last| last + 1));
+            notes.push("the patch had no `*** End Patch`");
+        }
+    }
+    Ok((lines, notes))
+}
+
+/// How sections begin.
+const SECTIONS: [&str; 3] = [ADD, UPDATE, DELETE];
+
+/// Whether a line can stand before a patch: a code fence, or the command that applies it.
+fn is_frame(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty()
+        || line.starts_with("```")
+        || line.starts_with("~~~")
+        || line.starts_with("<<")
+        || line.trim_start_matches("$ ").starts_with("apply_patch")
+}
+
+/// The word that ends the here-document of a line: `apply_patch <<'EOF'`.
+fn end_of(line: &str) -> Option<&str> {
+    let word = line.split_once("<<")?.1.trim_start_matches('-').trim();
+    Some(word.trim_matches(['\'', '"']))
 }
 
 fn is_binary(line: &str) -> bool {
     line == "GIT binary patch" || (line.starts_with("Binary files ") && line.ends_with(" differ"))
 }
 
+/// A line of a new file that does not begin with `+`.
+struct Bare {
+    number: usize,
+    text: String,
+}
+
 #[derive(Default)]
 struct Parser {
     sections: Vec<Section>,
+    notes: Vec<&'static str>,
+    /// Lines of a new file without `+`, by the section.
+    bare: Vec<(usize, Bare)>,
     /// The next changed line begins a hunk, even without `@@`.
     is_between_hunks: bool,
 }
 
 impl Parser {
+    fn note(&mut self, note: &'static str) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Whether two lines are the header of a unified diff of the file of this section. Elsewhere they are changed lines.
+    fn is_diff_header(&self, line: &str, next: &str) -> bool {
+        let Some(Section { path, action }) = self.sections.last() else {
+            return false;
+        };
+        let is_first = matches!(action, Action::Update { hunks, .. } if hunks.is_empty());
+        let names = |line: &str, sign: &str, side: &str| {
+            let name = line.strip_prefix(sign).map(str::trim);
+            name.is_some_and(|name| name == path || name.strip_prefix(side) == Some(path.as_str()))
+        };
+        is_first && names(line, "--- ", "a/") && names(next, "+++ ", "b/")
+    }
+
     fn line(&mut self, number: usize, text: &str) -> Result<(), PatchError> {
         if text.starts_with("*** ") && self.header(number, text)? {
             return Ok(());
         }
         let shown = || shown(text);
+        let index = self.sections.len().saturating_sub(1);
         let Some(Section { path, action }) = self.sections.last_mut() else {
             return match text.trim() {
                 "" => Ok(()),
@@ -205,18 +287,19 @@ impl Parser {
             };
         };
         match action {
-            Action::Add(content) => match text.strip_prefix('+') {
-                Some(added) => {
-                    content.push_str(added);
-                    content.push('\n');
-                    Ok(())
+            Action::Add(content) => {
+                let added = text.strip_prefix('+').unwrap_or(text);
+                if added.len() == text.len() {
+                    let bare = Bare {
+                        number,
+                        text: text.to_owned(),
+                    };
+                    self.bare.push((index, bare));
                 }
-                None => Err(PatchError::NotAdded {
-                    line: number,
-                    text: shown(),
-                    path: path.clone(),
-                }),
-            },
+                content.push_str(added);
+                content.push('\n');
+                Ok(())
+            }
             Action::Delete if text.trim().is_empty() => Ok(()),
             Action::Delete => Err(PatchError::AfterDeletion {
                 line: number,
@@ -233,14 +316,27 @@ impl Parser {
                     hunks.push(Hunk::default());
                     self.is_between_hunks = false;
                 }
-                let hunk = hunks.last_mut();
-                let Some((hunk, sign)) = hunk.zip(Sign::of(text)) else {
-                    return Err(PatchError::NotALine {
-                        line: number,
-                        text: shown(),
-                    });
+                let Some(hunk) = hunks.last_mut() else {
+                    return Ok(());
                 };
-                hunk.push(sign, text.get(1..).unwrap_or_default());
+                match Sign::of(text) {
+                    Some(sign) => hunk.push(sign, text.get(1..).unwrap_or_default()),
+                    // The note of a diff about the last line.
+                    None if text.starts_with("\\ No newline") => {}
+                    None if text.starts_with("***") => {
+                        return Err(PatchError::NotALine {
+                            line: number,
+                            text: shown(),
+                        });
+                    }
+                    // An unchanged line lost its space. It is found in the file or not.
+                    None => {
+                        hunk.push(Sign::Same, text);
+                        self.note(
+                            "unchanged lines without a space before them were taken as they are",
+                        );
+                    }
+                }
                 Ok(())
             }
         }
@@ -316,7 +412,43 @@ impl Parser {
         Ok(())
     }
 
+    /// New files whose lines have no `+` at all are taken as they are; in others only empty lines may lack it.
+    fn check_bare_lines(&mut self) -> Result<(), PatchError> {
+        for (index, section) in self.sections.iter().enumerate() {
+            let Action::Add(content) = &section.action else {
+                continue;
+            };
+            let bare: Vec<&Bare> = self
+                .bare
+                .iter()
+                .filter(|(of, _)| *of == index)
+                .map(|(_, bare)| bare)
+                .collect();
+            let written = |bare: &&&Bare| !bare.text.trim().is_empty();
+            let is_whole = bare.len() == content.lines().count();
+            let has_signs = bare
+                .iter()
+                .any(|bare| bare.text.starts_with("@@") || bare.text.starts_with("***"));
+            if let Some(first) = bare.iter().find(written).filter(|_| !is_whole || has_signs) {
+                return Err(PatchError::NotAdded {
+                    line: first.number,
+                    text: shown(&first.text),
+                    path: section.path.clone(),
+                });
+            }
+        }
+        if self
+            .bare
+            .iter()
+            .any(|(_, bare)| !bare.text.trim().is_empty())
+        {
+            self.note("the lines of a new file had no `+` and were taken as they are");
+        }
+        Ok(())
+    }
+
     fn end(mut self) -> Result<Patch, PatchError> {
+        self.check_bare_lines()?;
         for Section { path, action } in &mut self.sections {
             if let Action::Update { moved_to, hunks } = action {
                 hunks.retain(|hunk| hunk.old != hunk.new);
@@ -327,6 +459,7 @@ impl Parser {
         }
         let patch = Patch {
             sections: self.sections,
+            notes: self.notes,
         };
         let paths: Vec<&str> = patch.paths().map(|(path, _)| path).collect();
         let is_repeated = |(index, path): &(usize, &&str)| paths[..*index].contains(*path);
@@ -525,6 +658,63 @@ mod tests {
     }
 
     #[test]
+    fn patches_as_models_write_them_mean_the_same() {
+        let plain = "*** Begin Patch\n*** Update File: x\n@@\n a\n-b\n+c\n*** End Patch";
+        let meant = Patch::parse(plain).unwrap().sections;
+        let without = |line: &str| plain.replace(line, "");
+        for (text, note) in [
+            (format!("```diff\n{plain}\n```"), None),
+            (format!("apply_patch <<'EOF'\n{plain}\nEOF"), None),
+            (
+                format!("$ apply_patch << \"PATCH\"\n{plain}\nPATCH\n"),
+                None,
+            ),
+            (
+                without("\n*** End Patch"),
+                Some("the patch had no `*** End Patch`"),
+            ),
+            (
+                format!("```\n{}\n```", without("\n*** End Patch")),
+                Some("the patch had no `*** End Patch`"),
+            ),
+            (
+                format!("apply_patch <<EOF\n{}\nEOF", without("\n*** End Patch")),
+                Some("the patch had no `*** End Patch`"),
+            ),
+            (
+                without("*** Begin Patch\n"),
+                Some("the patch had no `*** Begin Patch`"),
+            ),
+            (
+                plain.replace("@@", "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@"),
+                Some("the header of a unified diff was ignored"),
+            ),
+            (
+                plain.replace("\n a", "\na"),
+                Some("unchanged lines without a space before them were taken as they are"),
+            ),
+            (
+                plain.replace("+c", "+c\n\\ No newline at end of file"),
+                None,
+            ),
+        ] {
+            let patch = Patch::parse(&text).unwrap();
+            assert_eq!(patch.sections, meant, "{text}");
+            assert_eq!(patch.notes, Vec::from_iter(note), "{text}");
+        }
+        // Changed lines that look like the header of another file stay what they are.
+        let sections = parsed("*** Update File: x\n--- a\n+++ b\n").unwrap();
+        assert_eq!(
+            sections,
+            [update("x", None, vec![hunk(&[], &["-- a"], &["++ b"])])]
+        );
+        for body in ["one\n\n two\n", "+one\n\n+ two\n"] {
+            let sections = parsed(&format!("*** Add File: x\n{body}")).unwrap();
+            assert_eq!(sections[0].action, Action::Add("one\n\n two\n".to_owned()));
+        }
+    }
+
+    #[test]
     fn what_is_no_patch_is_refused() {
         for (text, expected) in [
             ("", "the patch does not begin with `*** Begin Patch`"),
@@ -533,12 +723,8 @@ mod tests {
                 "this is a unified diff; write `*** Begin Patch`, a line such as `*** Update File: PATH` for each file, and hunks that begin with `@@` without line numbers",
             ),
             (
-                "*** Begin Patch\n*** Update File: x\n-a\n+b\n",
-                "the patch is incomplete: it does not end with `*** End Patch`",
-            ),
-            (
                 "*** Begin Patch\n*** End Patch\nrm -rf x\n",
-                "the patch is incomplete: it does not end with `*** End Patch`",
+                "text follows `*** End Patch`; write nothing after it",
             ),
             (
                 "*** Begin Patch\n*** Update File: x\nGIT binary patch\nliteral 3\n*** End Patch",
@@ -562,12 +748,16 @@ mod tests {
                 "line 2 of the patch, `-a`, belongs to no file; write a line such as `*** Update File: PATH` before it",
             ),
             (
-                "*** Add File: x\none\n",
-                "line 3 of the patch, `one`, must begin with `+`: `x` is a new file; use `*** Update File: x` to change a file",
+                "*** Add File: x\n+one\ntwo\n",
+                "line 4 of the patch, `two`, must begin with `+`: `x` is a new file; use `*** Update File: x` to change a file",
             ),
             (
-                "*** Update File: x\nsame\n",
-                "line 3 of the patch, `same`, must begin with a space, `-` or `+`, or with `@@` for a new hunk",
+                "*** Update File: x\n*** Rename: y\n",
+                "line 3 of the patch, `*** Rename: y`, must begin with a space, `-` or `+`, or with `@@` for a new hunk",
+            ),
+            (
+                "*** Add File: x\n@@\none\n",
+                "line 3 of the patch, `@@`, must begin with `+`: `x` is a new file; use `*** Update File: x` to change a file",
             ),
             (
                 "*** Delete File: x\n-a\n",

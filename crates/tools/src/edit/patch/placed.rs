@@ -60,7 +60,10 @@ pub(crate) fn placed(
         Ok(Change { name, diff, kind })
     });
     let files = changes.collect::<Result<Vec<_>, String>>()?;
-    Ok(Changes { files })
+    Ok(Changes {
+        files,
+        notes: Vec::new(),
+    })
 }
 
 /// The text after the edits; `None` if something else is at their places.

@@ -342,3 +342,54 @@ proptest! {
         let _ = apply(&original, &[Edit { old, new, replace_all }], true);
     }
 }
+
+#[test]
+fn a_line_break_in_quotes_is_the_escape_of_the_file() {
+    let file = "fn main() {\n    print(\"a\\nb\\n\");\n    print(\"c\");\n}\n";
+    let edit = Edit {
+        old: "    print(\"a\nb\n\");\n    print(\"c\");".to_owned(),
+        new: "    print(\"a\nx\n\");\n    print(\"d\");".to_owned(),
+        replace_all: false,
+    };
+    let applied = apply(file, &[edit], true).unwrap();
+    assert_eq!(
+        applied.text,
+        "fn main() {\n    print(\"a\\nx\\n\");\n    print(\"d\");\n}\n"
+    );
+    assert_eq!(
+        applied.matches[0].notes,
+        ["the line breaks in quotes were escaped"]
+    );
+}
+
+#[test]
+fn a_wrong_word_in_a_comment_costs_nothing_where_the_rest_fits_once() {
+    let file =
+        "fn f() {\n    // Counts all open files.\n    let count = read();\n    show(count);\n}\n";
+    let edit = |comment: &str, old: &str, new: &str| Edit {
+        old: format!("    // {comment}\n    let count = {old};\n    show(count);"),
+        new: format!("    // {comment}\n    let count = {new};\n    show(count);"),
+        replace_all: false,
+    };
+    let applied = apply(
+        file,
+        &[edit("Counts all open handles.", "read()", "1")],
+        true,
+    )
+    .unwrap();
+    assert_eq!(applied.text, file.replace("read()", "1"));
+    assert_eq!(
+        applied.matches[0].notes,
+        ["a comment differs from the file; everything else fits at one place only"]
+    );
+    // Another comment, other code, or two places.
+    let twice = [file, file].concat();
+    for (text, edit) in [
+        (file, edit("Closes the socket.", "read()", "1")),
+        (file, edit("Counts all open handles.", "write()", "1")),
+        (&*twice, edit("Counts all open handles.", "read()", "1")),
+    ] {
+        let error = apply(text, std::slice::from_ref(&edit), true).unwrap_err();
+        assert_eq!(error, MatchError::NotFound { index: 0 }, "{edit:?}");
+    }
+}
