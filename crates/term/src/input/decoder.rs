@@ -61,6 +61,8 @@ enum Late {
     Escape,
     /// `ESC [`.
     Csi,
+    /// No sequence but a paste without marks, which was taken for complete.
+    Lines,
 }
 
 /// Decodes terminal input into events.
@@ -73,6 +75,8 @@ pub(crate) struct Decoder {
     /// How much of a paste was already searched for its end.
     searched: usize,
     late: Option<Late>,
+    /// `[` or `O` that came late after an escape: the next part of its sequence, or a key.
+    held: Option<u8>,
     /// The sequence is the late rest of one whose beginning was taken for keys: nothing comes of it.
     muted: bool,
 }
@@ -80,6 +84,10 @@ pub(crate) struct Decoder {
 impl Decoder {
     /// Decodes bytes that arrived at once. Several lines are a paste, and the late rest of a sequence is not typed.
     pub(crate) fn receive(&mut self, bytes: &[u8], events: &mut Vec<InputEvent>) {
+        if let Some(held) = self.held.take().filter(|held| !continues(*held, bytes)) {
+            self.ground();
+            events.push(InputEvent::Key(KeyPress::char(char::from(held))));
+        }
         if let Some(late) = self.late {
             self.resume(late, bytes);
         }
@@ -112,6 +120,14 @@ impl Decoder {
     /// Continues a sequence whose beginning was taken for keys, if `bytes` are its rest.
     fn resume(&mut self, late: Late, bytes: &[u8]) {
         let rest = match (late, bytes) {
+            (Late::Lines, [b'\r' | b'\n', _, ..]) => {
+                self.state = State::Lines;
+                None
+            }
+            (Late::Escape, [introducer @ (b'[' | b'O')]) => {
+                self.held = Some(*introducer);
+                Some(State::Escape)
+            }
             (Late::Csi, rest) => is_end_of_csi(rest).then_some(State::Csi),
             (Late::Escape, [b'[', rest @ ..]) => is_end_of_csi(rest).then_some(State::Escape),
             (Late::Escape, [b'O', b'A'..=b'D' | b'F' | b'H' | b'P'..=b'S']) => Some(State::Escape),
@@ -135,6 +151,7 @@ impl Decoder {
             State::Paste => PendingInput::Paste,
             State::Lines => PendingInput::Lines,
             State::OldMouse(_) => PendingInput::Partial,
+            _ if self.held.is_some() => PendingInput::Sequence,
             _ if self.buffer.is_empty() && !self.muted => PendingInput::Sequence,
             _ => PendingInput::Partial,
         }
@@ -147,8 +164,12 @@ impl Decoder {
         let late = match self.state {
             State::Escape if !self.muted => Some(Late::Escape),
             State::Csi if alone => Some(Late::Csi),
+            State::Lines => Some(Late::Lines),
             _ => None,
         };
+        if let Some(held) = self.held {
+            events.push(InputEvent::Key(KeyPress::char(char::from(held))));
+        }
         match self.state {
             State::Escape if !self.muted => self.escape_keys(events),
             State::Csi if alone => self.alt_key('[', events),
@@ -409,6 +430,7 @@ impl Decoder {
         self.state = State::Ground;
         self.alt = false;
         self.muted = false;
+        self.held = None;
         self.searched = 0;
         // Free the memory of a huge paste.
         if self.buffer.capacity() > MAX_STRING {
@@ -449,6 +471,14 @@ fn is_end_of_csi(bytes: &[u8]) -> bool {
     }
 }
 
+/// Whether `bytes` continue the sequence that `introducer` began after an escape.
+fn continues(introducer: u8, bytes: &[u8]) -> bool {
+    match introducer {
+        b'[' => is_end_of_csi(bytes),
+        _ => matches!(bytes, [b'A'..=b'D' | b'F' | b'H' | b'P'..=b'S']),
+    }
+}
+
 /// The key of a byte below 0x80 other than escape.
 fn control(byte: u8) -> KeyPress {
     match byte {
@@ -461,6 +491,9 @@ fn control(byte: u8) -> KeyPress {
         _ => KeyPress::char(char::from(byte)),
     }
 }
+
+/// The separators of lines and pages in pasted text. Removed like other control characters, they would join words.
+const SEPARATORS: [char; 6] = ['\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}', '\u{1e}'];
 
 /// Cleans pasted text: line breaks become newlines, and control sequences are removed. Some
 /// multiplexers encode control characters in a paste as keys.
@@ -477,6 +510,11 @@ fn clean_paste(pasted: &str) -> String {
         decoded.replace("\r\n", "\n").replace('\r', "\n")
     } else {
         decoded
+    };
+    let lines = if lines.contains(SEPARATORS) {
+        lines.replace(SEPARATORS, "\n")
+    } else {
+        lines
     };
     text::sanitize(&lines).into_owned()
 }

@@ -39,6 +39,8 @@ pub enum Route {
     TmuxBuffer,
     /// OSC 52, sent to tmux, which drops it unless it is configured to take it.
     ThroughTmux,
+    /// OSC 52 in the envelope of GNU screen, which passes it on.
+    ThroughScreen,
     File(PathBuf),
 }
 
@@ -60,6 +62,7 @@ impl fmt::Display for Route {
                     "sent to tmux, which ignores it unless `set-clipboard` is `on`"
                 )
             }
+            Self::ThroughScreen => write!(out, "sent through screen to the terminal's clipboard"),
             Self::File(path) => write!(out, "written to {}", path.display()),
         }
     }
@@ -139,12 +142,11 @@ impl Clipboard {
             return result(route, Vec::new());
         }
         if let Some(bytes) = osc52(text).filter(|_| self.control_strings) {
-            let route = if self.host == TerminalHost::Tmux {
-                Route::ThroughTmux
-            } else {
-                Route::Terminal
+            return match self.host {
+                TerminalHost::Tmux => result(Route::ThroughTmux, bytes),
+                TerminalHost::Screen => result(Route::ThroughScreen, through_screen(&bytes)),
+                _ => result(Route::Terminal, bytes),
             };
-            return result(route, bytes);
         }
         write_private(&self.file, text).map_err(|source| ClipboardError::File {
             path: self.file.clone(),
@@ -205,6 +207,19 @@ fn osc52(text: &str) -> Option<Vec<u8>> {
     Some(format!("\x1b]52;c;{encoded}\x1b\\").into_bytes())
 }
 
+/// Bytes that screen passes on at once; it drops a longer string.
+const SCREEN_STRING: usize = 240;
+
+/// A sequence in DCS strings, which GNU screen passes on to its terminal. It ends with BEL there: `ESC \` ends the string.
+fn through_screen(sequence: &[u8]) -> Vec<u8> {
+    let sequence = sequence.strip_suffix(b"\x1b\\").unwrap_or(sequence);
+    let sequence = [sequence, b"\x07"].concat();
+    let strings = sequence
+        .chunks(SCREEN_STRING)
+        .map(|part| [b"\x1bP", part, b"\x1b\\"].concat());
+    strings.collect::<Vec<_>>().concat()
+}
+
 /// Writes a file that only its owner can read: copied text may be secret.
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(parent) = path.parent() {
@@ -248,6 +263,12 @@ mod tests {
                 Route::ThroughTmux,
                 "\x1b]52;c;aGk=\x1b\\",
             ),
+            (
+                TerminalHost::Screen,
+                "hi",
+                Route::ThroughScreen,
+                "\x1bP\x1b]52;c;aGk=\x07\x1b\\",
+            ),
             (TerminalHost::Console, "hi", Route::File(file.clone()), ""),
             (TerminalHost::Emulator, &long, Route::File(file.clone()), ""),
         ] {
@@ -262,6 +283,24 @@ mod tests {
             clipboard.copy("").await,
             Err(ClipboardError::Empty)
         ));
+    }
+
+    #[test]
+    fn screen_gets_a_long_text_in_several_strings() {
+        let sequence = osc52(&"x".repeat(600)).unwrap();
+        let text = String::from_utf8(through_screen(&sequence)).unwrap();
+        let parts: Vec<&str> = text.split("\x1b\\").collect();
+        assert_eq!(parts.len(), 5);
+        let passed: String = parts
+            .iter()
+            .map(|part| part.trim_start_matches("\x1bP"))
+            .collect();
+        assert_eq!(
+            passed,
+            String::from_utf8(sequence)
+                .unwrap()
+                .replace("\x1b\\", "\x07")
+        );
     }
 
     /// A script in the place of tmux, which knows `-w` or not.

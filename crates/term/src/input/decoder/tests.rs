@@ -279,8 +279,14 @@ fn late_rest_of_a_sequence_is_not_typed() {
             vec![key(KeyPress::plain(KeyCode::Up).with(KeyModifiers::CONTROL))],
         ),
         (&["\x1b[M ", "!!"], vec![]),
+        // In three parts.
+        (
+            &["\x1b", "[", "A"],
+            vec![esc(), key(KeyPress::char('[')), key(KeyPress::char('A'))],
+        ),
         // Text after the key.
         (&["\x1b", "["], vec![esc(), key(KeyPress::char('['))]),
+        (&["\x1b", "O"], vec![esc(), key(KeyPress::char('O'))]),
         (
             &["\x1b", "[x]"],
             vec![
@@ -400,5 +406,61 @@ proptest! {
         }
         decoder.expire(&mut events);
         prop_assert_eq!(events, decode(&stream));
+    }
+}
+
+/// The introducer is held until the rest of its sequence arrives, or until it is a key.
+#[test]
+fn introducer_after_a_late_escape_waits_for_its_sequence() {
+    let esc = InputEvent::Key(KeyPress::plain(KeyCode::Esc));
+    let char = |char| InputEvent::Key(KeyPress::char(char));
+    for (reads, expected) in [
+        (&["[", "A"][..], vec![]),
+        (&["O", "B"], vec![]),
+        (&["[", "62;22;5", "2c", "x"], vec![char('x')]),
+        (&["[", "x"], vec![char('['), char('x')]),
+        (&["O", "x"], vec![char('O'), char('x')]),
+    ] {
+        let mut decoder = Decoder::default();
+        let mut events = Vec::new();
+        decoder.receive(b"\x1b", &mut events);
+        decoder.expire(&mut events);
+        for read in reads {
+            decoder.receive(read.as_bytes(), &mut events);
+        }
+        assert_eq!(events, [vec![esc.clone()], expected].concat(), "{reads:?}");
+    }
+}
+
+#[test]
+fn paste_without_marks_continues_with_a_line_break() {
+    let mut decoder = Decoder::default();
+    let mut events = Vec::new();
+    for read in ["one\rtwo", "\rthree", "\rfour\rfive"] {
+        decoder.receive(read.as_bytes(), &mut events);
+        decoder.expire(&mut events);
+    }
+    let paste = |text: &str| InputEvent::Paste(text.to_owned());
+    assert_eq!(
+        events,
+        [paste("one\ntwo"), paste("\nthree"), paste("\nfour\nfive")]
+    );
+    // Return alone is a key.
+    events.clear();
+    decoder.receive(b"\r", &mut events);
+    assert_eq!(events, [InputEvent::Key(KeyPress::plain(KeyCode::Enter))]);
+}
+
+#[test]
+fn separators_of_lines_and_pages_are_line_breaks_in_a_paste() {
+    for separator in ["\u{2028}", "\u{2029}", "\u{85}", "\x0b", "\x0c", "\x1e"] {
+        let pasted = format!("\x1b[200~one{separator}two\x1b[201~");
+        let mut events = Vec::new();
+        Decoder::default().receive(pasted.as_bytes(), &mut events);
+        assert_eq!(
+            events,
+            [InputEvent::Paste("one\ntwo".to_owned())],
+            "{separator:?}"
+        );
     }
 }
