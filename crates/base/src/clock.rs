@@ -1,6 +1,7 @@
 //! Wall-clock time in stored and displayed form. Durations within the program use `std::time::Instant`.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 /// Milliseconds since the Unix epoch.
 pub fn now_ms() -> i64 {
@@ -13,6 +14,34 @@ pub fn rfc3339(milliseconds: i64) -> String {
         .unwrap_or_default()
         .strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
         .to_string()
+}
+
+/// A time for lists and previews, to the minute in the time zone of the user: `2026-11-21 10:30`.
+pub fn local_minute(milliseconds: i64) -> String {
+    let time = Timestamp::from_millisecond(milliseconds).unwrap_or_default();
+    minute_in(time, TimeZone::system())
+}
+
+/// A stored time for files that others read: in the time zone of the user, which it names. A text that is no time stays as it is.
+///
+/// `2026-11-21 10:30 +01:00`, or `2026-11-21 09:30 UTC`
+pub fn minute_with_zone(timestamp: &str) -> String {
+    with_zone(timestamp, TimeZone::system())
+}
+
+fn minute_in(time: Timestamp, zone: TimeZone) -> String {
+    time.to_zoned(zone).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+fn with_zone(timestamp: &str, zone: TimeZone) -> String {
+    let Ok(time) = timestamp.parse::<Timestamp>() else {
+        return timestamp.to_owned();
+    };
+    let offset = match zone.to_offset(time).seconds() {
+        0 => "UTC".to_owned(),
+        _ => time.to_zoned(zone.clone()).strftime("%:z").to_string(),
+    };
+    format!("{} {offset}", minute_in(time, zone))
 }
 
 /// Today in the time zone of the user, with the day of the week: `2026-11-26, Thursday`.
@@ -46,6 +75,18 @@ pub fn age(then: i64, now: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_for_people_are_local_and_name_their_zone_in_files() {
+        let hours = |hours| jiff::tz::Offset::constant(hours).to_time_zone();
+        let time = "2025-11-21T23:30:00.123Z";
+        assert_eq!(with_zone(time, hours(0)), "2025-11-21 23:30 UTC");
+        assert_eq!(with_zone(time, hours(2)), "2025-11-22 01:30 +02:00");
+        assert_eq!(with_zone(time, hours(-5)), "2025-11-21 18:30 -05:00");
+        assert_eq!(with_zone("once", hours(2)), "once");
+        let time: Timestamp = time.parse().unwrap();
+        assert_eq!(minute_in(time, hours(2)), "2025-11-22 01:30");
+    }
 
     #[test]
     fn times_are_formatted_for_files_and_people() {

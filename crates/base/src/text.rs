@@ -115,6 +115,14 @@ pub fn truncate_start(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("…{}", &text[start..]))
 }
 
+/// The text with composed characters, as it is typed: names of files from macOS have `e` and an accent for `é`.
+pub fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || unicode_normalization::is_nfc(text) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(unicode_normalization::UnicodeNormalization::nfc(text).collect())
+}
+
 /// The longest prefix of `text` with at most `limit` bytes, cut at a character boundary.
 pub fn head_bytes(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]

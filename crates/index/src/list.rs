@@ -1,6 +1,7 @@
 //! Lists sessions: filtered, sorted and matched by letters.
 
 use osier_base::sort;
+use osier_base::text::composed;
 use osier_protocol::Sort;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -244,7 +245,11 @@ fn narrow(
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
-    let pattern = Pattern::parse(letters, CaseMatching::Smart, Normalization::Smart);
+    let pattern = Pattern::parse(
+        &composed(letters),
+        CaseMatching::Smart,
+        Normalization::Smart,
+    );
     let mut matcher = Matcher::new(Config::DEFAULT);
     let (mut found, mut buffer, mut text) = (Vec::new(), Vec::new(), String::new());
     while let Some(row) = rows.next()? {
@@ -255,7 +260,9 @@ fn narrow(
                 text.push(' ');
             }
         }
-        if let Some(score) = pattern.score(Utf32Str::new(&text, &mut buffer), &mut matcher) {
+        if let Some(score) =
+            pattern.score(Utf32Str::new(&composed(&text), &mut buffer), &mut matcher)
+        {
             found.push((score, row.get::<_, i64>(0)?));
         }
     }

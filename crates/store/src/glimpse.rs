@@ -10,7 +10,7 @@ use super::entry_reader::Record;
 use super::index::EntryIndex;
 use super::walk::message_of;
 use osier_agent::AgentMessage;
-use osier_base::text::{self, head_bytes};
+use osier_base::text::{self, composed, head_bytes};
 use osier_llm::{AssistantMessage, StopReason, ToolCall};
 use osier_protocol::{Entry, EntryKind, Tag};
 
@@ -33,6 +33,7 @@ pub struct TreeQuery {
 impl TreeQuery {
     /// `None` for an empty query. A query without capitals ignores case.
     pub fn new(query: &str) -> Option<Self> {
+        let query = &*composed(query);
         let words: Vec<String> = query.split_whitespace().map(str::to_owned).collect();
         (!words.is_empty()).then(|| Self {
             pattern: Pattern::parse(query, CaseMatching::Smart, Normalization::Smart),
@@ -44,6 +45,7 @@ impl TreeQuery {
 
     /// Whether `text` contains every word, or its start matches fuzzily.
     pub fn matches(&mut self, text: &str) -> bool {
+        let text = &*composed(text);
         let whole = if self.any_case {
             let lower = text.to_lowercase();
             self.words.iter().all(|word| lower.contains(word.as_str()))

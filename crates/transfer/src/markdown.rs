@@ -67,13 +67,8 @@ fn head(reading: &Reading, out: &mut dyn Write) -> io::Result<()> {
     let header = reading.header();
     let name = reading.tree().name().unwrap_or("Session");
     writeln!(out, "# {}\n", line(name))?;
-    let began = header.timestamp.get(..16).unwrap_or(&header.timestamp);
-    writeln!(
-        out,
-        "- Began {} in {}",
-        began.replace('T', " "),
-        code(&header.cwd)
-    )?;
+    let began = clock::minute_with_zone(&header.timestamp);
+    writeln!(out, "- Began {began} in {}", code(&header.cwd))?;
     let usage = reading.usage();
     if usage.total_tokens() > 0 {
         write!(
@@ -96,7 +91,7 @@ fn one(
     calls: &mut Vec<ToolCall>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let when = timestamp.get(..16).unwrap_or_default().replace('T', " ");
+    let when = clock::minute_with_zone(timestamp);
     match kind {
         EntryKind::Message { message } => match message {
             AgentMessage::User(prompt) => {

@@ -110,8 +110,7 @@ pub(in crate::cli) fn run(
 }
 
 fn list(found: &ForeignSession, out: &mut dyn Write) -> io::Result<()> {
-    let when = clock::rfc3339(found.modified);
-    let when = when.get(..16).unwrap_or(&when).replace('T', " ");
+    let when = clock::local_minute(found.modified);
     let prompt = text::single_line(found.first_prompt.as_deref().unwrap_or_default());
     writeln!(
         out,

@@ -28,10 +28,9 @@ pub(in crate::cli) fn age(then: i64, now: i64) -> String {
     }
 }
 
-/// `2026-01-31 12:30`, in UTC.
+/// `2026-01-31 12:30`, in the time zone of the user.
 pub(in crate::cli) fn time(milliseconds: i64) -> String {
-    let time = clock::rfc3339(milliseconds);
-    time.get(..16).unwrap_or(&time).replace('T', " ")
+    clock::local_minute(milliseconds)
 }
 
 /// The start of an id, which differs for sessions created in different milliseconds.

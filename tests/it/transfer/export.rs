@@ -18,6 +18,7 @@ fn markdown_document() {
     let home = home_with(&sample(&[]));
     let ended = home
         .cli()
+        .environment("TZ", "UTC")
         .args([
             "export",
             "./session.jsonl",
@@ -34,7 +35,8 @@ fn markdown_document() {
 #[test]
 fn html_page_has_every_branch_and_shows_the_current_one() {
     let home = home_with(&sample(&[]));
-    let ended = home.cli().args(["export", "./session.jsonl", "-"]).run();
+    let export = home.cli().environment("TZ", "UTC");
+    let ended = export.args(["export", "./session.jsonl", "-"]).run();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let body = ended.stdout.split("<main id=top>").nth(1).unwrap();
     let body = body.split("<script>").next().unwrap();

@@ -379,15 +379,14 @@ fn ending(answer: &AssistantMessage) -> String {
     format!("<p class=\"notice error\">{}</p>", escape(&text))
 }
 
-/// `<time>` in UTC, to the minute.
+/// `<time>` to the minute, with its time zone.
 fn time(timestamp: &str) -> String {
-    let minute = timestamp.get(..16).unwrap_or_default();
-    if minute.is_empty() {
+    if timestamp.is_empty() {
         return String::new();
     }
     format!(
         "<time datetime=\"{}\">{}</time>",
         escape(timestamp),
-        escape(&minute.replace('T', " "))
+        escape(&clock::minute_with_zone(timestamp))
     )
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::escape::{anchor, clean, escape};
 use crate::plan::Plan;
-use osier_base::text;
+use osier_base::{clock, text};
 use osier_store::Reading;
 
 /// Maximum characters of an outline item.
@@ -116,14 +116,13 @@ impl Outline {
     fn facts(&self, reading: &Reading, plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
         let header = reading.header();
         let usage = reading.usage();
-        let began = header.timestamp.get(..16).unwrap_or(&header.timestamp);
         let models: Vec<String> = self
             .models
             .iter()
             .map(|(name, answers)| format!("{name} ({answers})"))
             .collect();
         let mut facts = vec![
-            ("began", began.replace('T', " ")),
+            ("began", clock::minute_with_zone(&header.timestamp)),
             ("in", header.cwd.clone()),
             ("models", models.join(", ")),
             ("prompts", self.prompts.to_string()),

@@ -335,8 +335,7 @@ fn title(found: &FoundSession) -> String {
 fn facts(found: &FoundSession) -> Vec<String> {
     let session = &found.session;
     let clean = |text: &str| text::single_line(&text::sanitize(text));
-    let time = clock::rfc3339(session.active);
-    let time = time.get(..16).unwrap_or_default().replace('T', " ");
+    let time = clock::local_minute(session.active);
     let mut lines = vec![
         clean(&path::below_home(Path::new(&session.cwd))),
         format!("{time} · {}", size(session.size)),

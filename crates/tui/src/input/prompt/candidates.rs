@@ -261,11 +261,18 @@ fn ranked<'a>(
         return names.take(limit).map(candidate).collect();
     }
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
-    let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
+    let pattern = Pattern::parse(
+        &text::composed(query),
+        CaseMatching::Smart,
+        Normalization::Smart,
+    );
     let mut buffer = Vec::new();
     let mut scored: Vec<(u32, usize, &str)> = names
         .filter_map(|name| {
-            let score = pattern.score(Utf32Str::new(name, &mut buffer), &mut matcher)?;
+            let score = pattern.score(
+                Utf32Str::new(&text::composed(name), &mut buffer),
+                &mut matcher,
+            )?;
             Some((score, name.len(), name))
         })
         .collect();

@@ -9,6 +9,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::candidates::CANDIDATE_LIMIT;
+use osier_base::text;
 
 /// Paths between two checks of the clock.
 const SLICE: usize = 256;
@@ -44,7 +45,11 @@ impl Find {
         Self {
             paths: Arc::clone(paths),
             query: query.to_owned(),
-            pattern: Pattern::parse(query, CaseMatching::Smart, Normalization::Smart),
+            pattern: Pattern::parse(
+                &text::composed(query),
+                CaseMatching::Smart,
+                Normalization::Smart,
+            ),
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
             among,
             next: 0,
@@ -88,7 +93,8 @@ impl Find {
             None => place as u32,
         };
         let path = &self.paths[index as usize];
-        let haystack = Utf32Str::new(path, buffer);
+        let composed = text::composed(path);
+        let haystack = Utf32Str::new(&composed, buffer);
         let Some(score) = self.pattern.score(haystack, &mut self.matcher) else {
             return false;
         };
