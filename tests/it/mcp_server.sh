@@ -33,7 +33,7 @@ while read -r line; do
       [ "$mode" = mute ] && { note "asked"; continue; }
       if [ "$mode" = many ]; then
         list=$(tool t0); n=1
-        while [ $n -lt 1000 ]; do list="$list,{\"name\":\"t$n\",\"inputSchema\":{\"type\":\"object\"}}"; n=$((n + 1)); done
+        while [ $n -lt 1200 ]; do list="$list,{\"name\":\"t$n\",\"inputSchema\":{\"type\":\"object\"}}"; n=$((n + 1)); done
       elif [ "$mode" = more ]; then
         list="$(tool echo),$(tool sprout),$(tool sample),$(task research),$(task forever),$(task swap),$(tool build)"
         [ -z "$changed" ] || list="$(tool after),$list"

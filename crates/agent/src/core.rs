@@ -14,7 +14,7 @@ use crate::interceptor::{AgentAccess, Interceptor, StopRun};
 use crate::mailbox::Publisher;
 use crate::retry::RetryPolicy;
 use crate::state::{AgentState, Conversation, ModelSelection};
-use crate::tool::ToolSelection;
+use crate::tool::{Tool, ToolSelection};
 use crate::transport::Transport;
 
 /// The configuration, the event publisher and the state of an agent.
@@ -65,6 +65,13 @@ impl Core {
         if is_changed {
             self.publish_tools();
         }
+    }
+
+    /// A tool that its source offers only on demand.
+    pub(crate) fn unlisted_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let mut sources = self.config.sources.iter();
+        let tool = sources.find_map(|source| source.unlisted(name))?;
+        (!self.state().tools.is_withheld(name)).then_some(tool)
     }
 
     pub(crate) fn publish_tools(&self) {

@@ -33,6 +33,8 @@ pub(crate) struct Fault {
     pub retry_after_ms: Option<u64>,
     /// The `x-should-retry` header.
     pub should_retry: Option<bool>,
+    /// Whether the body is a web page: the server is behind a gateway that does not reach it.
+    pub is_page: bool,
     /// Whether a per-minute quota was exceeded, although the message is that of a monthly one.
     pub throttled: bool,
 }
@@ -124,7 +126,7 @@ impl Fault {
     pub(crate) fn names_a_part(&self) -> bool {
         let can_name = matches!(
             self.status,
-            None | Some(400 | 404..=406 | 409 | 415 | 422 | 500 | 501)
+            None | Some(400 | 404..=406 | 409 | 413 | 415 | 422 | 500 | 501)
         );
         can_name && !self.message.is_empty() && self.kind() == Kind::Transient
     }
@@ -181,12 +183,10 @@ impl Fault {
                 message: answered,
             },
             // Only a rate limit has a delay; a busy server that specifies one is handled as one.
-            Kind::Transient
-                if self.retry_after_ms.is_some() && self.should_retry != Some(false) =>
-            {
+            Kind::Transient if self.delay().is_some() && self.should_retry != Some(false) => {
                 TurnStatus::RateLimit {
                     message: answered,
-                    retry_after_ms: self.retry_after_ms,
+                    retry_after_ms: self.delay(),
                 }
             }
             Kind::Transient if matches!(self.status, Some(408 | 504)) => {
@@ -197,6 +197,14 @@ impl Fault {
                 retryable: self.should_retry.unwrap_or(self.status_retryable()),
             },
         }
+    }
+
+    /// The delay that the server requests, also in the text of a failing server.
+    fn delay(&self) -> Option<u64> {
+        let in_text = || retry_delay::in_text(&self.message);
+        let is_failing = matches!(self.status, Some(500..));
+        let in_text = || is_failing.then(in_text).flatten();
+        self.retry_after_ms.or_else(in_text)
     }
 
     fn status_retryable(&self) -> bool {
@@ -214,6 +222,8 @@ impl Fault {
         }
         match (self.status, self.shape()) {
             (Some(402), _) => Kind::Quota,
+            // The image or file is too large, not the conversation.
+            (Some(413), _) if self.is_about_content() => Kind::Transient,
             (Some(413), _) => Kind::Overflow,
             (Some(401), _) | (Some(403), None) => Kind::Auth,
             // The text of a busy or failing server can contain anything: interpretations that contradict the
@@ -223,6 +233,13 @@ impl Fault {
             (Some(500..), _) | (_, None) => Kind::Transient,
             (_, Some(kind)) => kind,
         }
+    }
+
+    /// Whether the message names images or files.
+    fn is_about_content(&self) -> bool {
+        let message = self.message.to_lowercase();
+        let words = ["image", "picture", "pdf", "document", "audio", "attachment"];
+        words.iter().any(|word| message.contains(word))
     }
 
     fn shape(&self) -> Option<Kind> {
@@ -407,6 +424,39 @@ mod tests {
             ..Fault::default()
         };
         assert_eq!(name(&busy.status("p", None)), "rate");
+    }
+
+    #[test]
+    fn delays_in_texts_of_failing_servers_are_used() {
+        for (status, message, expected) in [
+            (503, "overloaded, try again in 1s", Some(1000)),
+            (500, "internal error", None),
+            (400, "try again in 1s", None),
+        ] {
+            let fault = Fault {
+                status: Some(status),
+                message: message.to_owned(),
+                ..Fault::default()
+            };
+            let delay = match fault.status("p", None) {
+                TurnStatus::RateLimit { retry_after_ms, .. } => retry_after_ms,
+                _ => None,
+            };
+            assert_eq!(delay, expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn images_that_are_too_large_are_no_long_conversation() {
+        let fault = |message: &str| Fault {
+            status: Some(413),
+            message: message.to_owned(),
+            ..Fault::default()
+        };
+        let image = fault("image exceeds 5 MB maximum");
+        assert!(image.names_a_part());
+        assert_eq!(name(&image.status("p", None)), "refused");
+        assert_eq!(name(&fault("too large").status("p", None)), "overflow");
     }
 
     #[test]

@@ -345,6 +345,8 @@ pub enum KeyHeader {
     XApiKey,
     ApiKey,
     XGoogApiKey,
+    /// `cf-aig-authorization: Bearer KEY`.
+    CfAigAuthorization,
 }
 
 impl KeyHeader {
@@ -355,13 +357,14 @@ impl KeyHeader {
             Self::XApiKey => "x-api-key",
             Self::ApiKey => "api-key",
             Self::XGoogApiKey => "x-goog-api-key",
+            Self::CfAigAuthorization => "cf-aig-authorization",
         }
     }
 
     /// The value of the header for `key`.
     pub fn value(self, key: &str) -> String {
         match self {
-            Self::Bearer => format!("Bearer {key}"),
+            Self::Bearer | Self::CfAigAuthorization => format!("Bearer {key}"),
             _ => key.to_owned(),
         }
     }

@@ -11,6 +11,7 @@ use rmcp::service::{
 };
 use rmcp::transport::Transport;
 use rmcp::transport::auth::AuthClient;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpError,
 };
@@ -26,6 +27,10 @@ use super::sse::SseTransport;
 use super::stdio::StdioTransport;
 use osier_base::private;
 use osier_base::process::Invocation;
+
+/// How often a stream of events that ended is opened again, and the time before the first attempt.
+const RECONNECTS: usize = 4;
+const RECONNECT_TIME: Duration = Duration::from_millis(250);
 
 /// Why a server is unavailable.
 #[derive(Debug, thiserror::Error)]
@@ -278,6 +283,11 @@ fn streamable(
 ) -> StreamableHttpClientTransport<AuthClient<HttpClient>> {
     let mut http = StreamableHttpClientTransportConfig::with_uri(url);
     http.custom_headers = headers;
+    // A stream that ended before its answer fails the call soon.
+    let mut retries = ExponentialBackoff::default();
+    retries.base_duration = RECONNECT_TIME;
+    retries.max_times = Some(RECONNECTS);
+    http.retry_config = Arc::new(retries);
     StreamableHttpClientTransport::with_client(client, http)
 }
 

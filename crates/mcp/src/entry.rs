@@ -13,7 +13,11 @@ use super::log::ServerLog;
 use super::server::Command;
 use super::tools::{Link, ServerTool};
 use osier_agent::{Severity, Tool};
+use osier_base::text;
 use osier_protocol::{ServerInfo, ServerState};
+
+/// Entries that a notice names.
+const SHOWN: usize = 5;
 
 /// A notice for the user.
 type Notice = Option<(Severity, String)>;
@@ -37,6 +41,8 @@ pub(super) struct Entry {
     pub tool_changes: ToolChanges,
     /// The server was ready before, so its end is reported.
     was_ready: bool,
+    /// What could not be read of the last lists.
+    unreadable: Vec<String>,
 }
 
 impl Entry {
@@ -77,6 +83,7 @@ impl Entry {
             tools: Vec::new(),
             tool_changes,
             was_ready: false,
+            unreadable: Vec::new(),
         }
     }
 
@@ -146,6 +153,7 @@ impl Entry {
     }
 
     pub(super) fn take_lists(&mut self, lists: Lists) -> Vec<Notice> {
+        let unreadable = lists.unreadable();
         if lists.version.is_some() {
             self.info.version = lists.version;
         }
@@ -155,7 +163,7 @@ impl Entry {
         if let Some(instructions) = lists.instructions {
             self.info.instructions = (!instructions.is_empty()).then_some(instructions);
         }
-        let mut notices = Vec::new();
+        let mut notices = vec![self.report_unreadable(unreadable)];
         if let Some(resources) = lists.resources {
             notices.push(self.surplus(&resources, "resource"));
             self.info.resources = resources.entries;
@@ -168,6 +176,24 @@ impl Entry {
             notices.push(self.take_tools(tools));
         }
         notices
+    }
+
+    /// Reports entries that cannot be read, once for the same ones.
+    fn report_unreadable(&mut self, names: Vec<String>) -> Notice {
+        if names.is_empty() || names == self.unreadable {
+            return None;
+        }
+        let more = match names.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown = names[..names.len().min(SHOWN)].join(", ");
+        let text = format!(
+            "the MCP server `{}` sent what osier cannot read, and leaves out: {shown}{more}",
+            self.info.name
+        );
+        self.unreadable = names;
+        Some((Severity::Warning, text::single_line(&text)))
     }
 
     /// Reports entries that do not fit.

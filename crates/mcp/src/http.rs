@@ -4,11 +4,9 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use futures_util::stream::BoxStream;
 use reqwest::header::{
     ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
@@ -21,15 +19,16 @@ use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
     StreamableHttpError, StreamableHttpPostResponse,
 };
-use sse_stream::{Sse, SseStream};
+use sse_stream::Sse;
 
+use super::body::{self, Body, Events, Form};
 use super::messages;
 use super::probe::{ProbeReport, probe_answer, probe_id, unknown_method};
 use super::size::{self, Refusal};
 use osier_base::text;
 
 /// Maximum bytes of a message.
-const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
+pub(super) const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
 /// Maximum bytes of the body of an error.
 const ERROR_LIMIT: usize = 64 * 1024;
 /// Bytes of an invalid body that an error repeats.
@@ -45,7 +44,6 @@ const SESSION: &str = "mcp-session-id";
 const RESERVED: [&str; 3] = ["accept", SESSION, "last-event-id"];
 
 pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
-pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 #[derive(Debug, Clone)]
 pub(super) struct HttpClient {
@@ -128,6 +126,11 @@ impl HttpClient {
             return Err(error);
         }
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            // Without a session there is no other stream that could have the answer.
+            if matches!(message, ClientJsonRpcMessage::Request(_)) && session.is_none() {
+                let text = format!("HTTP {status}: the server did not answer the request");
+                return Err(StreamableHttpError::UnexpectedServerResponse(text.into()));
+            }
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if status == StatusCode::NOT_FOUND && session.is_some() {
@@ -212,35 +215,16 @@ pub(super) fn checked(events: Events) -> Events {
                 }
                 _ => None,
             };
-        } else if let Some(message) = event.data.as_deref().and_then(messages::with_task_support) {
+        } else if let Some(message) = event
+            .data
+            .as_deref()
+            .and_then(|data| messages::repaired(data).ok())
+        {
             event.data = Some(message.to_string());
         }
         Ok(event)
     };
     events.map(check).boxed()
-}
-
-/// The events of a response, with limited bytes between the end of one and the end of the next.
-pub(super) fn events(response: Response) -> Events {
-    let unread = Arc::new(AtomicUsize::new(0));
-    let complete = Arc::clone(&unread);
-    let bytes = response.bytes_stream().map(move |bytes| {
-        let bytes = bytes.map_err(io::Error::other)?;
-        let before = unread.fetch_add(bytes.len(), Ordering::Relaxed);
-        if before > MESSAGE_LIMIT {
-            let message = format!("an event has more than {MESSAGE_LIMIT} bytes");
-            return Err(io::Error::other(message));
-        }
-        Ok(bytes)
-    });
-    let events = SseStream::from_bytes_stream(bytes);
-    events
-        .inspect(move |event| {
-            if event.is_ok() {
-                complete.store(0, Ordering::Relaxed);
-            }
-        })
-        .boxed()
 }
 
 async fn answer(
@@ -254,15 +238,29 @@ async fn answer(
     let session = response.headers().get(SESSION);
     let session = session.and_then(|session| session.to_str().ok().map(str::to_owned));
     let kind = content_type(response.headers());
-    if kind.starts_with(EVENT_STREAM) {
-        let events = checked(events(response));
+    if is_request && kind.starts_with(EVENT_STREAM) {
+        let events = checked(body::events(response));
         return Ok(StreamableHttpPostResponse::Sse(events, session));
     }
-    if !kind.starts_with(JSON) {
-        let kind = (!kind.is_empty()).then_some(kind);
-        return Err(StreamableHttpError::UnexpectedContentType(kind));
+    let unreadable =
+        |error: io::Error| StreamableHttpError::UnexpectedServerResponse(error.to_string().into());
+    let body = Body::begin(response).await.map_err(unreadable)?;
+    match body.form {
+        _ if !is_request => return Ok(StreamableHttpPostResponse::Accepted),
+        Form::Events => {
+            return Ok(StreamableHttpPostResponse::Sse(
+                checked(body.events()),
+                session,
+            ));
+        }
+        Form::Json => {}
+        Form::Empty => return Err(unreadable(io::Error::other("the answer is empty"))),
+        Form::Other => {
+            let kind = (!kind.is_empty()).then_some(kind);
+            return Err(StreamableHttpError::UnexpectedContentType(kind));
+        }
     }
-    let body = body(response, MESSAGE_LIMIT).await?;
+    let body = body.bytes().await.map_err(unreadable)?;
     if let Some(excess) = size::excess(&body) {
         return Ok(match message {
             ClientJsonRpcMessage::Request(request) => {
@@ -273,14 +271,13 @@ async fn answer(
             _ => StreamableHttpPostResponse::Accepted,
         });
     }
-    match std::str::from_utf8(&body)
-        .map_err(serde::de::Error::custom)
-        .and_then(messages::parse)
-    {
+    let id = match message {
+        ClientJsonRpcMessage::Request(request) => Some(&request.id),
+        _ => None,
+    };
+    match messages::parse_answer(&String::from_utf8_lossy(&body), id) {
         Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
-        // Only a request needs an answer.
-        Err(_) if !is_request => Ok(StreamableHttpPostResponse::Accepted),
-        Err::<_, serde_json::Error>(error) => {
+        Err(error) => {
             let body = String::from_utf8_lossy(&body);
             let excerpt = text::head_bytes(&body, EXCERPT);
             let message = format!("the answer is not a message: {error}: {excerpt}");
@@ -299,7 +296,7 @@ async fn failure(
 ) -> Result<StreamableHttpPostResponse, HttpError> {
     let status = response.status();
     let is_refusal = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    let is_json = content_type(response.headers()).starts_with(JSON);
+    let is_json = content_type(response.headers()).contains("json");
     let is_overload = status == StatusCode::TOO_MANY_REQUESTS;
     let passing = (is_overload || status.is_server_error()).then(|| {
         let delay = response.headers().get(RETRY_AFTER);
@@ -308,17 +305,22 @@ async fn failure(
     });
     let body = match passing {
         Some(error) if !is_json || is_overload => return Err(error.into()),
-        _ => body(response, ERROR_LIMIT).await,
+        _ => limited_body(response, ERROR_LIMIT).await,
     };
     let body = match (body, &passing) {
         (Err(_), Some(_)) => Vec::new(),
         (body, _) => body?,
     };
-    let parsed = match serde_json::from_slice(&body) {
+    let text = String::from_utf8_lossy(&body);
+    if has_session && status == StatusCode::BAD_REQUEST && text.to_lowercase().contains("session") {
+        // A server that was started again does not know the session.
+        return Err(StreamableHttpError::SessionExpired);
+    }
+    let parsed = match messages::parse(&text) {
         Ok(ServerJsonRpcMessage::Error(error)) => Some(error),
         _ => None,
     };
-    let description = format!("HTTP {status}: {}", String::from_utf8_lossy(&body));
+    let description = format!("HTTP {status}: {}", text);
     if let ClientJsonRpcMessage::Request(request) = message
         && matches!(request.request, ClientRequest::DiscoverRequest(_))
         && status.is_client_error()
@@ -334,7 +336,7 @@ async fn failure(
         return Ok(StreamableHttpPostResponse::Json(error, None));
     }
     match (parsed, passing) {
-        (Some(error), _) if is_json && !is_refusal => {
+        (Some(error), _) if !is_refusal => {
             let error = ServerJsonRpcMessage::Error(error);
             Ok(StreamableHttpPostResponse::Json(error, None))
         }
@@ -371,10 +373,10 @@ pub(super) fn challenge(response: &Response) -> Result<Option<HttpError>, HttpEr
 pub(super) fn content_type(headers: &HeaderMap) -> String {
     let kind = headers.get(CONTENT_TYPE);
     let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
-    kind.unwrap_or_default()
+    kind.unwrap_or_default().to_ascii_lowercase()
 }
 
-async fn body(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError> {
+async fn limited_body(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError> {
     let mut body = Vec::new();
     while let Some(bytes) = response.chunk().await? {
         if bytes.len() > limit - body.len() {
@@ -387,13 +389,98 @@ async fn body(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError
 
 /// The JSON of a small response.
 pub(super) async fn json_body(response: Response) -> Option<serde_json::Value> {
-    let body = body(response, ERROR_LIMIT).await.ok()?;
+    let body = limited_body(response, ERROR_LIMIT).await.ok()?;
     serde_json::from_slice(&body).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
     use super::*;
+
+    /// The answer to a request, of a server that sends `response` and closes the connection.
+    async fn answered(response: &str, session: Option<&str>) -> Result<String, String> {
+        osier_llm::http::choose_cryptography();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let response = response.to_owned();
+        tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut buffer = [0; 16_384];
+            let _read = socket.read(&mut buffer).await.unwrap();
+            socket.write_all(response.as_bytes()).await.unwrap();
+            socket.shutdown().await.ok();
+        });
+        let client = HttpClient {
+            http: reqwest::Client::new(),
+            probe: ProbeReport::default(),
+            probe_time: None,
+        };
+        let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
+        let ping: ClientJsonRpcMessage = serde_json::from_value(ping).unwrap();
+        let session = session.map(Arc::from);
+        let answer = client.post_message(url.into(), ping, session, None, HashMap::new());
+        match answer.await {
+            Ok(StreamableHttpPostResponse::Json(message, _)) => {
+                Ok(serde_json::to_string(&message).unwrap())
+            }
+            Ok(StreamableHttpPostResponse::Sse(mut events, _)) => match events.next().await {
+                Some(Ok(event)) => Ok(event.data.unwrap_or_default()),
+                end => Err(format!("{end:?}")),
+            },
+            Ok(_) => Ok("accepted".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[tokio::test]
+    async fn answers_are_understood_by_their_content() {
+        const ANSWER: &str = "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"a\":1}}";
+        let event = format!("event: message\ndata: {ANSWER}\n\n");
+        let list = format!("[{{\"jsonrpc\":\"2.0\",\"method\":\"x\"}},{ANSWER}]");
+        for kind in [
+            "",
+            "content-type: Application/JSON\r\n",
+            "content-type: text/plain; charset=utf-8\r\n",
+            "content-type: text/event-stream\r\n",
+            "content-type: application/json\r\n",
+        ] {
+            for body in [ANSWER, &event, &list] {
+                // A list under the type of events has no event of its own.
+                if body == list && kind.contains("event-stream") {
+                    continue;
+                }
+                let response = format!("HTTP/1.1 200 OK\r\n{kind}connection: close\r\n\r\n{body}");
+                let answer = answered(&response, None).await;
+                let answer: serde_json::Value = serde_json::from_str(&answer.unwrap()).unwrap();
+                assert_eq!(answer["result"], json!({"a": 1}), "{response}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn answers_that_do_not_come_fail_at_once() {
+        let no_session = "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":\"Bad Request: No valid session ID provided\"},\"id\":null}";
+        for (response, session) in [
+            (String::new(), None),
+            ("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{\"jso".to_owned(), None),
+            ("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n".to_owned(), None),
+            ("HTTP/1.1 202 Accepted\r\nconnection: close\r\n\r\n".to_owned(), None),
+            ("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n<html>".to_owned(), None),
+            (format!("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n{no_session}"), Some("s")),
+            ("HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n".to_owned(), Some("s")),
+        ] {
+            let answer = answered(&response, session).await;
+            let error = answer.expect_err(&response);
+            if session.is_some() {
+                let expired = StreamableHttpError::<reqwest::Error>::SessionExpired;
+                assert_eq!(error, expired.to_string());
+            }
+        }
+    }
 
     #[tokio::test]
     async fn a_server_cannot_order_to_connect_again_at_once() {

@@ -28,6 +28,7 @@
 //! - Each server has a task, managed by `Mcp`. Only a call to a server waits for it.
 
 mod answers;
+mod body;
 mod changes;
 mod client;
 pub mod config;
@@ -48,6 +49,7 @@ mod manager;
 mod mentions;
 mod messages;
 mod probe;
+mod repair;
 mod result;
 mod root_metadata;
 mod sampling;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rmcp::model::{PaginatedRequestParams, Prompt, Resource};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 
+use super::repair;
 use super::tools::ServerTool;
 use osier_base::text;
 use osier_protocol::{PromptArgumentInfo, PromptInfo, ResourceInfo};
@@ -14,10 +15,8 @@ use osier_protocol::{PromptArgumentInfo, PromptInfo, ResourceInfo};
 pub(super) const PAGE_LIMIT: usize = 200;
 /// Maximum bytes of a description in lists.
 const DESCRIPTION_LIMIT: usize = 300;
-/// Maximum number of tools per server, unless the user selected tools by name.
-const TOOL_LIMIT: usize = 128;
-/// Maximum number of selected tools.
-const SELECTED_LIMIT: usize = 1000;
+/// Maximum number of tools per server. Many tools are loaded on demand.
+const TOOL_LIMIT: usize = 1000;
 /// Maximum size of all tools: see [`ServerTool::size`].
 const TOOL_SIZE_LIMIT: usize = 64 * 1024 * 1024;
 /// Maximum number of resources and prompts.
@@ -39,6 +38,18 @@ pub(super) struct Lists {
     pub protocol: Option<String>,
 }
 
+impl Lists {
+    /// What could not be read.
+    pub(super) fn unreadable(&self) -> Vec<String> {
+        let lists = [
+            self.tools.as_ref().map(|list| &list.unreadable),
+            self.resources.as_ref().map(|list| &list.unreadable),
+            self.prompts.as_ref().map(|list| &list.unreadable),
+        ];
+        lists.into_iter().flatten().flatten().cloned().collect()
+    }
+}
+
 /// The entries of one list that fit, in order.
 #[derive(Debug)]
 pub(super) struct Listed<T> {
@@ -49,19 +60,18 @@ pub(super) struct Listed<T> {
     pub left_out: usize,
     /// There are entries that were not read.
     pub is_partial: bool,
+    /// The names of entries and fields that cannot be read.
+    pub unreadable: Vec<String>,
+    /// The cursor of the last page.
+    cursor: Option<String>,
     count_limit: usize,
     size_left: usize,
 }
 
 impl Listed<Arc<ServerTool>> {
-    /// A list of tools. `is_selected` if the user selected them by name.
-    pub(super) fn tools(is_selected: bool) -> Self {
-        let limit = if is_selected {
-            SELECTED_LIMIT
-        } else {
-            TOOL_LIMIT
-        };
-        Self::new(limit, TOOL_SIZE_LIMIT)
+    /// A list of tools.
+    pub(super) fn tools() -> Self {
+        Self::new(TOOL_LIMIT, TOOL_SIZE_LIMIT)
     }
 }
 
@@ -78,6 +88,8 @@ impl<T> Listed<T> {
             total: 0,
             left_out: 0,
             is_partial: false,
+            unreadable: Vec::new(),
+            cursor: None,
             count_limit,
             size_left: size_limit,
         }
@@ -98,14 +110,27 @@ impl<T> Listed<T> {
 
     /// Ends a page, and returns the cursor of the next one if it is useful.
     pub(super) fn next(&mut self, cursor: Option<String>) -> Option<PaginatedRequestParams> {
-        let cursor = cursor?;
+        let cursor = cursor.filter(|cursor| !cursor.is_empty())?;
         if self.left_out > 0 {
             self.is_partial = true;
             return None;
         }
+        if self.cursor.as_ref() == Some(&cursor) {
+            // The server sends the same page again and again.
+            return None;
+        }
+        self.cursor = Some(cursor.clone());
         let mut params = PaginatedRequestParams::default();
         params.cursor = Some(cursor);
         Some(params)
+    }
+
+    /// A list that the server did not send.
+    pub(super) fn failed(what: &str, error: &ServiceError) -> Self {
+        Self {
+            unreadable: vec![format!("the list of {what} ({error})")],
+            ..Self::default()
+        }
     }
 
     /// The count as `1000 tools`; `what` is the singular.
@@ -123,6 +148,9 @@ pub(super) async fn listed_resources(
     let mut params = PaginatedRequestParams::default();
     for _ in 0..PAGE_LIMIT {
         let page = peer.list_resources(Some(params)).await?;
+        resources
+            .unreadable
+            .extend(repair::left_out(page.meta.as_ref()));
         for resource in page.resources {
             resources.add(|| resource_info(resource));
         }
@@ -151,6 +179,9 @@ pub(super) async fn listed_prompts(
     let mut params = PaginatedRequestParams::default();
     for _ in 0..PAGE_LIMIT {
         let page = peer.list_prompts(Some(params)).await?;
+        prompts
+            .unreadable
+            .extend(repair::left_out(page.meta.as_ref()));
         for prompt in page.prompts {
             prompts.add(|| prompt_info(prompt));
         }

@@ -414,7 +414,7 @@ impl Manager {
                     names.join(", ")
                 ),
             };
-            return self.notice(Severity::Warning, text);
+            return self.notice(Severity::Error, text);
         };
         match action {
             ServerAction::Restart | ServerAction::Enable => entry.command(Command::Start),

@@ -1,27 +1,57 @@
-//! Messages of servers as the protocol library understands them: it drops fields that it does not know.
+//! Messages of servers as the protocol library understands them: it drops fields that it does not know, and refuses a
+//! message for one odd field.
 
-use rmcp::model::ServerJsonRpcMessage;
+use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use serde_json::{Value, json};
+
+use super::repair;
 
 /// The field of a tool's `_meta` for what is known of its tasks.
 const TASK_SUPPORT: &str = "osier/taskSupport";
 
 /// Parses a message. Its size was checked.
 pub(super) fn parse(json: &str) -> serde_json::Result<ServerJsonRpcMessage> {
-    match with_task_support(json) {
-        Some(message) => serde_json::from_value(message),
-        None => serde_json::from_str(json),
-    }
+    serde_json::from_value(repaired(json)?)
 }
 
-/// The message with the task support of tools where the library keeps it; none if there is nothing to change.
-pub(super) fn with_task_support(json: &str) -> Option<Value> {
-    memchr::memmem::find(json.as_bytes(), b"\"taskSupport\"")?;
-    let mut message: Value = serde_json::from_str(json).ok()?;
-    let tools = message
-        .get_mut("result")?
-        .get_mut("tools")?
-        .as_array_mut()?;
+/// Parses the message in `json` that answers the request `id`: some servers send a list of messages.
+pub(super) fn parse_answer(
+    json: &str,
+    id: Option<&RequestId>,
+) -> serde_json::Result<ServerJsonRpcMessage> {
+    if !json.trim_start().starts_with('[') {
+        return parse(json);
+    }
+    let messages: Vec<Value> = serde_json::from_str(json)?;
+    let wanted = id.and_then(|id| serde_json::to_value(id).ok());
+    let mut messages: Vec<Value> = messages.into_iter().map(repaired_value).collect();
+    let at = messages
+        .iter()
+        .position(|message| message.get("id") == wanted.as_ref());
+    let answer = match at {
+        Some(at) => Some(messages.swap_remove(at)),
+        None => messages.pop(),
+    };
+    serde_json::from_value(answer.unwrap_or_default())
+}
+
+/// The message that the library understands.
+pub(super) fn repaired(json: &str) -> serde_json::Result<Value> {
+    Ok(repaired_value(serde_json::from_str(json)?))
+}
+
+fn repaired_value(mut message: Value) -> Value {
+    repair::message(&mut message);
+    keep_task_support(&mut message);
+    message
+}
+
+/// Stores the task support of tools where the library keeps it.
+fn keep_task_support(message: &mut Value) {
+    let tools = message.pointer_mut("/result/tools");
+    let Some(tools) = tools.and_then(Value::as_array_mut) else {
+        return;
+    };
     for tool in tools {
         let Some(support) = tool.pointer("/execution/taskSupport").cloned() else {
             continue;
@@ -34,7 +64,6 @@ pub(super) fn with_task_support(json: &str) -> Option<Value> {
             meta.insert(TASK_SUPPORT.to_owned(), support);
         }
     }
-    Some(message)
 }
 
 /// Whether `tool` can only be called as a task (version 2025-11-25).

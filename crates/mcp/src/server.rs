@@ -20,6 +20,7 @@ use super::connection::{Connection, challenge};
 use super::instruction_text;
 use super::lists::{Listed, Lists, PAGE_LIMIT, listed_prompts, listed_resources};
 use super::login::Logins;
+use super::repair;
 use super::tools::{Down, Link, ServerTool};
 use osier_base::server_tool::tool_name;
 use osier_protocol::ServerState;
@@ -317,13 +318,25 @@ impl Source {
         // Some servers have tools, but do not declare the capability.
         let says_nothing = capabilities.resources.is_none() && capabilities.prompts.is_none();
         if wanted(Changed::Tools) && (capabilities.tools.is_some() || says_nothing) {
-            lists.tools = Some(self.tools(peer).await?);
+            // Prompts and resources work without tools.
+            let offers_more = capabilities.resources.is_some() || capabilities.prompts.is_some();
+            lists.tools = Some(match self.tools(peer).await {
+                Err(error @ (ServiceError::McpError(_) | ServiceError::UnexpectedResponse))
+                    if offers_more =>
+                {
+                    Listed::failed("tools", &error)
+                }
+                listed => listed?,
+            });
         }
         if wanted(Changed::Resources) && capabilities.resources.is_some() {
-            lists.resources = Some(listed_resources(peer).await.unwrap_or_default());
+            let listed = listed_resources(peer).await;
+            lists.resources =
+                Some(listed.unwrap_or_else(|error| Listed::failed("resources", &error)));
         }
         if wanted(Changed::Prompts) && capabilities.prompts.is_some() {
-            lists.prompts = Some(listed_prompts(peer).await.unwrap_or_default());
+            let listed = listed_prompts(peer).await;
+            lists.prompts = Some(listed.unwrap_or_else(|error| Listed::failed("prompts", &error)));
         }
         Ok(lists)
     }
@@ -333,12 +346,25 @@ impl Source {
         peer: &Peer<RoleClient>,
     ) -> Result<Listed<Arc<ServerTool>>, ServiceError> {
         let (config, link, workspace) = (&self.config, &self.link, &self.workspace);
-        let mut tools = Listed::tools(config.tools.allow.is_some() || self.wanted.is_some());
+        let mut tools = Listed::tools();
         let mut params = PaginatedRequestParams::default();
         for _ in 0..PAGE_LIMIT {
             let timeout = config.timeout;
             let page = tokio::time::timeout(timeout, peer.list_tools(Some(params))).await;
-            let page = page.map_err(|_| ServiceError::Timeout { timeout })??;
+            let page = match page.map_err(|_| ServiceError::Timeout { timeout })? {
+                // The pages before this one stay.
+                Err(error @ (ServiceError::McpError(_) | ServiceError::UnexpectedResponse))
+                    if tools.total > 0 =>
+                {
+                    tools.unreadable.push(format!("the next tools ({error})"));
+                    tools.is_partial = true;
+                    break;
+                }
+                page => page?,
+            };
+            tools
+                .unreadable
+                .extend(repair::left_out(page.meta.as_ref()));
             for listed in page.tools {
                 if !self.is_wanted(&listed.name) {
                     tools.total += 1;

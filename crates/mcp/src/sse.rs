@@ -13,9 +13,8 @@ use rmcp::transport::Transport;
 use rmcp::transport::auth::{AuthClient, AuthError};
 use rmcp::transport::streamable_http_client::{StreamableHttpClient as _, StreamableHttpError};
 
-use super::http::{
-    EVENT_STREAM, Events, HttpClient, HttpError, challenge, checked, content_type, events,
-};
+use super::body::{Events, events};
+use super::http::{EVENT_STREAM, HttpClient, HttpError, challenge, checked, content_type};
 use super::log::ServerLog;
 use super::messages;
 

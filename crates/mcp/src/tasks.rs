@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskParams, CancelTaskRequest,
-    ClientRequest, CustomRequest, GetTaskParams, GetTaskRequest, InputRequests, ServerResult,
-    UpdateTaskParams, UpdateTaskRequest,
+    ClientRequest, ContentBlock, CustomRequest, GetTaskParams, GetTaskRequest, InputRequests,
+    ServerResult, UpdateTaskParams, UpdateTaskRequest,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -108,6 +108,14 @@ fn task_request(params: CallToolRequestParams) -> ClientRequest {
     ClientRequest::CustomRequest(CustomRequest::new("tools/call", Some(params)))
 }
 
+/// The result of a tool that the server did not wrap in blocks.
+fn unwrapped(result: &ServerResult) -> CallToolResult {
+    let value = serde_json::to_value(result).unwrap_or_default();
+    let is_empty = value.as_object().is_none_or(serde_json::Map::is_empty);
+    let blocks = (!is_empty).then(|| ContentBlock::text(format!("{value:#}")));
+    CallToolResult::success(blocks.into_iter().collect())
+}
+
 impl Connection {
     /// Calls a tool; with `as_task`, as a task that the server keeps.
     pub(super) async fn call_tool(
@@ -129,7 +137,8 @@ impl Connection {
             }
             let asked = match answer {
                 ServerResult::CallToolResult(result) => return Ok(result),
-                other => self.answers(other, wait).await?,
+                asked @ ServerResult::InputRequiredResult(_) => self.answers(asked, wait).await?,
+                other => return Ok(unwrapped(&other)),
             };
             (params.input_responses, params.request_state) = asked;
         }

@@ -114,6 +114,7 @@ impl ServerTool {
         let mut cut = (description.len() > DESCRIPTION_LIMIT).then_some("its description");
         let description = text::head_bytes(&description, DESCRIPTION_LIMIT).to_owned();
         let mut parameters = Value::Object((*listed.input_schema).clone());
+        leave_defaults_out(&mut parameters);
         if size(&parameters) > SCHEMA_LIMIT {
             cut = Some("the descriptions in its schema");
             strip(&mut parameters);
@@ -249,6 +250,25 @@ fn size(schema: &Value) -> usize {
     serde_json::to_string(schema).map_or(usize::MAX, |json| json.len())
 }
 
+/// Makes arguments with a default optional: servers list them as required, and calls leave them out.
+fn leave_defaults_out(schema: &mut Value) {
+    let Some(fields) = schema.as_object_mut() else {
+        return;
+    };
+    let properties = fields.get("properties").and_then(Value::as_object);
+    let with_default = properties
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, value)| {
+            let has_default = value.get("default").is_some();
+            has_default.then(|| name.clone())
+        });
+    let with_default: Vec<String> = with_default.collect();
+    if let Some(Value::Array(required)) = fields.get_mut("required") {
+        required.retain(|name| !with_default.iter().any(|known| name == known));
+    }
+}
+
 /// Removes the parts of a schema that are only documentation.
 fn strip(schema: &mut Value) {
     match schema {
@@ -299,6 +319,15 @@ mod tests {
             ..ToolHints::default()
         };
         assert_eq!(tool.hints(), expected);
+    }
+
+    #[test]
+    fn arguments_with_a_default_are_optional() {
+        let tool = tool(json!({"name": "shot", "inputSchema": {
+            "type": "object", "required": ["scale", "path", 3],
+            "properties": {"scale": {"type": "string", "default": "css"}, "path": {"type": "string"}}
+        }}));
+        assert_eq!(tool.spec().parameters["required"], json!(["path", 3]));
     }
 
     #[test]

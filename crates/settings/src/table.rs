@@ -149,9 +149,9 @@ settings! {
             subagents: bool = false, FLAG;
             /// How the model searches the web: `auto` uses the provider of the model, otherwise a service with a key.
             web_search: WebSearch = "auto", web_search("auto, provider, brave, tavily, exa, off, or the URL of a SearXNG server");
-            /// The share of the context window that the definitions of MCP tools may fill. Beyond it the model loads
-            /// them on demand; 100 turns that off.
-            mcp_tools_share: u64 = 10, percentage("a percentage from 0 to 100");
+            /// The share of the context window that the definitions of MCP tools may fill. Beyond it, 10,000 tokens or 40
+            /// tools, the model loads them on demand; 100 turns that off.
+            mcp_tools_share: u64 = 2, percentage("a percentage from 0 to 100");
             /// Whether the first request of a session describes date, system, shell, git, files and the limits of the
             /// sandbox.
             describe_environment: bool = true, FLAG;

@@ -12,7 +12,7 @@ use super::log::CallNumber;
 use super::turn::{Turn, elapsed_ms};
 use crate::data::{AgentMessage, Event, ToolResultMessage, ToolStatus};
 use crate::interceptor::{AgentAccess, StopRun, ToolDecision};
-use crate::tool::{CheckedCall, Concurrency, ToolContext, ToolOutput, UpdateSink};
+use crate::tool::{CheckedCall, Concurrency, ToolContext, ToolOutput, Toolbox, UpdateSink};
 
 /// How long a cancelled tool may take to return its partial output.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
@@ -109,15 +109,21 @@ async fn check(
         return Err(ToolOutput::failed(ToolStatus::ToolNotFound, text));
     }
     let tools = turn.core.state().tools.clone();
-    if tools.get(&call.name).is_none() {
+    let toolbox = if tools.get(&call.name).is_some() {
+        Some(Arc::clone(&tools.toolbox))
+    } else {
+        let unlisted = turn.core.unlisted_tool(&call.name);
+        unlisted.map(|tool| Arc::new(Toolbox::new(vec![tool])))
+    };
+    let Some(toolbox) = toolbox else {
         let known = tools.offered().join(", ");
         let text = match known.as_str() {
             "" => format!("Unknown tool `{}`. No tools are available.", call.name),
             known => format!("Unknown tool `{}`. Available tools: {known}.", call.name),
         };
         return Err(ToolOutput::failed(ToolStatus::ToolNotFound, text));
-    }
-    let mut checked = prepared(turn, tools.toolbox.prepare(call.clone())).await?;
+    };
+    let mut checked = prepared(turn, toolbox.prepare(call.clone())).await?;
     for interceptor in turn.core.interceptors() {
         let mut earlier = earlier.iter();
         checked.is_preceded = earlier.any(|ready| ready.checked.can_affect(&checked));

@@ -77,4 +77,9 @@ pub trait ToolSource: Send + Sync + fmt::Debug {
     /// The current tools, in a stable order. Called before every request: it must return immediately, with
     /// the same `Arc`s as long as nothing changed.
     fn tools(&self) -> ToolSet;
+
+    /// A tool that `tools` does not have yet, but that a call names. From then on `tools` has it.
+    fn unlisted(&self, _name: &str) -> Option<Arc<dyn Tool>> {
+        None
+    }
 }

@@ -38,6 +38,10 @@ impl ToolSelection {
         tools.filter(|tool| self.can_run(tool))
     }
 
+    pub(crate) fn is_withheld(&self, name: &str) -> bool {
+        self.withheld.contains(name)
+    }
+
     fn offered_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.callable().filter(|tool| !self.is_form(tool))
     }

@@ -187,6 +187,7 @@ pub(super) async fn answered(
             (false, came) => came.to_owned(),
         };
     }
+    fault.is_page = page && code >= 500;
     fault.status = Some(code);
     fault.retry_after_ms = retry_after_ms.or(fault.retry_after_ms);
     fault.should_retry = should_retry;

@@ -9,11 +9,13 @@ mod call;
 mod client;
 pub(super) mod fault;
 mod fetch;
+mod outgoing;
 mod polling;
 mod provider;
 mod proxy;
 mod proxy_models;
 mod reader;
+mod reading;
 #[cfg(test)]
 mod tests;
 

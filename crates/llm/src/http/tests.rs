@@ -226,7 +226,8 @@ async fn http_errors_map_to_their_status() {
             "<html>nginx</html>".to_owned(),
             TurnStatus::ModelError {
                 message: "`vendor` answered 502: a web page: <html>nginx</html>".to_owned(),
-                retryable: true,
+                // It was retried once.
+                retryable: false,
             },
         ),
         (

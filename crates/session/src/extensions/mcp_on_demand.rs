@@ -1,5 +1,5 @@
-//! Tools of MCP servers on demand. If the definitions of all server tools would fill too much of the context window, the
-//! model gets one search tool with their names instead. A tool that it finds is loaded: it is appended to the tools of
+//! Tools of MCP servers on demand. If there are many tools of servers, or their definitions would fill too much of the context
+//! window, the model gets one search tool with their names instead. A tool that it finds, or calls by its name, is loaded: it is appended to the tools of
 //! the following requests, which keeps the prompt cache, and stays loaded, also after a resume.
 
 use async_trait::async_trait;
@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::emitter::Emitter;
 use osier_agent::{
-    AgentAccess, AgentMessage, CompactionPoint, Interceptor, PreparedCall, Preparing, StopRun,
-    Tool, ToolHints, ToolOrigin, ToolOutput, ToolSet, ToolSource, prepare_typed,
+    AgentAccess, AgentMessage, CompactionPoint, Interceptor, PreparedCall, Preparing, Severity,
+    StopRun, Tool, ToolHints, ToolOrigin, ToolOutput, ToolSet, ToolSource, prepare_typed,
 };
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
@@ -25,6 +26,10 @@ const LISTED: usize = 4_200;
 const FOUND: usize = 8;
 /// Bytes of a description in the result of a search.
 const DESCRIPTION: usize = 300;
+/// Number of tools up to which all can be loaded.
+const MOST_TOOLS: usize = 40;
+/// Tokens of definitions up to which all can be loaded, however large the context window is.
+const MOST_TOKENS: u64 = 10_000;
 /// About the bytes of a token in a definition.
 const BYTES_PER_TOKEN: u64 = 4;
 
@@ -47,6 +52,8 @@ struct State {
     window: u64,
     /// The definitions are too large. It stays so: the tools of a session do not change back and forth.
     is_deferred: bool,
+    /// A line for the user: what loading on demand saves.
+    savings: Option<String>,
     /// The names of the loaded tools, in the order in which they were loaded.
     loaded: Vec<String>,
     /// The messages of the conversation were searched for loaded tools.
@@ -75,8 +82,8 @@ impl OnDemand {
     }
 
     /// The interceptor that follows the model and restores loaded tools.
-    pub(crate) fn interceptor(&self) -> Arc<dyn Interceptor> {
-        Arc::new(Follow(self.clone()))
+    pub(crate) fn interceptor(&self, emitter: &Emitter) -> Arc<dyn Interceptor> {
+        Arc::new(Follow(self.clone(), emitter.clone()))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -86,10 +93,26 @@ impl OnDemand {
     /// Whether the tools are loaded on demand.
     fn is_deferred(&self, tools: &ToolSet) -> bool {
         let mut state = self.state();
-        if !state.is_deferred && state.window > 0 {
-            let bytes = tools.iter().map(size).sum::<u64>();
-            let limit = state.window / 100 * self.0.percent;
-            state.is_deferred = self.0.percent < 100 && bytes / BYTES_PER_TOKEN > limit;
+        if state.is_deferred || self.0.percent >= 100 || tools.is_empty() {
+            return state.is_deferred;
+        }
+        let tokens = tools.iter().map(size).sum::<u64>() / BYTES_PER_TOKEN;
+        let share = state.window / 100 * self.0.percent;
+        // A window that is not known has no share.
+        let limit = if state.window > 0 {
+            share.min(MOST_TOKENS)
+        } else {
+            MOST_TOKENS
+        };
+        if tools.len() > MOST_TOOLS || tokens > limit {
+            let own = spec(tools);
+            let own = serde_json::to_string(&own).map_or(0, |json| json.len() as u64);
+            let saved = tokens.saturating_sub(own / BYTES_PER_TOKEN);
+            state.is_deferred = true;
+            state.savings = Some(format!(
+                "{} tools of MCP servers are loaded on demand: about {saved} tokens less in each request",
+                tools.len()
+            ));
         }
         state.is_deferred
     }
@@ -176,6 +199,16 @@ impl ToolSource for OnDemand {
             tools
         }
     }
+
+    fn unlisted(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let tools = self.0.servers.tools();
+        if !self.is_deferred(&tools) {
+            return None;
+        }
+        let tool = tools.into_iter().find(|tool| tool.spec().name == name)?;
+        self.load([name.to_owned()]);
+        Some(tool)
+    }
 }
 
 /// The loaded tools.
@@ -195,7 +228,7 @@ impl ToolSource for Loaded {
 }
 
 #[derive(Debug)]
-struct Follow(OnDemand);
+struct Follow(OnDemand, Emitter);
 
 #[async_trait]
 impl Interceptor for Follow {
@@ -214,6 +247,10 @@ impl Interceptor for Follow {
             };
             if !is_restored {
                 self.0.restore(&agent.messages());
+            }
+            let savings = self.0.state().savings.take();
+            if let Some(text) = savings {
+                self.1.notice(Severity::Info, text);
             }
         }
         Ok(None)
@@ -488,6 +525,43 @@ mod tests {
         // 100 turns loading on demand off.
         let never = OnDemand::new(Arc::new(Fixed(some())), 100, 10);
         assert_eq!(names(&never), all);
+    }
+
+    #[test]
+    fn many_tools_are_loaded_on_demand_in_every_window() {
+        let tools = |count: usize, description: &str| -> ToolSet {
+            let names = (0..count).map(|number| format!("tool_{number}"));
+            names.map(|name| listed("s", &name, description)).collect()
+        };
+        let is_deferred = |tools: ToolSet, window: u64| {
+            let on_demand = OnDemand::new(Arc::new(Fixed(tools)), 2, window);
+            names(&on_demand) == [TOOL_SEARCH]
+        };
+        let long = "x".repeat(10_000);
+        for (tools, window, expected) in [
+            (tools(40, ""), 1_000_000, false),
+            (tools(41, ""), 1_000_000, true),
+            (tools(41, ""), 0, true),
+            // About 2,600 tokens each.
+            (tools(3, &long), 1_000_000, false),
+            (tools(4, &long), 1_000_000, true),
+            (tools(2, &long), 200_000, true),
+            (tools(1, &long), 200_000, false),
+        ] {
+            assert_eq!(is_deferred(tools, window), expected, "{window}");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_is_called_by_its_name_is_loaded() {
+        let on_demand = deferred(some());
+        assert!(on_demand.unlisted("files__write_file").is_none());
+        let tool = on_demand.unlisted("files__read_file").unwrap();
+        assert_eq!(tool.spec().name, "files__read_file");
+        assert_eq!(names(&*on_demand.loaded()), ["files__read_file"]);
+        // All tools are offered.
+        let few = OnDemand::new(Arc::new(Fixed(some())), 100, 0);
+        assert!(few.unlisted("files__read_file").is_none());
     }
 
     #[test]

@@ -5,14 +5,16 @@
 //! would be refused, too. So the part is left out or replaced by a note, the request is sent again, and later requests
 //! are sent without it. The session keeps everything.
 //!
-//! - `diagnose` finds the part that an error names.
-//! - [`Adaptations`] has the refused parts of a model; [`Memory`] keeps them while the process runs.
+//! - `diagnose` finds the part that an error names; `search` finds a tool that no error names.
+//! - [`Adaptations`] has the refused parts of a model; [`Memory`] keeps them while the process runs. They are learned again at
+//!   the price of a refused request, which costs nothing: a file could keep what a server accepts by now.
 
 mod diagnose;
+mod search;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,18 +25,33 @@ pub(super) use diagnose::diagnose;
 use crate::message::{AssistantBlock, ContentBlock, Message};
 use crate::model::Modality;
 use crate::provider::Request;
+use osier_base::text;
+use search::{Held, Search};
+
+/// Number of refused tools of one server after which its other tools are left out, too.
+const REFUSED_OF_SERVER: usize = 3;
+/// Maximum number of tools that a warning names.
+const NAMED: usize = 8;
 
 /// A part of requests that a vendor refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     /// Tools, by name and hash of their definition.
     Tools(Vec<(String, u64)>),
+    /// A tool that the error does not name.
+    UnknownTool,
+    /// The tools after this many.
+    ToolLimit(usize),
     /// Every tool.
     NoTools,
     /// Images, files and the signatures of thinking, by hash.
     Data(Vec<u64>),
+    /// Images and files that the error does not name.
+    Guess(Vec<u64>),
     /// A kind of images or files.
     Modality(Modality),
+    /// Content with parts: images and files, and lists of texts.
+    Parts,
     /// A field of the body, as a JSON pointer.
     Field(String),
     /// A field of the body that has another name on this server.
@@ -48,9 +65,16 @@ pub(super) enum Change {
 /// The parts that a model refuses.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Adaptations {
-    tools: BTreeSet<(String, u64)>,
+    tools: BTreeSet<ToolKey>,
+    search: Search,
+    /// How often tools of a server were refused one by one.
+    by_server: BTreeMap<String, usize>,
+    tool_limit: Option<usize>,
     no_tools: bool,
+    text_content: bool,
     data: BTreeSet<u64>,
+    /// The images and files of `data` that can be good: the model did not answer since.
+    guessed: Vec<Vec<u64>>,
     modalities: Vec<Modality>,
     fields: BTreeSet<String>,
     renamed: BTreeSet<(&'static str, &'static str)>,
@@ -68,26 +92,105 @@ impl Memory {
         known.get(&key(request)).cloned().unwrap_or_default()
     }
 
-    /// Remembers a refusal. False if it was known: the request was sent without that part.
-    pub(super) fn add(&self, request: &Request, change: Change) -> bool {
+    /// Remembers a refusal; returns more for the user about it. `None` if it was known: the request was sent without that
+    /// part.
+    pub(super) fn add(&self, request: &Request, change: Change) -> Option<String> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let adaptations = known.entry(key(request)).or_default();
         let before = Arc::clone(adaptations);
-        Arc::make_mut(adaptations).add(change);
-        before != *adaptations
+        let more = Arc::make_mut(adaptations).add(change, request)?;
+        (before != *adaptations).then_some(more)
+    }
+
+    /// The model accepts `request` without the refused parts; returns a line for the user if that says which tool it refused.
+    pub(super) fn accepted(&self, request: &Request) -> Option<String> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let adaptations = known.get_mut(&key(request))?;
+        if adaptations.guessed.is_empty() && !adaptations.search.is_active() {
+            return None;
+        }
+        let sent = adaptations.sent_tools(request);
+        let adaptations = Arc::make_mut(adaptations);
+        // The last guess was right. The next request shows whether the others were.
+        adaptations.guessed.pop();
+        adaptations.take_guesses_back();
+        let found = adaptations.search.accepted(sent)?;
+        let text = format!(
+            "`{}` refuses the tool `{}`: it is left out, and requests succeed",
+            request.model.reference(),
+            found.0
+        );
+        adaptations.tools.insert(found);
+        Some(text)
     }
 }
+
+impl Memory {
+    /// `request` was refused whatever was left out: guesses were wrong.
+    pub(super) fn failed(&self, request: &Request) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(adaptations) = known.get_mut(&key(request))
+            && !adaptations.guessed.is_empty()
+        {
+            Arc::make_mut(adaptations).take_guesses_back();
+        }
+    }
+}
+
+/// A tool by name and hash of its definition.
+type ToolKey = (String, u64);
 
 fn key(request: &Request) -> (String, String) {
     (request.model.reference(), request.model.base_url.clone())
 }
 
 impl Adaptations {
-    fn add(&mut self, change: Change) {
+    /// Adds a change for `request`; returns more for the user. `None` if it changes nothing.
+    fn add(&mut self, change: Change, request: &Request) -> Option<String> {
+        let mut more = String::new();
         match change {
-            Change::Tools(tools) => self.tools.extend(tools),
+            Change::Tools(tools) => {
+                for (name, _) in &tools {
+                    more += &self.drop_server(name, request).unwrap_or_default();
+                }
+                self.tools.extend(tools);
+            }
+            Change::UnknownTool => {
+                let sent = self.sent_tools(request);
+                let held = self.search.refused(sent)?;
+                more = match held {
+                    Held::Found(tool) => {
+                        let text = format!(": it is `{}`, which is left out", tool.0);
+                        self.tools.insert(tool);
+                        text
+                    }
+                    Held::Suspects(names) => format!(
+                        ": {} are left out until osier knows: {}",
+                        text::counted(names.len(), "tool of a server", "tools of servers"),
+                        listed(&names)
+                    ),
+                };
+            }
+            Change::ToolLimit(limit) => {
+                let tools = request.context.tools.iter();
+                let beyond: Vec<String> = tools.skip(limit).map(|tool| tool.name.clone()).collect();
+                self.tool_limit = Some(limit);
+                more = format!(": {}", listed(&beyond));
+            }
+            Change::Parts => {
+                self.text_content = true;
+                for kind in [Modality::Image, Modality::Audio, Modality::Pdf] {
+                    if !self.modalities.contains(&kind) {
+                        self.modalities.push(kind);
+                    }
+                }
+            }
             Change::NoTools => self.no_tools = true,
             Change::Data(data) => self.data.extend(data),
+            Change::Guess(data) => {
+                self.data.extend(&data);
+                self.guessed.push(data);
+            }
             Change::Modality(kind) if self.modalities.contains(&kind) => {}
             Change::Modality(kind) => self.modalities.push(kind),
             Change::Field(pointer) => {
@@ -102,6 +205,46 @@ impl Adaptations {
             Change::SystemRole => self.system_role = true,
             Change::OutputLimit(limit) => self.output_limit = Some(limit),
         }
+        Some(more)
+    }
+
+    fn take_guesses_back(&mut self) {
+        for data in std::mem::take(&mut self.guessed).into_iter().flatten() {
+            self.data.remove(&data);
+        }
+    }
+
+    /// Leaves out the other tools of the server of `tool`, if enough of them were refused; returns a text for the user.
+    fn drop_server(&mut self, tool: &str, request: &Request) -> Option<String> {
+        let (server, _) = server_of(tool)?;
+        let count = self.by_server.entry(server.to_owned()).or_default();
+        *count += 1;
+        if *count < REFUSED_OF_SERVER {
+            return None;
+        }
+        let others: Vec<ToolKey> = self
+            .sent_tools(request)
+            .into_iter()
+            .filter(|(name, _)| {
+                name != tool && server_of(name).is_some_and(|(other, _)| other == server)
+            })
+            .collect();
+        let names: Vec<String> = others.iter().map(|(name, _)| name.clone()).collect();
+        self.tools.extend(others);
+        (!names.is_empty()).then(|| {
+            format!(
+                "; so are the other tools of the server `{server}`: {}",
+                listed(&names)
+            )
+        })
+    }
+
+    /// The tools that are sent with `request`.
+    fn sent_tools(&self, request: &Request) -> Vec<ToolKey> {
+        let keys = request.context.tools.iter();
+        let keys = keys.map(|tool| (tool.name.clone(), hash_of_tool(tool)));
+        let keys = keys.filter(|key| !self.tools.contains(key) && !self.search.holds(key));
+        keys.take(self.tool_limit.unwrap_or(usize::MAX)).collect()
     }
 
     /// `request` without the refused parts; `None` if it has none of them.
@@ -115,10 +258,12 @@ impl Adaptations {
             context.tools.clear();
         }
         context.tools.retain(|tool| {
-            !self
-                .tools
-                .contains(&(tool.name.clone(), hash_of_tool(tool)))
+            let key = (tool.name.clone(), hash_of_tool(tool));
+            !self.tools.contains(&key) && !self.search.holds(&key)
         });
+        context
+            .tools
+            .truncate(self.tool_limit.unwrap_or(usize::MAX));
         let has_data = !self.data.is_empty();
         for message in context.messages.iter_mut().filter(|_| has_data) {
             self.remove_data(message);
@@ -174,10 +319,40 @@ impl Adaptations {
                 }
             }
         }
+        let messages = fields.get_mut("messages").and_then(Value::as_array_mut);
+        for message in messages.into_iter().flatten().filter(|_| self.text_content) {
+            join_texts(&mut message["content"]);
+        }
         for pointer in &self.fields {
             remove(fields, pointer);
         }
     }
+}
+
+/// Makes a text of a list of texts.
+fn join_texts(content: &mut Value) {
+    let Some(parts) = content.as_array() else {
+        return;
+    };
+    let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
+    if let Some(texts) = texts {
+        *content = texts.join("\n").into();
+    }
+}
+
+/// Up to a few names, and how many there are more.
+fn listed(names: &[String]) -> String {
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("`{}`{more}", names[..names.len().min(NAMED)].join("`, `"))
+}
+
+/// The server of a tool, and the server's name for it; `None` for other tools.
+fn server_of(tool: &str) -> Option<(&str, &str)> {
+    let (server, name) = tool.split_once("__")?;
+    (!server.is_empty() && !name.is_empty()).then_some((server, name))
 }
 
 /// Removes what `pointer` leads to, and objects that are empty then.

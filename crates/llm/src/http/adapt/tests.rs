@@ -86,7 +86,10 @@ impl Diagnosed {
                 names.join(" ")
             }
             Change::NoTools => "no tools".to_owned(),
-            Change::Data(hashes) => {
+            Change::UnknownTool => "search".to_owned(),
+            Change::ToolLimit(limit) => format!("{limit} tools"),
+            Change::Parts => "texts".to_owned(),
+            Change::Data(hashes) | Change::Guess(hashes) => {
                 let known = data.iter().filter(|(data, _)| hashes.contains(&hash(data)));
                 known.map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
             }
@@ -138,6 +141,23 @@ fn errors_name_the_refused_part() {
             Responses,
             "Invalid 'tools[2].name': string does not match pattern.",
             "mcp__a__two",
+        ),
+        // The server's own name, no name, and their number.
+        (
+            Chat,
+            "Invalid schema for function 'a__two': missing properties",
+            "mcp__a__two",
+        ),
+        (Chat, "A tool has an invalid schema", "search"),
+        (
+            Chat,
+            "Invalid 'tools': array too long. Expected an array with maximum length 2, but got 3",
+            "2 tools",
+        ),
+        (
+            Chat,
+            "messages[1].content: invalid type: sequence, expected a string",
+            "texts",
         ),
         (
             Google,
@@ -457,6 +477,9 @@ async fn refused_tool_and_images_are_left_out_and_remembered() {
     );
     let count = bodies.lock().unwrap().len();
     assert_eq!(count, 4);
+    // The first guess can have been wrong, so that it is tried once more.
+    let (warnings, _) = called(&provider, request.clone()).await;
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
     // Later requests are sent without the refused parts at once.
     let (warnings, last) = called(&provider, request).await;
     assert!(
@@ -464,8 +487,8 @@ async fn refused_tool_and_images_are_left_out_and_remembered() {
         "{warnings:?}"
     );
     let bodies = bodies.lock().unwrap();
-    assert_eq!(bodies.len(), 5);
-    assert_eq!(bodies[3], bodies[4]);
+    assert_eq!(bodies.len(), 7);
+    assert_eq!(bodies[3], bodies[6]);
     let names: Vec<&str> = bodies[4]["tools"]
         .as_array()
         .unwrap()
@@ -478,6 +501,53 @@ async fn refused_tool_and_images_are_left_out_and_remembered() {
         bodies[4]["messages"][0]["content"][1],
         json!({"type": "text", "text": note})
     );
+}
+
+#[tokio::test]
+async fn the_tools_of_a_server_are_left_out_after_three_refusals() {
+    let refuses: Refuses = |body| {
+        let tools = body["tools"].as_array().unwrap().iter();
+        let mut names = tools.filter_map(|tool| tool["name"].as_str());
+        names
+            .any(|name| name.starts_with("shop__"))
+            .then_some("tools.1.custom.input_schema: JSON schema is invalid")
+    };
+    let (base, bodies) = strict(refuses, ANSWER).await;
+    let mut request = conversation(Api::AnthropicMessages);
+    Arc::make_mut(&mut request.model).base_url = base;
+    let own = request.context.tools.remove(0);
+    request.context.tools = (0..40).map(|at| tool(&format!("shop__t{at}"))).collect();
+    request.context.tools.insert(0, own);
+    request.context.tools.push(tool("bank__pay"));
+    let provider = HttpProvider::new(HttpOptions::default());
+    let (warnings, last) = called(&provider, request).await;
+    assert!(matches!(last, StreamEvent::Done { .. }), "{last:?}");
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    let others = "; so are the other tools of the server `shop`: `shop__t3`, `shop__t4`";
+    assert!(warnings[2].contains(others), "{}", warnings[2]);
+    let bodies = bodies.lock().unwrap();
+    let tools = bodies.last().unwrap()["tools"].as_array().unwrap().iter();
+    let names: Vec<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["read", "bank__pay"]);
+}
+
+#[tokio::test]
+async fn a_good_image_stays_if_an_older_one_is_refused() {
+    let refuses: Refuses = |body| {
+        let has = body.to_string().contains("AAAA");
+        has.then_some("Could not process image")
+    };
+    let (base, bodies) = strict(refuses, ANSWER).await;
+    let mut request = conversation(Api::AnthropicMessages);
+    Arc::make_mut(&mut request.model).base_url = base;
+    let provider = HttpProvider::new(HttpOptions::default());
+    let (warnings, _) = called(&provider, request.clone()).await;
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    let (warnings, _) = called(&provider, request).await;
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let bodies = bodies.lock().unwrap();
+    let last = bodies.last().unwrap().to_string();
+    assert!(last.contains("CCCC") && !last.contains("AAAA"), "{last}");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::SessionContext;
 use crate::agents::subagents::Subagents;
 use crate::agents::terminals::TerminalSource;
+use crate::emitter::Emitter;
 use crate::extensions::mcp_on_demand::OnDemand;
 use crate::files::code::CodeIntelligence;
 use crate::files::project_map::MapSource;
@@ -19,6 +20,7 @@ use osier_tools::{WEB_SEARCH, Workspace};
 pub(super) struct Following {
     search: WebSearch,
     on_demand: OnDemand,
+    emitter: Emitter,
     map: Arc<MapSource>,
 }
 
@@ -32,6 +34,7 @@ impl Following {
     ) -> Self {
         let share = setup.settings.mcp_tools_share;
         Self {
+            emitter: context.emitter.clone(),
             map: MapSource::new(workspace, setup.tools.as_deref()),
             on_demand: OnDemand::new(Arc::new(mcp.clone()), share, models.chosen().context_window),
             search: WebSearch::new(
@@ -72,7 +75,8 @@ impl Following {
         others: Vec<Arc<dyn Interceptor>>,
     ) -> Vec<Arc<dyn Interceptor>> {
         let map = Arc::clone(&self.map) as Arc<dyn Interceptor>;
-        let own = [self.on_demand.interceptor(), self.search.interceptor(), map];
+        let on_demand = self.on_demand.interceptor(&self.emitter);
+        let own = [on_demand, self.search.interceptor(), map];
         own.into_iter().chain(others).collect()
     }
 }
