@@ -310,6 +310,7 @@ mod tests {
         ("accounting", "tests/it/promises.rs"),
         ("list_models", "tests/it/discovery.rs"),
         ("input_format", "tests/it/scripts.rs"),
+        ("stdin", "tests/it/json.rs"),
         ("include_partial_messages", "tests/it/scripts.rs"),
         ("replay_user_messages", "tests/it/scripts.rs"),
         ("permission_prompt_tool", "tests/it/scripts.rs"),

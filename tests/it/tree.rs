@@ -277,7 +277,6 @@ async fn new_session_keeps_the_choices_of_the_program_and_announces_them() {
     let request = open.provider.last_request().unwrap();
     assert_eq!(request.context.system_prompt, prompt);
     open.host.send(Op::NewSession);
-    open.opened().await;
     let mut missing = vec!["retry", "queues", "compaction", "tools"];
     while !missing.is_empty() {
         let seen = open.until(|_| true).await;

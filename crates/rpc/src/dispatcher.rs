@@ -18,7 +18,6 @@ use super::tracked_state::TrackedState;
 use super::ui::{self, OpenQuestions, UiRequest};
 use super::{LINE_LIMIT, PROTOCOL};
 
-use osier_base::jsonl;
 use osier_hub::{ClientHandle, OccupiedError};
 use osier_protocol::questions::Answer;
 use osier_protocol::{Delivery, Event, Op};
@@ -391,7 +390,7 @@ impl Dispatcher {
             EventMode::Changes => {
                 self.write_tagged("ui_request", &UiRequest::notice(severity, text));
             }
-            EventMode::All => self.write_timed(&Event::Notice {
+            EventMode::All => self.write_line(&Event::Notice {
                 severity,
                 text: text.to_owned(),
                 request: None,
@@ -439,17 +438,8 @@ impl Dispatcher {
             return;
         }
         match value {
-            Some(value) => self.write_timed(value),
-            None => self.write_timed(event),
-        }
-    }
-
-    /// Writes an event with the time.
-    fn write_timed(&mut self, event: &impl Serialize) {
-        self.write_line(event);
-        if self.output.pop_if(|byte| *byte == b'\n').is_some() {
-            jsonl::add_time(&mut self.output);
-            self.output.push(b'\n');
+            Some(value) => self.write_line(value),
+            None => self.write_line(event),
         }
     }
 

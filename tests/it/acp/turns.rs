@@ -233,6 +233,7 @@ fn slash_commands_of_osier_answer_with_a_message() {
             "export",
             "about",
             "budget",
+            "log",
             "logout",
             "lsp",
             "mcp",

@@ -164,6 +164,7 @@ fn look(wire: &mut RpcProcess) {
     assert_eq!(stats["sessionId"], state["sessionId"]);
     wire.call("get_usage", json!({}));
     wire.call("get_about", json!({}));
+    wire.call("get_log", json!({}));
     wire.call("get_context", json!({}));
     wire.call("describe_session", json!({}));
 }

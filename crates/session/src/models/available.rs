@@ -268,10 +268,17 @@ impl Models {
 
     /// The model that `reference` names, and the level in it.
     pub fn find(&self, reference: &str) -> Result<(Arc<Model>, Option<ThinkingLevel>), ModelError> {
-        if let Some((model, _)) = &self.embedded
-            && (model.reference() == reference || model.id == reference)
-        {
-            return Ok((Arc::clone(model), None));
+        if let Some((model, _)) = &self.embedded {
+            let is_named = |name: &str| model.reference() == name || model.id == name;
+            if is_named(reference) {
+                return Ok((Arc::clone(model), None));
+            }
+            if let Some((name, level)) = reference.rsplit_once(':')
+                && is_named(name)
+                && let Some(level) = ThinkingLevel::from_name(level)
+            {
+                return Ok((Arc::clone(model), Some(level)));
+            }
         }
         let found = self
             .catalogue
