@@ -2,13 +2,21 @@
 
 use std::io::{Cursor, Read as _};
 
+use thiserror::Error;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::DocumentError;
-
 /// Bytes that all read parts unpack to, at most.
 pub(super) const UNPACKED: u64 = 64 * 1024 * 1024;
+
+/// Why a document cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DocumentError {
+    #[error("is damaged: {0}")]
+    Damaged(String),
+    #[error("unpacks to more than {} MB, the limit for documents", UNPACKED / 1024 / 1024)]
+    Large,
+}
 
 /// An archive, and how many bytes may still be unpacked.
 pub(super) struct Container<'a> {

@@ -14,23 +14,13 @@ mod xml;
 
 use std::io::Cursor;
 
-use thiserror::Error;
-
 use self::container::Container;
+pub(crate) use self::container::DocumentError;
 
 /// Bytes of a file at most.
 pub(crate) const LIMIT: u64 = 32 * 1024 * 1024;
 /// Bytes of the text at most.
 const TEXT: usize = 1024 * 1024;
-
-/// Why a document cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum DocumentError {
-    #[error("is damaged: {0}")]
-    Damaged(String),
-    #[error("unpacks to more than {} MB, the limit for documents", container::UNPACKED / 1024 / 1024)]
-    Large,
-}
 
 /// A kind of document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::DocumentError;
-use super::container::Container;
+use super::container::{Container, DocumentError};
 use super::table::Table;
 use super::xml::{Node, relations, walk};
 

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::DocumentError;
-use super::container::Container;
+use super::container::{Container, DocumentError};
 
 /// A step through a part. Names have no prefix.
 #[derive(Debug)]
