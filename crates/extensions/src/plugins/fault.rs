@@ -10,6 +10,27 @@ use osier_base::text;
 /// Maximum bytes of a message.
 const MESSAGE_LIMIT: usize = 500;
 
+/// Parts of errors about functions that plugins do not have, and the functions to use instead.
+const HINTS: [(&str, &str); 5] = [
+    (
+        "(global 'io')",
+        "plugins have no `io`: use `osier.exec` with a program, such as `cat`, and `print` for output",
+    ),
+    (
+        "(field 'execute')",
+        "plugins have no `os.execute`: use `osier.exec`",
+    ),
+    (
+        "(field 'getenv')",
+        "plugins have no `os.getenv`: use `osier.exec` with `printenv`",
+    ),
+    ("(global 'load')", "plugins cannot load code"),
+    (
+        "a userdata value",
+        "functions that wait do not work in a coroutine of the plugin",
+    ),
+];
+
 /// The problem for `error`. `chunk` is the Lua name of the file at `path`; other chunks of the plugin are in
 /// the same directory.
 pub(super) fn problem(path: &Path, chunk: &str, error: &Error) -> Problem {
@@ -29,9 +50,10 @@ pub(super) fn problem(path: &Path, chunk: &str, error: &Error) -> Problem {
         (Some(file), Some(folder)) => folder.join(file),
         _ => path.to_owned(),
     };
+    let hint = HINTS.iter().find(|(part, _)| message.contains(part));
     Problem {
         line,
-        ..Problem::of_file(path, message, "")
+        ..Problem::of_file(path, message, hint.map_or("", |(_, hint)| *hint))
     }
 }
 

@@ -227,37 +227,3 @@ function string.gsub(text, pattern, by, most)
   parts[#parts + 1] = sub(text, copied)
   return concat_(parts), count
 end
-
--- Libraries that plugins do not have, with the functions to use instead.
-local function missing(name, known, hint)
-  return setmetatable_(known, { __metatable = false, __index = function(_, key)
-    error("plugins have no `" .. name .. "." .. tostring(key) .. "`: " .. hint, 2)
-  end })
-end
-io = missing("io", {}, "use `osier.exec` with a program, such as `cat`, and `print` for output")
-os = missing("os", os, "use `osier.exec`")
-
--- In a coroutine of the plugin, a function that waits would give its value of waiting to `resume`.
-local create, resume = coroutine.create, coroutine.resume
-local function checked(ok, first, ...)
-  if ok and type(first) == "userdata" then
-    error("a function that waits does not work in a coroutine of the plugin", 3)
-  end
-  return ok, first, ...
-end
-
-function coroutine.resume(thread, ...)
-  -- No tail call: the error counts levels.
-  local answers = pack_(checked(resume(thread, ...)))
-  return unpack_(answers, 1, answers.n)
-end
-
-local function results(ok, ...)
-  if not ok then error((...), 0) end
-  return ...
-end
-
-function coroutine.wrap(body)
-  local thread = create(body)
-  return function(...) return results(checked(resume(thread, ...))) end
-end

