@@ -527,7 +527,11 @@ async fn http_error_statuses() {
         };
         assert_eq!(asked, wait, "{shown}");
         // The page of a gateway is worth one more request.
-        let requests = if shown.contains("502 Bad Gateway") { 2 } else { 1 };
+        let requests = if shown.contains("502 Bad Gateway") {
+            2
+        } else {
+            1
+        };
         assert_eq!(*server.requests.lock().unwrap(), requests, "{shown}");
     }
 }

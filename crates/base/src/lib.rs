@@ -87,7 +87,7 @@ pub mod sort;
 pub mod task;
 pub mod terminal_output;
 pub mod text;
-mod unique_json;
+pub mod unique_json;
 pub mod visible;
 pub mod walk;
 pub mod watch;

@@ -320,7 +320,7 @@ async fn failure(
         Ok(ServerJsonRpcMessage::Error(error)) => Some(error),
         _ => None,
     };
-    let description = format!("HTTP {status}: {}", text);
+    let description = format!("HTTP {status}: {text}");
     if let ClientJsonRpcMessage::Request(request) = message
         && matches!(request.request, ClientRequest::DiscoverRequest(_))
         && status.is_client_error()

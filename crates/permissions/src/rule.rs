@@ -72,6 +72,7 @@ impl Rule {
             return Some(Self {
                 text: text.to_owned(),
                 tool: BASH.to_owned(),
+                allows: Allows::All,
                 pattern: Some(format!("{program} *")),
             });
         }

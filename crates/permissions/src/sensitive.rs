@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::rule::Rule;
 use osier_base::folders::Folders;
 use osier_base::{real_path, secrets, text, without_links};
-use table::{Anywhere, CODE, Home, Project, System};
+use table::{Anywhere, CODE, Home, Place, Project, System};
 
 /// Bytes of a file that contains only a path.
 const MAX_POINTER: u64 = 16 * 1024;

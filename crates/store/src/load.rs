@@ -366,7 +366,7 @@ impl Reading {
             return None;
         }
         // The same file gives the same ids: later entries name them.
-        (0..)
+        (0..=u64::MAX - offset)
             .map(|round| Key::derived(key, offset + round))
             .find(|key| !self.tree.has(*key))
     }

@@ -34,7 +34,7 @@ mod values;
 pub(crate) use answer::parse_arguments;
 pub(crate) use format::{Body, Decoder, Wire};
 pub use tool_schema::valid_schema;
-pub(crate) use tool_schema::{OriginalKeys, lower, original_keys};
+pub(crate) use tool_schema::{OriginalKeys, original_keys};
 
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
+use std::io::{self, BufRead as _, BufReader, Seek as _};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -199,13 +199,17 @@ fn is_utf16(start: &[u8]) -> bool {
     start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff")
 }
 
-/// Refuses binary files by their start.
-fn check_text(start: &[u8], name: &str, size: u64) -> Result<(), ReadError> {
+/// Refuses binary files by their start. Returns whether the text is UTF-16.
+fn check_text(start: &[u8], name: &str, size: u64) -> Result<bool, ReadError> {
     let path = name.to_owned();
-    if start.contains(&0) {
+    let is_utf16 = is_utf16(start);
+    if is_utf16 && size > MAX_HASHED {
+        return Err(ReadError::Utf16 { path });
+    }
+    if !is_utf16 && start.contains(&0) {
         return Err(ReadError::Binary { path, size });
     }
-    Ok(())
+    Ok(is_utf16)
 }
 
 /// Opens a regular file.
@@ -258,11 +262,7 @@ pub(crate) fn read(
         Some(audio) => return binary().recording(source, audio),
         None => {}
     }
-    let window = Window {
-        offset: arguments.offset.unwrap_or(1).max(1),
-        max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
-        max_bytes: MAX_BYTES,
-    };
+    let window = window(arguments);
     // A larger archive is no document that is read.
     if document::Kind::may_be(start) && metadata.len() <= document::LIMIT {
         let Some(content) = binary().document(&mut source)? else {
@@ -272,13 +272,7 @@ pub(crate) fn read(
         let scan = scan(content.as_bytes(), window, cancel).map_err(failed)?;
         return shown(path, name, window.offset, scan, "");
     }
-    let is_utf16 = is_utf16(start);
-    if is_utf16 && metadata.len() > MAX_HASHED {
-        return Err(ReadError::Utf16 { path: name });
-    }
-    if !is_utf16 {
-        check_text(start, &name, metadata.len())?;
-    }
+    let is_utf16 = check_text(start, &name, metadata.len())?;
     if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
         let content = match workspace.text_in_editor(target, &metadata) {
             Some(text) => text.map_err(failed)?,
@@ -298,10 +292,8 @@ pub(crate) fn read(
     let scanned = match workspace.text_in_editor(target, &metadata) {
         Some(text) => scan(text.map_err(failed)?.as_bytes(), window, cancel),
         None if is_utf16 => {
-            let mut bytes = Vec::new();
-            source.read_to_end(&mut bytes).map_err(failed)?;
-            let text = utf16(&bytes).unwrap_or_default();
-            decoded = Some(Stamp::of(&metadata, &bytes));
+            let (text, stamp) = decode(source, &metadata).map_err(failed)?;
+            decoded = Some(stamp);
             scan(text.as_bytes(), window, cancel)
         }
         None => scan(source, window, cancel),
@@ -312,19 +304,34 @@ pub(crate) fn read(
         }
         scan => scan.map_err(failed)?,
     };
-    let note = match (&decoded, scan.is_damaged) {
-        (Some(_), _) => UTF_16,
-        (None, true) => NOT_UTF_8,
-        (None, false) => "",
+    let (stamp, known, note) = match decoded {
+        Some(stamp) => (stamp, None, UTF_16),
+        None => (
+            Stamp::hashed(&metadata, &scan.hash),
+            scan.hash.text(),
+            if scan.is_damaged { NOT_UTF_8 } else { "" },
+        ),
     };
     if window.offset <= scan.total_lines.max(1) {
-        let (stamp, text) = match decoded {
-            Some(stamp) => (stamp, None),
-            None => (Stamp::hashed(&metadata, &scan.hash), scan.hash.text()),
-        };
-        workspace.ledger.record(target, stamp, text);
+        workspace.ledger.record(target, stamp, known);
     }
     shown(path, name, window.offset, scan, note)
+}
+
+fn window(arguments: &Arguments) -> Window {
+    Window {
+        offset: arguments.offset.unwrap_or(1).max(1),
+        max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
+        max_bytes: MAX_BYTES,
+    }
+}
+
+/// The text of a file in UTF-16, and its stamp.
+fn decode(mut source: impl io::Read, metadata: &fs::Metadata) -> io::Result<(String, Stamp)> {
+    let mut bytes = Vec::new();
+    source.read_to_end(&mut bytes)?;
+    let text = utf16(&bytes).unwrap_or_default();
+    Ok((text, Stamp::of(metadata, &bytes)))
 }
 
 /// The lines, if the file has as many.

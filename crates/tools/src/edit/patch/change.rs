@@ -174,7 +174,9 @@ impl Changes {
             }
         }
         if !self.notes.is_empty() {
-            text.push_str(&format!("Note: {}\n", self.notes.join("; ")));
+            text.push_str("Note: ");
+            text.push_str(&self.notes.join("; "));
+            text.push('\n');
         }
         let sum =
             |count: fn(&FileDiff) -> u64| self.files.iter().map(|file| count(&file.diff)).sum();

@@ -194,20 +194,17 @@ fn framed(text: &str) -> Result<(Lines<'_>, Vec<&'static str>), PatchError> {
         lines.drain(..start);
         notes.push("the patch had no `*** Begin Patch`");
     }
-    match lines.iter().rposition(is(END)) {
-        Some(end) => {
-            // The end of a here-document or of a code fence may follow.
-            let is_word = |(_, line): &(usize, &str)| !line.trim().contains([' ', '*', '@', '+']);
-            if lines.len() - end > 4 || !lines[end + 1..].iter().all(is_word) {
-                return Err(PatchError::BehindEnd);
-            }
-            lines.truncate(end);
+    if let Some(end) = lines.iter().rposition(is(END)) {
+        // The end of a here-document or of a code fence may follow.
+        let is_word = |(_, line): &(usize, &str)| !line.trim().contains([' ', '*', '@', '+']);
+        if lines.len() - end > 4 || !lines[end + 1..].iter().all(is_word) {
+            return Err(PatchError::BehindEnd);
         }
-        None => {
-            let last = lines.iter().rposition(|line| !is_end_of_frame(line));
-            lines.truncate(last.map_or(0, |last| last + 1));
-            notes.push("the patch had no `*** End Patch`");
-        }
+        lines.truncate(end);
+    } else {
+        let last = lines.iter().rposition(|line| !is_end_of_frame(line));
+        lines.truncate(last.map_or(0, |last| last + 1));
+        notes.push("the patch had no `*** End Patch`");
     }
     Ok((lines, notes))
 }
