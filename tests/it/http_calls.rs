@@ -216,7 +216,10 @@ fn invalid_usage_is_a_warning_once_in_a_session() {
     let cli = home.cli().args(["--model", "here/m", "-p", "one", "two"]);
     let warning =
         "[WRN] `here/m` reported invalid token counts or costs: usage and cost may be wrong\n";
-    assert_eq!(cli.run(), ProgramOutput::new(0, "second\n", warning));
+    assert_eq!(
+        cli.run(),
+        ProgramOutput::new(0, "first\n\nsecond\n", warning)
+    );
 }
 
 /// The log of a run that receives `answer` once and then a valid answer, and its status.

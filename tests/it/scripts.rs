@@ -242,7 +242,7 @@ fn prompts_and_control_requests_are_read_as_lines() {
         )
         .run();
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
-    let lines = lines(&ended);
+    let lines: Vec<Value> = lines(&ended).into_iter().map(stable).collect();
     assert_eq!(lines[0]["response"]["request_id"], "1");
     assert_eq!(lines[0]["response"]["subtype"], "success");
     assert_eq!(
