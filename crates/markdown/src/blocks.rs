@@ -11,7 +11,7 @@ use pulldown_cmark::{
 };
 
 use super::code_line::language;
-use super::dialect::options;
+use super::dialect::rules::options;
 
 /// An event of the block parser.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, LinkType, Tag};
 
 use super::dialect::Dialect;
+pub(super) use super::dialect::rules::begins_block;
 
 /// `resolve` finds the destination of a reference.
 /// A definition of the document comes before one of `source`, which can be the second of its label.
@@ -45,15 +46,4 @@ pub(super) fn is_inline(event: &Event<'_>) -> bool {
         Event::End(_) | Event::Html(_) | Event::TaskListMarker(_)
     );
     !is_mark && !begins_block(event)
-}
-
-pub(super) fn begins_block(event: &Event<'_>) -> bool {
-    match event {
-        Event::Start(tag) => !matches!(
-            tag,
-            Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }
-        ),
-        Event::Rule => true,
-        _ => false,
-    }
 }

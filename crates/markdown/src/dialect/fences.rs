@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::NEUTRAL;
+use super::rules::NEUTRAL;
 use crate::code_line::language;
 
 /// Languages of blocks in which fences come in pairs.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::NEUTRAL;
+use super::rules::NEUTRAL;
 use super::survey::Survey;
 use crate::optional::is_formula;
 use osier_base::text::head_bytes;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use osier_base::text::tail_bytes;
 
-use super::NEUTRAL;
+use super::rules::NEUTRAL;
 use super::survey::Survey;
 
 /// How a literal link begins, and what its destination has in front.

@@ -10,29 +10,18 @@ mod fences;
 mod formulas;
 mod html;
 mod links;
+pub(crate) mod rules;
 mod survey;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser};
+use pulldown_cmark::{BrokenLink, CowStr, Event, Parser};
 
 use self::events::Events;
 pub(super) use self::fences::{Fence, paired};
+use self::rules::options;
 use self::survey::Survey;
-
-/// Has no meaning in Markdown, and is punctuation like the characters that it replaces.
-const NEUTRAL: u8 = b'%';
-
-/// The extensions of the dialect.
-pub(super) fn options() -> Options {
-    Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_GFM
-        | Options::ENABLE_MATH
-}
 
 /// A text that is ready to be parsed.
 #[derive(Debug)]

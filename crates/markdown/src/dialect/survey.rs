@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use crate::parse::begins_block;
+use super::rules::{begins_block, options};
 
 /// Plain text of a paragraph, heading or cell.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Survey {
     /// Parses `text` without formulas.
     pub(super) fn new(text: &str) -> Self {
         let mut survey = Self::default();
-        let options = super::options() - Options::ENABLE_MATH;
+        let options = options() - Options::ENABLE_MATH;
         for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
             survey.event(&event, range);
         }

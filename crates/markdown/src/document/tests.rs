@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::*;
-use crate::dialect::options;
+use crate::dialect::rules::options;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::Span;
 

@@ -269,10 +269,8 @@ impl Names {
             })
         };
         let added = add(&mut globs, whole);
-        let literal = literal.map(|literal| add(&mut globs, literal).is_ok());
-        if literal != Some(true) {
-            added.map_err(|error| Refusal::Invalid(error.to_string()))?;
-        }
+        let added = added.and_then(|()| literal.map_or(Ok(()), |literal| add(&mut globs, literal)));
+        added.map_err(|error| Refusal::Invalid(error.to_string()))?;
         let globs = globs.build();
         Ok(Self {
             globs: globs.map_err(|error| Refusal::Invalid(error.to_string()))?,

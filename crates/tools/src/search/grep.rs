@@ -354,11 +354,14 @@ impl Plan {
 /// The files that a glob includes; a glob that starts with `!` excludes.
 fn overrides(root: &Root, glob: &str) -> Result<Override, Refusal> {
     let mut builder = OverrideBuilder::new(&root.path);
-    let added = builder.add(glob).map(drop);
+    let mut add = |glob: &str| {
+        let added = builder.add(glob).map(drop);
+        added.map_err(|error| Refusal::Invalid(error.to_string()))
+    };
+    add(glob)?;
     // Brackets are also parts of names: `app/[id]/**`.
-    let literal = with_literal_brackets(glob).map(|glob| builder.add(&glob).map(drop));
-    if !matches!(literal, Some(Ok(()))) {
-        added.map_err(|error| Refusal::Invalid(error.to_string()))?;
+    if let Some(literal) = with_literal_brackets(glob) {
+        add(&literal)?;
     }
     let built = builder.build();
     built.map_err(|error| Refusal::Invalid(error.to_string()))

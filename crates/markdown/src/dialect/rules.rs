@@ -1,0 +1,27 @@
+//! The extensions of the dialect, and which events begin blocks.
+
+use pulldown_cmark::{Event, Options, Tag};
+
+/// Has no meaning in Markdown, and is punctuation like the characters that it replaces.
+pub(crate) const NEUTRAL: u8 = b'%';
+
+/// The extensions of the dialect.
+pub(crate) fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_GFM
+        | Options::ENABLE_MATH
+}
+
+pub(crate) fn begins_block(event: &Event<'_>) -> bool {
+    match event {
+        Event::Start(tag) => !matches!(
+            tag,
+            Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }
+        ),
+        Event::Rule => true,
+        _ => false,
+    }
+}
