@@ -660,7 +660,7 @@ mod judgement {
     use osier_protocol::PermissionMode;
     use serde_json::json;
 
-    use super::*;
+    use super::{Bencher, black_box};
 
     #[divan::bench(args = [
         "ls -la",

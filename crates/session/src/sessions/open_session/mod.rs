@@ -119,13 +119,8 @@ impl OpenSession {
         let transport = budget.transport(models.transport());
         let following = Following::new(setup, models, &context, (&mcp, &workspace), &transport);
         let retry = retry(setup);
-        let subagents = Subagents::new(
-            Arc::clone(&transport),
-            rules.clone(),
-            policy.clone(),
-            setup.cwd.clone(),
-            retry,
-        );
+        let (calls, cwd) = (Arc::clone(&transport), setup.cwd.clone());
+        let subagents = Subagents::new(calls, rules.clone(), policy.clone(), cwd, retry);
         let config = AgentConfig {
             transport,
             models: models.call_order(),
