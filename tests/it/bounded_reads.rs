@@ -42,7 +42,6 @@ const ALLOWED: &[(&str, usize, &str)] = &[
         1,
         "limited by hand: it may be a pipe of the shell",
     ),
-    ("crates/serve/src/openapi.rs", 1, "a test"),
     (
         "crates/session/src/models/scripts.rs",
         1,

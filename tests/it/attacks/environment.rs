@@ -30,7 +30,6 @@ const OTHERS: &[&str] = &[
     "DATABASE_URL",
     "MAX_TOKENS",
     "OPENAI_API_KEY_FILE",
-    "SSH_ASKPASS",
     "SSH_AUTH_SOCK",
 ];
 
