@@ -343,6 +343,8 @@ async fn other_arguments_are_edited_as_text() {
         .shows("invalid value of")
         .await;
     screen.press("backspace up up up end").type_text("!");
+    // The notice is over.
+    screen.advance(std::time::Duration::from_secs(60));
     insta::assert_snapshot!("question_edit", screen.screen());
     screen.press("enter");
     closed(&mut screen).await;
