@@ -63,12 +63,9 @@ impl Search {
     pub(super) fn accepted(&mut self, sent: Vec<ToolKey>) -> Option<ToolKey> {
         self.good.extend(sent);
         self.has_succeeded = true;
-        let mut found = self.last.take();
+        let found = self.last.take();
         self.held.retain(|tool| found.as_ref() != Some(tool));
-        if found.is_none() && self.held.len() == 1 {
-            found = self.held.pop();
-        }
-        // The next request has half of them.
+        // The next request has half of them: no tool is blamed before a request with it was refused.
         self.held.truncate(self.held.len() / 2);
         found
     }
@@ -97,8 +94,9 @@ mod tests {
                 }
                 continue;
             }
+            let count_sent = sent.len();
             found.extend(search.accepted(sent));
-            if !search.is_active() {
+            if count_sent + found.len() == count {
                 return (requests, found.iter().map(|key| key.1 as usize).collect());
             }
         }
