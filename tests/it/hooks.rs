@@ -322,7 +322,7 @@ async fn notification_hook_runs_when_osier_waits_for_the_user() {
         setup.idle_after = std::time::Duration::ZERO;
     };
     let mut open = place
-        .open_with(SessionChoice::New, runs(&["echo x"]), setup)
+        .open_with(SessionChoice::New, runs(&["touch x"]), setup)
         .await;
     open.prompt("go");
     let ran = |event: &Event| matches!(event, Event::HookRan { .. });

@@ -11,8 +11,8 @@ use reqwest::Response;
 use rmcp::transport::streamable_http_client::SseError;
 use sse_stream::{Sse, SseStream};
 
-use super::http::MESSAGE_LIMIT;
-
+/// Maximum bytes of a message.
+const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
 /// How the fields of an event begin.
 const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b":"];
 /// A byte order mark.
@@ -22,7 +22,7 @@ pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
 type Chunk = Cursor<Vec<u8>>;
 type Chunks = BoxStream<'static, io::Result<Chunk>>;
 
-/// What a body is.
+/// The content of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Json,

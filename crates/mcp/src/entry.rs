@@ -41,7 +41,7 @@ pub(super) struct Entry {
     pub tool_changes: ToolChanges,
     /// The server was ready before, so its end is reported.
     was_ready: bool,
-    /// What could not be read of the last lists.
+    /// Entries of the last lists that could not be read.
     unreadable: Vec<String>,
 }
 

@@ -27,8 +27,6 @@ use super::probe::{ProbeReport, probe_answer, probe_id, unknown_method};
 use super::size::{self, Refusal};
 use osier_base::text;
 
-/// Maximum bytes of a message.
-pub(super) const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
 /// Maximum bytes of the body of an error.
 const ERROR_LIMIT: usize = 64 * 1024;
 /// Bytes of an invalid body that an error repeats.

@@ -39,7 +39,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// What could not be read.
+    /// Entries that could not be read.
     pub(super) fn unreadable(&self) -> Vec<String> {
         let lists = [
             self.tools.as_ref().map(|list| &list.unreadable),

@@ -1,5 +1,5 @@
 //! The repository in which a command runs git. The configuration of a repository names programs that git runs, also for
-//! `git status`; a folder of a project can be a repository of its own, which nobody has looked at.
+//! `git status`; a folder of a project can be a repository of its own, which nobody has reviewed.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ const VALUES: [(&str, &str); 8] = [
     ("core.fsmonitor", "false"),
 ];
 
-/// Why git that runs in `folder` can run code that nobody has looked at, in a session in `cwd`.
+/// Why git that runs in `folder` can run code that nobody has reviewed, in a session in `cwd`.
 pub(super) fn foreign(folder: &Path, cwd: &Path) -> Option<String> {
     let here = find(&real_path::resolve(folder).real)?;
     let own = find(cwd);

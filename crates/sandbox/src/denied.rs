@@ -1,4 +1,4 @@
-//! What deny rules take from commands in the sandbox: programs and files. Mounts hide them, so that no spelling of a command
+//! The programs and files that deny rules take from commands in the sandbox. Mounts hide them, so that no spelling of a command
 //! finds them again, neither a link nor the loader of the system with the program as its argument.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ const FOLDERS: [&str; 6] = [
 /// Files that are many programs, by the name with which they are started: without them nothing would run.
 const MULTI_CALL: [&str; 5] = ["busybox", "coreutils", "sbase-box", "toybox", "uutils"];
 
-/// What commands cannot use.
+/// Programs and files that commands cannot use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Denied {
     /// Names of programs.

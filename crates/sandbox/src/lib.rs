@@ -26,7 +26,7 @@
 //! # Design
 //!
 //! - The sandbox starts as osier itself: the hidden subcommand of `helper` limits itself and becomes the command.
-//! - What deny rules name is not there: a mount hides it (`denied`).
+//! - Programs and files that deny rules name are not there: a mount hides them (`denied`).
 //! - In bubblewrap, Landlock closes what a read-only mount leaves open: pipes outside could be written.
 //! - Hosts by name are reached through a proxy outside of the sandbox (`network`).
 

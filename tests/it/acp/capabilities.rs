@@ -142,7 +142,11 @@ fn command_runs_in_a_terminal_of_the_editor() {
     let create = editor.request("terminal/create");
     let params = &create["params"];
     let args = params["args"].as_array().expect("arguments");
-    assert_eq!(args.last(), Some(&json!("echo ran")), "{params}");
+    assert_eq!(
+        args.last(),
+        Some(&json!("touch made && echo ran")),
+        "{params}"
+    );
     assert_eq!(params["cwd"], json!(home.work()));
     editor.respond(&create, json!({"terminalId": "t7"}));
     let wait = editor.request("terminal/wait_for_exit");

@@ -44,7 +44,7 @@ fn script() -> Value {
         {"when": {"user": "zzlong"}, "repeat": true, "steps": [{"text": "and so"}, {"stop": "length"}]},
         {"when": {"user": "zzrun"}, "repeat": true, "steps": [
             {"thinking": "Let me see."},
-            {"tool": "bash", "arguments": {"command": "echo ran"}},
+            {"tool": "bash", "arguments": {"command": "touch made && echo ran"}},
         ]},
         {"repeat": true, "steps": answer()},
     ])

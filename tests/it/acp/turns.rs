@@ -37,7 +37,7 @@ fn tool_call_has_a_title_and_a_result() {
     assert_eq!(
         (&call["title"], &call["kind"], &call["status"]),
         (
-            &json!("bash echo ran"),
+            &json!("bash touch made && echo ran"),
             &json!("execute"),
             &json!("in_progress")
         )

@@ -27,7 +27,7 @@ async fn play(event: &str, command: &str) -> String {
             setup.answers_questions = false;
         }
     };
-    let script = runs(&["echo ran"]);
+    let script = runs(&["touch made && echo ran"]);
     let mut open = place.open_with(SessionChoice::New, script, setup).await;
     let events = open.run("go").await;
     open.close().await;

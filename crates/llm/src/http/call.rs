@@ -194,7 +194,7 @@ impl Call {
         self.phase = Phase::Read(Box::new(reading));
     }
 
-    /// Sends the request once more after the page of a gateway. A second page ends the call.
+    /// Sends the request again after the page of a gateway. A second page ends the call.
     async fn received_page(&mut self, mut fault: Fault) {
         if std::mem::replace(&mut self.had_page, true) {
             fault.should_retry = Some(false);

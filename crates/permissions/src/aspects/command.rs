@@ -83,7 +83,7 @@ fn names_unknown(rule: &Rule, words: &[Word]) -> bool {
     }
 }
 
-/// Files and folders that are looked at to learn what a search can find.
+/// Files and folders that are read to learn what a search can find.
 const MOST_ENTRIES: usize = 20_000;
 const DEPTH: usize = 40;
 /// Folders of dependencies and build outputs. Keys in them are test data.

@@ -95,7 +95,7 @@ pub(super) const CODE: &[(Place, &str, &str)] = &[
     (Project, "stylelint.config.*", "editors and linters run it"),
     (Project, ".rubocop.yml", "editors and linters load what it names"),
     (Project, ".solargraph.yml", "editors load what it names"),
-    (Project, ".luarc.json*", "editors run its plug-in"),
+    (Project, ".luarc.json*", "editors run its plugin"),
     (Project, ".rspec", "RSpec loads what it names"),
     (Project, ".irbrc", "Ruby runs it"),
     (Project, ".pryrc", "Ruby runs it"),

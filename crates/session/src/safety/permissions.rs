@@ -262,7 +262,7 @@ fn web_options(setup: &SessionSetup) -> WebOptions {
     }
 }
 
-/// What deny rules take from commands in the sandbox. Rules with other patterns only judge command lines.
+/// The programs and files that deny rules take from commands in the sandbox. Rules with other patterns only judge command lines.
 fn denied(rules: &[String], cwd: &Path) -> Denied {
     let rules: Vec<Rule> = rules.iter().filter_map(|rule| Rule::parse(rule)).collect();
     let programs = rules.iter().filter_map(Rule::program);

@@ -83,7 +83,7 @@ impl Shell {
         self.folder.state()
     }
 
-    /// What the user and the model must know when the working directory is not where it was.
+    /// A note for the user and the model when the working directory is not where it was.
     pub(crate) fn folder_note(&self) -> Option<String> {
         let cwd = self.cwd.display();
         match self.folder.state() {

@@ -477,7 +477,7 @@ async fn refused_tool_and_images_are_left_out_and_remembered() {
     );
     let count = bodies.lock().unwrap().len();
     assert_eq!(count, 4);
-    // The first guess can have been wrong, so that it is tried once more.
+    // The first guess can have been wrong, so that it is tried again.
     let (warnings, _) = called(&provider, request.clone()).await;
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     // Later requests are sent without the refused parts at once.

@@ -12,7 +12,7 @@ use crate::drawing::{Surface, layout, layout::Areas};
 use crate::input::{keymap::hints, prompt};
 use crate::status::{Footer, side_panel::Shared};
 use osier_term::keymap::describe;
-use osier_term::{Links, Token, View, Wrap};
+use osier_term::{KeyPress, Links, Token, View, Wrap};
 
 /// Divides the place of the conversation: an empty session has the start page, above what osier reports.
 fn start_page(transcript: &mut Transcript, mut area: Rect) -> (Rect, Rect) {
@@ -167,7 +167,11 @@ impl App {
             links,
             theme: &self.theme,
         };
-        let right = self.status_right(now);
+        // A toast has priority over the keys of browse mode.
+        let is_free = !(self.transcript.is_browsing() && self.activity.toast.is_shown(now));
+        let keys = started(&self.pending_keys);
+        let right = keys.or_else(|| self.transcript.status(&self.keymap));
+        let right = right.filter(|_| is_free);
         let is_waiting = self.questions.height() > 0;
         let (width, right) = (areas.status.width, right.as_deref());
         let status = self.activity.row(now, width, right, is_waiting);
@@ -226,19 +230,6 @@ impl App {
         cursor
     }
 
-    /// Keys of a started sequence, the keys of browse mode, or the number of rows below the viewport.
-    fn status_right(&self, now: Instant) -> Option<String> {
-        // A toast has priority over the keys of browse mode.
-        if self.transcript.is_browsing() && self.activity.toast.is_shown(now) {
-            return None;
-        }
-        if !self.pending_keys.is_empty() {
-            let keys: Vec<String> = self.pending_keys.iter().map(|key| describe(*key)).collect();
-            return Some(format!("{} …", keys.join(" ")));
-        }
-        self.transcript.status(&self.keymap)
-    }
-
     /// The cursor of the main screen: on the selected completion, on the selected block in browse mode, else in the
     /// editor.
     fn main_cursor(&self, buffer: &mut Buffer, areas: Areas, typing: Position) -> Option<Position> {
@@ -255,6 +246,12 @@ impl App {
                 .unwrap_or(typing),
         )
     }
+}
+
+/// The keys of a started sequence.
+fn started(keys: &[KeyPress]) -> Option<String> {
+    let names: Vec<String> = keys.iter().map(|key| describe(*key)).collect();
+    (!names.is_empty()).then(|| format!("{} …", names.join(" ")))
 }
 
 /// Draws the footer, and the panel that it shares with the editor.
