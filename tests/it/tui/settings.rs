@@ -19,7 +19,7 @@ async fn settings_are_listed_with_their_source_and_changed_in_place() {
     for text in [
         "› screen   mouse",
         "false ",
-        "settings.toml:3",
+        "settings.toml:2",
         "││ Enable the mouse: the wheel",
         "default true",
         "set in",

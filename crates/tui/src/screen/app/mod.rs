@@ -58,7 +58,7 @@ pub struct App {
     ops: Vec<Op>,
     effects: Vec<Effect>,
     highlighter: Highlighter,
-    keymap: Keymap<Command>,
+    pub(crate) keymap: Keymap<Command>,
     /// Keys of a sequence that has begun.
     pending_keys: Vec<KeyPress>,
     pointer: Pointer,

@@ -1,6 +1,7 @@
 //! Theme, keymap and settings while the program runs: files that are edited, choices that are made, and what
 //! the terminal says of its colours.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -183,13 +184,19 @@ impl Screen {
         }
     }
 
-    /// Applies a change of the settings since shortly before the start, which is older than the watcher.
+    /// Applies a change of the settings, the theme or the keymap since shortly before the start, which is older than the
+    /// watcher.
     pub(super) fn catch_up(&mut self) {
         let file = self.options.folders.settings();
         let since = self.started.saturating_sub(BEFORE_START);
+        // A file that was moved here keeps its other time.
+        let is_new =
+            |metadata: Metadata| u64::try_from(metadata.ctime()).is_ok_and(|time| time >= since);
+        if self.has_new_looks(is_new) {
+            self.reload_appearance();
+        }
         let is_new = match file.metadata() {
-            // A file that was moved here keeps its other time.
-            Ok(metadata) => u64::try_from(metadata.ctime()).is_ok_and(|time| time >= since),
+            Ok(metadata) => is_new(metadata),
             Err(_) => !self.options.settings.written.is_empty(),
         };
         if !is_new {
@@ -201,6 +208,22 @@ impl Screen {
         if settings != *current {
             self.on_files_changed(&[file]);
         }
+    }
+
+    /// Whether the file of the theme or the keymap is new and has other content than was read.
+    fn has_new_looks(&self, is_new: impl Fn(Metadata) -> bool) -> bool {
+        let (folders, settings) = (&self.options.folders, &self.options.settings.screen);
+        let is_new = |folder: PathBuf, name: &str| {
+            let file = folder.join(format!("{name}.toml"));
+            file.metadata().is_ok_and(&is_new)
+        };
+        let front = &self.tabs.front.app;
+        (is_new(folders.themes(), &settings.theme) && {
+            let (mut theme, _) = self.appearance.theme(&settings.theme);
+            theme.mark_selected(front.theme.marks_selected());
+            theme != *front.theme
+        }) || (is_new(folders.keymaps(), &settings.keymap)
+            && self.appearance.keymap(&settings.keymap).0 != front.keymap)
     }
 
     /// Follows theme, keymap and settings files while they are edited.
