@@ -344,7 +344,7 @@ async fn other_arguments_are_edited_as_text() {
         .await;
     screen.press("backspace up up up end").type_text("!");
     // The notice is over.
-    screen.advance(std::time::Duration::from_secs(60));
+    screen.advance(std::time::Duration::from_mins(1));
     insta::assert_snapshot!("question_edit", screen.screen());
     screen.press("enter");
     closed(&mut screen).await;
