@@ -1,7 +1,7 @@
 //! Child processes that cannot outlive their owner, block on a terminal or hang their reader.
 //!
 //! A child leads its own process group and, if the `setsid` program is available, a session without a terminal, so
-//! that a password prompt fails instead of writing to the screen ([`unattended`] has what else it needs for that). Its
+//! that a password prompt fails instead of writing to the screen (`unattended` has what else it needs for that). Its
 //! standard input is empty; stdout and stderr share one pipe, in order. Dropping a [`Running`] kills everything it started. After the child has exited, its
 //! output ends once the pipe is idle for a moment: a detached grandchild that holds the pipe open does not block the
 //! reader.

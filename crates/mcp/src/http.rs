@@ -27,6 +27,8 @@ use super::probe::{ProbeReport, probe_answer, probe_id, unknown_method};
 use super::size::{self, Refusal};
 use osier_base::text;
 
+/// The end of the error of a request that was accepted without an answer.
+pub(super) const NO_ANSWER: &str = ": the server did not answer the request";
 /// Maximum bytes of the body of an error.
 const ERROR_LIMIT: usize = 64 * 1024;
 /// Bytes of an invalid body that an error repeats.
@@ -126,7 +128,7 @@ impl HttpClient {
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             // Without a session there is no other stream that could have the answer.
             if matches!(message, ClientJsonRpcMessage::Request(_)) && session.is_none() {
-                let text = format!("HTTP {status}: the server did not answer the request");
+                let text = format!("HTTP {status}{NO_ANSWER}");
                 return Err(StreamableHttpError::UnexpectedServerResponse(text.into()));
             }
             return Ok(StreamableHttpPostResponse::Accepted);

@@ -14,7 +14,9 @@ use rmcp::transport::auth::{AuthClient, AuthError};
 use rmcp::transport::streamable_http_client::{StreamableHttpClient as _, StreamableHttpError};
 
 use super::body::{Events, events};
-use super::http::{EVENT_STREAM, HttpClient, HttpError, challenge, checked, content_type};
+use super::http::{
+    EVENT_STREAM, HttpClient, HttpError, NO_ANSWER, challenge, checked, content_type,
+};
 use super::log::ServerLog;
 use super::messages;
 
@@ -139,6 +141,11 @@ impl Sender {
         match tokio::time::timeout(POST_TIME, posting).await {
             // The answer comes as an event, so that the body does not matter.
             Ok(Ok(_) | Err(StreamableHttpError::UnexpectedContentType(_))) => Ok(()),
+            Ok(Err(StreamableHttpError::UnexpectedServerResponse(text)))
+                if text.ends_with(NO_ANSWER) =>
+            {
+                Ok(())
+            }
             Ok(Err(error)) => Err(error),
             Err(_) => Err(unexpected(format!(
                 "a message was not accepted within {} s",
