@@ -103,7 +103,7 @@ fn saved_theme_is_drawn_at_once() {
 #[test]
 fn theme_folder_that_appears_later_is_watched() {
     let mut program = program().start();
-    program.shows("unknown theme `mine`");
+    program.shows("unknown theme mine");
     let folder = home(&program).join("themes");
     fs::create_dir(&folder).unwrap();
     write(&folder.join("mine.toml"), &theme(100));
