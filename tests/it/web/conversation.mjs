@@ -21,7 +21,7 @@ const TURNS = [
   {
     when: { toolResult: "lib.rs" },
     repeat: true,
-    steps: [{ tool: "bash", arguments: { command: "echo all tests passed" } }],
+    steps: [{ tool: "bash", arguments: { command: "touch tested; echo all tests passed" } }],
   },
   { when: { toolResult: "all tests" }, repeat: true, steps: [{ text: ANSWER, delayMs: 2 }] },
   {
@@ -53,7 +53,7 @@ await play(async (stage, serve) => {
     assert.match(await question.innerText(), /Option<i64>/);
     await picture(page, `${name}-question`);
     await question.getByRole("button", { name: "Allow once" }).click();
-    await question.getByText("$ echo all tests passed").waitFor();
+    await question.getByText("$ touch tested; echo all tests passed").waitFor();
     await question.getByRole("button", { name: "Allow once" }).click();
 
     await page.locator(".prose table").waitFor();
