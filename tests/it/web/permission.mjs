@@ -11,7 +11,7 @@ const steps = (place) => [
   { tool: "bash", arguments: { command: LONG } },
   { tool: "write", arguments: { file_path: "src/deep/folder/notes.txt", content: "one\ntwo\n" } },
   { tool: "bash", arguments: { command: "echo refused > no.txt" } },
-  { tool: "bash", arguments: { command: `printf '%s' ${place}` } },
+  { tool: "bash", arguments: { command: `touch '${place}.txt'` } },
   { text: "Done." },
 ];
 
@@ -72,7 +72,7 @@ await play(async (stage, serve) => {
     await card.getByLabel("Reason").fill("not here");
     await press("Refuse");
 
-    await card.getByText(`printf '%s' ${name}`).waitFor();
+    await card.getByText(`touch '${name}.txt'`).waitFor();
     await press("Allow for this project");
     await page.locator(".answer", { hasText: "Done." }).waitFor();
     await settled(page);

@@ -41,7 +41,7 @@ const TURNS = [
       { thinking: all },
       { text: all, chunk: 7 },
       { tool: "write", arguments: { file_path: NAME, content: `${all}\n` } },
-      { tool: "bash", arguments: { command: `cat '${NAME}'; echo '${ATTACKS[0].replaceAll("'", "’")}'` } },
+      { tool: "bash", arguments: { command: `cat '${NAME}' | tee copy.txt; echo '${ATTACKS[0].replaceAll("'", "’")}'` } },
       { tool: ATTACKS[2], arguments: { command: all, [ATTACKS[0]]: ATTACKS[4] } },
       { tool: "bash", arguments: { command: "touch owned\rls \u202e-la\u001b]0;x\u0007" } },
     ],
