@@ -86,9 +86,13 @@ mod code {
 
         #[test]
         fn code_is_unmapped_and_runs_again() {
-            let before = mapped();
-            super::super::give_back_code();
-            assert!(mapped() < before, "{before} kB before");
+            // Other tests of this process run code at the same time.
+            let shrinks = || {
+                let before = mapped();
+                super::super::give_back_code();
+                mapped() < before
+            };
+            assert!((0..1000).any(|_| shrinks()));
         }
     }
 }

@@ -76,7 +76,7 @@ pub fn from_people(text: &str) -> serde_json::Result<Value> {
 ///
 /// ```
 /// let text = osier_base::json::plain("{\"a\": [1,], // one\n}");
-/// assert_eq!(text, "{\"a\": [1 ]       \n}");
+/// assert_eq!(text, "{\"a\": [1 ]        \n}");
 /// ```
 pub fn plain(text: &str) -> Cow<'_, str> {
     let has_mark = text.starts_with('\u{feff}');

@@ -36,7 +36,8 @@ static KNOWN: RwLock<Known> = RwLock::new(Known {
     finder: None,
 });
 
-/// Adds values that no text may contain that leaves the program. They stay in memory only.
+/// Adds values that no text may contain that leaves the program. They stay in memory only. The name of a variable, as in
+/// `${TOKEN}`, is no value.
 pub fn add_known(values: impl IntoIterator<Item = String>) {
     let mut new: Vec<String> = values.into_iter().flat_map(|value| forms(&value)).collect();
     {
@@ -112,7 +113,8 @@ fn forms(value: &str) -> Vec<String> {
         forms.push(json[1..json.len() - 1].to_owned());
         forms.push(in_url(&forms[at]));
     }
-    forms.retain(|form| form.len() >= SHORTEST);
+    let is_name = |form: &str| form.starts_with("${") && form.ends_with('}');
+    forms.retain(|form| form.len() >= SHORTEST && !is_name(form));
     forms.sort_unstable();
     forms.dedup();
     forms

@@ -79,7 +79,7 @@ impl<'s> Dialect<'s> {
 /// Where the lines start that begin a block of the document.
 ///
 /// ```
-/// assert_eq!(osier_markdown::block_starts("# A\n\n- b\n\n  c\n\nd\n"), [0, 5, 13]);
+/// assert_eq!(osier_markdown::block_starts("# A\n\n- b\n\n  c\n\nd\n"), [0, 5, 15]);
 /// ```
 pub fn block_starts(source: &str) -> Vec<usize> {
     let parsed = paired(source);
