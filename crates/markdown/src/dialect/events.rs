@@ -60,8 +60,8 @@ impl<'a, I: Iterator<Item = Found<'a>>> Events<'a, I> {
             .get_or_insert_with(|| source.rfind("-->").unwrap_or(0))
     }
 
-    /// Puts a text and the literal links in it into `waiting`.
-    fn text(&mut self, text: CowStr<'a>, range: Range<usize>) {
+    /// The text, or `None` if there are literal links in it: then its parts are in `waiting`, which most texts never use.
+    fn text(&mut self, text: CowStr<'a>, range: Range<usize>) -> Option<Found<'a>> {
         let text = self.written(text, &range);
         let passed = |link: &&Range<usize>| link.start < range.start;
         let passed = self.links.iter().take_while(passed).count();
@@ -98,20 +98,19 @@ impl<'a, I: Iterator<Item = Found<'a>>> Events<'a, I> {
             self.links = behind;
         }
         if at == range.start {
-            self.waiting.push_back((Event::Text(text), range));
-        } else if let (CowStr::Borrowed(written), true) = (&text, at < range.end) {
+            return Some((Event::Text(text), range));
+        }
+        if let (CowStr::Borrowed(written), true) = (&text, at < range.end) {
             let behind = Event::Text(written[at - range.start..].into());
             self.waiting.push_back((behind, at..range.end));
         }
+        None
     }
 
     /// The event as readers get it; `None` if there is none, or if it became others.
     fn event(&mut self, (event, range): Found<'a>) -> Option<Found<'a>> {
         let event = match event {
-            Event::Text(text) => {
-                self.text(text, range);
-                return None;
-            }
+            Event::Text(text) => return self.text(text, range),
             Event::Html(text) => {
                 let text = self.written(text, &range);
                 let closes = self.comments_end().saturating_sub(range.start);
