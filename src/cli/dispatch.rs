@@ -17,7 +17,7 @@ use super::runtime::{block_on, block_on_with_input};
 use super::{aliases, attach, commands, completion, parse_error, serve, token_argument};
 use osier_agent::RunOutcome;
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
-use osier_base::signals::{report_file_size_limit, signalled};
+use osier_base::signals::{Signals, report_file_size_limit};
 use osier_base::{allocator, process, terminal_output};
 use osier_session::models::{Models, find_local};
 use osier_session::{SessionHandle, SessionSetup, check_tools};
@@ -344,8 +344,9 @@ fn run_screen(
 fn stop_on_signal(session: SessionHandle, ended_by: Arc<AtomicI32>) -> tokio::task::JoinHandle<()> {
     osier_base::task::spawn(async move {
         let mut interrupts = 0;
+        let mut signals = Signals::default();
         loop {
-            let signal = signalled().await;
+            let signal = signals.next().await;
             let is_interrupt = signal == SignalKind::interrupt().as_raw_value();
             interrupts += i32::from(is_interrupt);
             session.send(osier_agent::Op::Abort.into());

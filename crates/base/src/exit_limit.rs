@@ -27,7 +27,8 @@ pub enum Interrupt {
 }
 
 /// From now on SIGTERM, SIGHUP and SIGINT end the process within [`GRACE`], with the exit code 128 + n. Call it once, before
-/// the first await; the mode itself listens to the signals as well, and normally ends earlier.
+/// the first await; the mode itself waits for them with [`Signals`](crate::signals::Signals), and normally ends
+/// earlier.
 pub fn limit_after_signals(interrupt: Interrupt) {
     // The thread comes first: without it the signals keep their default, and end the process.
     let (sender, receiver) = mpsc::channel::<Signals>();
@@ -39,6 +40,7 @@ pub fn limit_after_signals(interrupt: Interrupt) {
             };
             let mut is_first = interrupt == Interrupt::StopsFirst;
             for signal in signals.forever() {
+                crate::signals::record(signal);
                 if signal == SIGINT && std::mem::take(&mut is_first) {
                     let _ = thread::Builder::new()
                         .name("exit-limit".to_owned())
