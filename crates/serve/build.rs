@@ -13,7 +13,7 @@ use std::{env, fs, io};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-const FILES: &str = "../../assets/web";
+const FILES: &str = "../../assets/chat";
 /// The module that starts the page.
 const MAIN: &str = "main.js";
 

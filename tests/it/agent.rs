@@ -8,7 +8,7 @@ use osier_agent::{
     AgentMessage, Event, FINAL_TURN_MESSAGE, Interceptor, Op, QueueMode, RunOutcome, StopRun,
     UserMessage,
 };
-use osier_llm::scripted::Gate;
+use osier_llm::scripted::Hold;
 use osier_llm::{Context, Script, StopReason, ToolChoice, TurnStatus, Usage};
 use serde_json::json;
 use tokio::time::Instant;
@@ -136,7 +136,7 @@ async fn log_and_accounting_record_every_call_once() {
 #[tokio::test(start_paused = true)]
 async fn steering_is_delivered_between_tool_results_and_the_next_request() {
     let journal = Journal::default();
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| {
             turn.text("first ")
@@ -169,7 +169,7 @@ async fn steering_is_delivered_between_tool_results_and_the_next_request() {
 #[tokio::test(start_paused = true)]
 async fn a_follow_up_waits_until_the_agent_would_stop() {
     let journal = Journal::default();
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| {
             turn.text("one ")
@@ -196,7 +196,7 @@ async fn a_follow_up_waits_until_the_agent_would_stop() {
 
 /// The last texts of each request after the first.
 async fn deliveries(mode: Option<QueueMode>) -> Vec<Vec<String>> {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| turn.text("begun").gate(&gate))
         .turn(|turn| turn.text("on").repeat());
@@ -242,7 +242,7 @@ async fn queue_mode_delivers_one_or_all_messages() {
 
 #[tokio::test(start_paused = true)]
 async fn recalled_messages_are_returned_in_order_and_not_delivered() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new().turn(|turn| turn.text("begun").gate(&gate));
     let mut stage = AgentSetup::new().script(script).start();
     stage.agent.send(user("go"));
@@ -261,7 +261,7 @@ async fn recalled_messages_are_returned_in_order_and_not_delivered() {
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_keeps_the_partial_answer_and_the_queue() {
-    let never = Gate::new();
+    let never = Hold::new();
     let script = Script::new()
         .turn(|turn| turn.text("half an answer").gate(&never))
         .turn(|turn| turn.text("whole"));
@@ -297,7 +297,7 @@ async fn an_interrupt_keeps_the_partial_answer_and_the_queue() {
 
 #[tokio::test(start_paused = true)]
 async fn interrupt_before_the_first_delta_leaves_no_message() {
-    let never = Gate::new();
+    let never = Hold::new();
     let script = Script::new().turn(|turn| turn.gate(&never).text("never"));
     let mut stage = AgentSetup::new().script(script).start();
     stage.agent.send(user("go"));
@@ -770,7 +770,7 @@ async fn failed_run_is_retried_on_the_next_model() {
 #[tokio::test(start_paused = true)]
 async fn a_model_change_takes_effect_with_the_next_request_of_the_same_run() {
     let journal = Journal::default();
-    let gate = Gate::new();
+    let gate = Hold::new();
     let first = Script::new().turn(|turn| {
         turn.text("x")
             .gate(&gate)

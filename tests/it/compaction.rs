@@ -1,7 +1,7 @@
 //! Compaction in a complete session.
 
 use osier_agent::{CompactionOutcome, CompactionReason};
-use osier_llm::scripted::Gate;
+use osier_llm::scripted::Hold;
 use osier_llm::{Script, StopReason, TurnStatus, Usage};
 use osier_protocol::{Event, Op, TreeEvent, TreeOp};
 use osier_session::SessionChoice;
@@ -280,7 +280,7 @@ async fn requested_compaction_waits_for_the_edited_summary() {
 #[tokio::test]
 async fn compaction_can_be_interrupted_and_prompts_wait_for_it() {
     let place = TestProject::new();
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.when_user(SUMMARISE).gate(&gate).text("late"))

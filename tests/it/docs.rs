@@ -242,7 +242,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// `recipe: a theme, 2: its row` or ``recipe: a theme, 1: `themes/NAME.toml`: its palette``.
 fn recipes() -> String {
     let mut files = Vec::new();
-    for folder in ["assets/web", "crates", "keymaps", "scripts", "src"] {
+    for folder in ["assets/chat", "crates", "keymaps", "scripts", "src"] {
         sources(&root().join(folder), &mut files);
     }
     let mut recipes: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();

@@ -60,10 +60,14 @@ const BEGINNINGS: [&str; 3] = ["What", "Those", "Takes"];
 /// Where a replaced word stays, and why.
 const ALLOWED: &[(&str, &str, &str)] = &[
     ("assets/page.js", "beside", "a class of exported pages"),
-    ("assets/web/app/composer.js", "unsent", "the module"),
-    ("assets/web/app/pending.js", "unsent", "a class of the page"),
+    ("assets/chat/app/composer.js", "unsent", "the module"),
     (
-        "assets/web/app/unsent.js",
+        "assets/chat/app/pending.js",
+        "unsent",
+        "a class of the page",
+    ),
+    (
+        "assets/chat/app/unsent.js",
         "unsent",
         "a key in the storage of browsers",
     ),

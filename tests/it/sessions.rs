@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use osier_agent::RunOutcome;
 use osier_llm::Script;
-use osier_llm::scripted::Gate;
+use osier_llm::scripted::Hold;
 use osier_protocol::{Event, Op, Opening};
 use osier_session::{SessionChoice, SessionSetup};
 use serde_json::{Value, json};
@@ -160,7 +160,7 @@ fn selected(events: &[Event]) -> Vec<String> {
 async fn selected_model_answers_next_and_is_stored() {
     let place = TestProject::new();
     let other = script_file(&place, "other.json", "from the other");
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new().turn(|turn| {
         turn.text("begun")
             .gate(&gate)
@@ -285,7 +285,7 @@ async fn interrupt_stops_the_user_command() {
 #[tokio::test]
 async fn new_session_interrupts_the_run_and_stores_the_partial_answer() {
     let place = TestProject::new();
-    let never = Gate::new();
+    let never = Hold::new();
     let script = Script::new()
         .turn(|turn| turn.text("half of it").gate(&never))
         .turn(|turn| turn.text("fresh"));

@@ -1,7 +1,7 @@
 //! Subagents in a complete session: context, progress and usage.
 
 use osier_agent::ToolUpdate;
-use osier_llm::scripted::Gate;
+use osier_llm::scripted::Hold;
 use osier_llm::{Script, Usage};
 use osier_protocol::{Event, Op};
 use osier_session::SessionChoice;
@@ -168,7 +168,7 @@ async fn subagents_have_only_the_tools_of_a_limited_session() {
 #[tokio::test]
 async fn interrupt_ends_the_task_and_keeps_its_progress() {
     let place = TestProject::new();
-    let gate = Gate::new();
+    let gate = Hold::new();
     let held = gate.clone();
     let script = Script::new()
         .turn(|turn| turn.when_user("go").tool("task", task("wait")))

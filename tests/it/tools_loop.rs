@@ -320,7 +320,7 @@ async fn tool_that_ignores_the_interrupt_is_abandoned() {
 #[tokio::test(start_paused = true)]
 async fn call_streaming_during_an_interrupt_gets_a_result() {
     let journal = Journal::default();
-    let never = osier_llm::scripted::Gate::new();
+    let never = osier_llm::scripted::Hold::new();
     let script = Script::new().turn(|turn| {
         turn.tool("echo", json!({"text": "a"}))
             .with_id("c")

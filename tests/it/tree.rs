@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use osier_llm::scripted::Gate;
+use osier_llm::scripted::Hold;
 use osier_llm::{Script, ThinkingLevel};
 use osier_protocol::{
     BranchFacts, Event, LaneState, LaneStatus, Op, Outline, Tag, TreeEvent, TreeOp,
@@ -302,7 +302,7 @@ async fn new_session_keeps_the_choices_of_the_program_and_announces_them() {
 #[tokio::test]
 async fn moves_are_refused_during_a_run() {
     let place = TestProject::new();
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.text("slow ").gate(&gate).text("answer"));
@@ -368,7 +368,7 @@ async fn last_prompt_is_retried_as_a_sibling() {
 #[tokio::test]
 async fn failed_branch_summary_cancels_the_move() {
     let place = TestProject::new();
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.text("second"))
@@ -838,7 +838,7 @@ async fn files_changed_by_hand_are_not_overwritten_by_a_lane() {
 #[tokio::test]
 async fn fan_needs_models_and_can_be_interrupted() {
     let place = TestProject::new();
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.text("slow").gate(&gate).text("er").repeat());

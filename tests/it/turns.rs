@@ -7,7 +7,7 @@ use osier_agent::{
     Agent, AgentConfig, AgentMessage, Event, LogSeverity, Op, PreparedCall, Preparing,
     ProviderTransport, RunOutcome, Subscription, Tool, ToolContext, ToolOutput, ToolStatus,
 };
-use osier_llm::scripted::{Gate, Script, ScriptedProvider};
+use osier_llm::scripted::{Hold, Script, ScriptedProvider};
 use osier_llm::{
     Api, Message, Modality, Model, Price, StopReason, ThinkingLevel, ToolChoice, ToolSpec,
     TurnStatus,
@@ -249,7 +249,7 @@ async fn steering_precedes_the_next_request_and_follow_ups_are_last() {
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_keeps_the_partial_answer_and_stops_the_tool() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let provider = ScriptedProvider::new(
         Script::new().turn(|turn| turn.text("half an").gate(&gate).text("swer")),
     );

@@ -121,7 +121,7 @@ impl<W: Write> Write for TerminalOutput<W> {
         match &mut self.filter {
             None => self.stream.write(bytes),
             Some(filter) => {
-                let text = filter.take(bytes);
+                let text = filter.filter(bytes);
                 self.stream.write_all(text.as_bytes())?;
                 Ok(bytes.len())
             }
@@ -171,7 +171,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for AsyncOutput<W> {
         match &mut self.filter {
             None => Pin::new(&mut self.stream).poll_write(cx, bytes),
             Some(filter) => {
-                self.pending = filter.take(bytes).into_bytes();
+                self.pending = filter.filter(bytes).into_bytes();
                 Poll::Ready(Ok(bytes.len()))
             }
         }
@@ -198,7 +198,7 @@ struct Filter {
 }
 
 impl Filter {
-    fn take(&mut self, bytes: &[u8]) -> String {
+    fn filter(&mut self, bytes: &[u8]) -> String {
         let mut partial = std::mem::take(&mut self.partial);
         partial.extend_from_slice(bytes);
         let mut shown = String::with_capacity(partial.len());

@@ -51,7 +51,7 @@ pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
 }
 
 /// The longest prefix of `text` that is at most `columns` wide, cut between graphemes.
-pub fn take_width(text: &str, columns: usize) -> &str {
+pub fn prefix_of_width(text: &str, columns: usize) -> &str {
     if text.len() <= columns && text.is_ascii() {
         return text;
     }
@@ -91,7 +91,7 @@ pub fn truncate(text: &str, columns: usize) -> Cow<'_, str> {
     }
     match columns {
         0 => Cow::Borrowed(""),
-        _ => Cow::Owned(format!("{}…", take_width(text, columns - 1))),
+        _ => Cow::Owned(format!("{}…", prefix_of_width(text, columns - 1))),
     }
 }
 
@@ -166,7 +166,7 @@ pub(super) fn clean(text: &str, told: &mut impl Clean) -> String {
         match char {
             '\x1b' if rest.next_if_eq(&'[').is_none() => skip_escape(&mut rest),
             '\x1b' | '\u{9b}' => {
-                if take_csi(&mut rest, &mut parameters) == Some('m') {
+                if parse_csi(&mut rest, &mut parameters) == Some('m') {
                     told.graphics(clean.len(), &parameters);
                 }
             }
@@ -296,7 +296,7 @@ fn skip_escape(rest: &mut Rest<'_>) {
 }
 
 /// Consumes a control sequence: its parameters and its final character.
-fn take_csi(rest: &mut Rest<'_>, parameters: &mut String) -> Option<char> {
+fn parse_csi(rest: &mut Rest<'_>, parameters: &mut String) -> Option<char> {
     parameters.clear();
     while let Some(char) = rest.next_if(|char| ('\x20'..='\x3f').contains(char)) {
         if parameters.len() < LONGEST_PARAMETERS {

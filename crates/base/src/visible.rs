@@ -196,7 +196,7 @@ pub fn one_line(text: &str, columns: usize) -> String {
     // The count has about the same width wherever the line is cut; one of characters is wider than one of lines.
     let mut room = columns.saturating_sub(text::width(&rest("")) + 1);
     loop {
-        let head = text::take_width(&line, room);
+        let head = text::prefix_of_width(&line, room);
         let cut = format!("{head}{}", rest(head));
         if room == 0 || text::width(&cut) <= columns {
             return cut;

@@ -102,15 +102,15 @@ fn parse(bytes: &[u8]) -> Option<HashMap<PathBuf, (FileStamp, Hash)>> {
     let mut rest = content.strip_prefix(MAGIC)?;
     let mut known = HashMap::new();
     while !rest.is_empty() {
-        let mut time = || i64::try_from(i128::from_le_bytes(take(&mut rest)?)).ok();
+        let mut time = || i64::try_from(i128::from_le_bytes(split_array(&mut rest)?)).ok();
         let stamp = FileStamp {
             modified: time()?,
             changed: time()?,
-            size: u64::from_le_bytes(take(&mut rest)?),
-            inode: u64::from_le_bytes(take(&mut rest)?),
+            size: u64::from_le_bytes(split_array(&mut rest)?),
+            inode: u64::from_le_bytes(split_array(&mut rest)?),
         };
-        let hash = Hash(take(&mut rest)?);
-        let length = u32::from_le_bytes(take(&mut rest)?) as usize;
+        let hash = Hash(split_array(&mut rest)?);
+        let length = u32::from_le_bytes(split_array(&mut rest)?) as usize;
         let (name, next) = rest.split_at_checked(length)?;
         rest = next;
         known.insert(PathBuf::from(OsStr::from_bytes(name)), (stamp, hash));
@@ -118,7 +118,7 @@ fn parse(bytes: &[u8]) -> Option<HashMap<PathBuf, (FileStamp, Hash)>> {
     Some(known)
 }
 
-fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+fn split_array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk::<N>()?;
     *bytes = rest;
     Some(*first)

@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
             match patterns {
                 None => {
                     file.text = body;
-                    self.take(file, area, 0);
+                    self.add_with_imports(file, area, 0);
                 }
                 Some(patterns) => {
                     file.text = body;
@@ -162,7 +162,7 @@ impl<'a> Search<'a> {
     /// The file at `path` and what it imports.
     fn add(&mut self, path: &Path, area: &Area) {
         if let Some(file) = self.open(path, area) {
-            self.take(file, area, 0);
+            self.add_with_imports(file, area, 0);
         }
     }
 
@@ -185,7 +185,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn take(&mut self, file: ContextFile, area: &Area, depth: usize) {
+    fn add_with_imports(&mut self, file: ContextFile, area: &Area, depth: usize) {
         let home = self.peers.map(|peers| peers.home.as_path());
         let imported = if imports_files(&file.path) {
             imports(&file.text, &file.path, home)
@@ -207,7 +207,7 @@ impl<'a> Search<'a> {
             }
             self.imported += 1;
             if let Some(file) = self.open_import(&path, &importer, area) {
-                self.take(file, area, depth + 1);
+                self.add_with_imports(file, area, depth + 1);
             }
         }
     }

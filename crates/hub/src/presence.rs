@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use osier_agent::Severity;
 use osier_base::request::Effect;
-use osier_base::text::{sanitize, single_line, take_width};
+use osier_base::text::{prefix_of_width, sanitize, single_line};
 use osier_protocol::{Client, Event, Op};
 
 /// How long a client with a lost connection remains present.
@@ -146,7 +146,7 @@ impl Presence {
         is_running: bool,
     ) -> Result<Option<String>, OccupiedError> {
         if matches!(op, Op::TakeOver) {
-            return Ok(self.take_control(by));
+            return Ok(self.pass_control(by));
         }
         match op.effect() {
             Effect::Stop if is_running && self.clients.len() > 1 => {
@@ -176,7 +176,7 @@ impl Presence {
     }
 
     /// Passes the write lock to `by`. Has no effect while the lock is free.
-    fn take_control(&mut self, by: Option<u64>) -> Option<String> {
+    fn pass_control(&mut self, by: Option<u64>) -> Option<String> {
         let write_lock = self
             .write_lock
             .filter(|write_lock| Some(write_lock.client) != by)?;
@@ -272,7 +272,7 @@ impl Presence {
     /// The name without control characters, shortened, with a number if another client has it.
     fn unique_name(&self, name: &str) -> String {
         let name = single_line(sanitize(name).trim());
-        let name = take_width(&name, NAME_COLUMNS).trim_end();
+        let name = prefix_of_width(&name, NAME_COLUMNS).trim_end();
         let name = if name.is_empty() { DEFAULT_NAME } else { name };
         let taken = |name: &str| self.clients.iter().any(|client| client.info.name == name);
         let others = (2..).map(|number| format!("{name} {number}"));

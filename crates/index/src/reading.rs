@@ -83,7 +83,7 @@ pub(super) fn read(
             }
             NextLine::Whole(offset, bytes) => {
                 let end = offset + bytes.len() as u64 + 1;
-                reading.take(bytes, facts, now, each)?;
+                reading.add_line(bytes, facts, now, each)?;
                 reading.seen = end;
             }
         }
@@ -127,7 +127,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn take(
+    fn add_line(
         &mut self,
         line: &[u8],
         facts: &mut Facts,

@@ -137,11 +137,11 @@ impl Connection {
                 continue;
             };
             invalid = 0;
-            self.take(&incoming, receiver);
+            self.dispatch(&incoming, receiver);
         }
     }
 
-    fn take(&self, incoming: &Incoming<'_>, receiver: &dyn Receiver) {
+    fn dispatch(&self, incoming: &Incoming<'_>, receiver: &dyn Receiver) {
         let params = incoming.params.map_or("null", RawValue::get);
         match (incoming.id, &incoming.method) {
             (None, Some(method)) => receiver.notification(method, params),

@@ -376,7 +376,7 @@ impl Server {
 }
 
 impl Shared {
-    fn take_pushed(&self, params: &str) {
+    fn store_pushed(&self, params: &str) {
         let Ok(published) = serde_json::from_str::<Published<'_>>(params) else {
             return;
         };
@@ -417,7 +417,7 @@ impl Shared {
 impl Receiver for Shared {
     fn notification(&self, method: &str, params: &str) {
         if method == "textDocument/publishDiagnostics" {
-            self.take_pushed(params);
+            self.store_pushed(params);
         }
     }
 

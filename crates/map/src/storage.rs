@@ -124,7 +124,7 @@ pub(crate) fn encode(index: &Index) -> Vec<u8> {
 
 pub(crate) fn decode(bytes: &[u8]) -> Option<Index> {
     let mut reader = Reader(bytes);
-    if reader.take(8)? != MAGIC || reader.number()? != VERSION << 16 ^ kinds() {
+    if reader.split(8)? != MAGIC || reader.number()? != VERSION << 16 ^ kinds() {
         return None;
     }
     if reader.number()? != crc32fast::hash(bytes.get(16..)?) {
@@ -135,15 +135,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Index> {
         *length = reader.number()? as usize;
     }
     let [count, paths, definitions, uses] = lengths;
-    let is_cut = reader.take(1)? == [1];
-    let rows = reader.take(count.checked_mul(ROW)?)?;
+    let is_cut = reader.split(1)? == [1];
+    let rows = reader.split(count.checked_mul(ROW)?)?;
     let rows: Option<Vec<Row>> = rows.chunks_exact(ROW).map(row).collect();
     let index = Index {
         rows: rows?,
-        paths: std::str::from_utf8(reader.take(paths)?).ok()?.to_owned(),
-        definitions: reader.take(definitions)?.to_vec(),
+        paths: std::str::from_utf8(reader.split(paths)?).ok()?.to_owned(),
+        definitions: reader.split(definitions)?.to_vec(),
         uses: reader
-            .take(uses.checked_mul(4)?)?
+            .split(uses.checked_mul(4)?)?
             .chunks_exact(4)
             .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
             .collect(),
@@ -162,7 +162,7 @@ fn row(bytes: &[u8]) -> Option<Row> {
     let mut reader = Reader(bytes);
     let mut span = || Some((reader.number()?, reader.number()?));
     let (path, definitions, uses) = (span()?, span()?, span()?);
-    let mut long = || Some(u64::from_le_bytes(reader.take(8)?.try_into().ok()?));
+    let mut long = || Some(u64::from_le_bytes(reader.split(8)?.try_into().ok()?));
     let version = FileStamp {
         size: long()?,
         modified: long()?.cast_signed(),
@@ -170,7 +170,7 @@ fn row(bytes: &[u8]) -> Option<Row> {
         inode: long()?,
     };
     let rank = f32::from_bits(reader.number()?);
-    let [language, state] = *reader.take(2)? else {
+    let [language, state] = *reader.split(2)? else {
         return None;
     };
     let state = FileState::numbered(state)?;
@@ -188,14 +188,14 @@ fn row(bytes: &[u8]) -> Option<Row> {
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    fn split(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
     }
 
     fn number(&mut self) -> Option<u32> {
-        let four = self.take(4)?;
+        let four = self.split(4)?;
         Some(u32::from_le_bytes(four.try_into().ok()?))
     }
 }

@@ -119,7 +119,7 @@ impl Entry {
             .collect()
     }
 
-    pub(super) fn take_state(&mut self, state: ServerState, error: Option<String>) -> Notice {
+    pub(super) fn set_state(&mut self, state: ServerState, error: Option<String>) -> Notice {
         let before = std::mem::replace(&mut self.info.state, state);
         let name = &self.info.name;
         let why = error.clone().unwrap_or_default();
@@ -152,7 +152,7 @@ impl Entry {
         notice
     }
 
-    pub(super) fn take_lists(&mut self, lists: Lists) -> Vec<Notice> {
+    pub(super) fn set_lists(&mut self, lists: Lists) -> Vec<Notice> {
         let unreadable = lists.unreadable();
         if lists.version.is_some() {
             self.info.version = lists.version;
@@ -173,7 +173,7 @@ impl Entry {
             self.info.prompts = prompts.entries;
         }
         if let Some(tools) = lists.tools {
-            notices.push(self.take_tools(tools));
+            notices.push(self.set_tools(tools));
         }
         notices
     }
@@ -207,7 +207,7 @@ impl Entry {
         Some((Severity::Warning, text))
     }
 
-    fn take_tools(&mut self, listed: Listed<Arc<ServerTool>>) -> Notice {
+    fn set_tools(&mut self, listed: Listed<Arc<ServerTool>>) -> Notice {
         let surplus = self.surplus(&listed, "tool").map(|(severity, text)| {
             let file = &self.info.file;
             (

@@ -467,10 +467,10 @@ impl Manager {
             return;
         };
         let (notices, changes) = match update {
-            ServerUpdate::State { state, error } => (vec![entry.take_state(state, error)], None),
+            ServerUpdate::State { state, error } => (vec![entry.set_state(state, error)], None),
             ServerUpdate::Lists(lists) => {
                 let changes = lists.tools.is_some().then_some(lists.tool_changes);
-                (entry.take_lists(*lists), changes)
+                (entry.set_lists(*lists), changes)
             }
         };
         for (severity, text) in notices.into_iter().flatten() {

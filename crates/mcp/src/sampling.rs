@@ -203,7 +203,7 @@ fn request(server: &str, params: CreateMessageRequestParams) -> Result<SamplingR
         images: 0,
     };
     for message in params.messages {
-        messages.push(size.take(message)?);
+        messages.push(size.convert(message)?);
     }
     within("bytes of text", size.bytes, TEXT_LIMIT)?;
     within("images", size.images, IMAGE_LIMIT)?;
@@ -241,7 +241,7 @@ struct Size {
 }
 
 impl Size {
-    fn take(&mut self, message: SamplingMessage) -> Result<Message, String> {
+    fn convert(&mut self, message: SamplingMessage) -> Result<Message, String> {
         let mut texts = Vec::new();
         let mut content = Vec::new();
         for block in message.content.into_vec() {

@@ -220,7 +220,7 @@ impl<R: tokio::io::AsyncRead + Unpin> LineReader<R> {
             self.input.consume(taken + usize::from(newline.is_some()));
             self.push(&piece);
             if newline.is_some() {
-                return Some(self.take());
+                return Some(self.finish_line());
             }
         }
     }
@@ -238,7 +238,7 @@ impl<R: tokio::io::AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    fn take(&mut self) -> Line {
+    fn finish_line(&mut self) -> Line {
         let line = std::mem::take(&mut self.line);
         match self.skipped.take() {
             None => Line::Whole(line),

@@ -247,7 +247,7 @@ pub(super) fn messages(partial: &mut Value, event: &EventFields<'_>) -> Step {
         Some(last) if event.fields.get("atEnd") == Some(&json!(false)) => {
             Step::Request(read_page, json!({"at": "after", "entryId": last}))
         }
-        _ => Step::Done(json!({"messages": take_all(partial)})),
+        _ => Step::Done(json!({"messages": collect_all(partial)})),
     }
 }
 
@@ -288,12 +288,12 @@ pub(super) fn last_text(_: &mut Value, event: &EventFields<'_>) -> Step {
 pub(super) fn hits(partial: &mut Value, event: &EventFields<'_>) -> Step {
     match event.kind {
         "search_hits" => append(partial, list_field(event.fields, "hits")),
-        OP_ENDED => return Step::Done(json!({"hits": take_all(partial), "cut": false})),
+        OP_ENDED => return Step::Done(json!({"hits": collect_all(partial), "cut": false})),
         _ => return Step::Ignore,
     }
     if event.fields.get("done") == Some(&json!(true)) {
         let cut = event.fields.get("cut").cloned().unwrap_or_default();
-        return Step::Done(json!({"hits": take_all(partial), "cut": cut}));
+        return Step::Done(json!({"hits": collect_all(partial), "cut": cut}));
     }
     Step::Partial
 }
@@ -301,11 +301,11 @@ pub(super) fn hits(partial: &mut Value, event: &EventFields<'_>) -> Step {
 pub(super) fn tree_hits(partial: &mut Value, event: &EventFields<'_>) -> Step {
     match event.kind {
         "tree_hits" => append(partial, list_field(event.fields, "entries")),
-        OP_ENDED => return Step::Done(json!({"entries": take_all(partial)})),
+        OP_ENDED => return Step::Done(json!({"entries": collect_all(partial)})),
         _ => return Step::Ignore,
     }
     if event.fields.get("done") == Some(&json!(true)) {
-        return Step::Done(json!({"entries": take_all(partial)}));
+        return Step::Done(json!({"entries": collect_all(partial)}));
     }
     Step::Partial
 }
@@ -370,7 +370,7 @@ fn append(partial: &mut Value, more: Vec<Value>) {
     }
 }
 
-fn take_all(partial: &mut Value) -> Value {
+fn collect_all(partial: &mut Value) -> Value {
     match partial.take() {
         Value::Null => json!([]),
         partial => partial,

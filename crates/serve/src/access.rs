@@ -141,7 +141,7 @@ impl Access {
             let message = "the browser is not signed in; open the URL that `osier serve` prints";
             return Err(ApiError::new(ErrorCode::Unauthorized, message));
         }
-        let taken = self.requests.take(self.token, Instant::now());
+        let taken = self.requests.count(self.token, Instant::now());
         taken.map_err(limited)?;
         Ok(Caller::Owner)
     }
@@ -163,13 +163,13 @@ impl Access {
         };
         let Some(caller) = caller else {
             for key in wrong {
-                self.wrong_tokens.take(key, now).map_err(limited)?;
+                self.wrong_tokens.count(key, now).map_err(limited)?;
             }
             let message =
                 "the token is wrong; it is at the end of the URL that `osier serve` prints";
             return Err(ApiError::new(ErrorCode::Unauthorized, message));
         };
-        self.requests.take(given, now).map_err(limited)?;
+        self.requests.count(given, now).map_err(limited)?;
         Ok(caller)
     }
 

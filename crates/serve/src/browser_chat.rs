@@ -57,7 +57,7 @@ struct File {
     compressed: &'static [u8],
 }
 
-/// Files below `assets/web`, by kind. The build script bundles its modules and style sheets.
+/// Files below `assets/chat`, by kind. The build script bundles its modules and style sheets.
 macro_rules! files {
     ($($kind:ident: $($path:literal),+;)+) => {
         &[$($(File {
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_file_is_embedded() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/web");
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/chat");
         let mut found: Vec<String> = walk(&root)
             .iter()
             .map(|path| format!("/{}", path.strip_prefix(&root).unwrap().display()))
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn scripts_and_styles_are_complete_in_one_file_each() {
         let text = |path| String::from_utf8(decompressed(find(path)).unwrap()).unwrap();
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/web");
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/chat");
         let (script, styles) = (text("/page.js"), text("/page.css"));
         for path in walk(&root.join("app")) {
             let module = path.file_stem().unwrap().to_str().unwrap();
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn commands_of_the_chat_are_rows_of_the_table() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/web");
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/chat");
         let script = std::fs::read_to_string(root.join("app/slash.js")).unwrap();
         let (_, rows) = script.split_once("const COMMANDS = {\n").unwrap();
         let (rows, _) = rows.split_once("\n};").unwrap();
@@ -313,7 +313,7 @@ mod tests {
         let mut expected: Vec<&str> = rows.map(|row| row.name).collect();
         own.sort_unstable();
         expected.sort_unstable();
-        assert_eq!(own, expected, "assets/web/app/slash.js");
+        assert_eq!(own, expected, "assets/chat/app/slash.js");
     }
 
     #[test]

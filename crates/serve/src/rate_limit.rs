@@ -45,7 +45,7 @@ impl<K: Eq + Hash> RateLimiter<K> {
     }
 
     /// Counts a request if it is allowed; the error is the number of seconds to wait.
-    pub(super) fn take(&self, key: K, now: Instant) -> Result<(), u64> {
+    pub(super) fn count(&self, key: K, now: Instant) -> Result<(), u64> {
         self.update(key, now, 1.0)
     }
 
@@ -87,14 +87,14 @@ mod tests {
             per_second: 0.5,
         });
         let now = Instant::now();
-        assert_eq!(buckets.take("a", now), Ok(()));
+        assert_eq!(buckets.count("a", now), Ok(()));
         assert_eq!(buckets.check("a", now), Ok(()));
-        assert_eq!(buckets.take("a", now), Ok(()));
-        assert_eq!(buckets.take("a", now), Err(2));
+        assert_eq!(buckets.count("a", now), Ok(()));
+        assert_eq!(buckets.count("a", now), Err(2));
         assert_eq!(buckets.check("a", now), Err(2));
-        assert_eq!(buckets.take("b", now), Ok(()));
+        assert_eq!(buckets.count("b", now), Ok(()));
         let later = now + Duration::from_secs(2);
-        assert_eq!(buckets.take("a", later), Ok(()));
-        assert_eq!(buckets.take("a", later), Err(2));
+        assert_eq!(buckets.count("a", later), Ok(()));
+        assert_eq!(buckets.count("a", later), Err(2));
     }
 }

@@ -91,7 +91,7 @@ impl Inbox {
         })
     }
 
-    fn take(&self) -> (Option<AssistantMessage>, Vec<Delta>) {
+    fn drain(&self) -> (Option<AssistantMessage>, Vec<Delta>) {
         self.with(|waiting| {
             waiting.announced = false;
             (waiting.base.take(), std::mem::take(&mut waiting.deltas))
@@ -140,7 +140,7 @@ impl DraftFile {
 
     /// Writes all waiting data. `leaf` is the current leaf.
     pub(super) fn write(&mut self, leaf: Option<&str>) {
-        let (base, deltas) = self.inbox.take();
+        let (base, deltas) = self.inbox.drain();
         if let Some(message) = base {
             self.start(&Base {
                 parent_id: leaf.map(str::to_owned),

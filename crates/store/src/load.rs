@@ -230,7 +230,7 @@ impl Reading {
 
     fn line(&mut self, line: &Line<'_>) {
         self.number += 1;
-        if line.terminated && self.take_start(line) {
+        if line.terminated && self.index_start(line) {
             // The most common case.
         } else if let Ok(entry) = Entry::parse(line.bytes) {
             self.accept(&entry, stored(line.offset, line.bytes.len()));
@@ -249,7 +249,7 @@ impl Reading {
     }
 
     /// Indexes an entry by the start of its line; false if the line must be parsed completely.
-    fn take_start(&mut self, line: &Line<'_>) -> bool {
+    fn index_start(&mut self, line: &Line<'_>) -> bool {
         let Some(Envelope { key, parent, tag }) = Envelope::of(line.bytes) else {
             return false;
         };

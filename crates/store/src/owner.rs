@@ -118,7 +118,7 @@ impl Owner {
 
     /// Starts with stored entries.
     pub(super) fn with_scan(mut self, scan: Scan) -> Self {
-        self.take(scan);
+        self.adopt(scan);
         self
     }
 
@@ -130,7 +130,7 @@ impl Owner {
         }
     }
 
-    fn take(&mut self, scan: Scan) {
+    fn adopt(&mut self, scan: Scan) {
         if let Backend::File(file, _) = &mut self.backend {
             file.set_end(scan.length, scan.tail);
             self.pending.extend(scan.recovered());
@@ -151,7 +151,7 @@ impl Owner {
             return Err(SessionError::Closed);
         };
         let scan = scan(file, &path, &self.stop)?;
-        self.take(scan);
+        self.adopt(scan);
         Ok(())
     }
 

@@ -83,7 +83,7 @@ impl SessionTree {
     pub fn new(entries: impl IntoIterator<Item = Entry>, leaf: Option<&str>) -> Self {
         let mut tree = Self::default();
         for entry in entries {
-            tree.take(entry);
+            tree.insert_read(entry);
         }
         tree.move_to(leaf.and_then(|id| tree.number(id)));
         tree.settle();
@@ -92,11 +92,11 @@ impl SessionTree {
 
     /// Adds an entry that stays in memory, and moves the leaf as the store does.
     pub fn insert(&mut self, entry: Entry) {
-        self.take(entry);
+        self.insert_read(entry);
         self.settle();
     }
 
-    fn take(&mut self, entry: Entry) {
+    fn insert_read(&mut self, entry: Entry) {
         let parent = entry.parent_id.as_deref().and_then(|id| self.number(id));
         let entry = Arc::new(entry);
         self.add_entry(&entry, parent, Location::Memory(Arc::clone(&entry)));

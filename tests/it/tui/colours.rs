@@ -1,6 +1,6 @@
 //! Colours in the output of commands: on the screen only.
 
-use osier_llm::scripted::{Gate, Script};
+use osier_llm::scripted::{Hold, Script};
 use osier_protocol::Event;
 use osier_term::face::Token;
 use osier_tui::Effect;
@@ -78,7 +78,7 @@ async fn stored_and_copied_output_is_plain() {
 
 #[tokio::test]
 async fn progress_bar_stays_on_one_line() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let command = r"for i in 10 20 30; do printf '\r%s%%' $i; until test -e $i; do :; done; done; echo ' done'";
     let script = Script::new()
         .turn(|turn| turn.tool("bash", json!({"command": command})))

@@ -1,6 +1,6 @@
 //! The bytes of frames: their number, and that they produce the drawn screen.
 
-use osier_llm::scripted::{Gate, Script};
+use osier_llm::scripted::{Hold, Script};
 use osier_term::frame::{Cursor, Features, FrameWriter};
 use osier_term::input::InputEvent;
 use osier_term::keymap::parse_key;
@@ -61,7 +61,7 @@ fn prose(words: usize) -> String {
 
 #[tokio::test]
 async fn streamed_answer_writes_little_more_than_its_text() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let text = prose(1500);
     let script = Script::new().turn(|turn| turn.gate(&gate).text(&*text));
     let mut screen = Screen::new(80, 24).script(script).start().await;

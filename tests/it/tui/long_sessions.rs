@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use osier_llm::scripted::{Gate, Script};
+use osier_llm::scripted::{Hold, Script};
 use osier_protocol::Event;
 use osier_session::SessionChoice;
 use tempfile::TempDir;
@@ -135,7 +135,7 @@ async fn jump_to_prompts_outside_the_loaded_page() {
 #[tokio::test]
 async fn new_messages_do_not_scroll_the_reader() {
     let stored = stored(&Shape::messages(300));
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new().turn(|turn| turn.text("Begun.").gate(&gate).text(" Done now."));
     let mut screen = screen(&stored, script).await;
     screen.send("go on").shows("Begun.").await;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use osier_llm::TurnStatus;
-use osier_llm::scripted::{Gate, Script};
+use osier_llm::scripted::{Hold, Script};
 use osier_protocol::Event;
 use osier_session::SessionChoice;
 use osier_settings::Settings;
@@ -18,7 +18,7 @@ use super::support::Screen;
 const EMPTY: &str = "Ask, or type / for commands";
 
 /// A run that waits at a gate and then receives queued messages.
-fn gated(gate: &Gate) -> Script {
+fn gated(gate: &Hold) -> Script {
     Script::new()
         .turn(|turn| {
             turn.text("Working on it.")
@@ -30,7 +30,7 @@ fn gated(gate: &Gate) -> Script {
 
 #[tokio::test]
 async fn queued_messages_are_shown_and_delivered_in_order() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
     screen.send("start").shows("Working on it.").await;
     screen
@@ -55,7 +55,7 @@ async fn queued_messages_are_shown_and_delivered_in_order() {
 
 #[tokio::test]
 async fn more_than_four_queued_messages_are_counted() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
     screen.send("start").shows("Working on it.").await;
     for number in 1..=6 {
@@ -71,7 +71,7 @@ async fn more_than_four_queued_messages_are_counted() {
 
 #[tokio::test]
 async fn queued_messages_are_recalled_into_the_editor() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
     screen.send("start").shows("Working on it.").await;
     screen.send("one").send("two").shows("Steering: two").await;
@@ -86,7 +86,7 @@ async fn queued_messages_are_recalled_into_the_editor() {
 
 #[tokio::test]
 async fn interrupt_returns_queued_messages_to_the_editor() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
     screen.send("start").shows("Working on it.").await;
     screen.send("later").shows("Steering: later").await;
@@ -130,7 +130,7 @@ async fn retry_counts_down_and_can_be_cancelled() {
 
 #[tokio::test]
 async fn successful_retry_replaces_the_partial_answer() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| {
             turn.thinking("Wrong thought.")
@@ -199,7 +199,7 @@ async fn last_answer_is_copied_as_markdown() {
 
 #[tokio::test]
 async fn long_run_notifies_an_unfocused_terminal() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new().turn(|turn| turn.text("x").gate(&gate).repeat());
     let mut screen = Screen::new(60, 12).script(script).start().await;
     for (focused, told) in [(true, 0), (false, 1)] {

@@ -1,6 +1,6 @@
 //! The conversation on the screen, during and after a run.
 
-use osier_llm::scripted::{Gate, Script};
+use osier_llm::scripted::{Hold, Script};
 use osier_term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ async fn empty_session_shows_hints() {
 
 #[tokio::test]
 async fn streamed_markdown_equals_the_final_markdown() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new().turn(|turn| {
         turn.thinking("The user greets.")
             .text("# Hello\n\nSome **bold** and `code`.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |")
@@ -31,7 +31,7 @@ async fn streamed_markdown_equals_the_final_markdown() {
 
 #[tokio::test]
 async fn thinking_is_shown_while_streaming_and_collapses() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new().turn(|turn| turn.thinking("Let me see.").gate(&gate).text("Done."));
     let mut screen = Screen::new(60, 12).script(script).start().await;
     screen.press("ctrl+t").send("hi").shows("Thinking…").await;
@@ -142,7 +142,7 @@ async fn interrupted_command_is_shown_and_stops() {
 
 #[tokio::test]
 async fn truncated_call_is_marked() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new().turn(|turn| {
         turn.text("Now")
             .tool("bash", json!({"command": "echo one"}))
@@ -156,7 +156,7 @@ async fn truncated_call_is_marked() {
 
 #[tokio::test]
 async fn interrupted_answer_keeps_its_text() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| turn.text("The first half").gate(&gate))
         .turn(|turn| turn.text("Again."));
@@ -195,7 +195,7 @@ fn numbered(from: usize, to: usize) -> String {
 
 #[tokio::test]
 async fn scroll_position_is_kept_until_the_end_is_reached() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| {
             turn.text(numbered(1, 30))

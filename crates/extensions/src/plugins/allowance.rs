@@ -66,7 +66,7 @@ impl Allowance {
     ///
     /// # Errors
     /// The limits, if one would be exceeded.
-    pub(super) fn take(&self, bytes: usize) -> mlua::Result<Share> {
+    pub(super) fn reserve(&self, bytes: usize) -> mlua::Result<Share> {
         self.spend(bytes)?;
         let of = Arc::clone(&self.used);
         Ok(Share { of, bytes })
@@ -105,11 +105,11 @@ mod tests {
     fn count_and_bytes_are_limited_and_given_back() {
         let allowance = Allowance::new("things", 3, 1, "take less");
         let over = "runtime error: the limit for things is 3 and 1 MB: take less";
-        let error = |bytes| allowance.take(bytes).unwrap_err().to_string();
-        let shares = [MEGABYTE - 1, 1].map(|bytes| allowance.take(bytes).unwrap());
+        let error = |bytes| allowance.reserve(bytes).unwrap_err().to_string();
+        let shares = [MEGABYTE - 1, 1].map(|bytes| allowance.reserve(bytes).unwrap());
         assert_eq!(error(1), over);
         drop(shares);
-        let shares = [0, 0, 0].map(|bytes| allowance.take(bytes).unwrap());
+        let shares = [0, 0, 0].map(|bytes| allowance.reserve(bytes).unwrap());
         assert_eq!(error(0), over);
         drop(shares);
         allowance.spend(MEGABYTE).unwrap();

@@ -57,7 +57,7 @@ impl PluginCx {
 
     /// Sends a request of `bytes` to the session, if not too many wait.
     pub(super) fn send(&self, bytes: usize, request: Request) -> mlua::Result<()> {
-        let share = self.allowances.requests.take(bytes)?;
+        let share = self.allowances.requests.reserve(bytes)?;
         self.link.send_limited(request, share);
         Ok(())
     }

@@ -138,7 +138,7 @@ async fn serve(plugin: &Arc<Plugin>, mut calls: mpsc::UnboundedReceiver<Call>) {
             call = calls.recv() => match call {
                 Some(call) => {
                     let plugin = Arc::clone(plugin);
-                    running.spawn(async move { plugin.take(call).await });
+                    running.spawn(async move { plugin.handle(call).await });
                 }
                 None => break,
             },
@@ -170,7 +170,7 @@ impl Plugin {
         }
     }
 
-    async fn take(&self, call: Call) {
+    async fn handle(&self, call: Call) {
         if self.cx.meter.halt.token.is_cancelled() {
             return self.cx.meter.halt.refuse(&call);
         }

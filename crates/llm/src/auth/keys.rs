@@ -232,14 +232,14 @@ impl Keys {
         match self.stored(&entry.name) {
             Some(Credential::Tokens(tokens)) => return self.with_tokens(entry, tokens).await,
             Some(Credential::Key(source)) => {
-                if let Some(access) = self.take_source(&source, entry).await? {
+                if let Some(access) = self.resolve_source(&source, entry).await? {
                     return Ok(access);
                 }
             }
             Some(Credential::Keyring) | None => {}
         }
         if let Some(source) = &entry.key
-            && let Some(access) = self.take_source(source, entry).await?
+            && let Some(access) = self.resolve_source(source, entry).await?
         {
             return Ok(access);
         }
@@ -361,7 +361,7 @@ impl Keys {
             .map_err(|error| failed(&error))
     }
 
-    async fn take_source(
+    async fn resolve_source(
         &self,
         source: &KeySource,
         entry: &ProviderEntry,

@@ -49,7 +49,7 @@ pub(super) fn models(entry: &ProviderEntry) -> Vec<Arc<Model>> {
 fn read(row: &ProviderRow, entry: &ProviderEntry) -> Vec<Arc<Model>> {
     let mut section = Section::new(entry);
     // Invalid lines and models are skipped; tests check that there are none.
-    let listed = lines(&entry.name).filter_map(|line| section.take(line));
+    let listed = lines(&entry.name).filter_map(|line| section.parse_line(line));
     let own = row.models.iter();
     let own = own.filter_map(|model| models_file::model(model, entry).0);
     listed.chain(own).map(Arc::new).collect()
@@ -81,7 +81,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn take(&mut self, line: &'static str) -> Option<Model> {
+    fn parse_line(&mut self, line: &'static str) -> Option<Model> {
         if let Some(endpoint) = line.strip_prefix('=') {
             let (api, url) = endpoint.split_once(' ').unwrap_or((endpoint, ""));
             self.endpoints.push((Api::from_name(api)?, url));
@@ -223,7 +223,7 @@ mod tests {
         for entry in &entries {
             let mut section = Section::new(entry);
             for line in lines(&entry.name) {
-                let model = section.take(line);
+                let model = section.parse_line(line);
                 assert_eq!(model.is_some(), !line.starts_with('='), "{line}");
             }
         }

@@ -207,24 +207,26 @@ impl FileProvider {
             return (None, vec![format!("{location} is not an object: ignored")]);
         };
         let mut fields = Fields::new(fields, location);
-        let base_url: Option<String> = fields.take("baseUrl", "an address");
+        let base_url: Option<String> = fields.parse_field("baseUrl", "an address");
         let known = super::PROVIDERS.iter().any(|row| row.name == name);
         let mut provider = Self {
             name,
             base_url: base_url.map(|url| url.trim_end_matches('/').to_owned()),
-            api: fields.take("api", API_NAMES),
+            api: fields.parse_field("api", API_NAMES),
             key: fields
-                .take::<String>("apiKey", "a text")
+                .parse_field::<String>("apiKey", "a text")
                 .filter(|key| !key.trim().is_empty())
                 .map(|key| KeySource::parse(&key)),
-            headers: fields.take("headers", "texts by name").unwrap_or_default(),
+            headers: fields
+                .parse_field("headers", "texts by name")
+                .unwrap_or_default(),
             compat: fields.compat(),
             models: Vec::new(),
             signs_in: false,
         };
         // `auth::SignIns` reads this field.
         provider.signs_in = fields.left.remove("oauth").is_some();
-        let models: Vec<Value> = fields.take("models", "a list").unwrap_or_default();
+        let models: Vec<Value> = fields.parse_field("models", "a list").unwrap_or_default();
         for (index, value) in models.into_iter().enumerate() {
             let location = format!("{}.models[{index}]", fields.location);
             provider
@@ -283,10 +285,10 @@ impl FileModel {
             return None;
         };
         let mut fields = Fields::new(fields, location);
-        let id: Option<String> = fields.take("id", "a text");
-        let reasoning: Option<bool> = fields.take("reasoning", "true or false");
+        let id: Option<String> = fields.parse_field("id", "a text");
+        let reasoning: Option<bool> = fields.parse_field("reasoning", "true or false");
         let mut levels: Option<Vec<ThinkingLevel>> =
-            fields.take("thinkingLevels", "a list of levels");
+            fields.parse_field("thinkingLevels", "a list of levels");
         if let Some(levels) = &mut levels {
             levels.sort_unstable();
             levels.dedup();
@@ -298,24 +300,26 @@ impl FileModel {
         let positive = |tokens: &u64| *tokens > 0;
         let model = Self {
             id: id.unwrap_or_default(),
-            name: fields.take("name", "a text"),
-            api: fields.take("api", API_NAMES),
+            name: fields.parse_field("name", "a text"),
+            api: fields.parse_field("api", API_NAMES),
             context_window: fields
-                .take("contextWindow", "a count of tokens")
+                .parse_field("contextWindow", "a count of tokens")
                 .filter(positive),
             max_tokens: fields
-                .take("maxTokens", "a count of tokens")
+                .parse_field("maxTokens", "a count of tokens")
                 .filter(positive),
             thinking_levels: levels.filter(|levels| !levels.is_empty()).or(by_default),
-            input: fields.take("input", "a list of `text` and `image`"),
-            cost: fields.take("cost", "dollars per million tokens"),
-            headers: fields.take("headers", "texts by name").unwrap_or_default(),
+            input: fields.parse_field("input", "a list of `text` and `image`"),
+            cost: fields.parse_field("cost", "dollars per million tokens"),
+            headers: fields
+                .parse_field("headers", "texts by name")
+                .unwrap_or_default(),
             compat: fields.compat(),
             tuning: TuningChange {
-                tools: fields.take("tools", "one of `edit`, `patch` and `gemini`"),
-                verbosity: fields.take("verbosity", "one of `low`, `medium` and `high`"),
-                service_tier: fields.take("serviceTier", "a text"),
-                parallel_calls: fields.take("parallelCalls", "true or false"),
+                tools: fields.parse_field("tools", "one of `edit`, `patch` and `gemini`"),
+                verbosity: fields.parse_field("verbosity", "one of `low`, `medium` and `high`"),
+                service_tier: fields.parse_field("serviceTier", "a text"),
+                parallel_calls: fields.parse_field("parallelCalls", "true or false"),
             },
         };
         fields.warn_of_rest(".");
@@ -504,7 +508,7 @@ impl Fields {
     }
 
     /// Removes the field `key`, with a warning if it is not `what`. `null` means not set.
-    fn take<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Option<T> {
+    fn parse_field<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Option<T> {
         let value = self.left.remove(key).filter(|value| !value.is_null())?;
         let parsed = serde_json::from_value(value).ok();
         if parsed.is_none() {
@@ -514,7 +518,8 @@ impl Fields {
     }
 
     fn compat(&mut self) -> Map<String, Value> {
-        let mut changes: Map<String, Value> = self.take("compat", "an object").unwrap_or_default();
+        let mut changes: Map<String, Value> =
+            self.parse_field("compat", "an object").unwrap_or_default();
         changes.retain(|key, value| {
             let outcome = Compat::default().set(key, value.clone());
             if let Err(reason) = &outcome {

@@ -41,7 +41,7 @@ use super::provider::{EventStream, Provider, Request};
 use play::Player;
 
 pub use file::ScriptFileError;
-pub use script::{Chunked, Gate, Matcher, Script, Step, Turn};
+pub use script::{Chunked, Hold, Matcher, Script, Step, Turn};
 
 /// Loads the script of a model without one.
 pub type ScriptLoader = Arc<dyn Fn(&Model) -> Result<Script, String> + Send + Sync>;
@@ -131,7 +131,7 @@ impl ScriptedProvider {
         };
         let playing = state.scripts.get_mut(key);
         playing
-            .and_then(|playing| playing.take(request))
+            .and_then(|playing| playing.choose_turn(request))
             .ok_or_else(|| format!("the script of `{reference}` has no more turns"))
     }
 
@@ -141,7 +141,7 @@ impl ScriptedProvider {
 }
 
 impl Playing {
-    fn take(&mut self, request: &Request) -> Option<Turn> {
+    fn choose_turn(&mut self, request: &Request) -> Option<Turn> {
         let free = |at: &usize| self.played[*at] == 0 || self.script.turns[*at].repeat;
         let turns = || (0..self.script.turns.len()).filter(free);
         let fits = |at: &usize| {

@@ -61,7 +61,7 @@ pub enum Step {
     },
     Wait(Duration),
     /// Delays the answer until the gate is opened.
-    Gate(Gate),
+    Gate(Hold),
     Usage(Usage),
     /// Ends the answer. Without it, the stop reason depends on whether there are tool calls.
     Stop(StopReason),
@@ -95,11 +95,11 @@ impl Chunked {
 
 /// Delays an answer until a test opens it. Clones are the same gate.
 #[derive(Debug, Clone)]
-pub struct Gate {
+pub struct Hold {
     passes: Arc<Semaphore>,
 }
 
-impl Default for Gate {
+impl Default for Hold {
     fn default() -> Self {
         Self {
             passes: Arc::new(Semaphore::new(0)),
@@ -107,7 +107,7 @@ impl Default for Gate {
     }
 }
 
-impl Gate {
+impl Hold {
     pub fn new() -> Self {
         Self::default()
     }
@@ -200,7 +200,7 @@ impl Turn {
     }
 
     #[must_use]
-    pub fn gate(self, gate: &Gate) -> Self {
+    pub fn gate(self, gate: &Hold) -> Self {
         self.step(Step::Gate(gate.clone()))
     }
 

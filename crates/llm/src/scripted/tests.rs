@@ -3,7 +3,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 
-use super::{Gate, Script, ScriptedProvider};
+use super::{Hold, Script, ScriptedProvider};
 use crate::builder::MessageBuilder;
 use crate::event::{Delta, StreamEvent};
 use crate::message::{
@@ -131,7 +131,7 @@ async fn turns_are_selected_by_the_last_message() {
 
 #[tokio::test]
 async fn gate_delays_the_answer_until_opened() {
-    let gate = Gate::new();
+    let gate = Hold::new();
     let provider =
         ScriptedProvider::new(Script::new().turn(|turn| turn.text("a").gate(&gate).text("b")));
     let mut stream = provider.stream(ask(vec![]));

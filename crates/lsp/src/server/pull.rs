@@ -75,16 +75,16 @@ impl Shared {
         let Ok(report) = serde_json::from_str::<Report<'_>>(answer.get()) else {
             return Ok(());
         };
-        self.take_pulled(path, report.items);
+        self.store_pulled(path, report.items);
         for (uri, related) in report.related() {
             if let Some(path) = uri::to_path(&uri) {
-                self.take_pulled(&path, related);
+                self.store_pulled(&path, related);
             }
         }
         Ok(())
     }
 
-    fn take_pulled(&self, path: &Path, items: Option<&RawValue>) {
+    fn store_pulled(&self, path: &Path, items: Option<&RawValue>) {
         let Some(items) = items else { return };
         let mut state = self.state.lock();
         let text = state.documents.get(path).map(|open| Arc::clone(&open.text));

@@ -110,7 +110,7 @@ fn carry(row: &Row) -> Carry {
     let mut columns = usize::from(row.decoration);
     let mut spans = Vec::new();
     for span in &row.spans {
-        let decoration = text::take_width(&span.text, columns);
+        let decoration = text::prefix_of_width(&span.text, columns);
         columns -= text::width(decoration);
         let text = &span.text[decoration.len()..];
         if !text.is_empty() {

@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
         Some(false)
     }
 
-    fn take(&mut self, wanted: &str) -> Option<bool> {
+    fn consume(&mut self, wanted: &str) -> Option<bool> {
         let found = self.is_at(wanted)?;
         if found {
             self.next = None;
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
     }
 
     fn expect(&mut self, wanted: &str) -> Option<()> {
-        self.take(wanted)?.then_some(())
+        self.consume(wanted)?.then_some(())
     }
 
     fn newlines(&mut self) -> Option<()> {
@@ -285,7 +285,7 @@ impl<'a> Reader<'a> {
     }
 
     fn pipeline(&mut self) -> Option<()> {
-        self.take("!")?;
+        self.consume("!")?;
         self.command()?;
         while self.is_at_any(&["|", "|&"])? {
             self.found.line.feeds_input = true;
@@ -297,21 +297,21 @@ impl<'a> Reader<'a> {
     }
 
     fn command(&mut self) -> Option<()> {
-        if self.take("(")? {
+        if self.consume("(")? {
             self.subshell()?;
-        } else if self.take("{")? {
+        } else if self.consume("{")? {
             self.list(&["}"])?;
             self.expect("}")?;
-        } else if self.take("if")? {
+        } else if self.consume("if")? {
             self.conditional()?;
         } else if self.is_at_any(&["while", "until"])? {
             self.next = None;
             self.found.line.repeats = true;
             self.list(&["do"])?;
             self.body()?;
-        } else if self.take("for")? {
+        } else if self.consume("for")? {
             self.for_loop()?;
-        } else if self.take("[[")? {
+        } else if self.consume("[[")? {
             self.tests()?;
         } else {
             return self.simple();
@@ -337,10 +337,10 @@ impl<'a> Reader<'a> {
         self.expect("then")?;
         loop {
             self.list(&["elif", "else", "fi"])?;
-            if self.take("elif")? {
+            if self.consume("elif")? {
                 self.list(&["then"])?;
                 self.expect("then")?;
-            } else if self.take("else")? {
+            } else if self.consume("else")? {
                 self.list(&["fi"])?;
                 return self.expect("fi");
             } else {
@@ -395,7 +395,7 @@ impl<'a> Reader<'a> {
                 }
                 words.extend([first, operator, self.operand()?]);
             }
-            if self.take("]]")? {
+            if self.consume("]]")? {
                 break;
             }
             if !self.is_at_any(&["&&", "||"])? {

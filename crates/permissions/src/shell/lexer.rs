@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         self.text.get(self.at + distance).copied()
     }
 
-    pub(super) fn take_char(&mut self) -> Option<char> {
+    pub(super) fn next_char(&mut self) -> Option<char> {
         let char = self.peek_char()?;
         self.at += 1;
         Some(char)
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
                 '\\' => {
                     self.at += 1;
                     draft.has_quotes = true;
-                    match self.take_char()? {
+                    match self.next_char()? {
                         '\n' => return None,
                         char => draft.push(char, false),
                     }
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
 
     fn single_quotes(&mut self, draft: &mut Draft) -> Option<()> {
         loop {
-            match self.take_char()? {
+            match self.next_char()? {
                 '\'' => return Some(()),
                 char => self.quoted_char(char, draft)?,
             }
@@ -204,11 +204,11 @@ impl<'a> Reader<'a> {
 
     fn double_quotes(&mut self, draft: &mut Draft) -> Option<()> {
         loop {
-            match self.take_char()? {
+            match self.next_char()? {
                 '"' => return Some(()),
                 '$' => self.dollar(draft, true)?,
                 '`' => self.backticks(draft, true)?,
-                '\\' => match self.take_char()? {
+                '\\' => match self.next_char()? {
                     '\n' => return None,
                     char @ ('$' | '`' | '"' | '\\') => draft.push(char, false),
                     char => {
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
             }
             '{' => {
                 self.at += 1;
-                let name = self.take_until('}')?;
+                let name = self.read_until('}')?;
                 let name: String = name.iter().collect();
                 if !is_name(&name) {
                     return None;
@@ -287,7 +287,7 @@ impl<'a> Reader<'a> {
         let mut name = String::new();
         let mut last = ' ';
         loop {
-            let char = self.take_char()?;
+            let char = self.next_char()?;
             // `++` and `--` assign.
             (char != last || !matches!(char, '+' | '-')).then_some(())?;
             last = char;
@@ -307,7 +307,7 @@ impl<'a> Reader<'a> {
                 _ => return None,
             }
         }
-        (self.take_char()? == ')').then_some(())?;
+        (self.next_char()? == ')').then_some(())?;
         draft.hole(Source::Number, quoted);
         Some(())
     }
@@ -325,7 +325,7 @@ impl<'a> Reader<'a> {
     }
 
     fn backticks(&mut self, draft: &mut Draft, quoted: bool) -> Option<()> {
-        let inner = self.take_until('`')?;
+        let inner = self.read_until('`')?;
         // Escapes, and characters that mean something else where the backticks are in quotes.
         if inner.iter().any(|char| matches!(char, '\\' | '#'))
             || (quoted && inner.iter().any(|char| matches!(char, '"' | '\'')))
@@ -345,7 +345,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The text up to `end`, which is skipped.
-    fn take_until(&mut self, end: char) -> Option<&'a [char]> {
+    fn read_until(&mut self, end: char) -> Option<&'a [char]> {
         let rest = &self.text[self.at..];
         let length = rest.iter().position(|char| *char == end)?;
         self.at += length + 1;
@@ -369,7 +369,7 @@ impl<'a> Reader<'a> {
         }
         let end: String = self.text[start..self.at].iter().collect();
         if let Some(quote @ ('\'' | '"')) = quote {
-            (self.take_char()? == quote).then_some(())?;
+            (self.next_char()? == quote).then_some(())?;
         }
         let is_end = |char| " \t\n;&|()<>".contains(char);
         if end.is_empty() || !self.peek_char().is_none_or(is_end) {

@@ -2,7 +2,7 @@
 //!
 //! To add one: a row of `table.rs`, in the order of the names. A command that is a request works in every client then;
 //! `text.rs` has the text of its answer. The terminal gives a command a key or a view in its registry of commands, the chat
-//! a view in `assets/web/app/slash.js`; a client that lacks a command says where it works.
+//! a view in `assets/chat/app/slash.js`; a client that lacks a command says where it works.
 
 mod requests;
 mod row;

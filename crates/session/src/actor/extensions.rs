@@ -11,7 +11,7 @@ use crate::context::prompt::session_prompt;
 use crate::cx::NO_SESSION;
 use crate::extensions::hooks::Source;
 use crate::extensions::{hooks, mcp, plugins};
-use crate::models::take_roles;
+use crate::models::set_roles;
 use crate::safety::trust;
 use crate::safety::trust::TrustDecision;
 use crate::sessions::open_session::OpenSession;
@@ -151,7 +151,7 @@ impl Actor {
             .reload(&settings, setup, &self.emitter);
         let review_model = settings.review_model.take();
         setup.settings.review_model = review_model;
-        take_roles(settings, &mut setup.settings);
+        set_roles(settings, &mut setup.settings);
         self.safety.permissions.publish(&self.emitter);
     }
 

@@ -38,19 +38,19 @@ type Finish<T> = fn(&mut Actor, T);
 type FinishLater<T> = for<'a> fn(&'a mut Actor, T) -> BoxFuture<'a, ()>;
 
 /// A result of background work, and the request it belongs to.
-pub(super) struct Delivery {
+pub(super) struct Completion {
     task: Task,
     request: Option<Arc<ActiveRequest>>,
 }
 
 /// Sends results to the actor. Cheap to clone.
 #[derive(Debug, Clone)]
-struct Queue(mpsc::UnboundedSender<Delivery>);
+struct Queue(mpsc::UnboundedSender<Completion>);
 
 impl Queue {
     fn send(&self, task: Task, request: Option<Arc<ActiveRequest>>) {
         // An actor that has ended needs no results.
-        let _ = self.0.send(Delivery { task, request });
+        let _ = self.0.send(Completion { task, request });
     }
 
     fn callback<T: 'static>(
@@ -76,7 +76,7 @@ impl Mailbox for Queue {
 /// Everything that the actor receives.
 struct Inbox {
     ops: mpsc::UnboundedReceiver<Numbered>,
-    results: mpsc::UnboundedReceiver<Delivery>,
+    results: mpsc::UnboundedReceiver<Completion>,
     questions: mpsc::UnboundedReceiver<Request>,
     plugins: channel::Requests,
     hook_news: mpsc::UnboundedReceiver<HookNews>,
@@ -218,7 +218,7 @@ impl Actor {
     }
 
     /// Handles a result of background work.
-    async fn finish(&mut self, result: Delivery) {
+    async fn finish(&mut self, result: Completion) {
         let before = self.emitter.set_request(result.request);
         (result.task)(self).await;
         self.emitter.set_request(before);

@@ -108,7 +108,7 @@ impl Models {
         let (mut models, mut problems) = Self::load_lenient(setup);
         // An unknown name may be in the list of the server, which is read later.
         if models.server.is_none() {
-            models.take_names(setup, &mut problems)?;
+            models.select_named(setup, &mut problems)?;
             let report = models.check_names_at_start(setup);
             problems.extend(report.problems);
             let path = setup.folders.settings();
@@ -119,7 +119,7 @@ impl Models {
     }
 
     /// Selects the models of the command line and the settings.
-    pub(super) fn take_names(
+    pub(super) fn select_named(
         &mut self,
         setup: &SessionSetup,
         problems: &mut Vec<Problem>,
@@ -182,7 +182,7 @@ impl Models {
         let mut problems = Vec::new();
         if self.server.is_some() && !self.is_served() {
             self.ask_server().await.map_err(ServerError::Silent)?;
-            self.take_names(setup, &mut problems)?;
+            self.select_named(setup, &mut problems)?;
             if let Some(first) = self.catalogue.first_served().filter(|_| !self.named) {
                 self.chosen = Arc::clone(first);
             }
@@ -520,12 +520,12 @@ impl Models {
             url.trim_end_matches('/').clone_into(&mut model.base_url);
         }
         if let Some(key) = &setup.api_key {
-            self.take_key(&model.provider, key, setup);
+            self.add_key(&model.provider, key, setup);
         }
         self.chosen = Arc::new(model);
     }
 
-    fn take_key(&mut self, provider: &str, key: &Secret, setup: &SessionSetup) {
+    fn add_key(&mut self, provider: &str, key: &Secret, setup: &SessionSetup) {
         let keys = read_keys(setup, &mut Vec::new());
         self.keys = Arc::new(keys.with_flag(provider, key.clone()));
     }

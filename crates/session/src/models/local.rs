@@ -21,7 +21,7 @@ pub async fn find_local(setup: &mut SessionSetup) -> Result<(), String> {
     if models.server.is_some() || models.embedded.is_some() {
         return Ok(());
     }
-    let found = models.take_names(setup, &mut Vec::new());
+    let found = models.select_named(setup, &mut Vec::new());
     let named = setup.model.is_some() || !setup.fallback.is_empty();
     let is_usable = found.is_ok() && models.is_usable(&models.chosen);
     let is_needed = !is_usable && (named || !setup.may_demo);

@@ -286,7 +286,7 @@ impl ModelSelection {
     fn read_roles(&mut self, setup: &mut SessionSetup) {
         let (settings, _) = Settings::load_for(&setup.folders, &setup.cwd);
         self.models.set_favourites(settings.favourites.clone());
-        take_roles(settings, &mut setup.settings);
+        set_roles(settings, &mut setup.settings);
     }
 
     /// Publishes the models.
@@ -367,10 +367,10 @@ impl ModelSelection {
             );
             emitter.notice(Severity::Info, text);
         }
-        self.take_published(setup, emitter);
+        self.publish_models(setup, emitter);
     }
 
-    fn take_published(&mut self, setup: &SessionSetup, emitter: &Emitter) {
+    fn publish_models(&mut self, setup: &SessionSetup, emitter: &Emitter) {
         let path = setup.folders.published();
         self.models.published(refresh::read(&path, &mut Vec::new()));
         self.publish(emitter);
@@ -386,7 +386,7 @@ impl ModelSelection {
         match outcome {
             Ok(outcome) => {
                 emitter.notice(Severity::Info, format!("models: {}", outcome.described()));
-                self.take_published(setup, emitter);
+                self.publish_models(setup, emitter);
             }
             Err(message) => emitter.notice(Severity::Warning, message),
         }
@@ -394,7 +394,7 @@ impl ModelSelection {
 }
 
 /// Replaces the models for roles by those in newly read settings.
-pub(crate) fn take_roles(settings: Settings, current: &mut Settings) {
+pub(crate) fn set_roles(settings: Settings, current: &mut Settings) {
     current.favourites = settings.favourites;
     current.plan_model = settings.plan_model;
     current.edit_model = settings.edit_model;

@@ -125,7 +125,7 @@ impl State {
 
 impl Shared {
     fn run(&self, mut tty: impl Write) {
-        while let Some(mut frame) = self.take() {
+        while let Some(mut frame) = self.wait_for_frame() {
             let started = Instant::now();
             let result = write_all(&mut tty, &frame);
             let mut state = self.state.lock();
@@ -144,7 +144,7 @@ impl Shared {
     }
 
     /// The next frame; `None` once the handle is dropped and everything is written.
-    fn take(&self) -> Option<Vec<u8>> {
+    fn wait_for_frame(&self) -> Option<Vec<u8>> {
         let mut state = self.state.lock();
         self.changed.wait_while(&mut state, |state| {
             state.pending.is_empty() && !state.closed
@@ -180,12 +180,12 @@ mod tests {
     use super::*;
 
     /// A terminal that accepts a write only when permitted.
-    struct Gate {
+    struct BlockedWriter {
         open: mpsc::Receiver<()>,
         bytes: mpsc::Sender<Vec<u8>>,
     }
 
-    impl Write for Gate {
+    impl Write for BlockedWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.open
                 .recv()
@@ -203,7 +203,7 @@ mod tests {
     async fn output_is_busy_until_the_frame_is_written() {
         let (open, gate) = mpsc::channel();
         let (bytes, written) = mpsc::channel();
-        let output = Output::start(Gate { open: gate, bytes }).unwrap();
+        let output = Output::start(BlockedWriter { open: gate, bytes }).unwrap();
         assert!(output.is_idle());
 
         output.send(b"one".to_vec());

@@ -96,7 +96,7 @@ impl<'a> Wrap<'a> {
                 image: None,
             };
             let to = starts.get(index).copied().unwrap_or(end);
-            splitter.take(to, &mut row.spans);
+            splitter.move_until(to, &mut row.spans);
             if self.trim && index < starts.len() {
                 trim_end(&mut row.spans, prefix.len());
             }
@@ -156,7 +156,7 @@ impl<'a> Wrap<'a> {
         }
         let mut clipped = Vec::new();
         for span in prefix {
-            let head = text::take_width(&span.text, left);
+            let head = text::prefix_of_width(&span.text, left);
             left -= text::width(head);
             clipped.push(Span {
                 text: head.into(),
@@ -287,7 +287,7 @@ impl<'a> SpanSplitter<'a> {
     }
 
     /// Moves everything up to the byte offset `to` into `out`.
-    fn take(&mut self, to: usize, out: &mut Vec<Span>) {
+    fn move_until(&mut self, to: usize, out: &mut Vec<Span>) {
         while let Some((span, rest)) = self.spans.split_first() {
             let chunk = &span.text[self.taken..];
             let length = chunk.len().min(to - self.position);

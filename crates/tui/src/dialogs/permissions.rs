@@ -76,11 +76,11 @@ fn picker(now: PermissionMode, rules: &[RuleInfo]) -> Picker<Entry> {
 
 /// The permission rules that hold.
 #[derive(Debug, Default)]
-pub(crate) struct Permissions {
+pub(crate) struct PermissionsDialog {
     rules: Vec<RuleInfo>,
 }
 
-impl Permissions {
+impl PermissionsDialog {
     /// Lists the modes and the rules.
     pub(crate) fn open(&self, mode: PermissionMode, overlays: &mut Overlays, outbox: &mut Outbox) {
         overlays.push(ID, picker(mode, &self.rules));

@@ -53,7 +53,7 @@ pub(crate) fn cut_middle(line: &str, columns: usize) -> String {
     let length = line.chars().count();
     let count = |hidden: usize| format!("…+{}…", grouped(hidden));
     let room = columns.saturating_sub(text::width(&count(length)));
-    let head = text::take_width(&line, room / 3);
+    let head = text::prefix_of_width(&line, room / 3);
     // The first column is the sign of the cut.
     let tail = text::truncate_start(&line[head.len()..], room - text::width(head) + 1);
     let tail = tail.trim_start_matches('…');

@@ -123,7 +123,7 @@ pub(crate) fn hints(
 pub(crate) fn boxed(mut row: Row, inner: usize) -> Row {
     let mut left = inner;
     for span in &mut row.spans {
-        let kept = text::take_width(&span.text, left);
+        let kept = text::prefix_of_width(&span.text, left);
         left -= text::width(kept);
         if kept.len() < span.text.len() {
             span.text = kept.into();

@@ -108,11 +108,11 @@ pub(crate) fn footer_text(footer: Rect, linear: bool) -> Rect {
 /// Cuts `rows` off the bottom of `area`, at most a third of it.
 pub(crate) fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height / 3);
-    take_bottom(area, rows)
+    cut_bottom(area, rows)
 }
 
 /// Cuts the last `rows` off an area.
-pub(crate) fn take_bottom(area: &mut Rect, rows: u16) -> Rect {
+pub(crate) fn cut_bottom(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);
     area.height -= rows;
     Rect {

@@ -94,7 +94,7 @@ fn print_highlighted(
     found: &HitText,
     width: usize,
 ) -> io::Result<()> {
-    let shown = text::take_width(&found.text, width);
+    let shown = text::prefix_of_width(&found.text, width);
     write!(out, "{label}")?;
     let mut at = 0;
     for (start, end) in found.marks.iter().filter(|(_, end)| *end <= shown.len()) {

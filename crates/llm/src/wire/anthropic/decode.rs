@@ -215,10 +215,10 @@ impl AnthropicDecoder {
         }
     }
 
-    fn take(&mut self, name: &str, frame: Frame, data: &str, out: &mut Vec<StreamEvent>) {
+    fn decode(&mut self, name: &str, frame: Frame, data: &str, out: &mut Vec<StreamEvent>) {
         match name {
             "message_start" => self.begin(frame.message, out),
-            "message" => self.take_complete(frame, out),
+            "message" => self.decode_complete(frame, out),
             "content_block_start" => {
                 if let Some(block) = frame.content_block {
                     self.answer.start(None, out);
@@ -256,7 +256,7 @@ impl AnthropicDecoder {
     }
 
     /// Handles a complete message instead of a stream.
-    fn take_complete(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
+    fn decode_complete(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
         self.answer.start(frame.id, out);
         self.count(frame.usage, out);
         for (remote, block) in (0..).zip(frame.content) {
@@ -433,14 +433,14 @@ impl ObjectDecoder for AnthropicDecoder {
         // Proxies leave out one of them.
         let name = frame.r#type.clone().or_else(|| name.map(str::to_owned));
         if let Some(name) = name {
-            self.take(&name, frame, data, out);
+            self.decode(&name, frame, data, out);
             return true;
         }
         let body = serde_json::from_str::<Value>(data).unwrap_or_default();
         if Fault::from_body(&body).is_some() {
             self.fail_from(data, out);
         } else if !frame.content.is_empty() && !self.answer.has_started() {
-            self.take_complete(frame, out);
+            self.decode_complete(frame, out);
         }
         true
     }

@@ -196,7 +196,7 @@ impl BedrockDecoder {
         }
     }
 
-    fn take(&mut self, name: &str, frame: Frame, out: &mut Vec<StreamEvent>) {
+    fn decode(&mut self, name: &str, frame: Frame, out: &mut Vec<StreamEvent>) {
         self.answer.start(None, out);
         let remote = frame.content_block_index;
         match name {
@@ -323,7 +323,7 @@ impl BedrockDecoder {
     }
 
     /// Handles a complete response instead of a stream, as the events of one.
-    fn take_complete(&mut self, body: &Value, out: &mut Vec<StreamEvent>) {
+    fn decode_complete(&mut self, body: &Value, out: &mut Vec<StreamEvent>) {
         let blocks = body
             .pointer("/output/message/content")
             .and_then(Value::as_array);
@@ -334,27 +334,27 @@ impl BedrockDecoder {
             ) {
                 (Some(tool), _) => {
                     let start = json!({"contentBlockIndex": index, "start": {"toolUse": tool}});
-                    self.take_value("contentBlockStart", &start, out);
+                    self.decode_value("contentBlockStart", &start, out);
                     json!({"toolUse": {"input": tool["input"].to_string()}})
                 }
                 (None, Some(reasoning)) => json!({ "reasoningContent": reasoning }),
                 (None, None) => block.clone(),
             };
             let delta = json!({"contentBlockIndex": index, "delta": delta});
-            self.take_value("contentBlockDelta", &delta, out);
+            self.decode_value("contentBlockDelta", &delta, out);
         }
-        self.take_value(
+        self.decode_value(
             "messageStop",
             &json!({"stopReason": body["stopReason"]}),
             out,
         );
-        self.take_value("metadata", &json!({"usage": body["usage"]}), out);
+        self.decode_value("metadata", &json!({"usage": body["usage"]}), out);
     }
 
-    fn take_value(&mut self, name: &str, value: &Value, out: &mut Vec<StreamEvent>) {
+    fn decode_value(&mut self, name: &str, value: &Value, out: &mut Vec<StreamEvent>) {
         let frame = repair::read::<Frame>(&value.to_string(), FRAME, &mut self.answer);
         if let Some(frame) = frame {
-            self.take(name, frame, out);
+            self.decode(name, frame, out);
         }
     }
 
@@ -392,7 +392,7 @@ impl ObjectDecoder for BedrockDecoder {
         if name.is_empty() {
             let body = serde_json::from_str::<Value>(data).unwrap_or_default();
             if body.get("output").is_some() {
-                self.take_complete(&body, out);
+                self.decode_complete(&body, out);
                 return true;
             }
             if let Some(fault) = Fault::from_body(&body) {
@@ -403,7 +403,7 @@ impl ObjectDecoder for BedrockDecoder {
         let Some(frame) = repair::read::<Frame>(data, FRAME, &mut self.answer) else {
             return false;
         };
-        self.take(name, frame, out);
+        self.decode(name, frame, out);
         true
     }
 

@@ -73,7 +73,7 @@ impl GoogleDecoder {
         }
     }
 
-    fn take(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
+    fn decode(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
         self.answer.start(frame.response_id, out);
         if let Some(usage) = self.answer.counts(frame.usage_metadata) {
             self.answer.usage = usage.disjoint();
@@ -83,17 +83,17 @@ impl GoogleDecoder {
             let has_content =
                 !candidate.content.parts.is_empty() || candidate.finish_reason.is_some();
             if self.answer.is_chosen(candidate.index, has_content) {
-                self.take_candidate(candidate, out);
+                self.decode_candidate(candidate, out);
             }
         }
         if let Some(feedback) = frame.prompt_feedback {
-            self.take_feedback(feedback, out);
+            self.decode_feedback(feedback, out);
         }
     }
 
-    fn take_candidate(&mut self, candidate: Candidate, out: &mut Vec<StreamEvent>) {
+    fn decode_candidate(&mut self, candidate: Candidate, out: &mut Vec<StreamEvent>) {
         for part in candidate.content.parts {
-            self.take_part(part, out);
+            self.decode_part(part, out);
         }
         for chunk in candidate.grounding_metadata.grounding_chunks {
             Answer::source(&chunk.web, "uri", out);
@@ -104,7 +104,7 @@ impl GoogleDecoder {
         }
     }
 
-    fn take_part(&mut self, part: Part, out: &mut Vec<StreamEvent>) {
+    fn decode_part(&mut self, part: Part, out: &mut Vec<StreamEvent>) {
         if let Some(call) = part.function_call {
             if call.name.as_ref().is_none_or(String::is_empty) && call.args.is_none() {
                 return self.answer.leave_out("a call without a name".to_owned());
@@ -193,7 +193,7 @@ impl GoogleDecoder {
     }
 
     /// Handles a prompt that was blocked before an answer started.
-    fn take_feedback(&mut self, feedback: Feedback, out: &mut Vec<StreamEvent>) {
+    fn decode_feedback(&mut self, feedback: Feedback, out: &mut Vec<StreamEvent>) {
         if let Some(reason) = feedback.block_reason {
             let detail = feedback.block_reason_message;
             let detail = detail.map_or_else(String::new, |text| format!(": {text}"));
@@ -241,7 +241,7 @@ impl ObjectDecoder for GoogleDecoder {
             }
         }
         let Some(frame) = frame else { return false };
-        self.take(frame, out);
+        self.decode(frame, out);
         true
     }
 

@@ -105,7 +105,7 @@ impl OllamaDecoder {
         }
     }
 
-    fn take(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
+    fn decode(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
         self.answer.start(None, out);
         self.grow(frame.message.thinking, true, out);
         for part in self.tags.push(&frame.message.content.unwrap_or_default()) {
@@ -225,7 +225,7 @@ impl ObjectDecoder for OllamaDecoder {
             return false;
         };
         if !frame.error.as_ref().is_some_and(is_error) {
-            self.take(frame, out);
+            self.decode(frame, out);
             return true;
         }
         let body = serde_json::from_str::<Value>(data).unwrap_or_default();

@@ -55,7 +55,7 @@ impl ChatDecoder {
         }
     }
 
-    fn take(&mut self, frame: Frame, data: &str, out: &mut Vec<StreamEvent>) {
+    fn decode(&mut self, frame: Frame, data: &str, out: &mut Vec<StreamEvent>) {
         let error = frame.error.filter(is_error);
         let groq_error = frame.x_groq.as_ref().and_then(|groq| groq.error.clone());
         let groq_error = groq_error.filter(is_error);
@@ -72,7 +72,7 @@ impl ChatDecoder {
         let mut usage = frame.usage.or(of_groq.unwrap_or_default());
         for choice in frame.choices {
             if self.answer.is_chosen(choice.index, choice.has_content()) {
-                usage = self.take_choice(choice, out).or(usage);
+                usage = self.decode_choice(choice, out).or(usage);
             }
         }
         if let Some(usage) = self.answer.counts(usage) {
@@ -82,7 +82,7 @@ impl ChatDecoder {
         }
     }
 
-    fn take_choice(&mut self, choice: Choice, out: &mut Vec<StreamEvent>) -> Reported<WireUsage> {
+    fn decode_choice(&mut self, choice: Choice, out: &mut Vec<StreamEvent>) -> Reported<WireUsage> {
         self.grow(choice.delta, out);
         self.grow(choice.message, out);
         self.write(&choice.text.unwrap_or_default(), out);
@@ -259,7 +259,7 @@ impl ObjectDecoder for ChatDecoder {
             return false;
         };
         if is_chunk(&frame) {
-            self.take(frame, data, out);
+            self.decode(frame, data, out);
             return true;
         }
         // A chunk without choices has results of filters, is of an unknown kind, or is an error.

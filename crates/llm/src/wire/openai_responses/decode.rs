@@ -81,7 +81,7 @@ impl ResponsesDecoder {
         }
     }
 
-    fn take(&mut self, step: Step, mut frame: Frame, out: &mut Vec<StreamEvent>) {
+    fn decode(&mut self, step: Step, mut frame: Frame, out: &mut Vec<StreamEvent>) {
         let id = frame
             .response
             .as_ref()
@@ -165,7 +165,7 @@ impl ResponsesDecoder {
     }
 
     /// Handles a complete response instead of a stream.
-    fn take_complete(&mut self, data: &str, out: &mut Vec<StreamEvent>) {
+    fn decode_complete(&mut self, data: &str, out: &mut Vec<StreamEvent>) {
         let body = serde_json::from_str::<Value>(data).unwrap_or_default();
         let response = repair::read::<Response>(data, RESPONSE, &mut self.answer);
         let Some(response) = response else {
@@ -224,9 +224,9 @@ impl ObjectDecoder for ResponsesDecoder {
                 };
                 let frame = repair::read::<Frame>(data, shape, &mut self.answer);
                 let Some(frame) = frame else { return false };
-                self.take(step, frame, out);
+                self.decode(step, frame, out);
             }
-            None if is_response(data) => self.take_complete(data, out),
+            None if is_response(data) => self.decode_complete(data, out),
             known => {
                 let body = serde_json::from_str::<Value>(data).unwrap_or_default();
                 let fails = known == Some(Some(Step::Fail));

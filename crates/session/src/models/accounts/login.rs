@@ -34,7 +34,7 @@ impl RunningLogin {
                 method => method,
             };
             let outcome = match method {
-                Some(LoginMethod::Key) => take_key(&accounts, &account, lines, &emitter).await,
+                Some(LoginMethod::Key) => receive_key(&accounts, &account, lines, &emitter).await,
                 method => {
                     let method = method.map(|method| match method {
                         LoginMethod::Browser => Method::Browser,
@@ -161,7 +161,7 @@ fn started(
     }
 }
 
-async fn take_key(
+async fn receive_key(
     accounts: &Accounts,
     account: &Account,
     mut lines: mpsc::UnboundedReceiver<String>,

@@ -21,7 +21,7 @@ fn screen(area: &mut TextArea, width: usize, height: usize) -> String {
     for (index, row) in view.rows.iter().enumerate() {
         let text = row.text();
         if index == usize::from(view.cursor.1) {
-            let head = text::take_width(&text, usize::from(view.cursor.0));
+            let head = text::prefix_of_width(&text, usize::from(view.cursor.0));
             writeln!(shown, "{head}|{}", &text[head.len()..]).unwrap();
         } else {
             writeln!(shown, "{text}").unwrap();

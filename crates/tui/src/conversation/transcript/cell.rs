@@ -90,7 +90,7 @@ impl Cell {
     pub(super) fn set_illustration(&mut self, path: &str, read: &Result<String, String>) -> bool {
         let mut any = false;
         for illustration in &mut self.illustrations {
-            any |= illustration.take(path, read);
+            any |= illustration.store(path, read);
         }
         if any {
             self.cache = None;

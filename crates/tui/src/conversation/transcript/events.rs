@@ -50,7 +50,7 @@ impl Transcript {
                 at_start,
                 at_end,
             } => {
-                return self.take_page(PageResult {
+                return self.add_page(PageResult {
                     request: *request,
                     found: *found,
                     messages,

@@ -66,7 +66,7 @@ impl Illustration {
     }
 
     /// Sets the file if it belongs to this image. Returns whether it does.
-    pub(super) fn take(&mut self, path: &str, read: &Result<String, String>) -> bool {
+    pub(super) fn store(&mut self, path: &str, read: &Result<String, String>) -> bool {
         let is_own = self.file == File::Requested && self.image.destination == path;
         if is_own {
             self.file = match read {
@@ -175,18 +175,18 @@ mod tests {
         };
         let mut found = Illustration::of("![the plan](plan.png)");
         assert_eq!(found[0].rows(40, style, false), []);
-        assert!(!found[0].take("plan.png", &Err("not asked for".to_owned())));
+        assert!(!found[0].store("plan.png", &Err("not asked for".to_owned())));
         found[0].ask();
-        assert!(!found[0].take("other.png", &Ok(PIXEL.to_owned())));
+        assert!(!found[0].store("other.png", &Ok(PIXEL.to_owned())));
         let mut other = found.clone();
-        assert!(found[0].take("plan.png", &Err("there is no such file".to_owned())));
+        assert!(found[0].store("plan.png", &Err("there is no such file".to_owned())));
         let shown: Vec<String> = found[0]
             .rows(40, style, false)
             .iter()
             .map(Row::text)
             .collect();
         assert_eq!(shown, ["▣ the plan: there is no such file"]);
-        assert!(other[0].take("plan.png", &Ok(PIXEL.to_owned())));
+        assert!(other[0].store("plan.png", &Ok(PIXEL.to_owned())));
         let rows = other[0].rows(40, style, true);
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0].text(), "▣ the plan");

@@ -68,7 +68,7 @@ impl Transcript {
     }
 
     /// Adds a page; returns whether anything visible may have changed.
-    pub(super) fn take_page(&mut self, came: PageResult<'_>) -> bool {
+    pub(super) fn add_page(&mut self, came: PageResult<'_>) -> bool {
         let Some(asked) = self.asked.take_if(|asked| asked.request == came.request) else {
             return false;
         };

@@ -108,7 +108,7 @@ pub(crate) fn address(url: &str, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut rest = url;
     while !rest.is_empty() {
-        let part = text::take_width(rest, width.max(8));
+        let part = text::prefix_of_width(rest, width.max(8));
         let mut span = Span::new(part, Token::Link);
         span.link = Some(url.into());
         rows.push(Row::new(vec![Span::new("  ", Token::Text), span]));

@@ -90,7 +90,7 @@ impl Questions {
     }
 
     /// Opens the question that a prompt answers, instead of sending it.
-    pub(crate) fn take_prompt(
+    pub(crate) fn open_for_prompt(
         &mut self,
         editor: &mut Editor,
         overlays: &mut Overlays,
@@ -224,7 +224,7 @@ impl Questions {
 
     /// Removes a question that was answered or withdrawn, and closes its dialog.
     fn close(&mut self, id: &str, overlays: &mut Overlays, outbox: &mut Outbox) {
-        let _ = self.take(id);
+        let _ = self.remove(id);
         if self.open.as_deref() == Some(id) {
             self.close_dialog(overlays);
             outbox.push(Toast::info("the question was withdrawn"));
@@ -278,7 +278,7 @@ impl Questions {
     /// Closes the dialog; the question stays pending with its draft, behind the other questions.
     pub(crate) fn leave(&mut self, id: &str, draft: Vec<String>, overlays: &mut Overlays) {
         self.close_dialog(overlays);
-        if let Some(mut waiting) = self.take(id) {
+        if let Some(mut waiting) = self.remove(id) {
             waiting.draft = draft;
             self.waiting.push(waiting);
         }
@@ -294,7 +294,7 @@ impl Questions {
         outbox: &mut Outbox,
     ) {
         self.close_dialog(overlays);
-        if self.take(&id).is_some() {
+        if self.remove(&id).is_some() {
             outbox.push(Op::AnswerQuestion { id, answer });
             self.answered = editor.is_empty();
             self.open_dialog(0, Some(Guard::Ignore(FOLLOWS)), overlays);
@@ -395,7 +395,7 @@ impl Questions {
         overlays.remove(dialog::ID);
     }
 
-    fn take(&mut self, id: &str) -> Option<Waiting> {
+    fn remove(&mut self, id: &str) -> Option<Waiting> {
         let place = self
             .waiting
             .iter()

@@ -246,7 +246,7 @@ impl List {
         // The list gets the rows that the preview leaves, at least a third.
         let preview = preview.min((most / 3).max(most.saturating_sub(list)));
         let mut area = docked(screen, width, (list + preview).min(most));
-        let below = layout::take_bottom(&mut area, preview);
+        let below = layout::cut_bottom(&mut area, preview);
         (area, Some(below))
     }
 

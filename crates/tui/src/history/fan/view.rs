@@ -79,7 +79,7 @@ impl FanView {
         self.conflicts.clear();
     }
 
-    fn take(&self, force: bool, cx: &mut Cx<'_, Action>) {
+    fn apply_lane(&self, force: bool, cx: &mut Cx<'_, Action>) {
         if !self.ended {
             cx.push(Toast::info("models are still running".to_owned()));
             return;
@@ -217,7 +217,7 @@ impl Component<Command, Action> for FanView {
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
         if key.typed() == Some('F') && !self.conflicts.is_empty() {
-            self.take(true, cx);
+            self.apply_lane(true, cx);
         }
         Handled::Yes
     }
@@ -231,7 +231,7 @@ impl Component<Command, Action> for FanView {
             Command::PageUp => self.top = self.top.saturating_sub(self.page),
             Command::PageDown => self.top += self.page,
             Command::First => self.top = 0,
-            Command::Accept => self.take(false, cx),
+            Command::Accept => self.apply_lane(false, cx),
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => self.leave(cx),
             _ => {}
         }

@@ -24,7 +24,7 @@ impl Prompt {
     }
 
     /// Puts queued prompts back into the editor, with their images as chips.
-    pub(super) fn take_back(&mut self, messages: &[UserMessage]) {
+    pub(super) fn put_back(&mut self, messages: &[UserMessage]) {
         let pieces = self.attachments.pieces(messages);
         if !pieces.is_empty() {
             self.editor.put_draft_before(pieces);

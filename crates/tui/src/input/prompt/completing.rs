@@ -48,7 +48,7 @@ impl Editor {
 
     /// Stores the symbols of a search.
     pub fn set_symbols(&mut self, request: u64, symbols: Arc<Vec<ProjectSymbol>>) {
-        if self.completer.symbols.take(request, symbols) && !self.is_choosing() {
+        if self.completer.symbols.store(request, symbols) && !self.is_choosing() {
             self.offer_completion();
         }
     }

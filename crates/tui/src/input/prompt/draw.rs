@@ -107,7 +107,7 @@ impl Prompt {
         let label = label.map_or_else(String::new, |label| format!(" {label} "));
         let end = if label.is_empty() || linear { 0 } else { 2 };
         let room = usize::from(width).saturating_sub(text::width(&label) + end);
-        let start = text::take_width(&start, room);
+        let start = text::prefix_of_width(&start, room);
         let rest = if linear { 0 } else { room - text::width(start) };
         let mut row = Row::plain(format!("{start}{}", line.repeat(rest)), face);
         if !label.is_empty() {

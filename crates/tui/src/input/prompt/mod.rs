@@ -69,7 +69,7 @@ impl Prompt {
     /// The queue was recalled: its messages return to the editor.
     pub(crate) fn on_recalled(&mut self, messages: &[UserMessage]) {
         self.pending.clear();
-        self.take_back(messages);
+        self.put_back(messages);
     }
 
     /// A prompt is in the conversation.
@@ -81,7 +81,7 @@ impl Prompt {
     pub(crate) fn on_settled(&mut self, outcome: &RunOutcome) {
         let lost = self.pending.take_lost(&self.queue);
         if matches!(outcome, RunOutcome::Stopped { .. }) {
-            self.take_back(&lost);
+            self.put_back(&lost);
         }
     }
 

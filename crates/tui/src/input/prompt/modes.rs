@@ -44,7 +44,7 @@ impl Editor {
     }
 
     /// Handles a key that the editor waits for, whatever it is bound to; false for any other.
-    pub(crate) fn take_awaited(&mut self, key: KeyPress, keymap: &Keymap<Command>) -> bool {
+    pub(crate) fn handle_awaited(&mut self, key: KeyPress, keymap: &Keymap<Command>) -> bool {
         if let Some(char) = key.typed().filter(|char| self.modal.wants(*char)) {
             self.argument(char);
             return true;
@@ -76,7 +76,7 @@ impl Editor {
     }
 
     /// A digit of a count; false for any other key.
-    pub(crate) fn take_digit(&mut self, key: KeyPress) -> bool {
+    pub(crate) fn handle_digit(&mut self, key: KeyPress) -> bool {
         let digit = match key.code {
             KeyCode::Char(digit) if digit.is_ascii_digit() => digit,
             _ => return false,

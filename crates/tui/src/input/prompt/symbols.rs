@@ -36,7 +36,7 @@ impl Symbols {
     }
 
     /// Stores the result of a search; returns whether it belongs to the running search.
-    pub(super) fn take(&mut self, request: u64, found: Arc<Vec<ProjectSymbol>>) -> bool {
+    pub(super) fn store(&mut self, request: u64, found: Arc<Vec<ProjectSymbol>>) -> bool {
         if request != self.request || !self.is_running {
             return false;
         }
@@ -81,8 +81,8 @@ mod tests {
         }
         assert_eq!(symbols.want("ca"), Some((1, "ca".to_owned())));
         assert_eq!(symbols.want("car"), None);
-        assert!(!symbols.take(7, found(&[])));
-        assert!(symbols.take(1, found(&["cart_total", "catch"])));
+        assert!(!symbols.store(7, found(&[])));
+        assert!(symbols.store(1, found(&["cart_total", "catch"])));
         let names = |query: &str| -> Vec<String> {
             let found = symbols.of(query).into_iter();
             found.map(|symbol| symbol.name.clone()).collect()

@@ -40,7 +40,7 @@ impl App {
             Action::Effect(effect) => self.effects.push(effect),
             Action::Toast(toast) => self.activity.toast.show(&toast, now),
             Action::Submit { .. } if self.questions.is_answer(&editor.text()) => {
-                self.questions.take_prompt(editor, overlays, outbox);
+                self.questions.open_for_prompt(editor, overlays, outbox);
             }
             action @ (Action::Submit { .. } | Action::SendPrompt { .. }) => {
                 let to = Submission {

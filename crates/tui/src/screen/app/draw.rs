@@ -21,7 +21,7 @@ fn start_page(transcript: &mut Transcript, mut area: Rect) -> (Rect, Rect) {
         Some(rows) if rows + welcome::LEAST < area.height => rows,
         _ => area.height,
     };
-    let conversation = layout::take_bottom(&mut area, rows);
+    let conversation = layout::cut_bottom(&mut area, rows);
     // A row separates them.
     let gap = u16::from(rows > 0).min(area.height);
     area.height -= gap;

@@ -59,7 +59,7 @@ impl App {
         }
         if self.writes()
             && self.pending_keys.is_empty()
-            && self.prompt.editor.take_awaited(key, &self.keymap)
+            && self.prompt.editor.handle_awaited(key, &self.keymap)
         {
             return;
         }
@@ -91,7 +91,7 @@ impl App {
     fn run_bound(&mut self, command: Command, key: KeyPress, now: Instant) -> bool {
         match command {
             // The key contains the digit.
-            Command::Edit(Edit::DIGIT) => self.writes() && self.prompt.editor.take_digit(key),
+            Command::Edit(Edit::DIGIT) => self.writes() && self.prompt.editor.handle_digit(key),
             Command::Edit(edit) => self.writes() && self.prompt.editor.edit(edit) == Outcome::Done,
             Command::Plugin(number) => self.plugins.press_key(number, &mut self.outbox),
             command => {

@@ -30,7 +30,7 @@ use self::focus::Focus;
 use crate::actions::{Action, Command, Effect, Outbox, Toast};
 use crate::conversation::{Search, Transcript, jobs};
 use crate::dialogs::{
-    Models, Permissions, Questions, Servers, SettingsEditor, ThemeChoice, Tools, appearance,
+    Models, PermissionsDialog, Questions, Servers, SettingsEditor, ThemeChoice, Tools, appearance,
 };
 use crate::drawing::{Overlays, late::Late};
 use crate::history::{
@@ -64,7 +64,7 @@ pub struct App {
     pointer: Pointer,
     changes: Changes,
     models: Models,
-    permissions: Permissions,
+    permissions: PermissionsDialog,
     plugins: PluginView,
     search: Search,
     servers: Servers,
@@ -146,7 +146,7 @@ impl App {
             pointer: Pointer::default(),
             changes: Changes::default(),
             models: Models::default(),
-            permissions: Permissions::default(),
+            permissions: PermissionsDialog::default(),
             plugins: PluginView::default(),
             search: Search::default(),
             servers: Servers::default(),
@@ -370,7 +370,7 @@ impl App {
     }
 
     /// Moves the state that belongs to the terminal here from the tab that was in front.
-    pub(crate) fn take_terminal_from(&mut self, from: &mut Self) {
+    pub(crate) fn move_terminal_from(&mut self, from: &mut Self) {
         std::mem::swap(&mut self.highlighter, &mut from.highlighter);
         std::mem::swap(&mut self.pictures, &mut from.pictures);
         self.theme.clone_from(&from.theme);

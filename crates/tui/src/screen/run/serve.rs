@@ -70,7 +70,7 @@ impl Screen {
                 }
                 () = events.ready(), if deadline.is_none() => self.take_events(),
                 () = events.ready(), if is_far => self.clock.request_background(Instant::now()),
-                () = self.tabs.others_ready(), if self.tabs.is_several() => self.take_events_of_others(),
+                () = self.tabs.others_ready(), if self.tabs.is_several() => self.apply_events_of_others(),
                 Some(lines) = highlighted.recv() => {
                     for tab in self.tabs.tabs() {
                         tab.app.on_highlight(&lines);

@@ -104,9 +104,9 @@ impl Screen {
     }
 
     /// Applies the events of background tabs and alerts the user to those that need attention.
-    pub(super) fn take_events_of_others(&mut self) {
+    pub(super) fn apply_events_of_others(&mut self) {
         let now = Instant::now();
-        for entry in self.tabs.take_events_of_others(&mut self.options, now) {
+        for entry in self.tabs.apply_events_of_others(&mut self.options, now) {
             self.tabs.front.app.alert(&entry, now);
         }
     }

@@ -78,7 +78,7 @@ impl Tabs {
         self.before = Some(self.front.number);
         let behind = &mut self.others[place];
         std::mem::swap(&mut self.front, behind);
-        self.front.app.take_terminal_from(&mut behind.app);
+        self.front.app.move_terminal_from(&mut behind.app);
         behind.mark_seen();
         self.front.mark_seen();
         sort::by_key(&mut self.others, |tab| tab.number);
@@ -127,7 +127,7 @@ impl Tabs {
     }
 
     /// Applies the events of background tabs; returns those that need attention now.
-    pub(crate) fn take_events_of_others(
+    pub(crate) fn apply_events_of_others(
         &mut self,
         options: &mut Options,
         now: Instant,

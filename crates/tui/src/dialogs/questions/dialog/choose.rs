@@ -291,7 +291,7 @@ impl Choose {
         match place {
             Some(place) => {
                 self.selected = place;
-                self.take()
+                self.choose()
             }
             None => Step::Stay,
         }
@@ -304,7 +304,7 @@ impl Choose {
         }
         self.selected = choice;
         if self.clicked.replace(choice) == Some(choice) {
-            return self.take();
+            return self.choose();
         }
         Step::Stay
     }
@@ -323,13 +323,13 @@ impl Choose {
             // An answer is too important to be reached from the other end.
             Command::Up | Command::Left => self.selected = self.selected.saturating_sub(1),
             Command::Down | Command::Right => self.selected = (self.selected + 1).min(last),
-            Command::Accept => return self.take(),
+            Command::Accept => return self.choose(),
             _ => return Step::Unused,
         }
         Step::Stay
     }
 
-    fn take(&self) -> Step {
+    fn choose(&self) -> Step {
         let Some(line) = self.lines.get(self.selected) else {
             return Step::Stay;
         };

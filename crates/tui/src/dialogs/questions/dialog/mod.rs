@@ -144,7 +144,7 @@ impl Dialog {
     }
 
     /// Text that comes too early to be an answer.
-    fn take_early(&mut self, text: &str, cx: &mut Cx<'_, Action>) {
+    fn hold_early(&mut self, text: &str, cx: &mut Cx<'_, Action>) {
         self.wait(cx.now);
         let is_text = match self.guard {
             Some(Guard::Editor(_)) => true,
@@ -180,7 +180,7 @@ impl Dialog {
         });
     }
 
-    fn take(&mut self, step: Step, cx: &mut Cx<'_, Action>) {
+    fn carry_out(&mut self, step: Step, cx: &mut Cx<'_, Action>) {
         match step {
             Step::Stay | Step::Unused => {}
             Step::Write(purpose) => {
@@ -296,7 +296,7 @@ impl Dialog {
                     return false;
                 };
                 let step = choose.click(*choice);
-                self.take(step, cx);
+                self.carry_out(step, cx);
             }
             _ => return false,
         }
@@ -331,9 +331,9 @@ impl Component<Command, Action> for Dialog {
                 Body::Write(write) => write.insert(character.encode_utf8(&mut [0; 4])),
                 Body::Fields(fields) => fields.on_typed(character),
             };
-            self.take(step, cx);
+            self.carry_out(step, cx);
         } else {
-            self.take_early(character.encode_utf8(&mut [0; 4]), cx);
+            self.hold_early(character.encode_utf8(&mut [0; 4]), cx);
         }
         Handled::Yes
     }
@@ -346,7 +346,7 @@ impl Component<Command, Action> for Dialog {
                 Body::Fields(fields) => fields.paste(text),
             }
         } else {
-            self.take_early(text, cx);
+            self.hold_early(text, cx);
         }
         Handled::Yes
     }
@@ -364,7 +364,7 @@ impl Component<Command, Action> for Dialog {
                 self.scroll_by(command, cx);
             }
             _ if !self.is_ready(cx.now) => self.wait(cx.now),
-            Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
+            Command::Dismiss => self.carry_out(Step::Answer(Answer::Dismissed), cx),
             command => {
                 let step = match &mut self.body {
                     Body::Choose(choose) => choose.on_command(command),
@@ -375,7 +375,7 @@ impl Component<Command, Action> for Dialog {
                     // While text is edited, a key must not have its other meanings.
                     return Handled::No;
                 }
-                self.take(step, cx);
+                self.carry_out(step, cx);
             }
         }
         Handled::Yes
