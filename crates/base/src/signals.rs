@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use tokio::sync::watch;
 
 /// The signals that arrived since [`limit_after_signals`](crate::exit_limit::limit_after_signals), in their order: one that
-/// arrives before anybody waits for it is not lost.
+/// arrives before a mode waits for it is not lost.
 static ARRIVED: LazyLock<watch::Sender<Vec<i32>>> = LazyLock::new(watch::Sender::default);
 
 pub(super) fn record(signal: i32) {
