@@ -207,6 +207,62 @@ fn files(api: Api, id: &str, sees: bool) -> &'static [Modality] {
 mod tests {
     use super::*;
 
+    const OPENROUTER: &[&str] = &[
+        "unbiased/pareto-26.10-preview",
+        "thinkingmachines/inkling-2-small",
+        "tencent/hy4-flash",
+        "qwen/qwen4-max",
+        "particle-ai/particle-1:free",
+        "openai/gpt-6.2-sol:batch",
+        "openai/gpt-6.2-sol-pro:batch",
+        "openai/gpt-6.2-sol-pro",
+        "openai/gpt-6.2-sol",
+        "openai/gpt-6.2-astra:batch",
+        "openai/gpt-6.2-astra-pro:batch",
+        "openai/gpt-6.2-astra-pro",
+        "openai/gpt-6.2-astra",
+        "motif-technologies/motif-3",
+        "moonshotai/kimi-k3.1-pro:batch",
+        "meta-llama/llama-3.1-70b-instruct",
+        "kt/midm-k-3.0-pro",
+        "inclusionai/ling-3.2-flash:free",
+        "google/gemini-4-neon:batch",
+        "google/gemini-4-neon",
+        "google/gemini-4-hydrogen:batch",
+        "google/gemini-4-hydrogen",
+        "google/gemini-4-carbon:batch",
+        "google/gemini-4-carbon",
+        "baidu/ernie-light-dt-1.0-intl",
+        "baidu/ernie-5.5-flash-preview:free",
+    ];
+    const VERCEL: &[&str] = &[
+        "thinkingmachines/inkling-2-small",
+        "tencent/hy4-flash",
+        "recursive/flint-v1.0",
+        "paperinstruments/ultramarine-1-flash",
+        "openai/gpt-6.2-sol-fast",
+        "openai/gpt-6.2-sol",
+        "openai/gpt-6.2-astra-fast",
+        "openai/gpt-6.2-astra",
+        "google/gemini-4-neon",
+        "google/gemini-4-hydrogen",
+        "google/gemini-4-carbon",
+        "alibaba/qwen4-max",
+        "alibaba/qwen3.6-35b-a3b",
+    ];
+    const HUGGING_FACE: &[&str] = &[
+        "zai-org/GLM-4.6V",
+        "zai-org/GLM-4.5",
+        "thinkingmachines/Inkling-2-Small",
+        "tencent/Hy4-flash",
+        "Qwen/Qwen3-30B-A3B-Instruct-2507",
+        "moonshotai/Kimi-K3.1-Pro",
+        "meta-llama/Llama-3.2-3B-Instruct",
+        "meta-llama/Llama-3.2-1B-Instruct",
+        "meta-llama/Llama-3.1-70B-Instruct",
+    ];
+    const XIAOMI: &[&str] = &["mimo-v2.6-pro", "mimo-v2.6-flash"];
+
     fn all() -> Vec<Arc<Model>> {
         let entries = PROVIDERS.iter().map(ProviderEntry::from);
         entries.flat_map(|entry| models(&entry)).collect()
@@ -243,6 +299,85 @@ mod tests {
             for value in &row.models {
                 let (model, warnings) = models_file::model(value, &entry);
                 assert_eq!((model.is_some(), warnings), (true, vec![]), "{value}");
+            }
+        }
+    }
+
+    /// Models that were published shortly before the table was generated; each is at its own provider and at no other.
+    #[test]
+    fn recent_models_and_plans_have_their_own_rows() {
+        let expected: &[(&str, &[&str])] = &[
+            ("openai", &["gpt-6.2-sol", "gpt-6.2-astra", "gpt-6-cyber"]),
+            ("azure", &["gpt-6.2-sol", "gpt-6.2-astra", "gpt-6-cyber"]),
+            (
+                "bedrock",
+                &[
+                    "us.openai.gpt-6.2-sol",
+                    "us.openai.gpt-6.2-astra",
+                    "openai.gpt-6.2-sol",
+                    "openai.gpt-6.2-astra",
+                    "global.openai.gpt-6.2-sol",
+                    "global.openai.gpt-6.2-astra",
+                ],
+            ),
+            (
+                "google",
+                &[
+                    "gemini-4-argon",
+                    "gemini-4-neon",
+                    "gemini-4-hydrogen",
+                    "gemini-4-carbon",
+                ],
+            ),
+            (
+                "google-vertex",
+                &[
+                    "gemini-robotics-er-2-preview",
+                    "gemini-4-neon",
+                    "gemini-4-hydrogen",
+                    "gemini-4-carbon",
+                ],
+            ),
+            (
+                "github-copilot",
+                &[
+                    "mai-code-2-flash",
+                    "mai-code-2",
+                    "gpt-6.2-sol",
+                    "gpt-6.2-astra",
+                    "gemini-4-neon",
+                    "gemini-4-hydrogen",
+                    "gemini-4-carbon",
+                    "claude-fable-5.2",
+                ],
+            ),
+            ("openrouter", OPENROUTER),
+            ("vercel", VERCEL),
+            ("huggingface", HUGGING_FACE),
+            ("opencode-go", &["qwen4-max"]),
+            (
+                "cloudflare-ai-gateway",
+                &[
+                    "claude-opus-5-5",
+                    "gpt-6.2-sol",
+                    "workers-ai/@cf/zai-org/glm-5.3",
+                ],
+            ),
+            ("qwen", &["qwen4-max-preview"]),
+            ("qwen-token-plan-cn", &["qwen4-max-preview"]),
+            ("qwen-token-plan-individual", &["qwen4-max-preview"]),
+            ("qwen-token-plan-individual-cn", &["qwen4-max-preview"]),
+            ("xiaomi-token-plan-cn", XIAOMI),
+            ("xiaomi-token-plan-sgp", XIAOMI),
+            ("xiaomi-token-plan-ams", XIAOMI),
+        ];
+        let catalogue = crate::Catalogue::default();
+        for (provider, ids) in expected {
+            for id in *ids {
+                let name = format!("{provider}/{id}");
+                let found = catalogue.find(&name, &|_| true).unwrap();
+                let model = (found.model.reference(), found.listed);
+                assert_eq!(model, (name, true));
             }
         }
     }
