@@ -2,7 +2,9 @@
 //! foreground and background, and its own hues, changed only as far as readability requires.
 
 use super::colour::{ANSI_NAMES, luminance};
-use super::{BACKGROUND_TOKENS, Colour, ColourDepth, MIN_CONTRAST, Theme, ThemeKind, contrast};
+use super::{
+    BACKGROUND_TOKENS, Colour, ColourDepth, DIFF_TOKENS, MIN_CONTRAST, Theme, ThemeKind, contrast,
+};
 use crate::text::face::Token;
 
 /// The colours that a terminal reports (red, green, blue).
@@ -47,14 +49,7 @@ const MUTED_TOKENS: &[(Token, f32)] = &[
     (Token::SyntaxComment, 0.45),
 ];
 
-/// The backgrounds of a diff with 256 colours: added, removed, and their changed words. The nearest colours of the
-/// tints are the same grey.
-const DIFF_TOKENS: [Token; 4] = [
-    Token::DiffAdded,
-    Token::DiffRemoved,
-    Token::DiffAddedWord,
-    Token::DiffRemovedWord,
-];
+/// The backgrounds of `DIFF_TOKENS` with 256 colours.
 const DARK_DIFF: [u8; 4] = [22, 52, 28, 88];
 const LIGHT_DIFF: [u8; 4] = [194, 224, 157, 217];
 
@@ -205,13 +200,14 @@ impl Theme {
     }
 
     /// The backgrounds that a token is drawn on. With 256 colours the backgrounds of a diff are strong, so that only
-    /// the text of diffs has to be readable on them.
-    fn backgrounds_of(&self, token: Token) -> Vec<Colour> {
+    /// the text of diffs of the terminal's own colours has to be readable on them.
+    pub(super) fn backgrounds_of(&self, token: Token) -> Vec<Colour> {
         let name = token.name();
-        let in_diffs = token == Token::Text
-            || ["diff_", "syntax_"]
-                .iter()
-                .any(|start| name.starts_with(start));
+        let in_diffs = self.kind == ThemeKind::System
+            && (token == Token::Text
+                || ["diff_", "syntax_"]
+                    .iter()
+                    .any(|start| name.starts_with(start)));
         if self.depth != ColourDepth::Indexed || in_diffs {
             return self.backgrounds();
         }

@@ -128,6 +128,19 @@ impl Colour {
         }
     }
 
+    /// A colour of the terminal; `None` for its default.
+    pub(crate) fn of_terminal(colour: Color) -> Option<Self> {
+        match colour {
+            Color::Reset => None,
+            Color::Indexed(index) => Some(Self::Indexed(index)),
+            Color::Rgb(red, green, blue) => Some(Self::Rgb(red, green, blue)),
+            other => {
+                let index = ANSI_COLOURS.iter().position(|known| *known == other);
+                index.map(|index| Self::Ansi(index as u8))
+            }
+        }
+    }
+
     /// Red, green, blue; `None` for the terminal's default.
     pub(crate) fn rgb(self) -> Option<(u8, u8, u8)> {
         match self {
@@ -223,6 +236,16 @@ impl ColourDepth {
 }
 
 impl ColourDepth {
+    /// A colour as the terminal shows it; `None` for the terminal's default.
+    pub(super) fn reduced_rgb(self, colour: Colour) -> Option<(u8, u8, u8)> {
+        let rgb = colour.rgb()?;
+        Some(match self {
+            Self::True | Self::None => rgb,
+            Self::Indexed => indexed(nearest_indexed(rgb)),
+            Self::Ansi => XTERM_RGB[nearest_ansi(rgb)],
+        })
+    }
+
     /// The nearest colour that the terminal supports, for a pixel.
     pub(crate) fn hue(self, red: u8, green: u8, blue: u8) -> Hue {
         match self {
@@ -251,7 +274,7 @@ pub(super) fn luminance((red, green, blue): (u8, u8, u8)) -> f32 {
     0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 }
 
-fn indexed(index: u8) -> (u8, u8, u8) {
+pub(super) fn indexed(index: u8) -> (u8, u8, u8) {
     match index {
         0..16 => XTERM_RGB[usize::from(index)],
         16..232 => {
@@ -265,10 +288,15 @@ fn indexed(index: u8) -> (u8, u8, u8) {
     }
 }
 
-fn nearest_indexed(colour: (u8, u8, u8)) -> u8 {
+pub(super) fn nearest_indexed(colour: (u8, u8, u8)) -> u8 {
     (16..=255)
         .min_by_key(|&index| distance(indexed(index), colour))
         .unwrap_or(16)
+}
+
+/// One of the sixteen colours, as xterm has it.
+pub(super) fn ansi_rgb(index: u8) -> (u8, u8, u8) {
+    XTERM_RGB[usize::from(index % 16)]
 }
 
 fn nearest_ansi(colour: (u8, u8, u8)) -> usize {
@@ -278,7 +306,7 @@ fn nearest_ansi(colour: (u8, u8, u8)) -> usize {
 }
 
 /// Perceptual distance ("redmean").
-fn distance(a: (u8, u8, u8), b: (u8, u8, u8)) -> i32 {
+pub(super) fn distance(a: (u8, u8, u8), b: (u8, u8, u8)) -> i32 {
     let mean = i32::midpoint(i32::from(a.0), i32::from(b.0));
     let square = |a: u8, b: u8| (i32::from(a) - i32::from(b)).pow(2);
     (((512 + mean) * square(a.0, b.0)) >> 8)

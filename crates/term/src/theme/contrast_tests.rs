@@ -8,6 +8,7 @@
 use std::fmt::Write as _;
 
 use super::colour::{ANSI_NAMES, luminance};
+use super::vision::{are_apart, distance, perceived};
 use super::*;
 use crate::text::face::Token;
 
@@ -276,49 +277,6 @@ fn system_theme_distinguishes_added_from_removed_and_errors_with_256_colours() {
     }
 }
 
-/// How a person without one type of cone sees a colour (Viénot, Brettel and Mollon 1999), as linear
-/// light.
-fn perceived((red, green, blue): (u8, u8, u8), without_red: bool) -> [f32; 3] {
-    let linear = |part: u8| (f32::from(part) / 255.0).powf(2.2);
-    let [red, green, blue] = [linear(red), linear(green), linear(blue)];
-    let (both, rest) = if without_red {
-        (
-            0.112_38 * red + 0.887_62 * green,
-            0.004_01 * (red - green) + blue,
-        )
-    } else {
-        (
-            0.292_75 * red + 0.707_25 * green,
-            0.022_34 * (green - red) + blue,
-        )
-    };
-    [both, both, rest]
-}
-
-/// Distance in CIELAB.
-fn distance(one: [f32; 3], other: [f32; 3]) -> f32 {
-    let curve = |part: f32| {
-        if part > 0.008_856 {
-            part.max(0.0).cbrt()
-        } else {
-            7.787 * part + 16.0 / 116.0
-        }
-    };
-    let lab = |[red, green, blue]: [f32; 3]| {
-        let first = curve((0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.950_47);
-        let light = curve(0.2126 * red + 0.7152 * green + 0.0722 * blue);
-        let last = curve((0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.088_83);
-        [
-            116.0 * light - 16.0,
-            500.0 * (first - light),
-            200.0 * (light - last),
-        ]
-    };
-    let squares = lab(one).into_iter().zip(lab(other));
-    let squares = squares.map(|(one, other)| (one - other).powi(2));
-    squares.sum::<f32>().sqrt()
-}
-
 #[test]
 fn colour_blind_themes_distinguish_success_from_error() {
     for (name, theme) in all_themes()
@@ -387,33 +345,76 @@ fn text_is_readable_with_fewer_colours() {
     }
 }
 
-fn as_colour(colour: Option<Color>) -> Option<Colour> {
-    let sixteen = [
-        Color::Black,
-        Color::Red,
-        Color::Green,
-        Color::Yellow,
-        Color::Blue,
-        Color::Magenta,
-        Color::Cyan,
-        Color::Gray,
-        Color::DarkGray,
-        Color::LightRed,
-        Color::LightGreen,
-        Color::LightYellow,
-        Color::LightBlue,
-        Color::LightMagenta,
-        Color::LightCyan,
-        Color::White,
-    ];
-    match colour? {
-        Color::Indexed(index) => Some(Colour::Indexed(index)),
-        Color::Reset => None,
-        other => sixteen
-            .iter()
-            .position(|known| *known == other)
-            .map(|at| Colour::Ansi(at as u8)),
+/// The colour by which a line of a diff is known: its background, or the colour of its text.
+fn sign(theme: &Theme, token: Token) -> Option<(u8, u8, u8)> {
+    let style = theme.style(token);
+    let plain = theme
+        .background
+        .and_then(|colour| theme.depth.reduced_rgb(colour));
+    let bg = as_colour(style.bg).and_then(Colour::rgb);
+    let fg = as_colour(style.fg).and_then(Colour::rgb);
+    bg.filter(|bg| Some(*bg) != plain).or(fg)
+}
+
+#[test]
+fn lines_of_diffs_differ_for_everybody_in_every_theme_with_fewer_colours() {
+    let (added, removed) = (Token::DiffAdded, Token::DiffRemoved);
+    let (added_word, removed_word) = (Token::DiffAddedWord, Token::DiffRemovedWord);
+    for depth in [ColourDepth::Indexed, ColourDepth::Ansi] {
+        let store = ThemeStore::new(None, depth);
+        for entry in store.entries() {
+            let (theme, _) = store.load(&entry.name);
+            let of = |token: Token| sign(&theme, token);
+            let plain = theme
+                .background
+                .and_then(|colour| depth.reduced_rgb(colour));
+            let plain = match theme.style(added).bg {
+                Some(_) => plain,
+                None => of(Token::DiffContext),
+            };
+            let mut pairs = vec![
+                ("added, removed", of(added), of(removed)),
+                ("added, plain", of(added), plain),
+                ("removed, plain", of(removed), plain),
+                ("words", of(added_word), of(removed_word)),
+            ];
+            if theme.style(added_word).bg.is_some() {
+                pairs.push(("added, its words", of(added), of(added_word)));
+                pairs.push(("removed, its words", of(removed), of(removed_word)));
+            }
+            for (pair, one, other) in pairs {
+                let (Some(one), Some(other)) = (one, other) else {
+                    // The terminal's own text colour.
+                    assert_ne!(one, other, "{} {depth:?}: {pair}", entry.name);
+                    continue;
+                };
+                assert!(
+                    are_apart(one, other),
+                    "{} {depth:?}: {pair} are {one:?} and {other:?}",
+                    entry.name
+                );
+            }
+            // Syntax on a changed line is as readable as its text.
+            for (token, name) in Token::ALL {
+                if !name.starts_with("syntax_") {
+                    continue;
+                }
+                for line in [added, removed] {
+                    let style = theme.style(Face::from(*token).on(line));
+                    let (Some(fg), Some(bg)) = (as_colour(style.fg), as_colour(style.bg)) else {
+                        continue;
+                    };
+                    let found = contrast(fg, bg).unwrap();
+                    let (name, theme) = (token.name(), &entry.name);
+                    assert!(found >= 4.4, "{theme} {depth:?}: {name} has {found:.2}");
+                }
+            }
+        }
     }
+}
+
+fn as_colour(colour: Option<Color>) -> Option<Colour> {
+    Colour::of_terminal(colour?)
 }
 
 #[test]

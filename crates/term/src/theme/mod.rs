@@ -7,17 +7,20 @@ mod adapt;
 mod colour;
 #[cfg(test)]
 mod contrast_tests;
+mod diff_colours;
 mod explicit;
 mod file;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
 mod store;
+mod vision;
 
 use ratatui::style::{Color, Modifier, Style};
 
 pub use adapt::TerminalColours;
 pub use colour::ColourDepth;
 pub(crate) use colour::{Colour, contrast};
+use diff_colours::DIFF_TOKENS;
 pub use store::{ThemeEntry, ThemeStore};
 
 use crate::frame::linear;
@@ -67,6 +70,8 @@ pub struct Theme {
     paints_background: bool,
     specs: [StyleSpec; TOKENS],
     styles: [Style; TOKENS],
+    /// For each token, the lines of a diff on which it has the colour of the line, as bits.
+    lost_on_diffs: [u8; TOKENS],
     /// Marks selected cells for screen reader output.
     marks_selection: bool,
 }
@@ -115,11 +120,17 @@ impl Theme {
         let face = face.into();
         let mut style = self.styles[face.token as usize];
         if let Some(background) = face.background {
+            let is_lost = DIFF_TOKENS.iter().enumerate().any(|(place, token)| {
+                *token == background && self.lost_on_diffs[face.token as usize] >> place & 1 == 1
+            });
             let background = self.styles[background as usize];
             style.bg = background.bg.or(style.bg);
             if self.depth == ColourDepth::Ansi && background.bg.is_some() {
                 // One of the sixteen colours is no tint: only the ground's own text is sure to be
                 // readable on it.
+                style.fg = background.fg;
+            }
+            if is_lost {
                 style.fg = background.fg;
             }
             if background.add_modifier.contains(Modifier::REVERSED) {
@@ -179,12 +190,13 @@ impl Theme {
 
     /// Computes the styles from the unreduced ones.
     fn resolve(&mut self) {
+        self.separate_diff_colours();
         for index in 0..TOKENS {
             let (token, _) = Token::ALL[index];
             let spec = self.specs[index];
             let bg = spec.bg.filter(|bg| !self.loses_tint(token, *bg));
             let mut style = Style {
-                fg: spec.fg.and_then(|fg| self.reduced(fg, bg)),
+                fg: spec.fg.and_then(|fg| self.reduced(token, fg, bg)),
                 bg: bg.and_then(|bg| self.depth.reduce(bg)),
                 ..Style::new()
             };
@@ -202,16 +214,19 @@ impl Theme {
             }
             self.styles[index] = style;
         }
+        for (index, (token, _)) in Token::ALL.iter().enumerate() {
+            self.lost_on_diffs[index] = self.lost_on_diffs(*token);
+        }
     }
 
     /// The nearest terminal colour that is as readable as `fg` on its backgrounds.
-    fn reduced(&self, fg: Colour, own: Option<Colour>) -> Option<Color> {
+    fn reduced(&self, token: Token, fg: Colour, own: Option<Colour>) -> Option<Color> {
         if self.depth == ColourDepth::True {
             return self.depth.reduce(fg);
         }
         let backgrounds: Vec<Colour> = match (own, self.depth) {
             (Some(own), _) => vec![own],
-            (None, ColourDepth::Indexed) => self.backgrounds(),
+            (None, ColourDepth::Indexed) => self.backgrounds_of(token),
             (None, _) => self.background.into_iter().collect(),
         };
         let least = backgrounds
@@ -266,6 +281,7 @@ impl Default for Theme {
             paints_background: false,
             specs: [StyleSpec::default(); TOKENS],
             styles: [Style::new(); TOKENS],
+            lost_on_diffs: [0; TOKENS],
             marks_selection: false,
         }
     }
