@@ -221,6 +221,9 @@ const SEARCH_SERVICES: &[(&str, &str, &str)] = &[
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
     use super::*;
 
     fn entry(name: &str, variables: &[(&str, &str)]) -> ProviderEntry {
@@ -284,18 +287,38 @@ mod tests {
         assert!(rows.unwrap().len() > 30);
     }
 
-    // recipe: a provider, 4: `docs/models.md`: its row in "API keys"
+    /// The variables in the address: each part in braces names one, or several of which the first that is set counts.
+    fn variables_of_address(address: &str) -> Vec<&str> {
+        let parts = address.split('{').skip(1);
+        let mut names: Vec<&str> = parts.filter_map(|part| part.split('}').next()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    // recipe: a provider, 4: `docs/models.md`: written by `UPDATE_DOCS=1 cargo test -p osier-llm documentation`
     #[test]
-    fn every_provider_is_in_the_documentation() {
-        let page = include_str!("../../../../docs/models.md");
-        let has = |name: &str| page.contains(&format!("`{name}`"));
+    fn documentation_lists_every_provider() {
+        let code = |names: &[&str]| {
+            let each = names.iter().flat_map(|names| names.split('|'));
+            each.map(|name| format!("`{name}`")).collect::<Vec<_>>()
+        };
+        let mut table = String::from(
+            "| provider | name | variables of the key | variables of the address |\n|---|---|---|---|\n",
+        );
         let is_vendor = |row: &&ProviderRow| row.api != Api::Scripted;
         for row in PROVIDERS.iter().filter(is_vendor) {
-            let usual = format!("{}_API_KEY", row.name.to_uppercase());
-            let keys = row.keys.iter().filter(|key| **key != usual);
-            for name in keys.copied().chain([row.name]) {
-                assert!(has(name), "add `{name}` to docs/models.md");
-            }
+            let ProviderRow { name, label, .. } = row;
+            let keys = match code(&row.keys).join(", ") {
+                keys if keys.is_empty() => "no key".to_owned(),
+                keys => keys,
+            };
+            let mut address = variables_of_address(row.base_url);
+            address.extend(row.base_url_env);
+            let address = code(&address).join(", ");
+            let _ = writeln!(table, "| `{name}` | {label} | {keys} | {address} |");
         }
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models.md");
+        osier_testing::pages::check_part(&page, "providers", &table);
     }
 }

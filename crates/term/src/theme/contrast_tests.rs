@@ -6,6 +6,7 @@
 )]
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use super::colour::{ANSI_NAMES, luminance};
 use super::vision::{are_apart, distance, perceived};
@@ -137,7 +138,23 @@ fn all_themes() -> Vec<(String, Theme)> {
         .collect()
 }
 
-// recipe: a theme, 3: `docs/themes.md`: its line in the contrast table, which `cargo test -p osier-term contrast` prints
+/// The page about themes.
+fn page() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/themes.md")
+}
+
+#[test]
+fn documentation_lists_the_tokens_that_follow_others() {
+    let mut table = String::from("| token | follows |\n|---|---|\n");
+    for (token, name) in Token::ALL {
+        if let Some(followed) = token.with_fallbacks().nth(1) {
+            let _ = writeln!(table, "| `{name}` | `{}` |", followed.name());
+        }
+    }
+    osier_testing::pages::check_part(&page(), "followers", &table);
+}
+
+// recipe: a theme, 3: `docs/themes.md`: written by `UPDATE_DOCS=1 cargo test -p osier-term contrast`
 #[test]
 fn text_is_readable_on_every_background_in_every_theme() {
     let mut table =
@@ -172,13 +189,8 @@ fn text_is_readable_on_every_background_in_every_theme() {
         );
         themes += 1;
     }
-    println!("{table}");
     assert!(themes >= 16, "{themes}");
-    let page = include_str!("../../../../docs/themes.md");
-    assert!(
-        page.contains(&table),
-        "docs/themes.md has another table than:\n{table}"
-    );
+    osier_testing::pages::check_part(&page(), "contrast", &table);
 }
 
 #[test]
