@@ -117,6 +117,12 @@ pub trait Component<C: Commands, A>: Any {
         "global"
     }
 
+    /// Whether it has a use for a command of its context.
+    fn uses(&self, command: C) -> bool {
+        let _ = command;
+        true
+    }
+
     /// Whether the component receives every key directly, ignoring all bindings.
     fn captures(&self) -> bool {
         false

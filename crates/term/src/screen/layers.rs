@@ -94,6 +94,12 @@ impl<C: Commands, A: 'static> Layers<C, A> {
         contexts
     }
 
+    /// Whether the topmost layer has a use for a command of its context.
+    pub fn uses(&self, command: C) -> bool {
+        let top = self.stack.last();
+        top.is_some_and(|layer| layer.component.uses(command))
+    }
+
     /// Whether the topmost layer receives every key directly.
     pub fn captures(&self) -> bool {
         self.stack

@@ -87,15 +87,20 @@ pub(crate) fn rule(text: &str, face: Face, remark: (&str, Face), width: usize) -
     row
 }
 
-/// The hints that fit, none of them cut. There is always room for how to leave.
+/// Ends every line of hints: the keys of the view.
+const ALL_KEYS: &str = " keys";
+
+/// The hints that fit, none of them cut. There is room for how to leave and how to see all keys before there is for others.
 pub(crate) fn fitting(hints: &[String], width: usize) -> String {
     const GAP: &str = " · ";
-    let leave = hints.iter().rposition(|hint| hint.starts_with("esc "));
-    let reserved = leave.map_or(0, |leave| text::width(&hints[leave]) + text::width(GAP));
+    let is_kept = |hint: &&String| {
+        hint.starts_with("esc ") || hint.ends_with(" back") || hint.ends_with(ALL_KEYS)
+    };
     let mut line = String::new();
     for (place, hint) in hints.iter().enumerate() {
         let gap = if line.is_empty() { "" } else { GAP };
-        let reserved = if leave > Some(place) { reserved } else { 0 };
+        let kept = hints[place + 1..].iter().filter(is_kept);
+        let reserved: usize = kept.map(|hint| text::width(hint) + text::width(GAP)).sum();
         if text::width(&line) + text::width(gap) + text::width(hint) + reserved > width {
             continue;
         }
@@ -117,6 +122,34 @@ pub(crate) fn hints(
         Some(format!("{key} {word}"))
     };
     words.iter().filter_map(hint).collect()
+}
+
+/// How to see all keys of the view.
+pub(crate) fn help_hint(keymap: &Keymap<Command>, context: &str) -> Option<String> {
+    let mut contexts = [context, "global"].into_iter();
+    let key = contexts.find_map(|context| shortest(keymap, context, Command::Help))?;
+    Some(format!("{key}{ALL_KEYS}"))
+}
+
+/// The line of keys below a view that fills the screen: the shortest key of each command.
+pub(crate) fn view_keys(
+    keymap: &Keymap<Command>,
+    context: &str,
+    words: &[(Command, &str)],
+    width: usize,
+) -> String {
+    let hint = |(command, word): &(Command, &str)| {
+        let key = shortest(keymap, context, *command)?;
+        Some(format!("{key} {word}"))
+    };
+    let mut hints: Vec<String> = words.iter().filter_map(hint).collect();
+    hints.extend(help_hint(keymap, context));
+    fitting(&hints, width)
+}
+
+fn shortest(keymap: &Keymap<Command>, context: &str, command: Command) -> Option<String> {
+    let keys = keymap.keys_for(context, command).into_iter();
+    keys.min_by_key(String::len)
 }
 
 /// A row between two sides, cut or filled to `inner` columns.

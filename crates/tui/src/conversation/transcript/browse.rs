@@ -3,6 +3,7 @@
 
 use super::state::Transcript;
 use crate::actions::{Command, Effect, Outbox, Toast, Viewer};
+use crate::drawing::frame;
 use osier_protocol::Landmark;
 use osier_term::Keymap;
 
@@ -56,9 +57,10 @@ impl Transcript {
     }
 
     /// The position for the status line: the keys while browsing, else the rows below the viewport.
-    pub(crate) fn status(&self, keymap: &Keymap<Command>) -> Option<String> {
+    pub(crate) fn status(&self, keymap: &Keymap<Command>, width: u16) -> Option<String> {
         if self.browsing {
-            return Some(browsing_keys(keymap));
+            let width = usize::from(width);
+            return Some(frame::view_keys(keymap, "transcript", BROWSING, width));
         }
         if self.follows() {
             return None;
@@ -161,21 +163,12 @@ impl Transcript {
 }
 
 /// The keys that matter while the conversation is browsed.
-fn browsing_keys(keymap: &Keymap<Command>) -> String {
-    let keys = [
-        (Command::LineDown, "down"),
-        (Command::LineUp, "up"),
-        (Command::PreviousPrompt, "previous prompt"),
-        (Command::NextBlock, "select"),
-        (Command::CopyBlock, "copy"),
-        (Command::Bottom, "end"),
-        (Command::Cancel, "back"),
-    ];
-    let shown = keys.iter().filter_map(|(command, meaning)| {
-        let keys = keymap.keys_for("transcript", *command);
-        // Browse mode has single keys: the shortest key of a command is the one to show.
-        let key = keys.iter().min_by_key(|key| key.len())?;
-        Some(format!("{key} {meaning}"))
-    });
-    shown.collect::<Vec<_>>().join(" · ")
-}
+const BROWSING: &[(Command, &str)] = &[
+    (Command::Cancel, "back"),
+    (Command::NextBlock, "select"),
+    (Command::CopyBlock, "copy"),
+    (Command::PreviousPrompt, "previous prompt"),
+    (Command::LineDown, "down"),
+    (Command::LineUp, "up"),
+    (Command::Bottom, "end"),
+];

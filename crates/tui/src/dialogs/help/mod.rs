@@ -1,22 +1,14 @@
-//! Help: the page of keys and commands, and the command palette. Both are made from the live bindings.
+//! Help: the keys of the moment or of the view in front, and the command palette. Both are made from the live bindings.
 
-mod page;
+mod keys;
 mod palette;
+
+pub(crate) use keys::{Moment, keys};
 
 use crate::actions::Command;
 use crate::drawing::Overlays;
-use osier_protocol::{AddedCommand, PluginKey};
+use osier_protocol::AddedCommand;
 use osier_term::Keymap;
-
-/// Opens the page.
-pub(crate) fn open(
-    keymap: &Keymap<Command>,
-    added: &[AddedCommand],
-    plugin_keys: &[PluginKey],
-    overlays: &mut Overlays,
-) {
-    overlays.push(page::ID, page::page(keymap, added, plugin_keys));
-}
 
 /// Opens the palette.
 pub(crate) fn open_palette(

@@ -197,6 +197,10 @@ impl<T: Choice> Component<Command, Action> for Picker<T> {
         "list"
     }
 
+    fn uses(&self, command: Command) -> bool {
+        self.list.uses(command)
+    }
+
     fn cursor(&self) -> Option<Position> {
         self.list.cursor
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actions::Command;
-use crate::drawing::preview_pane::edit;
+use crate::drawing::{frame, preview_pane::edit};
 use osier_base::text;
 use osier_checkpoint::hunks;
 use osier_protocol::{FileDiff, Reviewed};
@@ -336,23 +336,13 @@ pub(super) fn keys(keymap: &Keymap<Command>, outdated: bool, width: usize) -> St
         (Command::OtherRange, "range"),
         (Command::Cancel, "back"),
     ];
-    let mut shown: Vec<String> = KEYS
-        .iter()
-        .filter_map(|(command, meaning)| {
-            let keys = keymap.keys_for("diff", *command);
-            let key = keys.iter().min_by_key(|key| key.len())?;
-            let meaning = match command {
-                Command::AcceptHunk if outdated => "clear",
-                _ => meaning,
-            };
-            Some(format!("{key} {meaning}"))
-        })
-        .collect();
-    let line = |shown: &[String]| format!(" {}", shown.join(" · "));
-    while shown.len() > 1 && text::width(&line(&shown)) > width {
-        shown.remove(shown.len() - 2);
-    }
-    line(&shown)
+    let hint = |(command, word): &(Command, &'static str)| match command {
+        Command::AcceptHunk if outdated => (*command, "clear"),
+        _ => (*command, *word),
+    };
+    let hints: Vec<_> = KEYS.iter().map(hint).collect();
+    let keys = frame::view_keys(keymap, "diff", &hints, width.saturating_sub(1));
+    format!(" {keys}")
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use ratatui::layout::Rect;
 use super::view::SessionsView;
 use crate::actions::Command;
 use crate::drawing::{
-    preview_pane::above_keys, preview_pane::at_column, preview_pane::divide, preview_pane::written,
+    frame, preview_pane::above_keys, preview_pane::at_column, preview_pane::divide,
+    preview_pane::written,
 };
 use osier_base::{clock, path, text};
 use osier_protocol::{FoundSession, FoundText, PreviewLine, SessionState, TextSource};
@@ -269,16 +270,10 @@ impl SessionsView {
             }
             return Row::plain(text, Token::Warning).truncated(width);
         }
-        let mut line = String::new();
-        for (command, meaning) in HINTS {
-            let hint = format!(" {} {meaning} ·", key(*command));
-            let useless = *command == Command::SessionRestore && !self.can_restore();
-            if useless || text::width(&line) + text::width(&hint) > width {
-                continue;
-            }
-            line.push_str(&hint);
-        }
-        Row::plain(line.trim_end_matches(" ·").to_owned(), Token::Muted)
+        let mut hints = HINTS.to_vec();
+        hints.retain(|(command, _)| *command != Command::SessionRestore || self.can_restore());
+        let keys = frame::view_keys(keymap, "sessions", &hints, width.saturating_sub(1));
+        Row::plain(format!(" {keys}"), Token::Muted)
     }
 
     /// How the selected session began and ends.

@@ -8,7 +8,8 @@ use super::flat::FlatRow;
 use super::view::{LEVEL, TreeView, Typing};
 use crate::actions::Command;
 use crate::drawing::{
-    preview_pane::above_keys, preview_pane::at_column, preview_pane::divide, preview_pane::written,
+    frame, preview_pane::above_keys, preview_pane::at_column, preview_pane::divide,
+    preview_pane::written,
 };
 use osier_base::text;
 use osier_markdown::plain;
@@ -246,11 +247,15 @@ impl TreeView {
     /// The line under the list: the input, else the keys.
     fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Row {
         let width = usize::from(area.width);
+        let hints = match self.marked {
+            Some(_) => COMPARE_HINTS,
+            None => HINTS,
+        };
         let (mark, line) = match &self.typing {
-            Typing::Nothing if self.marked.is_some() => {
-                return hints(COMPARE_HINTS, keymap, width);
+            Typing::Nothing => {
+                let keys = frame::view_keys(keymap, "tree", hints, width.saturating_sub(1));
+                return Row::plain(format!(" {keys}"), Token::Muted);
             }
-            Typing::Nothing => return hints(HINTS, keymap, width),
             Typing::Query(line) => (" find: ", line),
             Typing::Label(line) => (" label: ", line),
         };
@@ -323,20 +328,4 @@ fn gutter(shown: FlatRow, rails: &[bool], pan: usize, width: usize) -> String {
         });
     }
     gutter
-}
-
-fn hints(hints: &[(Command, &str)], keymap: &Keymap<Command>, width: usize) -> Row {
-    let mut line = String::new();
-    for (command, meaning) in hints {
-        let keys = keymap.keys_for("tree", *command);
-        let Some(key) = keys.iter().min_by_key(|key| key.len()) else {
-            continue;
-        };
-        let hint = format!(" {key} {meaning} ·");
-        if text::width(&line) + text::width(&hint) > width {
-            break;
-        }
-        line.push_str(&hint);
-    }
-    Row::plain(line.trim_end_matches(" ·").to_owned(), Token::Muted)
 }

@@ -1,9 +1,9 @@
-//! The keys that can follow a prefix, with their meanings.
+//! Keys with their meanings in columns above the last rows: the ones that can follow a prefix, or the ones of a view.
 
 use ratatui::layout::Rect;
 
 use crate::actions::Command;
-use crate::drawing::{Surface, layout::Areas};
+use crate::drawing::{Surface, frame};
 use crate::input::plugins;
 use osier_base::text;
 use osier_protocol::PluginKey;
@@ -13,31 +13,40 @@ use osier_term::{Row, Token};
 /// Least columns of one key and what it does.
 const COLUMN: usize = 38;
 
-/// Draws the keys that can follow a prefix, in columns above the status line.
-pub(crate) fn draw(
+/// The keys that can follow a prefix.
+pub(crate) fn after_prefix(
     hints: &[KeyHint<Command>],
     plugin_keys: &[PluginKey],
-    areas: Areas,
-    surface: &mut Surface<'_>,
-) {
-    if hints.is_empty() || areas.rule.width < 24 {
-        return;
-    }
-    let width = usize::from(areas.rule.width);
-    let columns = (width / COLUMN).max(1);
+) -> Vec<(String, String)> {
     let told = |hint: &KeyHint<Command>| {
         let description = plugins::description(hint.action, plugin_keys);
         (hint.keys.clone(), description.to_owned())
     };
-    let hints = merge_numbered(hints.iter().map(told).collect());
+    hints.iter().map(told).collect()
+}
+
+/// Draws keys and their meanings at the bottom of `within`, below a line with `title`.
+pub(crate) fn draw(
+    title: &str,
+    hints: Vec<(String, String)>,
+    within: Rect,
+    surface: &mut Surface<'_>,
+) {
+    if hints.is_empty() || within.width < 24 {
+        return;
+    }
+    let width = usize::from(within.width);
+    let columns = (width / COLUMN).max(1);
+    let hints = merge_numbered(hints);
     let keys = hints.iter().map(|(keys, _)| text::width(keys)).max();
     let keys = keys.unwrap_or_default();
-    let room = areas.status.y.saturating_sub(areas.transcript.y + 1);
+    let room = within.height.saturating_sub(1);
     let rows = hints.len().div_ceil(columns).min(usize::from(room));
     let meanings: Vec<&str> = hints.iter().map(|(_, meaning)| meaning.as_str()).collect();
     let shown = &meanings[..meanings.len().min(rows * columns)];
     let widths = widths(shown, rows, width.saturating_sub(columns * (keys + 3)));
-    let mut shown = vec![Row::plain("─".repeat(width), Token::Border)];
+    let heading = frame::rule(title, Token::Title.into(), ("", Token::Muted.into()), width);
+    let mut shown = vec![heading];
     for row in 0..rows {
         let mut line = Row::default();
         for column in 0..columns {
@@ -63,9 +72,9 @@ pub(crate) fn draw(
     }
     let height = u16::try_from(shown.len()).unwrap_or(u16::MAX);
     let area = Rect {
-        y: areas.status.y.saturating_sub(height),
+        y: within.bottom().saturating_sub(height),
         height,
-        ..areas.rule
+        ..within
     };
     surface.paint(&shown, area);
 }

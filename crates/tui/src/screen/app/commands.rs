@@ -154,9 +154,7 @@ impl App {
         let added = self.prompt.editor.commands();
         match command {
             Command::Palette => help::open_palette(&self.keymap, added, &mut self.overlays),
-            Command::Help => {
-                help::open(&self.keymap, added, self.plugins.keys(), &mut self.overlays);
-            }
+            Command::Help => self.shows_keys = true,
             Command::SidePanel => self.side_panel.toggle(&mut self.outbox),
             Command::Guide => guide::open(&mut self.overlays),
             Command::ClearOrExit => self.clear_or_exit(now),

@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{App, linear};
 use crate::conversation::{Transcript, search, welcome};
-use crate::dialogs::Questions;
+use crate::dialogs::{Questions, help};
 use crate::drawing::{Surface, layout, layout::Areas};
 use crate::input::{keymap::hints, prompt};
 use crate::status::{Footer, side_panel::Shared};
@@ -48,6 +48,19 @@ impl App {
         };
         if !fits {
             draw_too_small(screen, &mut surface);
+        } else if self.shows_keys {
+            let moment = match (self.writes(), self.activity.is_idle()) {
+                (false, _) => help::Moment::View,
+                (true, true) => help::Moment::Idle,
+                (true, false) => help::Moment::Working,
+            };
+            let uses = |command| self.overlays.is_empty() || self.overlays.uses(command);
+            let keys = help::keys(&self.keymap, &self.contexts(), moment, uses);
+            let above = Rect {
+                height: screen.height.saturating_sub(1),
+                ..screen
+            };
+            hints::draw("Keys", keys, above, &mut surface);
         }
         surface.paint_ground();
         cursor
@@ -123,7 +136,13 @@ impl App {
             let next = self
                 .keymap
                 .hints_after(&self.contexts(), &self.pending_keys);
-            hints::draw(&next, self.plugins.keys(), areas, &mut surface);
+            let next = hints::after_prefix(&next, self.plugins.keys());
+            let above = Rect {
+                height: areas.status.y.saturating_sub(areas.transcript.y),
+                y: areas.transcript.y,
+                ..areas.rule
+            };
+            hints::draw("", next, above, &mut surface);
         }
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
@@ -138,7 +157,7 @@ impl App {
 
     /// The areas of the screen, and whether the dialog of a question has the place of the editor.
     fn divide(&mut self, screen: Rect) -> (Areas, bool) {
-        let status = self.transcript.status(&self.keymap);
+        let status = self.transcript.status(&self.keymap, screen.width);
         let (transcript, overlays) = (&mut self.transcript, &mut self.overlays);
         let is_linear = self.settings.screen_reader;
         let rows = (!is_linear)
@@ -170,10 +189,11 @@ impl App {
         // A toast has priority over the keys of browse mode.
         let is_free = !(self.transcript.is_browsing() && self.activity.toast.is_shown(now));
         let keys = started(&self.pending_keys);
-        let right = keys.or_else(|| self.transcript.status(&self.keymap));
+        let width = areas.status.width;
+        let right = keys.or_else(|| self.transcript.status(&self.keymap, width));
         let right = right.filter(|_| is_free);
         let is_waiting = self.questions.height() > 0;
-        let (width, right) = (areas.status.width, right.as_deref());
+        let right = right.as_deref();
         let status = self.activity.row(now, width, right, is_waiting);
         surface.paint(&[status], areas.status);
         self.prompt.draw_queue(areas, &self.keymap, &mut surface);

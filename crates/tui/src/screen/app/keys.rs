@@ -5,8 +5,10 @@ use std::time::Instant;
 use super::App;
 use crate::actions::Command;
 use crate::dialogs::questions;
+use crate::input::keymap;
 use osier_term::KeyPress;
 use osier_term::frame::CursorShape;
+use osier_term::input::KeyCode;
 use osier_term::keymap::Lookup;
 use osier_term::widgets::textarea::modal::{Edit, Mode, Outcome};
 
@@ -30,7 +32,7 @@ impl App {
     }
 
     /// Whether keys go to the editor of the prompt.
-    fn writes(&self) -> bool {
+    pub(super) fn writes(&self) -> bool {
         self.overlays.is_empty() && !self.transcript.is_browsing()
     }
 
@@ -46,6 +48,10 @@ impl App {
     }
 
     pub(super) fn on_key(&mut self, key: KeyPress, now: Instant) {
+        let showed_keys = std::mem::take(&mut self.shows_keys);
+        if showed_keys && self.hides_keys(key) {
+            return;
+        }
         self.activity.toast.dismiss(now);
         if !self.transcript.is_browsing() {
             self.transcript.clear_selection();
@@ -88,11 +94,26 @@ impl App {
         }
     }
 
+    /// Of the keys that end the page of keys, esc does nothing else, and help lists the keys of all views.
+    fn hides_keys(&mut self, key: KeyPress) -> bool {
+        let found = self.keymap.lookup(&self.contexts(), &[], key);
+        let is_help =
+            matches!(&found, Lookup::Actions(commands) if commands.contains(&Command::Help));
+        if is_help {
+            keymap::open(&self.keymap, self.plugins.keys(), &mut self.overlays);
+        }
+        is_help || key == KeyPress::plain(KeyCode::Esc)
+    }
+
     fn run_bound(&mut self, command: Command, key: KeyPress, now: Instant) -> bool {
         match command {
             // The key contains the digit.
             Command::Edit(Edit::DIGIT) => self.writes() && self.prompt.editor.handle_digit(key),
             Command::Edit(edit) => self.writes() && self.prompt.editor.edit(edit) == Outcome::Done,
+            Command::Help => {
+                self.shows_keys = true;
+                true
+            }
             Command::Plugin(number) => self.plugins.press_key(number, &mut self.outbox),
             command => {
                 self.late.forget();

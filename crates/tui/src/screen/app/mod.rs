@@ -61,6 +61,8 @@ pub struct App {
     pub(crate) keymap: Keymap<Command>,
     /// Keys of a sequence that has begun.
     pending_keys: Vec<KeyPress>,
+    /// The keys of the view in front are shown, until the next key.
+    shows_keys: bool,
     pointer: Pointer,
     changes: Changes,
     models: Models,
@@ -143,6 +145,7 @@ impl App {
             highlighter: options.highlighter,
             keymap: options.keymap,
             pending_keys: Vec::new(),
+            shows_keys: false,
             pointer: Pointer::default(),
             changes: Changes::default(),
             models: Models::default(),
@@ -378,6 +381,7 @@ impl App {
         self.transcript.set_cell(self.pictures.cell());
         for app in [&mut *self, from] {
             app.pending_keys.clear();
+            app.shows_keys = false;
             app.tabs.disarm_exit();
             app.pointer = Pointer::default();
         }
