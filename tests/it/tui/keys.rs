@@ -103,7 +103,7 @@ async fn ex_commands_of_vim_run_their_equivalent_or_nothing_that_changes_the_ses
     let saved = "sessions are saved automatically";
     assert!(screen.screen().contains(saved), "{}", screen.screen());
     screen.type_text(":help").press("enter");
-    let help = "Keyboard shortcuts";
+    let help = "all keys, with a filter";
     assert!(screen.screen().contains(help), "{}", screen.screen());
     for other in [
         "r", "d", "s", "u", "y", "bd", "sp", "vs", "wn", "%s/a/b/", "noh",

@@ -312,3 +312,17 @@ async fn fan_shows_lanes_and_applies_one() {
         assert!(screen.conversation().contains("It is done."));
     }
 }
+
+#[tokio::test]
+async fn views_show_their_keys() {
+    let mut screen = Box::pin(opened(80, 24)).await;
+    screen.press("?");
+    insta::assert_snapshot!("keys_of_the_tree", screen.screen());
+    // Esc ends the page only, and the tree stays.
+    screen.press("esc").shows("◂ current").await;
+    screen.press("q alt+v ?");
+    insta::assert_snapshot!("keys_while_browsing", screen.screen());
+    screen.press("esc esc alt+s").shows("Sessions").await;
+    screen.press("f1");
+    insta::assert_snapshot!("keys_of_the_sessions", screen.screen());
+}

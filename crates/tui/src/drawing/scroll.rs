@@ -26,14 +26,6 @@ impl Scroll {
         self.count > self.page
     }
 
-    /// How far the top is, in percent; empty when everything is shown.
-    pub(crate) fn percent(&self) -> String {
-        match self.count.saturating_sub(self.page) {
-            0 => String::new(),
-            last => format!("{}%", self.top * 100 / last),
-        }
-    }
-
     fn by(&mut self, rows: isize) {
         let last = self.count.saturating_sub(self.page);
         self.top = self.top.saturating_add_signed(rows).min(last);

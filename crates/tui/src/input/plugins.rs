@@ -113,17 +113,6 @@ impl PluginView {
     }
 }
 
-/// The bound keys of plugins, for help.
-pub(crate) fn describe(keymap: &Keymap<Command>, keys: &[PluginKey]) -> Vec<(String, String)> {
-    let bound = (0..).zip(keys).filter(|(number, _)| {
-        let command = Command::Plugin(*number);
-        !keymap.keys_for("global", command).is_empty()
-    });
-    bound
-        .map(|(_, key)| (key.keys.clone(), key.description.clone()))
-        .collect()
-}
-
 /// The description of a command, also when it is a key of a plugin.
 pub(crate) fn description(command: Command, keys: &[PluginKey]) -> &str {
     let key = match command {

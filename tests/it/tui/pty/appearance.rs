@@ -130,5 +130,5 @@ fn saved_keymap_applies_at_once() {
         program.shows(&name);
     }
     program.write("\x1b[21~");
-    program.shows("Global");
+    program.shows("all keys");
 }

@@ -8,7 +8,6 @@ use super::tmux::Tmux;
 const END: &str = "That was all of it.";
 const PAGE_UP: &str = "\x1b[5~";
 const PAGE_DOWN: &str = "\x1b[6~";
-const DOWN: &str = "\x1b[B";
 const HELP: &str = "\x1bOP";
 const ESCAPE: &str = "\x1b";
 /// A character that is not on the screen until it is typed.
@@ -198,17 +197,19 @@ fn pressed(keys: &'static [&'static str]) -> impl Fn(&mut dyn Glass) {
     }
 }
 
-/// A line inside the box.
-fn boxed(screen: &str, row: usize) -> Option<&str> {
-    Some(screen.lines().nth(row)?.split_once('│')?.1)
+/// The first item of the list of keys.
+fn first_item(screen: &str) -> Option<&str> {
+    let mut below = screen.lines().skip_while(|line| !line.contains('╭'));
+    below.nth(3)
 }
 
-/// Scrolls the box of keys by a row: its tenth line becomes the ninth.
+/// Scrolls the list of keys.
 fn scrolled(glass: &mut dyn Glass) {
     let before = glass.text();
-    glass.keys(DOWN);
-    glass.until("the next line", &|screen| {
-        boxed(screen, 9) == boxed(&before, 10)
+    glass.keys(PAGE_DOWN);
+    glass.keys(PAGE_DOWN);
+    glass.until("the next items", &|screen| {
+        first_item(screen) != first_item(&before)
     });
 }
 
@@ -224,6 +225,8 @@ fn sweep(name: &str, glass: &mut dyn Glass) {
     ] {
         shows_right(name, what, glass, SIZE, &pressed(keys));
     }
+    glass.keys(HELP);
+    glass.until("the page", &|screen| screen.contains("all keys"));
     glass.keys(HELP);
     glass.until("the box", &|screen| screen.contains('╰'));
     shows_right(name, "a box that scrolls", glass, SIZE, &scrolled);

@@ -1,7 +1,9 @@
 //! The keys of the moment: of the prompt while nothing runs, of the prompt while the model works, or of the view in front.
 
 use crate::actions::Command;
-use osier_term::Keymap;
+use osier_term::input::KeyCode;
+use osier_term::keymap::Lookup;
+use osier_term::{KeyPress, Keymap};
 
 /// Where the keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,10 +14,10 @@ pub(crate) enum Moment {
     View,
 }
 
-/// A row of the page of the prompt: a command with a key or a slash command, or what to type.
+/// A row of the page of the prompt: a command with a key or a slash command, or what to type, and its meaning.
 #[derive(Clone, Copy)]
 enum Row {
-    Bound(Command),
+    Bound(Command, &'static str),
     Typed(&'static str, &'static str),
 }
 
@@ -23,44 +25,44 @@ use Row::{Bound, Typed};
 
 /// While nothing runs.
 const IDLE: &[Row] = &[
-    Bound(Command::Submit),
-    Bound(Command::Newline),
-    Typed("/", "Commands"),
-    Typed("@", "Attach a file"),
-    Typed("!", "Run a command yourself"),
-    Bound(Command::HistorySearch),
-    Bound(Command::ExternalEditor),
-    Bound(Command::Stash),
-    Typed("esc esc", "Go back to an earlier prompt"),
-    Bound(Command::Tree),
-    Bound(Command::Changes),
-    Bound(Command::SessionPicker),
-    Bound(Command::ModelPicker),
-    Bound(Command::CycleThinking),
-    Bound(Command::CyclePermissions),
-    Bound(Command::Search),
-    Bound(Command::Browse),
-    Bound(Command::ToggleTools),
-    Bound(Command::Palette),
-    Bound(Command::Exit),
+    Bound(Command::Submit, "send"),
+    Bound(Command::Newline, "new line"),
+    Typed("/", "commands"),
+    Typed("@", "attach a file"),
+    Typed("!", "run a command yourself"),
+    Bound(Command::HistorySearch, "search earlier prompts"),
+    Bound(Command::ExternalEditor, "write in your editor"),
+    Bound(Command::Stash, "put the prompt aside"),
+    Typed("esc esc", "go back to a prompt"),
+    Bound(Command::Tree, "tree of the session"),
+    Bound(Command::Changes, "review the changes"),
+    Bound(Command::SessionPicker, "sessions"),
+    Bound(Command::ModelPicker, "model"),
+    Bound(Command::CycleThinking, "thinking level"),
+    Bound(Command::CyclePermissions, "permission mode"),
+    Bound(Command::Search, "search the conversation"),
+    Bound(Command::Browse, "browse and copy"),
+    Bound(Command::ToggleTools, "output of tools"),
+    Bound(Command::Palette, "all commands"),
+    Bound(Command::Exit, "quit"),
 ];
 
 /// While the model works.
 const WORKING: &[Row] = &[
-    Bound(Command::Interrupt),
-    Bound(Command::Submit),
-    Bound(Command::FollowUp),
-    Bound(Command::RecallQueue),
-    Bound(Command::Answer),
-    Bound(Command::CyclePermissions),
-    Bound(Command::ToggleTools),
-    Bound(Command::ToggleThinking),
-    Bound(Command::ToggleTodo),
-    Bound(Command::Search),
-    Bound(Command::Browse),
-    Bound(Command::Jobs),
-    Bound(Command::NewTab),
-    Bound(Command::Palette),
+    Bound(Command::Interrupt, "stop"),
+    Bound(Command::Submit, "steer: add to what runs"),
+    Bound(Command::FollowUp, "queue for afterwards"),
+    Bound(Command::RecallQueue, "edit what is queued"),
+    Bound(Command::Answer, "answer the question"),
+    Bound(Command::CyclePermissions, "permission mode"),
+    Bound(Command::ToggleTools, "output of tools"),
+    Bound(Command::ToggleThinking, "thinking"),
+    Bound(Command::ToggleTodo, "to-dos"),
+    Bound(Command::Search, "search the conversation"),
+    Bound(Command::Browse, "browse and copy"),
+    Bound(Command::Jobs, "commands in the background"),
+    Bound(Command::NewTab, "another session in a tab"),
+    Bound(Command::Palette, "all commands"),
 ];
 
 /// Ways to move, which are last: most people try them without help.
@@ -76,9 +78,6 @@ const MOVES: &[Command] = &[
     Command::Top,
     Command::Bottom,
 ];
-
-/// Keys shown for one command.
-const MOST_KEYS: usize = 2;
 
 /// Keys and what they do, for the contexts that hold now, the innermost first. `uses` tells the commands that a view has a
 /// use for.
@@ -100,34 +99,55 @@ pub(crate) fn keys(
             of_view(keymap, parts.next().unwrap_or_default(), uses)
         }
     };
-    if let Some(keys) = bound(keymap, contexts, Command::Help) {
-        rows.push((keys, "All keys, with a filter".to_owned()));
+    if let Some(keys) = shortest(keymap, contexts, Command::Help) {
+        rows.push((keys, "all keys, with a filter".to_owned()));
     }
     rows
 }
 
-impl Row {
-    fn shown(self, keymap: &Keymap<Command>, contexts: &[&str]) -> Option<(String, String)> {
-        let command = match self {
-            Typed(text, meaning) => return Some((text.to_owned(), meaning.to_owned())),
-            Bound(command) => command,
-        };
-        let info = command.info()?;
-        let slash = || info.slash.map(|slash| format!("/{}", slash.name));
-        let keys = bound(keymap, contexts, command).or_else(slash)?;
-        Some((keys, info.description.to_owned()))
+/// The effect of a key that ends the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AfterPage {
+    AllKeys,
+    Nothing,
+    TheKey,
+}
+
+/// Help lists the keys of all views, esc does nothing, and any other key is what it is without the page.
+pub(crate) fn after_page(keymap: &Keymap<Command>, contexts: &[&str], key: KeyPress) -> AfterPage {
+    match keymap.lookup(contexts, &[], key) {
+        Lookup::Actions(commands) if commands.contains(&Command::Help) => AfterPage::AllKeys,
+        _ if key == KeyPress::plain(KeyCode::Esc) => AfterPage::Nothing,
+        _ => AfterPage::TheKey,
     }
 }
 
-/// The keys of a command in the first context that has any.
-fn bound(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> Option<String> {
+impl Row {
+    fn shown(self, keymap: &Keymap<Command>, contexts: &[&str]) -> Option<(String, String)> {
+        let (keys, meaning) = match self {
+            Typed(text, meaning) => (text.to_owned(), meaning),
+            Bound(command, meaning) => {
+                let slash = || {
+                    command
+                        .info()?
+                        .slash
+                        .map(|slash| format!("/{}", slash.name))
+                };
+                let key = shortest(keymap, contexts, command).or_else(slash)?;
+                (key, meaning)
+            }
+        };
+        Some((keys, meaning.to_owned()))
+    }
+}
+
+/// The shortest key of a command in the first context that has any.
+fn shortest(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> Option<String> {
     let mut found = contexts
         .iter()
         .map(|context| keymap.keys_for(context, command));
-    let mut keys = found.find(|keys| !keys.is_empty())?;
-    keys.sort_by_key(String::len);
-    keys.truncate(MOST_KEYS);
-    Some(keys.join(", "))
+    let keys = found.find(|keys| !keys.is_empty())?;
+    keys.into_iter().min_by_key(String::len)
 }
 
 fn of_view(
@@ -146,7 +166,7 @@ fn of_view(
     }
     commands.sort_by_key(|command| MOVES.contains(command));
     let row = |command: Command| {
-        let keys = bound(keymap, contexts, command)?;
+        let keys = shortest(keymap, contexts, command)?;
         Some((keys, command.info()?.description.to_owned()))
     };
     commands.into_iter().filter_map(row).collect()

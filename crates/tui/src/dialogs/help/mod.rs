@@ -3,7 +3,7 @@
 mod keys;
 mod palette;
 
-pub(crate) use keys::{Moment, keys};
+pub(crate) use keys::{AfterPage, Moment, after_page, keys};
 
 use crate::actions::Command;
 use crate::drawing::Overlays;

@@ -318,7 +318,9 @@ impl List {
             rows.push(boxed(Row::default(), inner));
         }
         let mut hints = frame::hints(keymap, "list", &self.hints);
-        hints.extend(frame::help_hint(keymap, "list"));
+        if hints.len() > 2 {
+            hints.extend(frame::help_hint(keymap, "list"));
+        }
         rows.push(frame::bottom(&hints, Token::Muted, width));
         rows
     }

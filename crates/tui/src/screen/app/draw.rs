@@ -28,6 +28,15 @@ fn start_page(transcript: &mut Transcript, mut area: Rect) -> (Rect, Rect) {
     (area, conversation)
 }
 
+/// The rows between the top of the conversation and the status line.
+fn above_status(areas: Areas) -> Rect {
+    Rect {
+        height: areas.status.y.saturating_sub(areas.transcript.y),
+        y: areas.transcript.y,
+        ..areas.rule
+    }
+}
+
 impl App {
     /// Paints everything into `buffer`; returns where the cursor belongs.
     pub fn draw(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
@@ -132,18 +141,11 @@ impl App {
         let is_quiet = self.activity.is_idle() && !self.activity.toast.is_shown(now);
         self.prompt
             .draw_completion(areas, is_quiet, linear, &mut surface);
-        if !self.pending_keys.is_empty() {
-            let next = self
-                .keymap
-                .hints_after(&self.contexts(), &self.pending_keys);
-            let next = hints::after_prefix(&next, self.plugins.keys());
-            let above = Rect {
-                height: areas.status.y.saturating_sub(areas.transcript.y),
-                y: areas.transcript.y,
-                ..areas.rule
-            };
-            hints::draw("", next, above, &mut surface);
-        }
+        let next = self
+            .keymap
+            .hints_after(&self.contexts(), &self.pending_keys);
+        let next = hints::after_prefix(&next, self.plugins.keys());
+        hints::draw("", next, above_status(areas), &mut surface);
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
         } else {

@@ -4,11 +4,10 @@ use std::time::Instant;
 
 use super::App;
 use crate::actions::Command;
-use crate::dialogs::questions;
+use crate::dialogs::{help, help::AfterPage, questions};
 use crate::input::keymap;
 use osier_term::KeyPress;
 use osier_term::frame::CursorShape;
-use osier_term::input::KeyCode;
 use osier_term::keymap::Lookup;
 use osier_term::widgets::textarea::modal::{Edit, Mode, Outcome};
 
@@ -48,9 +47,15 @@ impl App {
     }
 
     pub(super) fn on_key(&mut self, key: KeyPress, now: Instant) {
-        let showed_keys = std::mem::take(&mut self.shows_keys);
-        if showed_keys && self.hides_keys(key) {
-            return;
+        if std::mem::take(&mut self.shows_keys) {
+            match help::after_page(&self.keymap, &self.contexts(), key) {
+                AfterPage::AllKeys => {
+                    let overlays = &mut self.overlays;
+                    return keymap::open(&self.keymap, self.plugins.keys(), overlays);
+                }
+                AfterPage::Nothing => return,
+                AfterPage::TheKey => {}
+            }
         }
         self.activity.toast.dismiss(now);
         if !self.transcript.is_browsing() {
@@ -92,17 +97,6 @@ impl App {
             }
             Lookup::None => self.on_plain_key(key, now),
         }
-    }
-
-    /// Of the keys that end the page of keys, esc does nothing else, and help lists the keys of all views.
-    fn hides_keys(&mut self, key: KeyPress) -> bool {
-        let found = self.keymap.lookup(&self.contexts(), &[], key);
-        let is_help =
-            matches!(&found, Lookup::Actions(commands) if commands.contains(&Command::Help));
-        if is_help {
-            keymap::open(&self.keymap, self.plugins.keys(), &mut self.overlays);
-        }
-        is_help || key == KeyPress::plain(KeyCode::Esc)
     }
 
     fn run_bound(&mut self, command: Command, key: KeyPress, now: Instant) -> bool {
