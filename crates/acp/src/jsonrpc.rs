@@ -8,6 +8,7 @@ use agent_client_protocol_schema::v1::{
     ErrorCode, JsonRpcMessage, Notification, PROTOCOL_LEVEL_METHOD_NAMES, Request, RequestId,
     Response, SessionId, SessionNotification, SessionUpdate,
 };
+use osier_base::secrets::hide_known;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -62,8 +63,13 @@ pub(super) fn decode<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
     })
 }
 
-/// Encodes a message as one line. This fails only for a path that is not UTF-8.
+/// Encodes a message as one line without the keys of osier. This fails only for a path that is not UTF-8.
 pub(super) fn encode(message: impl Serialize) -> Result<String, Error> {
+    encode_exactly(message).map(|line| hide_known(&line).into_owned())
+}
+
+/// Encodes a message whose texts are not for people: the content of a file, the arguments of a command.
+fn encode_exactly(message: impl Serialize) -> Result<String, Error> {
     serde_json::to_string(&JsonRpcMessage::wrap(message))
         .map(|line| line + "\n")
         .map_err(|cause| internal_error(format!("cannot encode a message: {cause}")))
@@ -166,11 +172,18 @@ impl AcpClient {
         params: impl Serialize,
     ) -> Result<R, Error> {
         let id = RequestId::Number(self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
-        let line = encode(Request {
+        let request = Request {
             id: id.clone(),
             method: method.into(),
             params: Some(params),
-        })?;
+        };
+        let names = &CLIENT_METHOD_NAMES;
+        let acts = [names.fs_write_text_file, names.terminal_create].contains(&method);
+        let line = if acts {
+            encode_exactly(request)?
+        } else {
+            encode(request)?
+        };
         let (sender, receiver) = oneshot::channel();
         self.send(Ok(Outgoing::Request {
             id: id.clone(),
@@ -220,9 +233,46 @@ impl Drop for CancelOnDrop<'_> {
 
 #[cfg(test)]
 mod tests {
+    use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk};
+    use osier_base::secrets::add_known;
     use serde_json::json;
 
     use super::*;
+
+    /// A key of osier reaches the editor in no text, and is in the file that the model writes.
+    #[tokio::test]
+    async fn texts_for_the_editor_have_no_key_and_files_are_exact() {
+        const KEY: &str = "plain words of acp 77";
+        add_known([KEY.to_owned()]);
+        let (outgoing, mut sent) = mpsc::channel(8);
+        let client = AcpClient::new(outgoing);
+        let chunk = ContentChunk::new(ContentBlock::from(format!("says {KEY}")));
+        let update = SessionUpdate::AgentMessageChunk(chunk);
+        client.update(&SessionId::new("s"), update).await;
+        let names = &CLIENT_METHOD_NAMES;
+        for method in [
+            names.session_request_permission,
+            names.fs_write_text_file,
+            names.terminal_create,
+        ] {
+            let client = client.clone();
+            let request = async move {
+                let _: Result<Value, Error> = client.request(method, json!({"text": KEY})).await;
+            };
+            let waiting = tokio::time::timeout(std::time::Duration::ZERO, request);
+            drop(waiting.await);
+        }
+        let mut lines = Vec::new();
+        while let Ok(message) = sent.try_recv() {
+            lines.extend(match message {
+                Outgoing::Message(line) | Outgoing::Request { line, .. } => Some(line),
+                Outgoing::Cancel { .. } => None,
+            });
+        }
+        let shown: Vec<bool> = lines.iter().map(|line| line.contains(KEY)).collect();
+        assert_eq!(shown, [false, false, true, true], "{lines:?}");
+        assert!(lines[0].contains("says [key removed]"), "{lines:?}");
+    }
 
     fn read(value: &Value) -> Incoming {
         parse(value.to_string().as_bytes())

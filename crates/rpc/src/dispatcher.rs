@@ -18,6 +18,7 @@ use super::tracked_state::TrackedState;
 use super::ui::{self, OpenQuestions, UiRequest};
 use super::{LINE_LIMIT, PROTOCOL};
 
+use osier_base::secrets::write_json;
 use osier_hub::{ClientHandle, OccupiedError};
 use osier_protocol::questions::Answer;
 use osier_protocol::{Delivery, Event, Op};
@@ -456,14 +457,10 @@ impl Dispatcher {
         });
     }
 
-    /// Writes an object as one line.
+    /// Writes an object as one line, without the keys of osier.
     fn write_line(&mut self, content: &impl Serialize) {
-        let before = self.output.len();
-        if serde_json::to_writer(&mut self.output, content).is_ok() {
+        if write_json(content, &mut self.output) {
             self.output.push(b'\n');
-        } else {
-            // Writing cannot fail for these types; never leave a partial line.
-            self.output.truncate(before);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use osier_base::secrets::write_json;
 use osier_base::{atomic_file, private, regular_file};
 use osier_protocol::{Event, LogLine};
 use osier_tools::OWNER;
@@ -62,7 +63,8 @@ impl Place {
         if path.metadata().is_ok_and(|data| data.len() > LIMIT) {
             fs::rename(&path, self.folder.join(EARLIER))?;
         }
-        let mut text = serde_json::to_vec(line)?;
+        let mut text = Vec::new();
+        write_json(line, &mut text);
         text.push(b'\n');
         let mut options = OpenOptions::new();
         let mut file: File = options.append(true).create(true).mode(0o600).open(&path)?;
@@ -87,6 +89,7 @@ pub fn read(folder: &Path) -> Vec<LogLine> {
 #[cfg(test)]
 mod tests {
     use osier_agent::Severity;
+    use osier_base::secrets;
 
     use super::*;
 
@@ -106,14 +109,15 @@ mod tests {
         assert_eq!(read(&folder), []);
         atomic_file::write(&session, b"{}").unwrap();
         let long = "x".repeat(200 * 1024);
-        for text in ["first", &long, &long, &long, "last"] {
+        secrets::add_known(["plain words of log 77".to_owned()]);
+        for text in ["first plain words of log 77", &long, &long, &long, "last"] {
             log.write(&notice(text));
         }
         let owner = fs::read_to_string(folder.join(OWNER)).unwrap();
         assert_eq!(Path::new(&owner), session);
         let texts: Vec<String> = read(&folder).into_iter().map(|line| line.text).collect();
         assert_eq!(texts.len(), 5);
-        assert_eq!((&*texts[0], &*texts[4]), ("first", "last"));
+        assert_eq!((&*texts[0], &*texts[4]), ("first [key removed]", "last"));
         for _ in 0..8 {
             log.write(&notice(&long));
         }

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use parking_lot::RwLock;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::names::is_secret_name;
@@ -178,6 +179,22 @@ pub fn hide_known(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// Appends `value` as JSON without these values: every line that osier writes for a program. Nothing if it cannot be encoded;
+/// returns whether it was. A replaced value leaves valid JSON.
+pub fn write_json(value: &impl Serialize, output: &mut Vec<u8>) -> bool {
+    let start = output.len();
+    if serde_json::to_writer(&mut *output, value).is_err() {
+        output.truncate(start);
+        return false;
+    }
+    let Ok(Cow::Owned(clean)) = str::from_utf8(&output[start..]).map(hide_known) else {
+        return true;
+    };
+    output.truncate(start);
+    output.extend_from_slice(clean.as_bytes());
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -218,5 +235,16 @@ mod tests {
         ] {
             assert_eq!(hide_known(text), expected);
         }
+    }
+
+    #[test]
+    fn a_line_for_a_program_has_no_value_and_stays_json() {
+        add_known(["known \"of\" lines".to_owned()]);
+        let mut output = b"before ".to_vec();
+        assert!(write_json(
+            &json!({"a": "x known \"of\" lines y"}),
+            &mut output
+        ));
+        assert_eq!(output, br#"before {"a":"x [key removed] y"}"#);
     }
 }

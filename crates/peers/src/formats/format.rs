@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use osier_agent::RunOutcome;
 use osier_base::jsonl;
-use osier_base::secrets::hide_known;
+use osier_base::secrets::write_json;
 use osier_protocol::questions::Question;
 use osier_protocol::{Event, HookEvent, OnFailure, Op, Prompt};
 use serde::Serialize;
@@ -32,8 +32,8 @@ impl Effect {
     /// of a `Value`: the program would contain the code of each type twice.
     pub fn line(&mut self, value: &impl Serialize) {
         // Maps have only texts as keys, so nothing can fail.
-        if let Ok(line) = serde_json::to_string(value) {
-            let mut line = hide_known(&line).into_owned().into_bytes();
+        let mut line = Vec::new();
+        if write_json(value, &mut line) {
             jsonl::add_time(&mut line);
             self.output.extend(line);
             self.output.push(b'\n');
