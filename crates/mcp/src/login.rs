@@ -145,18 +145,16 @@ impl Logins {
         let metadata = manager
             .resolve_metadata_from_challenge(challenge.as_ref().map(|it| it.header.as_str()))
             .await;
-        let (metadata, is_published) = match metadata {
-            Ok(found) => (found.metadata, found.source.is_discovered()),
+        let metadata = match metadata {
+            Ok(found) if found.source.is_discovered() => found.metadata,
+            // Version 2025-03-26 guesses the addresses of a server without metadata; the newest one forbids that.
+            Ok(_) => return Err(sign_in_server::no_metadata(url)),
             Err(error) => {
                 let older = root_metadata::read(url, &http_client()?).await;
-                let older = older.ok_or_else(|| format!("`{url}` offers no sign-in: {error}"))?;
-                (older, true)
+                older.ok_or_else(|| format!("`{url}` offers no sign-in: {error}"))?
             }
         };
-        // Servers of version 2025-03-26 may publish no metadata: then the addresses are their own, and PKCE is required.
-        if is_published {
-            sign_in_server::require_pkce(&metadata)?;
-        }
+        sign_in_server::require_pkce(&metadata)?;
         sign_in_server::check_addresses(url, &metadata, &Reach::default()).await?;
         manager.set_metadata(metadata);
         let loopback = Loopback::bind(0)
@@ -522,5 +520,35 @@ mod tests {
         let judged = judge_pasted("code=C&state=S1", BASE, Some("S1")).unwrap();
         assert_eq!(judged, Ok(complete));
         assert!(judge_pasted("code=C&state=", BASE, None).unwrap().is_err());
+    }
+
+    /// A stolen code would be enough to sign in at a server whose addresses are guessed.
+    #[tokio::test]
+    async fn a_server_without_metadata_is_refused() {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = vec![0; 8192];
+                let length = stream.read(&mut request).await.unwrap_or_default();
+                let status = if request[..length].starts_with(b"POST") {
+                    "401 Unauthorized"
+                } else {
+                    "404 Not Found"
+                };
+                let head =
+                    format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                let _ = stream.write_all(head.as_bytes()).await;
+            }
+        });
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("mcp.json");
+        let servers = json!({"mcpServers": {"old": {"url": url}}}).to_string();
+        osier_base::atomic_file::write(&file, servers.as_bytes()).unwrap();
+        let loaded = crate::load(&[file.into()], &BTreeMap::new());
+        let logins = Logins::new(CredentialFile::new(place.path().join("auth.json")));
+        let refused = logins.begin(&loaded.servers["old"]).await.err();
+        assert_eq!(refused, Some(sign_in_server::no_metadata(&url)));
     }
 }

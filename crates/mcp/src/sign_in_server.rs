@@ -23,6 +23,14 @@ pub(super) fn require_pkce(metadata: &AuthorizationMetadata) -> Result<(), Strin
     ))
 }
 
+/// The refusal of a server without metadata: nothing says that it offers PKCE.
+pub(super) fn no_metadata(server: &str) -> String {
+    let shown = osier_base::visible::one_line(server, 200);
+    format!(
+        "`{shown}` publishes no metadata of a sign-in server, so osier cannot know whether a stolen code would be enough to sign in; ask its operator for metadata with PKCE (`{METHOD}`), or set an `Authorization` header in `headers`"
+    )
+}
+
 /// Refuses metadata of a public server that name a host of a private network. Requests check the address again that they
 /// connect to, also after redirects (`AuthorizationManager`); this check is also for the address that the browser opens.
 ///
