@@ -17,6 +17,10 @@ pub(super) fn table(values: MultiValue) -> Result<Option<Table>, String> {
         (Some(one), None) => return Err(format!("{} instead of a table", kind(&one))),
         (Some(_), Some(_)) => return Err("more than one value".to_owned()),
     };
+    // Fields of a metatable look as if they were in the table.
+    if table.metatable().is_some() {
+        return Err("a table with a metatable".to_owned());
+    }
     for pair in table.pairs::<LuaValue, LuaValue>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
         let is_json = matches!(
@@ -176,6 +180,11 @@ mod tests {
                 error("a string instead of a table"),
             ),
             ("tool_call", "return {}, 'no'", error("more than one value")),
+            (
+                "tool_call",
+                "return setmetatable({}, { __index = { block = 'no' } })",
+                error("a table with a metatable"),
+            ),
             (
                 "tool_call",
                 "return { 'no' }",
