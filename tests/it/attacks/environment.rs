@@ -1,13 +1,15 @@
-//! The keys of osier in the environment of what it starts: commands of the model, hooks and MCP servers.
+//! The keys of osier in the environment of what it starts: commands of the model, hooks, MCP servers, programs of plugins, formatters,
+//! language servers and git.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
 
 /// Writes its environment to `$1` in the home directory.
-const RECORD: &str = "env > \"$HOME\"/NAME.txt";
+const RECORD: &str = "env > \"$HOME/NAME.txt\"";
 
 /// Variables with keys: by their names, and those that `models.json` and `mcp.json` name (`HDR`, `LAB`, `MCP_HEADER`).
 #[rustfmt::skip]
@@ -58,11 +60,33 @@ fn run(settings: &str) -> TempDir {
     let record = |name: &str| RECORD.replace("NAME", name);
     let json = |text: String| serde_json::to_string(&text).unwrap();
     let turns = format!(
-        r#"{{"turns": [{{"steps": [{{"tool": "bash", "arguments": {{"command": {}}}}}]}}, {{"steps": [{{"text": "done"}}]}}]}}"#,
+        r#"{{"turns": [{{"steps": [{{"tool": "bash", "arguments": {{"command": {}}}}}]}},
+            {{"steps": [{{"tool": "write", "arguments": {{"file_path": "a.js", "content": "1\n"}}}}]}},
+            {{"steps": [{{"text": "done"}}]}}]}}"#,
         json(record("bash"))
     );
+    for (name, command) in [
+        ("work/node_modules/.bin/prettier", record("formatter")),
+        ("work/node_modules/.bin/recorder", record("language server")),
+        (
+            "bin/git",
+            format!("{}\nPATH=${{PATH#*:}} exec git \"$@\"", record("git")),
+        ),
+    ] {
+        write(home.path(), name, &format!("#!/bin/sh\n{command}\n"));
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(home.path().join(name), mode).unwrap();
+    }
+    write(home.path(), "work/.prettierrc", "");
+    let plugin = format!(
+        "osier.on('tool_call', function() osier.exec('sh', {{ '-c', [[{}]] }}) end)",
+        record("plugin")
+    );
+    write(home.path(), "osier/plugins/record.lua", &plugin);
+    let server = "[lsp_servers.recorder]\ncommand = [\"recorder\"]\nextensions = [\"js\"]\n";
+    let settings = format!("{settings}{server}");
     write(home.path(), "work/s.json", &turns);
-    write(home.path(), "osier/settings.toml", settings);
+    write(home.path(), "osier/settings.toml", &settings);
     let models = r#"{"providers": {"lab": {"baseUrl": "http://127.0.0.1:1", "api": "openai-completions",
         "apiKey": "$LAB", "headers": {"x": "Bearer ${HDR}"}, "models": [{"id": "m"}]}}}"#;
     write(home.path(), "osier/models.json", models);
@@ -79,28 +103,48 @@ fn run(settings: &str) -> TempDir {
     );
     write(home.path(), "osier/mcp.json", &servers);
     let variables = KEYS.iter().chain(OTHERS).map(|name| (*name, "secret"));
-    let output = Command::new(env!("CARGO_BIN_EXE_osier"))
-        .args(["-p", "hi", "--model", "script/s.json", "--no-session"])
-        .current_dir(home.path().join("work"))
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("HOME", home.path())
-        .env("OSIER_HOME", home.path().join("osier"))
-        .envs(variables)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", home.path().join("bin").display());
+    let prompt = [
+        "-p",
+        "hi",
+        "--trust",
+        "--model",
+        "script/s.json",
+        "--no-session",
+    ];
+    // The check of the environment starts git.
+    for arguments in [&prompt[..], &["doctor"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_osier"))
+            .args(arguments)
+            .current_dir(home.path().join("work"))
+            .env_clear()
+            .env("PATH", &path)
+            .env("HOME", home.path())
+            .env("OSIER_HOME", home.path().join("osier"))
+            .envs(variables.clone())
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success() || arguments == ["doctor"],
+            "{output:?}"
+        );
+    }
     home
 }
 
 #[test]
-fn commands_hooks_and_servers_do_not_inherit_the_keys_of_osier() {
+fn programs_do_not_inherit_the_keys_of_osier() {
     let home = run("discover_local_models = false\n");
     for (name, expected) in [
         ("bash", &[][..]),
         ("hook", &[]),
         // The entry of the server names it.
         ("server", &["GROQ_API_KEY"]),
+        ("plugin", &[]),
+        ("formatter", &[]),
+        ("language server", &[]),
+        ("git", &[]),
     ] {
         assert_eq!(inherited(home.path(), name, KEYS), expected, "{name}");
         assert_eq!(inherited(home.path(), name, OTHERS), OTHERS, "{name}");
@@ -110,7 +154,14 @@ fn commands_hooks_and_servers_do_not_inherit_the_keys_of_osier() {
 #[test]
 fn keys_that_the_settings_name_are_inherited() {
     let home = run("pass_environment = [\"HF_TOKEN\", \"OPENAI_API_KEY\"]\n");
-    for name in ["bash", "hook"] {
+    for name in [
+        "bash",
+        "hook",
+        "plugin",
+        "formatter",
+        "language server",
+        "git",
+    ] {
         let expected = ["HF_TOKEN", "OPENAI_API_KEY"];
         assert_eq!(inherited(home.path(), name, KEYS), expected, "{name}");
     }
