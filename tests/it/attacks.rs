@@ -4,5 +4,7 @@ mod environment;
 mod files;
 mod git;
 mod git_variables;
+mod known_keys;
+mod programs;
 mod terminal;
 mod trust;

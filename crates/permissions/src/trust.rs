@@ -7,18 +7,19 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use osier_base::atomic_file;
-use osier_base::atomic_file::{Options, WriteError};
 use osier_base::folders::Folders;
-use osier_base::{regular_file, repository};
+use osier_base::locked_json::{self, LockedJsonError};
+use osier_base::repository;
+
+mod closure;
+mod programs;
 
 pub use crate::project_files::{FILES, ProjectFiles};
-
-/// Maximum size of the file of decisions.
-const FILE_LIMIT: u64 = 16 * 1024 * 1024;
+pub use programs::{ChangedProgram, ProjectPrograms};
 
 /// The stored decisions.
 #[derive(Debug, Clone)]
@@ -39,9 +40,12 @@ pub enum TrustState {
     Changed(Vec<PathBuf>),
 }
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Decisions {
     folders: BTreeMap<PathBuf, Decision>,
+    /// The programs of a folder that ran or that the user allowed, with the hash of their files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    programs: BTreeMap<PathBuf, BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +53,9 @@ struct Decision {
     trusted: bool,
     /// Hash of the files at the time of the decision, in hexadecimal.
     hash: String,
+    /// The time of the decision, in nanoseconds since 1970.
+    #[serde(default)]
+    at: Option<u64>,
 }
 
 impl Trust {
@@ -99,19 +106,24 @@ impl Trust {
     }
 
     /// Stores the user's decision about a project with these files.
-    pub fn decide(&self, files: &ProjectFiles, trusted: bool) -> Result<(), WriteError> {
+    pub fn decide(&self, files: &ProjectFiles, trusted: bool) -> Result<(), LockedJsonError> {
         let hash = files.hash().to_owned();
-        let mut decisions = self.read();
-        let root = files.root().to_owned();
-        decisions.folders.insert(root, Decision { trusted, hash });
-        let text = serde_json::to_vec_pretty(&decisions).unwrap_or_default();
-        atomic_file::write_with(&self.path, &text, Options::PRIVATE)
+        let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let at = at.ok().and_then(|at| u64::try_from(at.as_nanos()).ok());
+        self.change(|decisions| {
+            decisions.programs.remove(files.root());
+            let decision = Decision { trusted, hash, at };
+            decisions.folders.insert(files.root().to_owned(), decision);
+        })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Decisions)) -> Result<(), LockedJsonError> {
+        locked_json::change(&self.path, change).map(drop)
     }
 
     /// An unreadable file contains no decision, so nothing is trusted by mistake.
     fn read(&self) -> Decisions {
-        let text = regular_file::read(&self.path, FILE_LIMIT).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        locked_json::read(&self.path)
     }
 }
 
@@ -125,6 +137,7 @@ pub fn project_root(folder: &Path) -> PathBuf {
 mod tests {
     use std::fs;
 
+    use osier_base::atomic_file;
     use tempfile::TempDir;
 
     use super::*;

@@ -60,7 +60,7 @@ pub const FAILURES: &[Failure] = &[
         blocks: Blocks::Guards,
     },
     Failure {
-        what: "it cannot start: no such program, not executable, no interpreter (exit codes 126 and 127)",
+        what: "it cannot start: no such program, not executable, no interpreter (exit codes 126 and 127); or osier does not start it, because it lies in the project and is not as you trusted it",
         commands: &["/no/such/program", "./not-executable", "./no-interpreter"],
         blocks: Blocks::Guards,
     },
@@ -195,7 +195,7 @@ mod tests {
         on_failure: Option<OnFailure>,
         cwd: &Path,
     ) -> HookAnswer {
-        let (hooks, _news) = Hooks::new(cwd.to_owned(), None);
+        let (hooks, _news) = Hooks::new(cwd.to_owned(), None, None);
         let handler = Handler {
             event: info.event,
             matcher: Matcher::All,

@@ -38,6 +38,7 @@ pub use failures::{Blocks, FAILURES, Failure, failures_table};
 pub use fields::answers_table;
 use osier_agent::Severity;
 use osier_base::problem::Problem;
+pub use programs::ProgramGuard;
 pub use session::SessionHooks;
 
 /// The hooks of a session. Reloading the files updates the list for all holders.
@@ -49,6 +50,8 @@ pub struct Hooks {
     state: Mutex<State>,
     /// The hooks of a program that uses osier.
     callbacks: Option<Arc<CallbackHooks>>,
+    /// Decides whether a hook runs that lies in the project.
+    guard: Option<Arc<dyn ProgramGuard>>,
 }
 
 #[derive(Debug, Default)]
@@ -92,6 +95,7 @@ impl Hooks {
     pub fn new(
         root: PathBuf,
         callbacks: Option<Arc<CallbackHooks>>,
+        guard: Option<Arc<dyn ProgramGuard>>,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<HookNews>) {
         let (news, told) = mpsc::unbounded_channel();
         let hooks = Self {
@@ -99,6 +103,7 @@ impl Hooks {
             news,
             state: Mutex::default(),
             callbacks,
+            guard,
         };
         (Arc::new(hooks), told)
     }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{BACKGROUND, Decision, HookAnswer, Output};
 use super::config::{Handler, TIMEOUT};
 use super::limits::line;
+use super::programs::needed_files;
 use super::run::{HookEnd, run};
 use super::{HookNews, Hooks, is_same, key, shown};
 use osier_agent::{CheckedCall, Severity};
@@ -358,11 +359,11 @@ impl SessionHooks {
             let (hooks, handler) = (Arc::clone(&self.hooks), Arc::clone(handler));
             let cwd = cwd.to_owned();
             self.lock().background.spawn(async move {
-                judge(run(&handler, &cwd, &hooks.root, input, limit).await, limit);
+                judge(start(&hooks, &handler, &cwd, input, limit).await, limit);
             });
             return HookAnswer::default();
         }
-        match run(handler, cwd, &self.hooks.root, input, limit).await {
+        match start(&self.hooks, handler, cwd, input, limit).await {
             HookEnd::GoesOn(child, limit) => {
                 self.hooks.note(
                     handler,
@@ -384,6 +385,36 @@ impl SessionHooks {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Runs the hook, if the programs of the project that it runs are as the user trusted them.
+async fn start(
+    hooks: &Hooks,
+    handler: &Arc<Handler>,
+    cwd: &Path,
+    input: Arc<[u8]>,
+    limit: Duration,
+) -> HookEnd {
+    if let Some(guard) = hooks.guard.as_ref().filter(|_| handler.callback.is_none()) {
+        let found = {
+            let (handler, cwd, root) = (Arc::clone(handler), cwd.to_owned(), hooks.root.clone());
+            osier_base::task::spawn_blocking(move || needed_files(&handler, &cwd, &root)).await
+        };
+        let permitted = match found {
+            // The question itself notifies, and the end of the session waits for nobody.
+            Ok(Ok(files)) => {
+                let event = handler.event;
+                let may_ask = !matches!(event, HookEvent::SessionEnd | HookEvent::Notification);
+                guard.permit(&shown(handler), &files, may_ask).await
+            }
+            Ok(Err(error)) => Err(error),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(reason) = permitted {
+            return HookEnd::Failed(std::io::Error::other(reason));
+        }
+    }
+    run(handler, cwd, &hooks.root, input, limit).await
 }
 
 /// The answer of an ended hook to `input`; reports its errors.

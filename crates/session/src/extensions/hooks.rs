@@ -20,6 +20,7 @@ use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subje
 use tokio_util::sync::CancellationToken;
 
 use crate::emitter::{Callback, Emitter};
+use crate::safety::programs::ProgramTrust;
 use crate::safety::trust;
 use crate::setup::SessionSetup;
 use osier_peers::PeerFolders;
@@ -54,8 +55,13 @@ pub(crate) struct HookRunner {
 }
 
 impl HookRunner {
-    pub(crate) fn new(setup: &SessionSetup) -> (Self, mpsc::UnboundedReceiver<HookNews>) {
-        let (hooks, news) = Hooks::new(project_root(&setup.cwd), setup.hook_callbacks.clone());
+    pub(crate) fn new(
+        setup: &SessionSetup,
+        questions: &Questions,
+    ) -> (Self, mpsc::UnboundedReceiver<HookNews>) {
+        let guard = Arc::new(ProgramTrust::new(setup, questions.clone()));
+        let callbacks = setup.hook_callbacks.clone();
+        let (hooks, news) = Hooks::new(project_root(&setup.cwd), callbacks, Some(guard));
         let runner = Self {
             hooks,
             source: None,

@@ -31,7 +31,7 @@ impl Extensions {
             setup.cwd.clone(),
             setup.answers_questions,
         );
-        let (hooks, news) = HookRunner::new(setup);
+        let (hooks, news) = HookRunner::new(setup, questions);
         let extensions = Self {
             hooks,
             plugins,

@@ -7,6 +7,7 @@ pub(crate) mod mode;
 pub(crate) mod permissions;
 pub(crate) mod plan;
 pub(crate) mod private_files;
+pub(crate) mod programs;
 pub(crate) mod questions;
 mod requests;
 pub(crate) mod review;

@@ -1,20 +1,37 @@
-//! Starts programs of a project in the sandbox of the session.
+//! Starts programs of a project in the sandbox of the session, if they are as the user trusted them.
 
 use async_trait::async_trait;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use osier_base::process::Invocation;
 use osier_lsp::Launch;
 use osier_sandbox::Confinement;
 
-/// The sandbox for servers and formatters.
+use crate::safety::programs::ProgramTrust;
+
+/// A folder that cannot exist.
+const NO_FOLDER: &str = "/dev/null/none";
+/// The compiler that language servers for TypeScript and its relatives run from the project.
+const COMPILER: &str = "node_modules/typescript/lib/tsserver.js";
+
+/// The sandbox for servers and formatters, and what guards the programs.
 #[derive(Debug, Clone)]
-pub(crate) struct Confined(pub Arc<Confinement>);
+pub(crate) struct Confined {
+    pub sandbox: Arc<Confinement>,
+    pub guard: Arc<ProgramTrust>,
+}
 
 impl Confined {
     /// The program in the sandbox.
-    pub(crate) async fn confine(&self, invocation: Invocation) -> Result<Invocation, String> {
-        let Self(sandbox) = self;
+    pub(crate) async fn confine(&self, mut invocation: Invocation) -> Result<Invocation, String> {
+        let sandbox = &self.sandbox;
+        // Compiled modules are not checked, so Python does not read those of the project.
+        let environment = Path::new(&invocation.program).ancestors().nth(2);
+        if environment.is_some_and(|folder| folder.join("pyvenv.cfg").is_file()) {
+            let variable = ("PYTHONPYCACHEPREFIX".into(), NO_FOLDER.into());
+            invocation.env.push(variable);
+        }
         sandbox.prepare().await.map_err(|error| error.to_string())?;
         sandbox.wrap(invocation).map_err(|error| error.to_string())
     }
@@ -23,13 +40,28 @@ impl Confined {
 #[async_trait]
 impl Launch for Confined {
     fn key(&self) -> String {
-        let Self(sandbox) = self;
+        let sandbox = &self.sandbox;
         let (mode, network) = (sandbox.mode().name(), sandbox.has_network());
         let denies = sandbox.denies_network();
         format!("{mode} {network} {denies}")
     }
 
     async fn wrap(&self, invocation: Invocation) -> Result<Invocation, String> {
+        let mut programs = vec![PathBuf::from(&invocation.program)];
+        let folders = invocation.cwd.iter().flat_map(|cwd| cwd.ancestors());
+        let mut compilers = folders.map(|folder| folder.join(COMPILER));
+        programs.extend(compilers.find(|path| path.is_file()));
+        // A server can be a script: its program is an interpreter.
+        if let Some(cwd) = &invocation.cwd {
+            let files = invocation.args.iter().map(|argument| cwd.join(argument));
+            programs.extend(files.filter(|path| path.is_file()));
+        }
+        let key = format!(
+            "{} in {}",
+            invocation.program.display(),
+            invocation.cwd.as_deref().unwrap_or(Path::new("")).display()
+        );
+        self.guard.permit(&key, &programs, true).await?;
         self.confine(invocation).await
     }
 }

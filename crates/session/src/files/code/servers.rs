@@ -17,7 +17,6 @@ use osier_permissions::trust::project_root;
 use osier_protocol::{
     CodeProblem, CodeServerInfo, CodeServerState, DiagnosticCounts, Event, FileDiagnostics,
 };
-use osier_sandbox::Confinement;
 use osier_settings::{LanguageServer, Settings};
 use osier_tools::Workspace;
 use osier_tools::code::report::Findings;
@@ -51,7 +50,7 @@ struct Inner {
     configs: Vec<Arc<ServerConfig>>,
     /// The folder that the user trusts or not.
     project: PathBuf,
-    sandbox: Arc<Confinement>,
+    confined: Confined,
     trusted: AtomicBool,
     /// The user was asked about trust.
     asked: AtomicBool,
@@ -74,6 +73,8 @@ struct State {
     touched: HashSet<PathBuf>,
     /// The model has changed a file: errors are news.
     is_active: bool,
+    /// Why programs of the project do not run, as the user knows it.
+    reported: HashSet<String>,
 }
 
 /// A server that the session uses.
@@ -107,10 +108,10 @@ fn servers(settings: &Settings) -> Vec<Arc<ServerConfig>> {
 }
 
 impl CodeIntelligence {
-    /// Of a session whose commands run in `sandbox`. `trusted` says whether programs may run in the project.
+    /// Of a session whose programs run as `confined` says. `trusted` says whether programs may run in the project.
     pub(crate) fn of_session(
         setup: &SessionSetup,
-        sandbox: &Arc<Confinement>,
+        confined: Confined,
         trusted: bool,
         ask: AskTrust,
         emitter: Emitter,
@@ -118,7 +119,7 @@ impl CodeIntelligence {
         Self(Arc::new(Inner {
             configs: servers(&setup.settings),
             project: project_root(&setup.cwd),
-            sandbox: Arc::clone(sandbox),
+            confined,
             trusted: AtomicBool::new(trusted),
             asked: AtomicBool::new(false),
             ask,
@@ -143,13 +144,35 @@ impl CodeIntelligence {
         trusted
     }
 
+    /// Whether `programs` are as the user trusted them. If not, the user is asked in the background, or a notice says so once.
+    pub(crate) async fn is_unchanged(&self, key: String, programs: Vec<PathBuf>) -> bool {
+        let guard = Arc::clone(&self.0.confined.guard);
+        let Err(reason) = guard.permit(&key, &programs, false).await else {
+            return true;
+        };
+        if !self.0.state.lock().reported.insert(reason.clone()) {
+            return false;
+        }
+        let session = self.clone();
+        osier_base::task::spawn(async move {
+            let Self(session) = session;
+            if guard.permit(&key, &programs, true).await.is_ok() {
+                session.state.lock().reported.remove(&reason);
+            } else {
+                let text = format!("not started: {reason}");
+                session.emitter.post_notice(Severity::Warning, text);
+            }
+        });
+        false
+    }
+
     /// The folder whose files programs may be run for.
     pub(crate) fn project(&self) -> &Path {
         &self.0.project
     }
 
-    pub(crate) fn sandbox(&self) -> &Arc<Confinement> {
-        &self.0.sandbox
+    pub(crate) fn confined(&self) -> &Confined {
+        &self.0.confined
     }
 
     /// The slots of the servers for a file.
@@ -164,9 +187,9 @@ impl CodeIntelligence {
     fn slot(&self, config: &Arc<ServerConfig>, path: &Path) -> Option<Arc<Slot>> {
         let root = config.root(path, self.project())?;
         let id = (config.name.clone(), root.clone());
-        let launch = Arc::new(Confined(Arc::clone(&self.0.sandbox)));
+        let launch = Arc::new(self.0.confined.clone());
         let key = osier_lsp::Launch::key(&*launch);
-        let is_plan = self.0.sandbox.is_plan();
+        let is_plan = self.0.confined.sandbox.is_plan();
         {
             let state = self.0.state.lock();
             if let Some(used) = state.slots.get(&id)

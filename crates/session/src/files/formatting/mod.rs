@@ -16,7 +16,7 @@ use osier_tools::{Reformatted, Workspace, reformat};
 use tokio_util::sync::CancellationToken;
 
 use self::table::Found;
-use crate::files::code::{CodeIntelligence, Confined};
+use crate::files::code::CodeIntelligence;
 
 /// Bytes of a file that is formatted.
 const FILE_LIMIT: u64 = 1024 * 1024;
@@ -123,6 +123,11 @@ impl Formatting {
         if text.is_empty() || !self.code.may_run(found.name) {
             return None;
         }
+        let key = format!("{} in {}", found.program.display(), found.folder.display());
+        let programs = found.programs.clone();
+        if !self.code.is_unchanged(key, programs).await {
+            return None;
+        }
         let wanted = self
             .run(&found, &text)
             .await
@@ -146,8 +151,7 @@ impl Formatting {
             cwd: Some(found.folder.clone()),
             ..Invocation::new(&found.program, found.arguments.clone())
         };
-        let sandbox = Confined(Arc::clone(self.code.sandbox()));
-        let invocation = sandbox.confine(invocation).await.ok()?;
+        let invocation = self.code.confined().confine(invocation).await.ok()?;
         let output = run_contained(&invocation, Some(text.as_bytes()), OUTPUT_LIMIT, PATIENCE);
         let output = output.await.ok()?;
         let is_complete = output.exit.is_success() && output.stdout.len() < OUTPUT_LIMIT;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use osier_base::regular_file;
+use serde_json::Value;
 
 use osier_lsp::program;
 
@@ -141,6 +142,8 @@ pub(super) struct Found {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) folder: PathBuf,
+    /// The program and the configuration that it runs.
+    pub(super) programs: Vec<PathBuf>,
 }
 
 /// The formatter that the project `project` uses for a file, if it is installed. Blocks.
@@ -151,9 +154,13 @@ pub(super) fn find(file: &Path, project: &Path) -> Option<Found> {
     let mut fitting = fitting.filter(|formatter| formatter.extensions.contains(&end));
     fitting.find_map(|formatter| {
         formatter.is_used(folder, project).then_some(())?;
+        let program = program(formatter.name, folder, project)?;
+        let mut programs = vec![program.clone()];
+        programs.extend(formatter.configuration(folder, project));
         Some(Found {
             name: formatter.name,
-            program: program(formatter.name, folder, project)?,
+            program,
+            programs,
             arguments: formatter.arguments(file, folder, project),
             folder: folder.to_owned(),
         })
@@ -177,6 +184,35 @@ impl Formatter {
             };
             self.markers.iter().any(has) || self.sections.iter().any(contains)
         })
+    }
+
+    /// The files of the project that the formatter runs, or that name code which it runs.
+    fn configuration(&self, folder: &Path, project: &Path) -> Vec<PathBuf> {
+        if self.name != "prettier" {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for folder in folders(folder, project) {
+            let markers = self.markers.iter().map(|marker| folder.join(marker));
+            found.extend(markers.filter(|path| path.is_file()));
+            let manifest = folder.join("package.json");
+            let text = regular_file::read(&manifest, CONFIGURATION_LIMIT).unwrap_or_default();
+            let text: Value = serde_json::from_slice(&text).unwrap_or_default();
+            match &text["prettier"] {
+                Value::String(module) => {
+                    let package = Path::new("node_modules").join(module);
+                    let paths = [
+                        folder.join(module),
+                        folder.join(package).join("package.json"),
+                    ];
+                    found.extend(paths);
+                    found.push(manifest);
+                }
+                Value::Object(options) if options.contains_key("plugins") => found.push(manifest),
+                _ => {}
+            }
+        }
+        found
     }
 
     fn arguments(&self, file: &Path, folder: &Path, project: &Path) -> Vec<String> {
@@ -251,6 +287,7 @@ mod tests {
                 format!("--stdin-file-path={}", file.display()),
             ],
             folder: project.join("web/src"),
+            programs: vec![project.join("node_modules/.bin/biome")],
         };
         assert_eq!(found, expected);
         assert_eq!(name(&put(&project, "web/a.md", "")), Some("prettier"));

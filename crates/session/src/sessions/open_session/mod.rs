@@ -29,9 +29,10 @@ use crate::cx::ActiveSession;
 use crate::extensions::mcp::{self, is_server_tool};
 use crate::extensions::sampling::SessionSampler;
 use crate::files::checkpoints::SessionFiles;
-use crate::files::code::{CodeFeedback, CodeIntelligence};
+use crate::files::code::{CodeFeedback, CodeIntelligence, Confined};
 use crate::models::Models;
 use crate::safety::plan::PlanFiles;
+use crate::safety::programs::ProgramTrust;
 use crate::safety::secret_warnings::SecretWarnings;
 use crate::safety::tool_policy::ToolPolicy;
 use crate::safety::trust;
@@ -319,8 +320,12 @@ fn workspace(
         context.emitter.clone(),
         context.trust_decided.clone(),
     );
-    let (sandbox, emitter) = (workspace.confinement(), context.emitter.clone());
-    let code = CodeIntelligence::of_session(setup, sandbox, trusted, ask, emitter);
+    let confined = Confined {
+        sandbox: Arc::clone(workspace.confinement()),
+        guard: Arc::new(ProgramTrust::new(setup, context.questions.clone())),
+    };
+    let emitter = context.emitter.clone();
+    let code = CodeIntelligence::of_session(setup, confined, trusted, ask, emitter);
     let workspace = workspace.with_code(Some(Arc::new(code.clone())));
     (Arc::new(workspace), code)
 }

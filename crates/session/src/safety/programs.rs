@@ -1,0 +1,116 @@
+//! Programs of the project that osier starts by itself: formatters, language servers, hooks. One that is not as the user trusted it
+//! runs when the user allows it.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use osier_extensions::hooks::ProgramGuard;
+use osier_permissions::trust::{ChangedProgram, ProjectPrograms, Trust, project_root};
+use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
+
+use crate::setup::SessionSetup;
+
+const TITLE: &str = "This program of the project is not as you trusted it. Run it?";
+
+/// Asks about programs of the project that are not as the user trusted them.
+#[derive(Debug)]
+pub(crate) struct ProgramTrust {
+    programs: Arc<ProjectPrograms>,
+    project: PathBuf,
+    questions: Questions,
+    is_interactive: bool,
+    /// The programs that the user did not allow. Locked during a question: each program is asked about once.
+    refused: Mutex<HashSet<String>>,
+}
+
+impl ProgramTrust {
+    pub(crate) fn new(setup: &SessionSetup, questions: Questions) -> Self {
+        let (trust, project) = (Trust::new(&setup.folders), project_root(&setup.cwd));
+        Self {
+            programs: Arc::new(ProjectPrograms::new(trust, &project)),
+            project,
+            questions,
+            is_interactive: setup.answers_questions,
+            refused: Mutex::default(),
+        }
+    }
+
+    /// Whether `programs`, which run together, are as the user trusted or allowed them. Asks if `may_ask`; a program is asked about
+    /// once.
+    ///
+    /// # Errors
+    /// Why they may not run, and what to do.
+    pub(crate) async fn permit(
+        &self,
+        key: &str,
+        programs: &[PathBuf],
+        may_ask: bool,
+    ) -> Result<(), String> {
+        let Some(changed) = self.check(key, programs).await? else {
+            return Ok(());
+        };
+        let name = match programs.first() {
+            Some(program) => osier_base::path::display(program, &self.project),
+            None => key.to_owned(),
+        };
+        let text = format!("`{name}` {}", changed.reason);
+        let Some(id) = changed.id() else {
+            return Err(text);
+        };
+        let refusal = format!("{text}; allow it when osier asks, or start osier with `--trust`");
+        if !self.is_interactive || !may_ask {
+            return Err(refusal);
+        }
+        let mut refused = self.refused.lock().await;
+        // Another call may have asked in the meantime.
+        let Some(changed) = self.check(key, programs).await? else {
+            return Ok(());
+        };
+        if refused.contains(&id) {
+            return Err(refusal);
+        }
+        let question = Question {
+            id: String::new(),
+            origin: "this project".to_owned(),
+            title: TITLE.to_owned(),
+            subject: Some(Subject::Text { text }),
+            kind: QuestionKind::Confirm,
+        };
+        let never = CancellationToken::new();
+        let answer = self.questions.ask(question, &never).await;
+        if answer != Answer::Yes {
+            refused.insert(id);
+            return Err(refusal);
+        }
+        let all = Arc::clone(&self.programs);
+        let stored = osier_base::task::spawn_blocking(move || all.allow(&changed)).await;
+        match stored {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(format!("cannot save the decision: {error}")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    async fn check(
+        &self,
+        key: &str,
+        programs: &[PathBuf],
+    ) -> Result<Option<ChangedProgram>, String> {
+        let (all, key) = (Arc::clone(&self.programs), key.to_owned());
+        let programs = programs.to_vec();
+        let checked = osier_base::task::spawn_blocking(move || all.check(&key, &programs).err());
+        checked.await.map_err(|error| error.to_string())
+    }
+}
+
+#[async_trait]
+impl ProgramGuard for ProgramTrust {
+    async fn permit(&self, key: &str, programs: &[PathBuf], may_ask: bool) -> Result<(), String> {
+        Self::permit(self, key, programs, may_ask).await
+    }
+}
