@@ -41,7 +41,7 @@ pub fn run() -> ExitCode {
     let arguments = || std::env::args_os().skip(1);
     let helper = osier_tools::pdf::helper::run(arguments());
     let helper = helper.or_else(|| osier_tools::html_helper::run(arguments()));
-    if let Some(code) = helper.or_else(|| process::refuse_to_edit(arguments())) {
+    if let Some(code) = helper.or_else(|| process::run_for_user(arguments())) {
         return code;
     }
     token_argument::hide();

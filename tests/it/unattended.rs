@@ -86,3 +86,16 @@ fn an_open_pipe_does_not_block_a_prompt() {
         assert_eq!(is_noted, mode == "-p", "{mode}: {errors}");
     }
 }
+
+/// A program that takes over the screen does not start without a terminal.
+#[test]
+fn a_full_screen_program_of_the_model_fails_with_advice() {
+    for command in ["vim file", "cd . && nano file", "echo a | vim -", "htop"] {
+        let text = result(command);
+        assert!(
+            text.contains("needs a terminal") && text.contains("start it with terminal"),
+            "{command}: {text}"
+        );
+    }
+    assert_eq!(result("echo 'vim file'"), "vim file\n");
+}

@@ -11,6 +11,8 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::foreground;
+
 /// How long work may take to stop once the process was asked to end.
 pub const GRACE: Duration = Duration::from_millis(900);
 
@@ -40,6 +42,9 @@ pub fn limit_after_signals(interrupt: Interrupt) {
             };
             let mut is_first = interrupt == Interrupt::StopsFirst;
             for signal in signals.forever() {
+                if signal == SIGINT && foreground::has_interrupts() {
+                    continue;
+                }
                 crate::signals::record(signal);
                 if signal == SIGINT && std::mem::take(&mut is_first) {
                     let _ = thread::Builder::new()

@@ -1,11 +1,27 @@
 //! Runs a program that takes over the terminal: the user's editor. It stays in our process group, so that it can read
 //! keys, while we wait. Like every child it lacks the keys of osier.
+//!
+//! Keys such as ctrl+c reach the complete group: an interrupt meanwhile is for the program, not for osier.
 
 use std::ffi::OsStr;
 use std::io;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::clock;
 use crate::process::{keyless_command, program_path};
+
+/// Time in which an interrupt that the program got still arrives here.
+const LATE_MS: i64 = 200;
+
+/// Until when interrupts are for the program, in milliseconds.
+static UNTIL: AtomicI64 = AtomicI64::new(0);
+
+/// Whether another program has the terminal, or just had it.
+pub fn has_interrupts() -> bool {
+    UNTIL.load(Ordering::SeqCst) > clock::now_ms()
+}
 
 /// Runs `program` with the terminal's input and output.
 ///
@@ -13,16 +29,29 @@ use crate::process::{keyless_command, program_path};
 ///
 /// It could not be started, or its exit code was not 0.
 pub fn run<A: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = A>) -> io::Result<()> {
-    let mut command = keyless_command(&program_path(program.as_ref()));
-    command
-        .args(args)
-        .stdin(Stdio::inherit())
-        .stdout(Stdio::inherit())
-        .stderr(Stdio::inherit());
-    let status = command.status()?;
+    let status = run_in(Path::new("."), program, args)?;
     if status.success() {
         Ok(())
     } else {
         Err(io::Error::other(format!("it ended with {status}")))
     }
+}
+
+/// The same in a folder, for a program whose exit code has a meaning.
+pub fn run_in<A: AsRef<OsStr>>(
+    folder: &Path,
+    program: &str,
+    args: impl IntoIterator<Item = A>,
+) -> io::Result<ExitStatus> {
+    let mut command = keyless_command(&program_path(program.as_ref()));
+    command
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::inherit())
+        .stdout(Stdio::inherit())
+        .stderr(Stdio::inherit());
+    UNTIL.store(i64::MAX, Ordering::SeqCst);
+    let status = command.status();
+    UNTIL.store(clock::now_ms() + LATE_MS, Ordering::SeqCst);
+    status
 }

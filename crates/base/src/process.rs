@@ -19,6 +19,7 @@ mod quiet;
 mod search;
 mod terminal;
 mod unattended;
+mod user_terminal;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -45,7 +46,8 @@ pub use limits::limit_own;
 pub use piped::{Piped, Pipes, spawn_piped};
 pub use search::program_path;
 pub use terminal::{LineReader, Pty, PtySize, TerminalChild, spawn_terminal};
-pub use unattended::refuse_to_edit;
+pub use unattended::{on_user_terminal, run_for_user};
+pub use user_terminal::{TerminalLender, TerminalRequest, lend_terminal, lent_terminal};
 
 pub use quiet::{
     QuietError, QuietOutput, run_bounded, run_captured, run_contained, run_printing, run_quietly,

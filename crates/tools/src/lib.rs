@@ -77,7 +77,7 @@ pub use built_in::{
 pub use call::details;
 pub use calls::{file_targets, known_call};
 pub use commands::jobs::JobObserver;
-pub use commands::outcome::{ShellEnd, ShellOutcome, ShellRequest};
+pub use commands::outcome::{ShellEnd, ShellOutcome, ShellRequest, start_error};
 pub use commands::output::OutputLimits;
 pub use commands::output_directory::{OWNER, OutputOptions};
 pub use commands::truncation::Capped;

@@ -20,6 +20,7 @@ mod tabs;
 mod terminals;
 mod tmux;
 mod tool_tour;
+mod user_commands;
 
 use std::process::Command;
 use std::time::Duration;

@@ -271,7 +271,13 @@ pub fn spawn_terminal(invocation: &Invocation, size: PtySize) -> io::Result<Term
 
     let marker = child_reaper::command_id();
     let wrapper = [setsid, Path::new(OsStr::new("--ctty"))];
-    let defaults = [("TERM", "xterm-256color"), UNATTENDED[2]];
+    // Under git, gpg does not find the terminal on its standard input.
+    let terminal = name.to_string_lossy();
+    let defaults = [
+        ("TERM", "xterm-256color"),
+        ("GPG_TTY", &*terminal),
+        UNATTENDED[2],
+    ];
     let defaults = defaults.map(|(name, value)| (name, OsStr::new(value)));
     let mut command = invocation.command_with(&wrapper, &defaults);
     for name in ["COLORTERM", "TERM_PROGRAM", "LINES", "COLUMNS"] {

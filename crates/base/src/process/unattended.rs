@@ -3,7 +3,8 @@
 //!
 //! No child keeps a variable that leads to the terminal of osier: a program such as pinentry would take the screen and the
 //! keys. A child without a terminal of its own also has another editor and another asker: the editor is a hidden subcommand
-//! of osier that ends at once with advice, and the asker is `false`. Variables that `pass_environment` names stay.
+//! of osier, and the asker is `false`. In a command of the user, the subcommand opens the user's editor on the terminal of
+//! the screen (`user_terminal`); elsewhere it ends at once with advice. Variables that `pass_environment` names stay.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -11,20 +12,25 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use super::environment;
+use super::{environment, user_terminal};
 
-/// The hidden subcommand.
-const NO_EDITOR: &str = "__no-editor";
+/// The hidden subcommand that stands for an editor: the variable and the files follow.
+const EDITOR: &str = "__editor";
+/// The hidden subcommand that runs a command on the terminal of the screen: the shell and the command follow.
+const ON_TERMINAL: &str = "__on-terminal";
 
-const NO_EDITOR_ADVICE: &str = "osier: no editor here: pass the text with an option such as `-m`, keep it as it is with `GIT_EDITOR=true`, or run the command on a terminal";
+const NO_TERMINAL: &str =
+    "osier: the terminal of the screen is not available: run the command with `!> COMMAND`";
+
+const NO_EDITOR: &str = "osier: no editor here: pass the text with an option such as `-m`, keep it as it is with `GIT_EDITOR=true`, or run the command on a terminal";
 
 /// Variables that lead to the terminal of osier: its device, its window, or the program that it runs in.
 #[rustfmt::skip]
-pub(super) const TERMINAL: [&str; 43] = [
+pub(super) const TERMINAL: [&str; 44] = [
     "ABDUCO_SESSION", "ABDUCO_SOCKET", "ALACRITTY_LOG", "ALACRITTY_SOCKET", "ALACRITTY_WINDOW_ID", "BYOBU_TTY",
     "DVTM_WINDOW_ID", "GHOSTTY_SURFACE_ID", "GNOME_TERMINAL_SCREEN", "GNOME_TERMINAL_SERVICE", "GPG_TTY", "GUAKE_TAB_UUID",
     "ITERM_SESSION_ID", "KITTY_LISTEN_ON", "KITTY_PID", "KITTY_PUBLIC_KEY", "KITTY_WINDOW_ID", "KONSOLE_DBUS_SERVICE",
-    "KONSOLE_DBUS_SESSION", "KONSOLE_DBUS_WINDOW", "NVIM", "NVIM_LISTEN_ADDRESS", "ROXTERM_ID", "SHELL_SESSION_ID", "SSH_TTY",
+    "KONSOLE_DBUS_SESSION", "KONSOLE_DBUS_WINDOW", "NVIM", "NVIM_LISTEN_ADDRESS", "OSIER_TERMINAL_SOCKET", "ROXTERM_ID", "SHELL_SESSION_ID", "SSH_TTY",
     "STY", "SUDO_TTY", "TERMINATOR_DBUS_NAME", "TERMINATOR_DBUS_PATH", "TERMINATOR_UUID", "TERM_SESSION_ID", "TILIX_ID",
     "TMUX", "TMUX_PANE", "TTY", "VIM_SERVERNAME", "WEZTERM_PANE", "WEZTERM_UNIX_SOCKET", "WINDOW", "WINDOWID", "ZELLIJ", "ZELLIJ_PANE_ID", "ZELLIJ_SESSION_NAME",
 ];
@@ -40,22 +46,34 @@ const EDITORS: [&str; 19] = [
 /// Programs that ask the user for a password in place of a terminal.
 const ASKERS: [&str; 3] = ["GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS"];
 
-/// The command that starts the hidden subcommand, for a shell and for programs that split it at spaces.
-static EDITOR: LazyLock<OsString> = LazyLock::new(|| {
-    let program = std::env::current_exe().ok();
-    let program = program.as_deref().and_then(Path::to_str);
-    program.map_or_else(
-        || asker().to_owned(),
-        |program| format!("{} {NO_EDITOR}", quoted(program)).into(),
-    )
+/// This program, quoted for a shell.
+static OSIER: LazyLock<Option<String>> = LazyLock::new(|| {
+    let program = std::env::current_exe().ok()?;
+    Some(quoted(program.to_str()?))
 });
 
-fn quoted(program: &str) -> String {
+/// Each variable of an editor with its value, for a shell and for programs that split it at spaces.
+static EDITOR_VALUES: LazyLock<Vec<(&'static str, OsString)>> = LazyLock::new(|| {
+    let value = |name: &str| match &*OSIER {
+        Some(osier) => OsString::from(format!("{osier} {EDITOR} {name}")),
+        None => asker().to_owned(),
+    };
+    EDITORS.map(|name| (name, value(name))).into()
+});
+
+/// `command` as a command of the user that runs on the terminal of the screen.
+pub fn on_user_terminal(shell: &str, command: &str) -> Option<String> {
+    let osier = OSIER.as_ref()?;
+    let (shell, command) = (quoted(shell), quoted(command));
+    Some(format!("exec {osier} {ON_TERMINAL} {shell} {command}"))
+}
+
+fn quoted(word: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+".contains(char);
-    if program.chars().all(is_plain) {
-        return program.to_owned();
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
     }
-    format!("'{}'", program.replace('\'', r"'\''"))
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// `false`: some programs want an absolute path.
@@ -67,22 +85,39 @@ fn asker() -> &'static OsStr {
 
 /// The variables of a child without a terminal that would otherwise wait for a user.
 pub(super) fn variables() -> impl Iterator<Item = (&'static str, &'static OsStr)> {
-    let editors = EDITORS.map(|name| (name, EDITOR.as_os_str()));
+    let editors = EDITOR_VALUES
+        .iter()
+        .map(|(name, value)| (*name, value.as_os_str()));
     let askers = ASKERS.map(|name| (name, asker()));
     // ssh asks its program even where it has a terminal or no display.
     let always = [("SSH_ASKPASS_REQUIRE", OsStr::new("force"))];
-    let all = editors.into_iter().chain(askers).chain(always);
+    let all = editors.chain(askers).chain(always);
     all.filter(|(name, _)| !environment::is_passed(name))
 }
 
-/// Ends the hidden subcommand that stands for an editor, if `arguments` select it.
-pub fn refuse_to_edit(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    if arguments.next()? != NO_EDITOR {
+/// Runs the hidden subcommand that `arguments` select.
+pub fn run_for_user(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let subcommand = arguments.next()?;
+    if subcommand != EDITOR && subcommand != ON_TERMINAL {
         return None;
     }
-    // Nothing reads it when standard error is closed.
-    let _ = writeln!(crate::terminal_output::stderr(), "{NO_EDITOR_ADVICE}");
-    Some(ExitCode::FAILURE)
+    let words: Option<Vec<String>> = arguments.map(|word| word.into_string().ok()).collect();
+    let (code, problem) = match words.as_deref() {
+        Some([variable, files @ ..]) if subcommand == EDITOR => (
+            user_terminal::request_editor(variable, files.to_vec()),
+            NO_EDITOR,
+        ),
+        Some([shell, command]) => (
+            user_terminal::request_command(shell.clone(), command.clone()),
+            NO_TERMINAL,
+        ),
+        _ => (None, NO_EDITOR),
+    };
+    if code.is_none() {
+        // Nothing reads it when standard error is closed.
+        let _ = writeln!(crate::terminal_output::stderr(), "{problem}");
+    }
+    Some(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 #[cfg(test)]
@@ -120,9 +155,8 @@ mod tests {
     async fn editors_and_askers_end_at_once() {
         let script =
             "echo $EDITOR; echo $GIT_EDITOR; $GIT_ASKPASS; echo $?; echo $SSH_ASKPASS_REQUIRE";
-        let editor = EDITOR.to_str().unwrap();
-        assert!(editor.ends_with(" __no-editor"), "{editor}");
-        let expected = format!("{editor}\n{editor}\n1\nforce\n");
+        let osier = OSIER.as_ref().unwrap();
+        let expected = format!("{osier} __editor EDITOR\n{osier} __editor GIT_EDITOR\n1\nforce\n");
         assert_eq!(printed(shell(script)).await, expected);
         let own = Invocation {
             env: vec![("EDITOR".into(), "mine".into())],
@@ -138,10 +172,11 @@ mod tests {
     }
 
     #[test]
-    fn only_the_subcommand_is_refused() {
+    fn without_a_screen_the_subcommands_fail() {
         let arguments = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-        let run = |words: &[&str]| refuse_to_edit(arguments(words).into_iter());
-        assert_eq!(run(&[NO_EDITOR, "file"]), Some(ExitCode::FAILURE));
+        let run = |words: &[&str]| run_for_user(arguments(words).into_iter());
+        assert_eq!(run(&[EDITOR, "EDITOR", "file"]), Some(ExitCode::FAILURE));
+        assert_eq!(run(&[ON_TERMINAL, "sh", "true"]), Some(ExitCode::FAILURE));
         assert_eq!(run(&["edit"]), None);
         assert_eq!(run(&[]), None);
     }

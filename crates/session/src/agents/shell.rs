@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use osier_agent::{AgentMessage, Severity, ShellRun, ToolUpdate, UpdateSink};
 use osier_base::{clock, ids};
 use osier_protocol::Event;
-use osier_tools::{ShellRequest, Workspace};
+use osier_tools::{ShellRequest, Workspace, start_error};
 
 use crate::emitter::{Callback, Emitter};
 
@@ -62,13 +62,14 @@ impl UserShell {
             let timestamp = clock::now_ms();
             let request = ShellRequest {
                 command,
+                by_user: true,
                 ..ShellRequest::default()
             };
             let run = match workspace.run_shell(&request, &token, updates).await {
                 Ok(outcome) => outcome.into_shell_run(exclude_from_context, timestamp),
                 Err(error) => ShellRun {
                     command: request.command,
-                    output: format!("cannot start the shell: {error}"),
+                    output: start_error(&error),
                     exclude_from_context,
                     timestamp,
                     ..ShellRun::default()

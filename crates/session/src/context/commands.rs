@@ -172,8 +172,7 @@ impl Preparation {
         let request = ShellRequest {
             command: command.to_owned(),
             timeout: Some(TIMEOUT),
-            background_after: None,
-            movable: false,
+            ..ShellRequest::default()
         };
         let updates = UpdateSink::new(|_| {});
         let outcome = self.workspace.run_shell(&request, &self.cancel, updates);

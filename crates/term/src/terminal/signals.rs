@@ -3,6 +3,7 @@
 
 use std::io;
 
+use osier_base::foreground;
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
 /// A signal that affects the terminal.
@@ -45,13 +46,19 @@ impl Signals {
 
     /// The next signal. Cancel safe.
     pub async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.hangup.recv() => Signal::Leave(1),
-            _ = self.interrupt.recv() => Signal::Leave(2),
-            _ = self.quit.recv() => Signal::Leave(3),
-            _ = self.terminate.recv() => Signal::Leave(15),
-            _ = self.continued.recv() => Signal::Continue,
-            _ = self.resize.recv() => Signal::Resize,
+        loop {
+            let signal = tokio::select! {
+                _ = self.hangup.recv() => Signal::Leave(1),
+                _ = self.interrupt.recv() => Signal::Leave(2),
+                _ = self.quit.recv() => Signal::Leave(3),
+                _ = self.terminate.recv() => Signal::Leave(15),
+                _ = self.continued.recv() => Signal::Continue,
+                _ = self.resize.recv() => Signal::Resize,
+            };
+            let is_typed = matches!(signal, Signal::Leave(2 | 3));
+            if !is_typed || !foreground::has_interrupts() {
+                return signal;
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::full_screen;
 use super::live_output::Live;
 use super::outcome::{ShellEnd, describe, details};
 use super::output::{Capture, Shown};
@@ -98,6 +99,7 @@ impl Jobs {
         if !list.make_room() {
             return Err(io::ErrorKind::QuotaExceeded.into());
         }
+        full_screen::check(command, false)?;
         let (invocation, report) = shell.invocation(command)?;
         let started = Started {
             command: command.to_owned(),

@@ -2,12 +2,14 @@
 
 mod editor_terminal;
 mod foreground;
+pub(crate) mod full_screen;
 pub(crate) mod jobs;
 pub(crate) mod live_output;
 pub(crate) mod outcome;
 pub(crate) mod output;
 pub(crate) mod output_directory;
 mod output_file;
+pub(crate) mod prompt_detection;
 mod recorder;
 pub(crate) mod run;
 pub(crate) mod shell;

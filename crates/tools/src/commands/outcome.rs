@@ -1,10 +1,13 @@
 //! The request to run a command, and its outcome.
 
+use std::fmt::Write as _;
+use std::io;
 use std::time::Duration;
 
 use osier_agent::ShellRun;
 use osier_base::process::{Exit, signal_name};
 
+use super::prompt_detection::needs_password;
 use crate::call::details::BashDetails;
 
 /// A request to run a command.
@@ -16,6 +19,8 @@ pub struct ShellRequest {
     pub background_after: Option<Duration>,
     /// Whether the user can move it to the background.
     pub movable: bool,
+    /// Whether the user started it with `!`: it can use the terminal of the screen.
+    pub by_user: bool,
 }
 
 /// How a run ended.
@@ -41,9 +46,18 @@ pub struct ShellOutcome {
 impl ShellOutcome {
     /// Converts it to the message that stores a command of the user.
     pub fn into_shell_run(self, exclude_from_context: bool, timestamp: i64) -> ShellRun {
+        let command = self.details.command;
+        let mut output = self.output;
+        if !self.exit.is_success() && needs_password(&output) {
+            let newline = if output.ends_with('\n') { "" } else { "\n" };
+            let _ = write!(
+                output,
+                "{newline}[it cannot ask for a password here: run `!> {command}`]"
+            );
+        }
         ShellRun {
-            command: self.details.command,
-            output: self.output,
+            command,
+            output,
             exit_code: self.details.exit_code,
             cancelled: self.end == ShellEnd::Aborted,
             truncated: self.details.truncated,
@@ -64,6 +78,14 @@ pub(crate) fn details(command: &str, exit: Option<Exit>, duration: Duration) -> 
         duration: duration.as_millis() as u64,
         ..BashDetails::default()
     }
+}
+
+/// Why a command could not be started.
+pub fn start_error(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::Unsupported {
+        return error.to_string();
+    }
+    format!("cannot start the shell: {error}")
 }
 
 /// How a command ended, for a model: `exit code 137 (SIGKILL)`.

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use osier_agent::UpdateSink;
-use osier_base::process::{Exit, Invocation, spawn};
+use osier_base::process::{Exit, Invocation, lent_terminal, spawn};
 use osier_protocol::SandboxMode;
 use osier_sandbox::Report;
 use osier_sandbox::denial::is_denied;
@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::editor_terminal::{follow, open};
 use super::foreground::Foreground;
+use super::full_screen;
 use super::jobs::{Job, Jobs};
 use super::outcome::{ShellEnd, ShellOutcome, ShellRequest};
 use super::recorder::{Recorder, Started, drive, ended, stopped};
@@ -64,7 +65,17 @@ pub(crate) async fn run_shell(
         let backend = confinement.ready().await.map_err(io::Error::other)?;
         sandbox = Some(format!("{}, {}", confinement.mode().name(), backend.name()));
     }
-    let (invocation, report) = commands.shell.invocation(&request.command)?;
+    let on_screen = request.by_user && sandbox.is_none();
+    let lent = on_screen.then(lent_terminal).flatten();
+    let with_terminal = lent
+        .as_ref()
+        .and_then(|_| commands.shell.with_user_terminal(&request.command));
+    if with_terminal.is_none() {
+        full_screen::check(&request.command, request.by_user)?;
+    }
+    let command = with_terminal.as_ref().unwrap_or(&request.command);
+    let (mut invocation, report) = commands.shell.invocation(command)?;
+    invocation.env.extend(lent);
     let mut outcome = run(commands, request, &invocation, &report, cancel, updates).await?;
     outcome.details.sandbox.clone_from(&sandbox);
     if matches!(outcome.end, ShellEnd::MovedToBackground(_)) {

@@ -3,14 +3,16 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use osier_base::process::{Invocation, LeftRunning};
+use osier_base::leftovers::{FolderKind, TemporaryFolder};
+use osier_base::process::{Invocation, LeftRunning, on_user_terminal};
 use osier_base::working_folder::{FolderState, WorkingFolder};
 use osier_protocol::SandboxMode;
 use osier_sandbox::{Confined, Confinement, Report};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::full_screen;
 use super::output_directory::OutputDirectory;
 
 /// The shell of a session.
@@ -22,6 +24,8 @@ pub(crate) struct Shell {
     folder: WorkingFolder,
     /// The sandbox for the folder to which another program moved the working directory.
     moved: Mutex<Option<(PathBuf, Arc<Confinement>)>>,
+    /// The empty folder in which sandboxed commands start after the working directory was removed.
+    stand_in: OnceLock<TemporaryFolder>,
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) outputs: Arc<OutputDirectory>,
     pub(crate) survivors: Arc<Survivors>,
@@ -36,6 +40,7 @@ impl Shell {
             cwd: cwd.to_owned(),
             folder: WorkingFolder::new(cwd),
             moved: Mutex::default(),
+            stand_in: OnceLock::new(),
             env: Vec::new(),
             outputs: Arc::default(),
             survivors: Arc::default(),
@@ -45,37 +50,48 @@ impl Shell {
     /// The invocation of `command`, in the sandbox if one is set, and what the sandbox reports later. The sandbox does
     /// not hide stored outputs, which the model can read.
     pub(crate) fn invocation(&self, command: &str) -> io::Result<(Invocation, Report)> {
-        let confinement = self.confinement()?;
+        let mut bare = self.unconfined(command);
+        let confinement = match self.other_folder()? {
+            None => Arc::clone(&self.confinement),
+            Some(folder) => {
+                bare.cwd = Some(folder.clone());
+                self.confinement_at(folder)
+            }
+        };
         if let Some(outputs) = self.outputs.path() {
             confinement.show(&outputs);
         }
-        let bare = self.unconfined(command);
         let confined = confinement.confine(bare).map_err(io::Error::other)?;
         let Confined { invocation, report } = confined;
         Ok((invocation, report))
     }
 
-    /// The sandbox of the working directory, wherever that is now.
-    fn confinement(&self) -> io::Result<Arc<Confinement>> {
+    /// Where commands start if the working directory is no longer at its path: in the sandbox, a removed one cannot be
+    /// entered.
+    fn other_folder(&self) -> io::Result<Option<PathBuf>> {
         match self.folder.state() {
+            FolderState::MovedTo(to) => Ok(Some(to)),
             FolderState::Removed if self.confinement.mode() != SandboxMode::Off => {
-                let gone = self.folder_note().unwrap_or_default();
-                Err(io::Error::other(format!(
-                    "{gone}. The sandbox cannot run commands without it"
-                )))
-            }
-            FolderState::MovedTo(to) => {
-                let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
-                match &*moved {
-                    Some((path, confinement)) if *path == to => Ok(Arc::clone(confinement)),
-                    _ => {
-                        let confinement = self.confinement.at(&to);
-                        *moved = Some((to, Arc::clone(&confinement)));
-                        Ok(confinement)
-                    }
+                if self.stand_in.get().is_none() {
+                    let _ = self
+                        .stand_in
+                        .set(TemporaryFolder::new(FolderKind::Sandbox)?);
                 }
+                Ok(self.stand_in.get().map(|folder| folder.path().to_owned()))
             }
-            _ => Ok(Arc::clone(&self.confinement)),
+            _ => Ok(None),
+        }
+    }
+
+    fn confinement_at(&self, folder: PathBuf) -> Arc<Confinement> {
+        let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*moved {
+            Some((path, confinement)) if *path == folder => Arc::clone(confinement),
+            _ => {
+                let confinement = self.confinement.at(&folder);
+                *moved = Some((folder, Arc::clone(&confinement)));
+                confinement
+            }
         }
     }
 
@@ -96,6 +112,12 @@ impl Shell {
                 "the working directory `{cwd}` was removed, and osier does not make it again: use `cd DIRECTORY && …` and absolute paths, or start osier in another directory"
             )),
         }
+    }
+
+    /// `command` on the terminal of the screen, if it is of no use without one.
+    pub(crate) fn with_user_terminal(&self, command: &str) -> Option<String> {
+        full_screen::need(command).filter(|need| need.is_alone)?;
+        on_user_terminal(self.program.to_str()?, command)
     }
 
     /// The invocation of `command` outside of the sandbox, after the user allowed it.

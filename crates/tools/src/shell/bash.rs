@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
-use super::prompt_detection::{asks_for_input, needs_password};
 use super::terminal_tool;
 use crate::built_in::{
     BuiltIn, Collapsed, GeminiForm, Part, PartKind, PeerTool, RuleText, ToolEffect, ToolView,
@@ -16,8 +15,10 @@ use crate::built_in::{
 use crate::call::details::{BashDetails, JobListDetails, to_value};
 use crate::call::spellings;
 use crate::call::spellings::values;
+use crate::commands::full_screen;
 use crate::commands::jobs::Job;
-use crate::commands::outcome::{ShellEnd, ShellOutcome, ShellRequest, describe};
+use crate::commands::outcome::{ShellEnd, ShellOutcome, ShellRequest, describe, start_error};
+use crate::commands::prompt_detection::{asks_for_input, needs_password};
 use crate::commands::run::{run_outside, run_shell};
 use crate::edit::patch;
 use crate::workspace::Workspace;
@@ -314,6 +315,7 @@ impl Bash {
             timeout,
             background_after: self.workspace.background_after,
             movable: true,
+            by_user: false,
         };
         let before = self.workspace.unchanged_files().await;
         let outcome = run_shell(
@@ -391,7 +393,7 @@ impl Bash {
     fn not_started(&self, error: &std::io::Error) -> Refusal {
         let cwd = self.workspace.cwd();
         Refusal::Failed(if cwd.is_dir() {
-            format!("cannot start the shell: {error}")
+            start_error(error)
         } else {
             format!("the working directory `{}` does not exist", cwd.display())
         })
@@ -527,6 +529,10 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
     let notes = details.sandbox_notes.iter();
     let footer = notes.fold(footer, |footer, note| format!("{footer}. {note}"));
     let mut footer = with_advice(&footer, asks_for_input(output));
+    if let Some(need) = full_screen::need(&details.command) {
+        let program = need.program;
+        footer = format!("{footer}; `{program}` needs a terminal: start it with terminal");
+    }
     if needs_password(output) {
         footer.push_str("; it needs a password or passphrase, which nobody can enter here: ask the user to unlock the key first (`ssh-add`, `gpg`), or start it with terminal, where the user types it");
     }

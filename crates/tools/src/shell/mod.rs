@@ -2,7 +2,6 @@
 
 pub(crate) mod bash;
 mod command_files;
-mod prompt_detection;
 pub(crate) mod terminal_tool;
 pub(crate) mod terminals;
 mod watcher;

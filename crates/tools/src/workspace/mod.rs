@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use osier_agent::{FileUse, UpdateSink};
 use osier_base::path;
+use osier_base::working_folder::FolderState;
 use osier_protocol::JobInfo;
 use osier_protocol::questions::{Answer, Question, Questions};
 use osier_sandbox::Confinement;
@@ -234,6 +235,14 @@ impl Workspace {
         };
         job.kill().await;
         true
+    }
+
+    /// The folder to which another program moved the working directory.
+    pub fn moved_to(&self) -> Option<PathBuf> {
+        match self.commands.shell.folder_state() {
+            FolderState::MovedTo(to) => Some(to),
+            FolderState::Present | FolderState::Removed => None,
+        }
     }
 
     /// The program that runs commands.

@@ -5,13 +5,16 @@ use std::time::Instant;
 use super::screen::{Finished, Screen};
 use crate::actions::{Effect, Toast};
 use osier_base::browser;
-use osier_term::clipboard::CopyResult;
 
 impl Screen {
     pub(super) fn on_finished(&mut self, result: Finished) {
         let now = Instant::now();
+        if let Finished::WantsTerminal(request) = result {
+            return self.lend_terminal(request);
+        }
         let app = &mut self.tabs.front.app;
         match result {
+            Finished::WantsTerminal(_) => {}
             Finished::Pasted(Some(text)) => app.pasted(&text),
             Finished::Pasted(None) => {
                 let text = "cannot read the clipboard: paste with the terminal's own key";
@@ -32,9 +35,9 @@ impl Screen {
                 let text = "cannot open a browser: copy the address";
                 app.act(Toast::error(text), now);
             }
-            Finished::CopyResult(Ok(CopyResult { route, bytes })) => {
-                self.writer.queue(bytes);
-                app.act(Toast::info(route.to_string()), now);
+            Finished::CopyResult(Ok(mut copied)) => {
+                self.writer.queue(std::mem::take(&mut copied.bytes));
+                app.act(Toast::info(copied.to_string()), now);
             }
             Finished::CopyResult(Err(error)) => app.act(Toast::error(error.to_string()), now),
         }

@@ -10,6 +10,7 @@ use super::screen::Screen;
 use super::server_notice::ServerState;
 use crate::actions::{Action, Toast, Viewer};
 use osier_base::leftovers::{FolderKind, TemporaryFolder};
+use osier_base::process::{Exit, TerminalRequest};
 use osier_base::regular_file;
 use osier_base::text::{sanitize, single_line};
 use osier_base::{atomic_file, foreground};
@@ -67,6 +68,23 @@ impl Screen {
             .app
             .act(Action::ReloadChanges, Instant::now());
         self.repaint();
+    }
+
+    /// Lets a command of the user have the terminal.
+    pub(super) fn lend_terminal(&mut self, request: TerminalRequest) {
+        let (program, arguments) = request.program(&self.options.environment);
+        let run = || foreground::run_in(request.cwd(), &program, &arguments);
+        let ran = self.terminal.with_released(run);
+        self.repaint();
+        match ran {
+            Ok(Ok(status)) => {
+                let code = Exit::from(status).shell_code();
+                request.answer(u8::try_from(code).unwrap_or(1));
+            }
+            // The command then fails with advice.
+            Ok(Err(error)) => self.toast(Toast::error(format!("`{program}` failed: {error}"))),
+            Err(error) => self.toast(Toast::error(error.to_string())),
+        }
     }
 
     fn program(&self, viewer: Viewer) -> String {

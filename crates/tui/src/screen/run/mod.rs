@@ -94,6 +94,7 @@ async fn run_with(
     let app = new_app(setup, &options, &appearance, highlighter);
     let terminal_options = TerminalOptions {
         mouse: options.settings.screen.mouse,
+        bidi: options.settings.screen.bidi.is_on(),
         ..TerminalOptions::default()
     };
     let shows_guide = shows_guide(setup, &options);
@@ -136,6 +137,7 @@ async fn run_with(
         attention: AttentionState::default(),
         open,
         place: setup.cwd.clone(),
+        lender: None,
         started: u64::try_from(clock::now_ms() / 1000).unwrap_or_default(),
     });
     if shows_guide {

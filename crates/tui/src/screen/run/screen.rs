@@ -11,6 +11,7 @@ use super::tabs::Tabs;
 use crate::actions::Toast;
 use crate::dialogs::Appearance;
 use osier_agent::{Attachment, Subscription};
+use osier_base::process::{TerminalLender, TerminalRequest};
 use osier_hub::OpenOptions;
 use osier_protocol::{Event, Opening};
 use osier_session::SessionHandle;
@@ -38,6 +39,8 @@ pub(super) struct Screen {
     pub(super) open: Open,
     /// The directory whose settings apply.
     pub(super) place: PathBuf,
+    /// Lends the terminal to commands of the user, since the first of them.
+    pub(super) lender: Option<TerminalLender>,
     /// When the interface started, in seconds since the Unix epoch.
     pub(super) started: u64,
 }
@@ -88,6 +91,8 @@ pub(super) enum Finished {
         path: String,
         read: Result<String, String>,
     },
+    /// A command of the user wants the terminal.
+    WantsTerminal(TerminalRequest),
     /// The clipboard holds this instead of a picture.
     ClipboardText(String),
 }

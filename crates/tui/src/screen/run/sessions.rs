@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::screen::Screen;
+use super::screen::{Finished, Screen};
 use super::tab::Tab;
 use crate::actions::{StoredSession, TabRequest, Toast};
 use crate::screen::{App, AppOptions};
+use osier_base::process::lend_terminal;
 use osier_hub::OpenOptions;
 use osier_protocol::{Op, Opening};
 use osier_term::Highlighter;
@@ -113,12 +114,25 @@ impl Screen {
 
     /// Sends the ops of every tab. Sent prompts are in the history of all tabs.
     pub(super) fn send_ops(&mut self) {
-        let sent = self.tabs.front.send_ops();
+        let Self {
+            tabs,
+            lender,
+            results,
+            options,
+            ..
+        } = self;
+        let sent = tabs.front.send_ops(|op| {
+            let is_here = options.elsewhere.is_none();
+            if is_here && lender.is_none() && matches!(op, Op::Shell { .. }) {
+                // Without it, editors of the command fail with advice.
+                *lender = lend_terminal(results.clone(), Finished::WantsTerminal).ok();
+            }
+        });
         for tab in self.tabs.others() {
             for prompt in &sent {
                 tab.app.prompt.editor.remember(prompt);
             }
-            tab.send_ops();
+            tab.send_ops(|_| {});
         }
     }
 

@@ -114,7 +114,7 @@ impl Tab {
     }
 
     /// Sends the ops of the interface, and the prompts of the command line one after the other.
-    pub(crate) fn send_ops(&mut self) -> Vec<String> {
+    pub(crate) fn send_ops(&mut self, mut before: impl FnMut(&Op)) -> Vec<String> {
         if !self.running
             && let Some(prompt) = self.prompts.pop()
         {
@@ -126,6 +126,7 @@ impl Tab {
             if let Op::AddHistory { text } = &op {
                 prompts.push(text.clone());
             }
+            before(&op);
             self.host.send(op);
         }
         self.save_draft();
