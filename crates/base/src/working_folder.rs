@@ -55,6 +55,14 @@ impl WorkingFolder {
         }
     }
 
+    /// The path at which the folder is, or was.
+    pub fn path(&self) -> PathBuf {
+        match self.state() {
+            FolderState::MovedTo(path) => path,
+            FolderState::Present | FolderState::Removed => self.path.clone(),
+        }
+    }
+
     /// The working directory of a child of this process.
     pub fn start(&self) -> PathBuf {
         match (self.state(), &self.open) {

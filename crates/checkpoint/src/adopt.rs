@@ -1,5 +1,6 @@
 //! Plans to take over files as they are in another directory, such as the copy of a lane.
 
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,7 @@ impl CheckpointStore {
             };
             return Ok((plan, unrecorded));
         }
-        let root = self.root.clone();
+        let root = self.root();
         Err(CheckpointError::Changing { root })
     }
 
@@ -65,10 +66,12 @@ impl CheckpointStore {
     ) -> Result<Option<Found>, CheckpointError> {
         let (mut steps, mut unrecorded) = (Vec::new(), Vec::new());
         for path in paths {
-            if source.join(path).symlink_metadata().is_ok_and(is_special) {
+            // A copy of the project has no repositories.
+            let is_repository = path.file_name() == Some(OsStr::new(".git"));
+            if is_repository || source.join(path).symlink_metadata().is_ok_and(is_special) {
                 continue;
             }
-            let from = self.store_content(&self.root, path)?;
+            let from = self.store_content(&self.root(), path)?;
             let to = self.store_content(source, path)?;
             let recorded = state.and_then(|state| state.paths.get(path)).copied();
             match recorded {

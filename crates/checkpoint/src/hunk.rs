@@ -200,7 +200,7 @@ impl CheckpointStore {
         let _lock = self.share()?;
         let recorded = |path: &str| present.paths.get(Path::new(path)).copied();
         let (contents, left) = reverted(hunks, &|path| {
-            check_parents(&self.root, Path::new(path))?;
+            check_parents(&self.root(), Path::new(path))?;
             match recorded(path) {
                 Some(Content::File { content, .. }) => {
                     let bytes = self.objects.get(content).map_err(|error| missing(&error))?;
@@ -208,7 +208,7 @@ impl CheckpointStore {
                     Ok(Some(text))
                 }
                 Some(Content::Link { .. }) => Err("it is a symbolic link".to_owned()),
-                None if self.root.join(path).symlink_metadata().is_err() => Ok(None),
+                None if self.root().join(path).symlink_metadata().is_err() => Ok(None),
                 _ => Err(UNRECORDED.to_owned()),
             }
         });

@@ -151,6 +151,9 @@ fn obstacle(
         (Some(Content::NotRecorded { .. }), _) => {
             Some("its current content could not be restored later")
         }
+        (Some(_), _) if path.file_name() == Some(OsStr::new(".git")) => {
+            Some("the repository of a submodule is never replaced")
+        }
         (_, None) if is_in_unreadable(target, path) => {
             Some("its directory was unreadable at that time")
         }

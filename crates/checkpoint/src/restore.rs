@@ -77,7 +77,7 @@ impl Applied {
             |error| Restored {
                 changes: Vec::new(),
                 left: vec![Unrestored {
-                    path: self.store.root.to_string_lossy().into_owned(),
+                    path: self.store.root().to_string_lossy().into_owned(),
                     reason: error.to_string(),
                 }],
             },
@@ -128,7 +128,7 @@ impl CheckpointStore {
         let record = Record {
             id: ids::entry_id(),
             process: std::process::id(),
-            directory: self.root.to_string_lossy().into_owned(),
+            directory: self.root().to_string_lossy().into_owned(),
             session: session.and_then(Path::to_str).map(str::to_owned),
             before: plan.before(),
             from: self.store_side(&applied.steps, |step| step.from)?,
@@ -138,9 +138,7 @@ impl CheckpointStore {
         self.objects.sync()?;
         let journal =
             Journal::create(&self.journal, record).map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => CheckpointError::Busy {
-                    root: self.root.clone(),
-                },
+                io::ErrorKind::AlreadyExists => CheckpointError::Busy { root: self.root() },
                 _ => CheckpointError::Io(error),
             })?;
         drop(lock);
@@ -186,10 +184,11 @@ impl CheckpointStore {
 
     /// Whether the step can be carried out and undone, after the steps `before`.
     fn check(&self, step: &Step, before: &[Step]) -> Result<Result<(), String>, CheckpointError> {
-        if let Err(reason) = check_parents_after(&is_removed_by(before), &self.root, &step.path) {
+        let root = &self.root();
+        if let Err(reason) = check_parents_after(&is_removed_by(before), root, &step.path) {
             return Ok(Err(reason));
         }
-        let target = self.target("");
+        let target = Target { root, id: "" };
         if target.progress(step) != Progress::Pending {
             return Ok(Err(CHANGED.to_owned()));
         }
@@ -208,14 +207,10 @@ impl CheckpointStore {
         let Some(Err(_)) = step.from.map(|from| stored(&self.objects, from)) else {
             return Ok(true);
         };
-        self.store_content(&self.root, &step.path)?;
+        self.store_content(&self.root(), &step.path)?;
         self.objects.sync()?;
-        Ok(self.target("").progress(step) == Progress::Pending)
-    }
-
-    fn target<'a>(&'a self, id: &'a str) -> Target<'a> {
-        let root = &self.root;
-        Target { root, id }
+        let root = &self.root();
+        Ok(Target { root, id: "" }.progress(step) == Progress::Pending)
     }
 
     /// Stores one side of the steps as a state.
@@ -231,7 +226,8 @@ impl CheckpointStore {
     }
 
     fn carry_out(&self, id: &str, steps: &[Step], restored: &mut Restored) {
-        let target = self.target(id);
+        let root = &self.root();
+        let target = Target { root, id };
         for (number, step) in steps.iter().enumerate() {
             match target.apply(&self.objects, number, step) {
                 Ok(()) => restored.changes.push(step.change()),
@@ -241,7 +237,7 @@ impl CheckpointStore {
         let folders = steps.iter().filter_map(|step| step.path.parent());
         let folders: BTreeSet<&Path> = folders.collect();
         for folder in folders {
-            atomic_file::sync_directory(&self.root.join(folder));
+            atomic_file::sync_directory(&self.root().join(folder));
         }
         fault::point();
     }
@@ -279,7 +275,9 @@ impl CheckpointStore {
                 return Err(CheckpointError::Unfinished(error));
             }
         };
-        let target = self.target(&record.id);
+        let root = &self.root();
+        let id = record.id.as_str();
+        let target = Target { root, id };
         for (number, step) in steps.iter().enumerate() {
             target.clean(&self.objects, number, step);
         }
@@ -322,7 +320,7 @@ impl CheckpointStore {
                 Progress::Done => return None,
                 Progress::Changed => CHANGED.to_owned(),
                 Progress::Pending
-                    if check_parents_after(&is_removed_by(steps), &self.root, &step.path)
+                    if check_parents_after(&is_removed_by(steps), &self.root(), &step.path)
                         .is_err() =>
                 {
                     CHANGED.to_owned()

@@ -5,20 +5,24 @@ use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use osier_base::file_stamp::FileStamp;
-use osier_base::without_links;
+use osier_base::{regular_file, without_links};
 use osier_walk::{Rules, WalkError, walk};
 
 use super::cache::{Cache, mark};
 use super::objects::{Hash, Objects};
 use super::state::{Content, State};
+use super::step::check_parents;
 
 /// Larger files are not recorded.
 pub const MAX_FILE: u64 = 32 * 1024 * 1024;
 /// Trees with more files are not recorded.
 pub const MAX_FILES: usize = 50_000;
+
+/// The `.git` file of a submodule only names its repository.
+const MAX_GIT_FILE: u64 = 8 * 1024;
 
 /// The result of a scan.
 #[derive(Debug)]
@@ -95,6 +99,10 @@ pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scan
         }
         seen.paths.push((path, content));
     }
+    for path in repository_files(root) {
+        let content = content_of(&root.join(&path), &path, cache, objects, &mut seen.cache)?;
+        seen.paths.extend(content.map(|content| (path, content)));
+    }
     Ok(Scanned {
         state: State {
             paths: seen.paths.into_iter().collect(),
@@ -102,6 +110,29 @@ pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scan
         not_recorded: seen.not_recorded,
         cache: seen.cache,
     })
+}
+
+/// The `.git` files of the submodules: without its own, a restored submodule would be part of the project.
+fn repository_files(root: &Path) -> Vec<PathBuf> {
+    let Ok(modules) = regular_file::read_text(&root.join(".gitmodules"), regular_file::SMALL)
+    else {
+        return Vec::new();
+    };
+    let paths = modules.lines().filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let path = Path::new(value.trim()).join(".git");
+        let is_plain = path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        (name.trim() == "path" && is_plain).then_some(path)
+    });
+    paths
+        .filter(|path| {
+            let data = fs::symlink_metadata(root.join(path));
+            data.is_ok_and(|data| data.is_file() && data.len() <= MAX_GIT_FILE)
+                && check_parents(root, path).is_ok()
+        })
+        .collect()
 }
 
 /// Whether osier gave a file this name until it is complete.

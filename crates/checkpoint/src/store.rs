@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::cache::Cache;
 use super::error::CheckpointError;
@@ -13,6 +14,7 @@ use super::plan::{self, Difference, Ignored, Plan};
 use super::scan::{ScanError, scan};
 use super::state::{Content, State, StateId};
 use osier_base::locked_file::LockedFile;
+use osier_base::working_folder::WorkingFolder;
 use osier_base::{clock, private, regular_file};
 use osier_protocol::FileChange;
 use osier_tools::diff;
@@ -42,10 +44,10 @@ pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
     )?)
 }
 
-/// The states of the directory `root`, in `<data>/checkpoints`.
+/// The states of the directory `root`, in `<data>/checkpoints`. A directory that another program moves is followed.
 #[derive(Debug, Clone)]
 pub struct CheckpointStore {
-    pub(super) root: PathBuf,
+    folder_of_files: Arc<WorkingFolder>,
     folder: PathBuf,
     pub(super) objects: Objects,
     cache: PathBuf,
@@ -60,13 +62,18 @@ impl CheckpointStore {
         let folder = data.join(CHECKPOINTS);
         let name = Hash::of(root.as_os_str().as_encoded_bytes()).to_string();
         Self {
-            root: root.to_path_buf(),
+            folder_of_files: Arc::new(WorkingFolder::new(root)),
             objects: Objects::new(folder.join("objects")),
             cache: folder.join("seen").join(&name[..16]),
             journal: folder.join(JOURNALS).join(&name[..16]),
             folder,
             wait: LockWait::default(),
         }
+    }
+
+    /// Where the directory is now.
+    pub(super) fn root(&self) -> PathBuf {
+        self.folder_of_files.path()
     }
 
     /// This store for a copy of the directory.
@@ -104,17 +111,15 @@ impl CheckpointStore {
 
     pub(super) fn scan(&self) -> Result<(Captured, State), CheckpointError> {
         // A home directory or the root of a disk is not a project.
-        if self.root.parent().is_none() || dirs::home_dir().as_ref() == Some(&self.root) {
-            let root = self.root.clone();
+        let root = self.root();
+        if root.parent().is_none() || dirs::home_dir().as_ref() == Some(&root) {
             return Err(CheckpointError::NoProject { root });
         }
         let _lock = self.share()?;
         let started = clock::now_ms() * 1_000_000;
         let known = Cache::load(&self.cache);
-        let scanned = scan(&self.root, &known, &self.objects).map_err(|error| match error {
-            ScanError::TooMany => CheckpointError::TooMany {
-                root: self.root.clone(),
-            },
+        let scanned = scan(&root, &known, &self.objects).map_err(|error| match error {
+            ScanError::TooMany => CheckpointError::TooMany { root },
             ScanError::Io(error) => CheckpointError::Io(error),
         })?;
         let id = scanned.state.store(&self.objects)?;
@@ -150,7 +155,7 @@ impl CheckpointStore {
             target,
             present: captured.id,
             partial: false,
-            steps: plan::steps(&self.root, &present, &wanted, &by_hand, &ignored),
+            steps: plan::steps(&self.root(), &present, &wanted, &by_hand, &ignored),
         })
     }
 

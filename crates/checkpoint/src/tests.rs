@@ -469,3 +469,52 @@ fn changed_lines_are_counted_up_to_a_limit() {
     assert_eq!(count(later, 2), (vec![line("a.txt", 0, 1), b], 1));
     assert_eq!(count(before, 9), (vec![], 0));
 }
+
+#[test]
+fn a_removed_submodule_gets_its_repository_back() {
+    let project = Project::new();
+    project.write(
+        ".gitmodules",
+        "[submodule \"lib\"]\n\tpath = deps/lib\n\turl = ../lib\n",
+    );
+    project.write("deps/lib/.git", "gitdir: ../../.git/modules/lib\n");
+    project.write("deps/lib/a.txt", "a");
+    let before = project.capture();
+    fs::remove_dir_all(project.root().join("deps")).unwrap();
+    let after = project.capture();
+    project.back(before, after, false);
+    let repository = project.read("deps/lib/.git");
+    assert_eq!(
+        repository.as_deref(),
+        Some("gitdir: ../../.git/modules/lib\n")
+    );
+
+    // A repository that is there is never replaced or deleted.
+    project.write("deps/lib/.git", "gitdir: elsewhere\n");
+    let known = project.capture();
+    let (changes, left) = project.back(before, known, true);
+    assert_eq!((changes.len(), left.len()), (0, 1));
+    assert_eq!(
+        project.read("deps/lib/.git").as_deref(),
+        Some("gitdir: elsewhere\n")
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_moved_project_is_followed_and_not_made_again() {
+    let project = Project::new();
+    project.write("a.txt", "one");
+    let before = project.capture();
+    project.write("a.txt", "two");
+    let after = project.capture();
+    let to = project.folder.path().join("elsewhere");
+    fs::rename(project.root(), &to).unwrap();
+    project.back(before, after, false);
+    assert_eq!(fs::read_to_string(to.join("a.txt")).unwrap(), "one");
+    assert!(!project.root().exists());
+
+    fs::remove_dir_all(&to).unwrap();
+    assert!(project.store.capture().is_err());
+    assert!(!project.root().exists());
+}

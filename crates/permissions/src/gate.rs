@@ -49,7 +49,11 @@ impl Gate {
     ) -> Self {
         let root = osier_base::path::canonical_key(workspace.cwd());
         let (rules, from) = (Arc::clone(&permissions), root.clone());
-        workspace.filter_reads(Box::new(move || rules.read_filter(&from)));
+        let of = Arc::downgrade(&workspace);
+        workspace.filter_reads(Box::new(move || {
+            let moved = of.upgrade().and_then(|workspace| workspace.moved_to());
+            rules.read_filter(moved.as_ref().unwrap_or(&from))
+        }));
         Self {
             root,
             permissions,
@@ -167,7 +171,7 @@ impl Gate {
             return format!("(it changes the shell: {command}");
         }
         match &input.folder {
-            Some(folder) if *folder != self.root => {
+            Some(folder) if *folder != self.root() => {
                 let folder = folder.to_string_lossy().replace('\'', "'\\''");
                 format!("cd '{folder}' && {command}")
             }
@@ -205,9 +209,15 @@ impl Gate {
         self.permission(open, why, cancel).await
     }
 
+    /// The real path of the working directory, which another program can have moved.
+    fn root(&self) -> PathBuf {
+        let moved = self.workspace.moved_to();
+        moved.unwrap_or_else(|| self.root.clone())
+    }
+
     /// Whether the model may see the contents of the files, so that it can be told why the call would fail.
     fn may_show(&self, call: &CheckedCall) -> bool {
-        let filter = self.permissions.read_filter(&self.root);
+        let filter = self.permissions.read_filter(&self.root());
         let mut files = call.files().iter().filter(|file| file.purpose.shows());
         files.all(|file| filter(&file.real))
     }
@@ -233,7 +243,7 @@ impl Gate {
         if !self.interactive {
             return self.unanswerable(call, open.leaves, &why, &open.patterns);
         }
-        let link = |target: &FileTarget| self.workspace.link_target(&self.root, target);
+        let link = |target: &FileTarget| self.workspace.link_target(&self.root(), target);
         let mut reasons = vec![why.clone()];
         reasons.extend(call.files().iter().filter_map(link));
         reasons.retain(|reason| !reason.is_empty());
@@ -272,7 +282,7 @@ impl Gate {
     /// The verdict of the rules. Rules treat the files of a copy of the project as files of the project.
     fn verdict(&self, call: &CheckedCall, hint: Option<&Hint>, confined: bool) -> Verdict {
         let (tool, arguments) = (&call.call.name, &call.call.arguments);
-        let files = self.permissions.for_rules(call.files(), &self.root);
+        let files = self.permissions.for_rules(call.files(), &self.root());
         self.permissions
             .decide_targets(tool, arguments, &files, hint, confined)
     }
