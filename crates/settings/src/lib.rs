@@ -57,7 +57,9 @@ pub use list::{SettingInfo, Source, list, literal};
 pub use options::{READING, wants_reading};
 pub use overrides::overrides;
 pub use table::{Group, SETTINGS, ScreenSettings, Setting, Settings, setting};
-pub use values::{CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch};
+pub use values::{
+    Bidi, CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch,
+};
 
 /// Maximum size of a settings file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;

@@ -19,7 +19,9 @@ use super::kinds::{
 };
 use super::row::{Other, Project, Row, Safety, field, settings};
 use super::screen::screen_rows;
-use super::values::{CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch};
+use super::values::{
+    Bidi, CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch,
+};
 
 /// A setting: its name, its values, its description and its parser.
 #[derive(Debug, Clone, Copy)]

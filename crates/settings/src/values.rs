@@ -32,6 +32,31 @@ osier_base::words! {
 }
 
 osier_base::words! {
+    /// Who puts right-to-left text in visual order.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Bidi {
+        /// osier, unless the terminal is known to do it.
+        #[default]
+        Auto = "auto",
+        /// osier.
+        On = "on",
+        /// The terminal.
+        Off = "off",
+    }
+}
+
+impl Bidi {
+    /// Whether osier does it; `None` depends on the terminal.
+    pub fn is_on(self) -> Option<bool> {
+        match self {
+            Self::Auto => None,
+            Self::On => Some(true),
+            Self::Off => Some(false),
+        }
+    }
+}
+
+osier_base::words! {
     /// A part of the footer.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum FooterPart {

@@ -12,7 +12,7 @@ use super::glyph::{self, glyph};
 use super::link::Links;
 use super::motion::{self, CursorPosition, push_number, push_step};
 use super::rendition::Rendition;
-use super::{Cursor, CursorShape, Features};
+use super::{Cursor, CursorShape, Features, console};
 use crate::frame::scroll::Scroll;
 
 /// Minimum run of blanks inside a row that is erased instead of printed.
@@ -368,6 +368,11 @@ impl Encoder {
             self.position = Some(CursorPosition { column: None, row });
             self.move_to(column, row, out);
         }
+        let symbol = if self.features.console_font {
+            console::drawn(symbol)
+        } else {
+            symbol
+        };
         out.extend_from_slice(symbol.as_bytes());
     }
 

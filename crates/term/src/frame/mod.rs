@@ -7,7 +7,9 @@
 //! Invariants: nothing is written if nothing changed; a frame is never queued behind another; the
 //! encoder's model of the screen always equals the effect of the bytes it sent.
 
+mod bidi;
 mod clock;
+mod console;
 mod encoder;
 mod glyph;
 pub mod linear;
@@ -49,6 +51,10 @@ pub struct Features {
     pub synchronized: bool,
     /// OSC 8 hyperlinks.
     pub links: bool,
+    /// The terminal shows right-to-left text as it gets it, so that osier puts it in visual order.
+    pub reorder: bool,
+    /// The font has only the signs of the Linux console.
+    pub console_font: bool,
 }
 
 impl Default for Features {
@@ -62,6 +68,8 @@ impl Default for Features {
             bracketed: true,
             synchronized: false,
             links: true,
+            reorder: false,
+            console_font: false,
         }
     }
 }

@@ -3,6 +3,7 @@
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
 
+use super::bidi::{self, Reordered};
 use super::{Cursor, Encoder, Features, Links, glyph};
 use crate::frame::scroll;
 use crate::frame::scroll::ScrollDetector;
@@ -34,6 +35,8 @@ pub struct FrameWriter {
     detector: ScrollDetector,
     queued: Vec<(Option<Position>, Vec<u8>)>,
     repaint: bool,
+    /// The reordered rows of the shown screen.
+    reordered: Reordered,
 }
 
 impl FrameWriter {
@@ -50,6 +53,7 @@ impl FrameWriter {
             detector: ScrollDetector::default(),
             queued: Vec::new(),
             repaint: true,
+            reordered: Reordered::new(),
         };
         writer.resize(size);
         writer
@@ -100,6 +104,7 @@ impl FrameWriter {
 
     /// Ends the frame: appends its bytes to `out`, or nothing if nothing changed.
     pub fn finish(&mut self, cursor: Option<Cursor>, out: &mut Vec<u8>) {
+        let cursor = self.reorder(cursor);
         let start = out.len();
         let bracketed = self.encoder.features().bracketed;
         out.extend_from_slice(if bracketed { BEGIN } else { b"" });
@@ -128,6 +133,25 @@ impl FrameWriter {
             out.drain(start..body);
         }
         std::mem::swap(&mut self.shown, &mut self.next);
+    }
+
+    /// Puts right-to-left text in visual order; the cursor follows its cell.
+    fn reorder(&mut self, cursor: Option<Cursor>) -> Option<Cursor> {
+        self.reordered.clear();
+        if self.encoder.features().reorder {
+            let at = cursor.map(|cursor| (cursor.position.x, cursor.position.y));
+            self.reordered = bidi::reorder(&mut self.next, at);
+        }
+        cursor.map(|mut cursor| {
+            let Position { x, y } = cursor.position;
+            cursor.position.x = bidi::shown_column(&self.reordered, x, y);
+            cursor
+        })
+    }
+
+    /// The column of the canvas that the terminal shows at a column.
+    pub fn logical_column(&self, column: u16, row: u16) -> u16 {
+        bidi::logical_column(&self.reordered, column, row)
     }
 
     fn blank_under_image(&mut self, Position { x, y }: Position, out: &mut Vec<u8>) {

@@ -516,7 +516,26 @@ fn clean_paste(pasted: &str) -> String {
     } else {
         lines
     };
-    text::sanitize(&lines).into_owned()
+    let lines = lines.strip_prefix('\u{feff}').unwrap_or(&lines);
+    let shown = if lines.contains(text::is_invisible) {
+        show_invisible(lines)
+    } else {
+        lines.to_owned()
+    };
+    text::sanitize(&shown).into_owned()
+}
+
+/// Writes the characters that nobody sees as `\u{200f}`: what is sent is what the user reads.
+fn show_invisible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        if text::is_invisible(char) {
+            shown.extend(char.escape_unicode());
+        } else {
+            shown.push(char);
+        }
+    }
+    shown
 }
 
 #[cfg(test)]

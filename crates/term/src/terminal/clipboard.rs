@@ -35,7 +35,9 @@ pub enum Route {
     Terminal,
     /// The paste buffer of tmux, which also sends it to its terminal.
     Tmux,
-    /// The paste buffer of tmux alone.
+    /// The same where the terminal of tmux is another tmux, which drops the text unless it is configured to take it.
+    NestedTmux,
+    /// The paste buffer of tmux alone: too long, or its terminal has no clipboard.
     TmuxBuffer,
     /// OSC 52, sent to tmux, which drops it unless it is configured to take it.
     ThroughTmux,
@@ -48,11 +50,14 @@ impl fmt::Display for Route {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Desktop => write!(out, "copied to the clipboard"),
-            Self::Terminal => write!(out, "sent to the terminal's clipboard"),
+            Self::Terminal => write!(out, "sent to the terminal, which may ignore it"),
             Self::Tmux => {
+                write!(out, "copied to the tmux buffer and sent to its terminal")
+            }
+            Self::NestedTmux => {
                 write!(
                     out,
-                    "copied to the tmux buffer and sent to the terminal's clipboard"
+                    "copied to the tmux buffer; the outer tmux ignores it unless `set-clipboard` is `on`"
                 )
             }
             Self::TmuxBuffer => write!(out, "copied to the tmux buffer"),
@@ -62,7 +67,10 @@ impl fmt::Display for Route {
                     "sent to tmux, which ignores it unless `set-clipboard` is `on`"
                 )
             }
-            Self::ThroughScreen => write!(out, "sent through screen to the terminal's clipboard"),
+            Self::ThroughScreen => write!(
+                out,
+                "sent through screen to the terminal, which may ignore it"
+            ),
             Self::File(path) => write!(out, "written to {}", path.display()),
         }
     }
@@ -74,6 +82,18 @@ pub struct CopyResult {
     pub route: Route,
     /// Bytes for the caller to queue on the frame writer.
     pub bytes: Vec<u8>,
+    /// A file with the text, where nobody knows whether it arrives.
+    pub file: Option<PathBuf>,
+}
+
+impl fmt::Display for CopyResult {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.route)?;
+        match &self.file {
+            Some(file) => write!(out, "; also in {}", file.display()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Why no route could copy the text.
@@ -132,7 +152,16 @@ impl Clipboard {
         if text.is_empty() {
             return Err(ClipboardError::Empty);
         }
-        let result = |route, bytes| Ok(CopyResult { route, bytes });
+        let write = || write_private(&self.file, text);
+        let result = |route, bytes: Vec<u8>| {
+            let is_sent = route == Route::NestedTmux || !bytes.is_empty();
+            let file = is_sent.then(|| write().ok().map(|()| self.file.clone()));
+            Ok(CopyResult {
+                route,
+                bytes,
+                file: file.flatten(),
+            })
+        };
         let copied = text.to_owned();
         let to_desktop = self.with_desktop(|clipboard| clipboard.set_text(copied).ok());
         if to_desktop.await.is_some() {
@@ -148,7 +177,7 @@ impl Clipboard {
                 _ => result(Route::Terminal, bytes),
             };
         }
-        write_private(&self.file, text).map_err(|source| ClipboardError::File {
+        write().map_err(|source| ClipboardError::File {
             path: self.file.clone(),
             source,
         })?;
@@ -172,7 +201,11 @@ impl Clipboard {
             ran.is_ok_and(|output| output.exit.is_success())
         };
         if text.len() <= OSC52_LIMIT && load(&["load-buffer", "-w", "-"]).await {
-            return Some(Route::Tmux);
+            let words = words.iter().map(String::as_str);
+            let words = words.chain(["display-message", "-p", CLIENT]);
+            let asked = run_quietly(program, words, None, TMUX_TIMEOUT).await;
+            let client = asked.map(|output| output.stdout).unwrap_or_default();
+            return Some(route_of_client(&String::from_utf8_lossy(&client)));
         }
         load(&["load-buffer", "-"])
             .await
@@ -198,6 +231,26 @@ impl Clipboard {
         });
         let done = tokio::time::timeout(DESKTOP_TIMEOUT, work).await;
         done.ok()?.ok()?
+    }
+}
+
+/// The format with which tmux describes its terminal: name, type and features.
+const CLIENT: &str = "#{client_termname} #{client_termtype} #{client_termfeatures}";
+
+/// Where tmux sends a text on a terminal with this description.
+fn route_of_client(client: &str) -> Route {
+    let client = client.trim();
+    let is_nested = ["tmux", "screen"]
+        .iter()
+        .any(|name| client.starts_with(name));
+    // A tmux that does not say what its terminal has sends the text anyway.
+    let is_described = client.contains(',');
+    if is_nested {
+        Route::NestedTmux
+    } else if is_described && !client.contains("clipboard") {
+        Route::TmuxBuffer
+    } else {
+        Route::Tmux
     }
 }
 
@@ -275,7 +328,14 @@ mod tests {
             let clipboard = Clipboard::new(&kind(host), false, file.clone());
             let copied = clipboard.copy(text).await.unwrap();
             let bytes = bytes.as_bytes().to_vec();
-            assert_eq!(copied, CopyResult { route, bytes }, "{host:?}");
+            let also = (!bytes.is_empty()).then(|| file.clone());
+            let expected = CopyResult {
+                route,
+                bytes,
+                file: also,
+            };
+            assert_eq!(copied, expected, "{host:?}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
         }
         assert_eq!(std::fs::read_to_string(&file).unwrap(), long);
         let clipboard = Clipboard::new(&kind(TerminalHost::Emulator), false, file);
@@ -283,6 +343,25 @@ mod tests {
             clipboard.copy("").await,
             Err(ClipboardError::Empty)
         ));
+    }
+
+    #[test]
+    fn tmux_says_what_its_terminal_does() {
+        for (client, expected) in [
+            (
+                "xterm-256color xterm(390) bpaste,clipboard,title",
+                Route::Tmux,
+            ),
+            ("xterm-256color  bpaste,title", Route::TmuxBuffer),
+            (
+                "tmux-256color tmux 3.5a bpaste,clipboard,title",
+                Route::NestedTmux,
+            ),
+            ("screen-256color  title,usstyle", Route::NestedTmux),
+            ("", Route::Tmux),
+        ] {
+            assert_eq!(route_of_client(client), expected, "{client}");
+        }
     }
 
     #[test]
@@ -317,7 +396,7 @@ mod tests {
         };
         let long = "x".repeat(OSC52_LIMIT + 1);
         let fails = "exit 1";
-        let knows = "cat >\"${0%/*}/taken\"; echo \"$*\" >>\"${0%/*}/taken\"";
+        let knows = "[ $1 = load-buffer ] || exit 0; cat >\"${0%/*}/taken\"; echo \"$*\" >>\"${0%/*}/taken\"";
         let old = format!("[ \"$2\" = - ] || exit 1\n{knows}");
         for (script, text, route, expected) in [
             (knows, "hi", Route::Tmux, "hiload-buffer -w -\n".to_owned()),

@@ -42,6 +42,8 @@ pub struct TerminalKind {
     /// An old terminal or an emulation of one: it supports the cursor and colours, but may not
     /// support moving or erasing parts of the screen.
     pub limited: bool,
+    /// Whether it puts right-to-left text in visual order itself.
+    pub reorders: bool,
 }
 
 /// Prefixes of `TERM` for terminals without scroll regions, insert line or erase character.
@@ -60,6 +62,31 @@ const EMULATORS: &[(&str, bool, NotificationProtocol, bool)] = &[
     ("rio", true, NotificationProtocol::Bell, false),
     ("rxvt", false, NotificationProtocol::Osc777, false),
 ];
+
+/// Variables of terminals that put right-to-left text in visual order. tmux passes on those of the terminal it started in.
+const REORDERING_VARIABLES: &[&str] = &[
+    "KITTY_WINDOW_ID",
+    "KONSOLE_VERSION",
+    "MLTERM",
+    "VTE_VERSION",
+];
+
+/// Prefixes of `TERM`, `TERM_PROGRAM` and reported names of these terminals. Kitty reverses each word.
+const REORDERING_NAMES: &[&str] = &[
+    "apple_terminal",
+    "konsole",
+    "mintty",
+    "mlterm",
+    "pterm",
+    "putty",
+    "vte",
+    "xterm-kitty",
+    "kitty",
+];
+
+fn is_reordering(name: &str) -> bool {
+    REORDERING_NAMES.iter().any(|known| name.starts_with(known))
+}
 
 /// Prefixes of reported terminal names and the colours they support, regardless of `TERM`.
 const REPORTED_NAMES: &[(&str, ColourDepth)] = &[
@@ -82,6 +109,7 @@ impl TerminalKind {
     /// colours stay disabled.
     pub fn apply_reported_name(&mut self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
+        self.reorders |= is_reordering(&name);
         let known = REPORTED_NAMES
             .iter()
             .find(|(start, _)| name.starts_with(start));
@@ -147,6 +175,11 @@ impl TerminalKind {
             progress: known.is_some_and(|known| known.3) || windows || konsole,
             dark: value("COLORFGBG").and_then(|colours| is_dark(&colours)),
             limited: LIMITED_TERMS.iter().any(|name| term.starts_with(name)),
+            reorders: REORDERING_VARIABLES
+                .iter()
+                .any(|name| value(name).is_some())
+                || is_reordering(&term)
+                || is_reordering(&program),
         }
     }
 
@@ -160,6 +193,8 @@ impl TerminalKind {
             erase_background: self.host == TerminalHost::Console,
             bracketed: strings && self.host != TerminalHost::Screen,
             links: strings && self.host != TerminalHost::Screen,
+            reorder: !self.reorders,
+            console_font: self.host == TerminalHost::Console,
             ..Features::default()
         }
     }
@@ -209,6 +244,7 @@ mod tests {
                     depth: ColourDepth::True,
                     notification_protocol: NotificationProtocol::Osc99,
                     dark: Some(true),
+                    reorders: true,
                     ..plain.clone()
                 },
             ),
@@ -267,7 +303,10 @@ mod tests {
 
     #[test]
     fn initial_features_depend_on_the_terminal_kind() {
-        let safe = Features::default();
+        let safe = Features {
+            reorder: true,
+            ..Features::default()
+        };
         let cases: &[(&[(&str, &str)], Features)] = &[
             (&[("TERM", "xterm-256color")], safe),
             (&[("TERM", "xterm-256color"), ("TMUX", "/tmp/x")], safe),
@@ -285,6 +324,7 @@ mod tests {
                     erase_background: true,
                     bracketed: false,
                     links: false,
+                    console_font: true,
                     ..safe
                 },
             ),
@@ -301,6 +341,38 @@ mod tests {
         ];
         for (variables, expected) in cases {
             assert_eq!(detect(variables).features(), *expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn terminals_that_reorder_text_are_known() {
+        for (variables, name, expected) in [
+            (&[("TERM", "xterm-256color")][..], "", false),
+            (
+                &[("TERM", "xterm-256color"), ("VTE_VERSION", "7600")],
+                "",
+                true,
+            ),
+            (
+                &[("TERM", "tmux-256color"), ("KONSOLE_VERSION", "230804")],
+                "",
+                true,
+            ),
+            (
+                &[
+                    ("TERM", "xterm-256color"),
+                    ("TERM_PROGRAM", "Apple_Terminal"),
+                ],
+                "",
+                true,
+            ),
+            (&[("TERM", "xterm-256color")], "VTE(7600)", true),
+            (&[("TERM", "xterm-256color")], "WezTerm 20240203", false),
+            (&[("TERM", "alacritty")], "", false),
+        ] {
+            let mut kind = detect(variables);
+            kind.apply_reported_name(name);
+            assert_eq!(kind.reorders, expected, "{variables:?} {name}");
         }
     }
 

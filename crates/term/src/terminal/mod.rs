@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratatui::layout::Size;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -30,7 +30,7 @@ pub use query::query;
 pub use signals::{Signal, Signals};
 
 use self::modes::KeyboardProtocol;
-use self::restore::RestoreGuard;
+use self::restore::{Replies, RestoreGuard};
 use crate::frame::{Features, Output};
 use crate::input::{InputEvent, Reader, TerminalReply, Timeouts};
 
@@ -53,11 +53,14 @@ const CAPABLE: [&str; 10] = [
     "kitty", "ghostty", "wezterm", "foot", "xterm", "tmux", "iterm2", "vte", "contour", "rio",
 ];
 
-/// DA1, which every terminal answers.
-const FENCE: &[u8] = b"\x1b[c";
-
 /// How long to wait for the last output before the screen is released.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
+/// A terminal that has not replied for this long never does.
+const NO_REPLY: Duration = Duration::from_secs(2);
+/// How long to wait for the last reply when the screen is released: a multiple of the round trip, in these limits.
+const LAST_REPLY: (Duration, Duration) = (Duration::from_millis(300), Duration::from_millis(800));
+/// The same for a terminal on this machine that has not replied yet.
+const LOCAL_REPLY: Duration = Duration::from_millis(400);
 
 /// Control of the terminal, released when dropped.
 #[derive(Debug)]
@@ -70,6 +73,10 @@ pub struct Terminal {
     answered: bool,
     /// Whether the reply to a frame's fence is pending.
     fenced: bool,
+    /// When the pending query was sent.
+    asked: Instant,
+    /// How long the last reply took.
+    round_trip: Duration,
     restore: Arc<RestoreGuard>,
     output: Output,
     reader: Option<Reader>,
@@ -112,6 +119,8 @@ impl Terminal {
             keyboard: KeyboardProtocol::Plain,
             answered: false,
             fenced: false,
+            asked: Instant::now(),
+            round_trip: Duration::ZERO,
             output: Output::start(restore.output()?)?,
             restore,
             reader: None,
@@ -168,6 +177,7 @@ impl Terminal {
             }
             TerminalReply::Version(name) => {
                 self.kind.apply_reported_name(name);
+                self.set_bidi(self.options.bidi);
                 let name = name.to_ascii_lowercase();
                 let modern = CAPABLE.iter().any(|known| name.contains(known));
                 self.features.repeat |= modern;
@@ -175,15 +185,17 @@ impl Terminal {
             }
             TerminalReply::DeviceAttributes(_) if !self.answered => {
                 self.answered = true;
+                self.round_trip = self.asked.elapsed();
                 if self.keyboard == KeyboardProtocol::Plain && self.kind.has_strings() {
                     self.set_keyboard(KeyboardProtocol::Xterm);
                 }
-                self.restore.update(self.leave_bytes(), None);
+                self.restore.update(self.leave_bytes(), self.replies());
             }
             TerminalReply::DarkScheme(_) => self.output.send(modes::COLOURS.into()),
             TerminalReply::DeviceAttributes(_) => {
                 self.fenced = false;
-                self.restore.set_reply_timeout(None);
+                self.round_trip = self.asked.elapsed();
+                self.restore.set_replies(self.replies());
             }
             _ => {}
         }
@@ -196,10 +208,18 @@ impl Terminal {
         if !self.answered {
             return false;
         }
-        frame.extend_from_slice(FENCE);
+        frame.extend_from_slice(modes::FENCE);
         self.fenced = true;
-        self.restore.set_reply_timeout(self.reply_timeout());
+        self.asked = Instant::now();
+        self.restore.set_replies(self.replies());
         true
+    }
+
+    /// Sets whether right-to-left text is put in visual order. Returns `true` if `features` changed.
+    pub fn set_bidi(&mut self, bidi: Option<bool>) -> bool {
+        self.options.bidi = bidi;
+        let reorder = bidi.unwrap_or(!self.kind.reorders);
+        std::mem::replace(&mut self.features.reorder, reorder) != reorder
     }
 
     /// Turns mouse reports on or off.
@@ -214,8 +234,7 @@ impl Terminal {
         };
         self.options.mouse = mouse;
         self.output.send(switch.into());
-        self.restore
-            .update(self.leave_bytes(), self.reply_timeout());
+        self.restore.update(self.leave_bytes(), self.replies());
     }
 
     /// Releases the terminal to the shell and stops all processes of the job. [`Signal::Continue`] follows when the job
@@ -283,9 +302,9 @@ impl Terminal {
         let mut bytes = modes::enter(&self.kind, self.options, self.keyboard);
         if !self.answered {
             bytes.push_str(modes::probes(&self.kind));
-            self.restore
-                .update(self.leave_bytes(), self.reply_timeout());
+            self.asked = Instant::now();
         }
+        self.restore.update(self.leave_bytes(), self.replies());
         self.output.send(bytes.into_bytes());
         if self.reader.is_none() {
             let timeouts = if self.kind.remote {
@@ -304,8 +323,7 @@ impl Terminal {
             return;
         }
         self.keyboard = keyboard;
-        self.restore
-            .update(self.leave_bytes(), self.reply_timeout());
+        self.restore.update(self.leave_bytes(), self.replies());
         self.output.send(keyboard.enter().into());
     }
 
@@ -313,10 +331,18 @@ impl Terminal {
         modes::leave(&self.kind, self.options, self.keyboard)
     }
 
-    /// How long to wait for pending replies on exit.
-    fn reply_timeout(&self) -> Option<Duration> {
-        let reply_timeout = if self.kind.remote { 500 } else { 100 };
-        (!self.answered || self.fenced).then_some(Duration::from_millis(reply_timeout))
+    /// The replies to wait for when the screen is released. Mouse reports end with them, too.
+    fn replies(&self) -> Replies {
+        let (least, most) = LAST_REPLY;
+        Replies {
+            pending: usize::from(!self.answered || self.fenced),
+            timeout: match (self.answered, self.kind.remote) {
+                (true, _) => (self.round_trip * 4).clamp(least, most),
+                (false, true) => most,
+                (false, false) => LOCAL_REPLY,
+            },
+            give_up: (!self.answered).then_some(self.asked + NO_REPLY),
+        }
     }
 }
 
@@ -331,6 +357,7 @@ fn initial_features(kind: &TerminalKind, options: TerminalOptions) -> Features {
     let features = kind.features();
     Features {
         margins: options.margins && features.margins,
+        reorder: options.bidi.unwrap_or(features.reorder),
         ..features
     }
 }

@@ -12,6 +12,8 @@ pub struct TerminalOptions {
     pub keyboard: bool,
     /// Use scroll regions.
     pub margins: bool,
+    /// Put right-to-left text in visual order; `None` unless the terminal does it itself.
+    pub bidi: Option<bool>,
 }
 
 impl Default for TerminalOptions {
@@ -20,6 +22,7 @@ impl Default for TerminalOptions {
             mouse: true,
             keyboard: true,
             margins: true,
+            bidi: None,
         }
     }
 }
@@ -112,6 +115,9 @@ const PROBES: &str = concat!(
     colours!(),
     "\x1b[>q\x1b[16t\x1b[c"
 );
+
+/// DA1, which every terminal answers.
+pub(super) const FENCE: &[u8] = b"\x1b[c";
 
 /// Queries the cell size, which changes with the font size.
 pub const QUERY_CELL_SIZE: &str = "\x1b[16t";

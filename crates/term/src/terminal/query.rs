@@ -35,7 +35,7 @@ pub fn query(kind: &TerminalKind) -> Option<Vec<TerminalReply>> {
     } else {
         REPLY_TIMEOUTS.0
     };
-    let events = sent.and_then(|()| restore.drain(timeout));
+    let events = sent.and_then(|()| restore.drain(timeout, 1));
     restore.restore();
     let replies = events.ok()?.into_iter().filter_map(|event| match event {
         InputEvent::Reply(reply) => Some(reply),

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use std::{panic, thread};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
+use super::modes::FENCE;
 use crate::input::{Decoder, InputEvent, TerminalReply};
 
 /// Owns both ends of the terminal and its saved state.
@@ -34,9 +36,33 @@ struct State {
 #[derive(Debug)]
 struct SavedState {
     bytes: String,
-    /// Set while a reply is pending, which the shell would otherwise read as input: how long to
-    /// wait.
-    reply_timeout: Option<Duration>,
+    replies: Replies,
+}
+
+/// The replies that may still arrive, which the shell would read as input. A last query, the fence, marks their end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Replies {
+    /// Queries for the device attributes without a reply.
+    pub(super) pending: usize,
+    /// How long to wait for the reply to the fence.
+    pub(super) timeout: Duration,
+    /// When it is clear that this terminal does not reply.
+    pub(super) give_up: Option<Instant>,
+}
+
+impl Replies {
+    const NONE: Self = Self {
+        pending: 0,
+        timeout: Duration::ZERO,
+        give_up: None,
+    };
+
+    fn time_left(self) -> Duration {
+        let left = self
+            .give_up
+            .map(|at| at.saturating_duration_since(Instant::now()));
+        left.map_or(self.timeout, |left| left.min(self.timeout))
+    }
 }
 
 impl RestoreGuard {
@@ -70,23 +96,22 @@ impl RestoreGuard {
         state.termios = Some(termios);
         state.saved = Some(SavedState {
             bytes,
-            reply_timeout: None,
+            replies: Replies::NONE,
         });
         Ok(result?)
     }
 
     /// Changes the bytes that reset the modes.
-    pub(super) fn update(&self, bytes: String, reply_timeout: Option<Duration>) {
+    pub(super) fn update(&self, bytes: String, replies: Replies) {
         if let Some(saved) = &mut self.state.lock().saved {
-            saved.bytes = bytes;
-            saved.reply_timeout = reply_timeout;
+            *saved = SavedState { bytes, replies };
         }
     }
 
-    /// Changes how long to wait for a pending reply.
-    pub(super) fn set_reply_timeout(&self, reply_timeout: Option<Duration>) {
+    /// Changes which replies are pending.
+    pub(super) fn set_replies(&self, replies: Replies) {
         if let Some(saved) = &mut self.state.lock().saved {
-            saved.reply_timeout = reply_timeout;
+            saved.replies = replies;
         }
     }
 
@@ -96,10 +121,14 @@ impl RestoreGuard {
             return;
         };
         let mut output = &self.output;
+        let timeout = saved.replies.time_left();
         let _ = output.write_all(saved.bytes.as_bytes());
+        if timeout > Duration::ZERO {
+            let _ = output.write_all(FENCE);
+        }
         let _ = output.flush();
-        if let Some(timeout) = saved.reply_timeout {
-            let _ = self.drain(timeout);
+        if timeout > Duration::ZERO {
+            let _ = self.drain(timeout, saved.replies.pending + 1);
         }
         if let Some(termios) = &self.state.lock().termios {
             let _ = tcsetattr(&self.input, OptionalActions::Now, termios);
@@ -123,7 +152,8 @@ impl RestoreGuard {
             let _ = rustix::io::write(&self.output, saved.bytes.as_bytes());
         }
         if let Some(termios) = &state.termios {
-            let _ = tcsetattr(&self.input, OptionalActions::Now, termios);
+            // Replies that have arrived are not left for the shell.
+            let _ = tcsetattr(&self.input, OptionalActions::Flush, termios);
         }
     }
 
@@ -136,8 +166,8 @@ impl RestoreGuard {
         std::mem::take(&mut self.state.lock().panics)
     }
 
-    /// Reads until the device attributes arrive; returns the events.
-    pub(super) fn drain(&self, timeout: Duration) -> io::Result<Vec<InputEvent>> {
+    /// Reads until the device attributes have arrived `replies` times; returns the events.
+    pub(super) fn drain(&self, timeout: Duration, replies: usize) -> io::Result<Vec<InputEvent>> {
         let deadline = Instant::now() + timeout;
         let mut decoder = Decoder::default();
         let mut events = Vec::new();
@@ -145,12 +175,19 @@ impl RestoreGuard {
         let fence = |event: &InputEvent| {
             matches!(event, InputEvent::Reply(TerminalReply::DeviceAttributes(_)))
         };
-        while !events.iter().any(fence) {
+        while events.iter().filter(|event| fence(event)).count() < replies {
             let left = deadline.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).ok();
             let mut fds = [PollFd::from_borrowed_fd(self.input.as_fd(), PollFlags::IN)];
-            if left.is_zero() || poll(&mut fds, timeout.as_ref())? == 0 {
+            if left.is_zero() {
                 break;
+            }
+            match poll(&mut fds, timeout.as_ref()) {
+                Ok(0) => break,
+                Ok(_) => {}
+                // A signal, such as a resize, is not the end.
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
             }
             let count = rustix::io::read(&self.input, &mut bytes)?;
             if count == 0 {

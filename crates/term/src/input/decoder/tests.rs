@@ -452,6 +452,15 @@ fn paste_without_marks_continues_with_a_line_break() {
 }
 
 #[test]
+fn invisible_characters_of_a_paste_are_shown() {
+    let mut events = Vec::new();
+    let pasted = "\x1b[200~\u{feff}one\u{200f}two\u{ad}three 👩\u{200d}🦀\x1b[201~";
+    Decoder::default().receive(pasted.as_bytes(), &mut events);
+    let shown = "one\\u{200f}two\\u{ad}three 👩\u{200d}🦀".to_owned();
+    assert_eq!(events, [InputEvent::Paste(shown)]);
+}
+
+#[test]
 fn separators_of_lines_and_pages_are_line_breaks_in_a_paste() {
     for separator in ["\u{2028}", "\u{2029}", "\u{85}", "\x0b", "\x0c", "\x1e"] {
         let pasted = format!("\x1b[200~one{separator}two\x1b[201~");

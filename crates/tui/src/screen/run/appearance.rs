@@ -160,6 +160,10 @@ impl Screen {
         let (keymap, found) = self.appearance.keymap(&settings.screen.keymap);
         problems.extend(found);
         self.terminal.set_mouse(settings.screen.mouse);
+        if self.terminal.set_bidi(settings.screen.bidi.is_on()) {
+            self.writer.set_features(self.terminal.features());
+            self.writer.repaint();
+        }
         let before = &self.options.settings;
         let are_other_favourites = settings.favourites != before.favourites;
         self.options.settings = settings;

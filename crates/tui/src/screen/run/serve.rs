@@ -124,7 +124,10 @@ impl Screen {
     }
 
     /// True for what the user does, which is echoed at once.
-    fn on_input(&mut self, event: InputEvent) -> bool {
+    fn on_input(&mut self, mut event: InputEvent) -> bool {
+        if let InputEvent::Mouse(mouse) = &mut event {
+            mouse.column = self.writer.logical_column(mouse.column, mouse.row);
+        }
         let is_reply = if let InputEvent::Reply(reply) = &event {
             self.on_reply(reply);
             true
