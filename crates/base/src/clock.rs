@@ -2,10 +2,17 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use std::time::SystemTime;
 
 /// Milliseconds since the Unix epoch.
 pub fn now_ms() -> i64 {
-    Timestamp::now().as_millisecond()
+    now().as_millisecond()
+}
+
+/// The present; the last moment of the year 9999 if the clock is wrong by more.
+pub fn now() -> Timestamp {
+    let now = Timestamp::try_from(SystemTime::now());
+    now.unwrap_or(Timestamp::MAX)
 }
 
 /// RFC 3339 with milliseconds in UTC, as session files store it: `2026-11-21T09:30:00.123Z`.
@@ -46,23 +53,25 @@ fn with_zone(timestamp: &str, zone: TimeZone) -> String {
 
 /// Today in the time zone of the user, with the day of the week: `2026-11-26, Thursday`.
 pub fn today() -> String {
-    jiff::Zoned::now().strftime("%Y-%m-%d, %A").to_string()
+    let today = now().to_zoned(TimeZone::system());
+    today.strftime("%Y-%m-%d, %A").to_string()
 }
 
-/// A readable duration: `340ms`, `4.2s`, `3m 05s`, `2h 04m`.
+/// A readable duration: `340ms`, `4.2s`, `3m 05s`, `2h 04m`, `1d 03h`.
 pub fn human_duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     match seconds {
         0 => format!("{milliseconds}ms"),
         1..60 => format!("{}.{}s", seconds, milliseconds % 1000 / 100),
         60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+        3600..86_400 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d {:02}h", seconds / 86_400, seconds / 3600 % 24),
     }
 }
 
 /// The time since `then` in words; both in milliseconds since the Unix epoch.
 pub fn age(then: i64, now: i64) -> String {
-    let minutes = (now - then).max(0) / 60_000;
+    let minutes = now.saturating_sub(then).max(0) / 60_000;
     match minutes {
         0 => "just now".to_owned(),
         1..60 => format!("{minutes} min ago"),
@@ -96,6 +105,7 @@ mod tests {
             (4_250, "4.2s"),
             (185_000, "3m 05s"),
             (7_440_000, "2h 04m"),
+            (86_400_000, "1d 00h"),
         ];
         for (milliseconds, expected) in cases {
             assert_eq!(human_duration(milliseconds), expected);

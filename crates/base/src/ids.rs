@@ -3,9 +3,19 @@
 
 use uuid::Uuid;
 
+use crate::clock;
+
 /// A new session id: UUIDv7, hyphenated, lower case.
 pub fn session_id() -> String {
-    Uuid::now_v7().hyphenated().to_string()
+    let id = if clock::now_ms() >= 0 {
+        Uuid::now_v7()
+    } else {
+        // The standard knows no time before 1970.
+        let mut random = [0; 10];
+        random.copy_from_slice(&Uuid::new_v4().as_bytes()[6..]);
+        uuid::Builder::from_unix_timestamp_millis(0, &random).into_uuid()
+    };
+    id.hyphenated().to_string()
 }
 
 /// A candidate entry id: eight lower-case hex digits.

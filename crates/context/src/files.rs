@@ -161,8 +161,13 @@ impl<'a> Search<'a> {
 
     /// The file at `path` and what it imports.
     fn add(&mut self, path: &Path, area: &Area) {
-        if let Some(file) = self.open(path, area) {
-            self.add_with_imports(file, area, 0);
+        let Some(file) = self.open(path, area) else {
+            return;
+        };
+        match link_target(&file) {
+            // The other file may have been read already.
+            Some(target) => self.add(&target, area),
+            None => self.add_with_imports(file, area, 0),
         }
     }
 
@@ -282,6 +287,9 @@ fn is_file(path: &Path) -> bool {
     path.exists() && !path.is_dir()
 }
 
+/// Bytes of the longest path that a link is taken for.
+const MAX_LINK: usize = 512;
+
 /// Bytes that are read beyond the limit, so that the limit does not split a character.
 const READ_AHEAD: u64 = 4;
 
@@ -302,6 +310,16 @@ fn read(path: &Path) -> Result<ContextFile, String> {
         text: whole.to_owned(),
         size,
     })
+}
+
+/// The file that a file names and nothing else: a symbolic link that git checked out as text.
+fn link_target(file: &ContextFile) -> Option<PathBuf> {
+    let name = file.text.trim_end_matches('\n');
+    if name.is_empty() || name.len() > MAX_LINK || name.contains('\n') {
+        return None;
+    }
+    let target = file.path.parent()?.join(name);
+    (is_file(&target) && target != file.path).then_some(target)
 }
 
 fn too_long(file: &ContextFile, used: usize) -> Problem {

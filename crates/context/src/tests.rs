@@ -555,3 +555,16 @@ fn instructions_of_parents_start_at_the_root_of_any_repository_or_at_the_home() 
         fs::remove_file(place.folder.path().join(mark)).unwrap();
     }
 }
+
+#[test]
+fn a_link_that_was_checked_out_as_text_does_not_hide_its_file() {
+    let place = Fixture::new(&[
+        ("repo/.git/HEAD", ""),
+        ("repo/AGENTS.md", "docs/RULES.md"),
+        ("repo/docs/RULES.md", "rules"),
+        ("repo/sub/AGENTS.md", "no file of this name"),
+    ]);
+    let context = place.load();
+    let texts: Vec<&str> = context.files.iter().map(|file| &*file.text).collect();
+    assert_eq!(texts, ["rules"]);
+}

@@ -155,7 +155,13 @@ impl IndexReader {
             let project = self.library.directory.project(Path::new(cwd));
             let name = project.file_name().unwrap_or_default().as_bytes();
             let prefix = [name, b"/"].concat();
-            add("(cwd = ? OR cwd = '')", Value::Text(cwd.clone()));
+            let directory = &self.library.directory;
+            let mut paths = vec![cwd.clone()];
+            let former = directory.former_paths(Path::new(cwd)).into_iter();
+            paths.extend(former.map(|path| path.to_string_lossy().into_owned()));
+            let paths = serde_json::Value::from(paths).to_string();
+            let is_in = "(cwd IN (SELECT value FROM json_each(?)) OR cwd = '')";
+            add(is_in, Value::Text(paths));
             // A damaged header has no directory, but the file is still in the project's folder.
             let length = prefix.len();
             let sql = format!("(cwd <> '' OR substr(path, 1, {length}) = ?)");

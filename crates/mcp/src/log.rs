@@ -79,7 +79,7 @@ impl ServerLog {
 
     /// Writes a line, and returns whether there was room for it.
     pub(super) fn try_line(&self, kind: &str, text: &str) -> bool {
-        self.line_at(jiff::Timestamp::now(), kind, &self.hidden.hide(text))
+        self.line_at(osier_base::clock::now(), kind, &self.hidden.hide(text))
     }
 
     fn line_at(&self, now: jiff::Timestamp, kind: &str, text: &str) -> bool {

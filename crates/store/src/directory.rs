@@ -64,6 +64,11 @@ impl SessionDirectory {
         Ok(Self { place, ..self })
     }
 
+    /// Whether the sessions of each project have a folder of their own.
+    pub(super) fn has_folder_by_project(&self) -> bool {
+        self.place.is_none()
+    }
+
     pub fn root(&self) -> &Path {
         &self.root
     }

@@ -13,6 +13,8 @@ pub enum SessionError {
         path: PathBuf,
         source: io::Error,
     },
+    #[error("cannot create `{}`: {source}; start with `--no-session`, or set `OSIER_HOME` to a directory that osier can write", path.display())]
+    Unwritable { path: PathBuf, source: io::Error },
     #[error("no space left to write `{}`", path.display())]
     DiskFull { path: PathBuf },
     #[error("the session `{}` is open in another process{}", path.display(), process(*pid))]
@@ -76,6 +78,11 @@ impl SessionError {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                if action == "create" =>
+            {
+                Self::Unwritable { path, source }
+            }
             _ => Self::Io {
                 action,
                 path,

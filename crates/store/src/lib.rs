@@ -57,6 +57,7 @@ mod list;
 mod load;
 mod lock;
 mod log_file;
+mod moved;
 mod outline;
 mod owner;
 mod page;

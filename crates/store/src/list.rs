@@ -11,7 +11,7 @@ use super::summary::{SessionSummary, summarize};
 /// Which sessions to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
-    /// Sessions that ran in this directory.
+    /// Sessions that ran in this directory, also at the paths that it had before.
     Project(&'a Path),
     All,
 }
@@ -25,11 +25,12 @@ const NEAR: usize = 3;
 impl SessionDirectory {
     /// The sessions of `scope`, last used first. Skips other files.
     pub fn list(&self, scope: Scope<'_>) -> Result<Vec<SessionSummary>, SessionError> {
+        let paths = self.paths(scope);
         let mut sessions: Vec<_> = self
-            .files(scope)?
+            .files(&paths)?
             .iter()
             .filter_map(|path| summarize(path).ok())
-            .filter(|session| is_in(session, scope))
+            .filter(|session| is_in(session, &paths))
             .collect();
         sort_by_use(&mut sessions);
         Ok(sessions)
@@ -41,14 +42,15 @@ impl SessionDirectory {
         scope: Scope<'_>,
         limit: usize,
     ) -> Result<Vec<SessionSummary>, SessionError> {
+        let paths = self.paths(scope);
         let mut files: Vec<_> = self
-            .files(scope)?
+            .files(&paths)?
             .into_iter()
             .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
             .collect();
         sort::by(&mut files, |one, other| other.cmp(one));
         let sessions = files.iter().filter_map(|(_, path)| summarize(path).ok());
-        let sessions = sessions.filter(|session| is_in(session, scope));
+        let sessions = sessions.filter(|session| is_in(session, &paths));
         let mut sessions: Vec<_> = sessions.take(limit).collect();
         sort_by_use(&mut sessions);
         Ok(sessions)
@@ -78,7 +80,7 @@ impl SessionDirectory {
                 Err(not_found(Vec::new()))
             };
         }
-        let files = self.files(Scope::All)?;
+        let files = self.files(&[])?;
         let lower_case = query.to_ascii_lowercase();
         let by_id: Vec<_> = files
             .iter()
@@ -106,29 +108,43 @@ impl SessionDirectory {
 
     /// The file of the session with the complete id `id`.
     pub fn file_of(&self, id: &str) -> Option<PathBuf> {
-        let files = self.files(Scope::All).ok()?;
+        let files = self.files(&[]).ok()?;
         files.into_iter().find(|path| id_of(path) == Some(id))
     }
 
-    fn files(&self, scope: Scope<'_>) -> Result<Vec<PathBuf>, SessionError> {
+    /// The paths of the project, the present one first; none for all projects.
+    fn paths(&self, scope: Scope<'_>) -> Vec<PathBuf> {
+        match scope {
+            Scope::Project(cwd) => std::iter::once(cwd.to_owned())
+                .chain(self.former_paths(cwd))
+                .collect(),
+            Scope::All => Vec::new(),
+        }
+    }
+
+    /// The files of the project with these paths, or all.
+    fn files(&self, paths: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
         // An unreadable folder must not look like one without sessions: the next start would begin a new session.
         let unreadable = |path: &Path, error| SessionError::io("read", path, error);
         let root = self.root();
-        match scope {
-            Scope::Project(cwd) => {
-                if !root.exists() {
-                    entries(root).map_err(|error| unreadable(root, error))?;
-                }
-                let project = self.project(cwd);
-                session_files(&project).map_err(|error| unreadable(&project, error))
-            }
+        let Some((cwd, former)) = paths.split_first() else {
             // Other files in the directory are skipped, like the unreadable folder of one project.
-            Scope::All => {
-                let projects = entries(root).map_err(|error| unreadable(root, error))?;
-                let files = projects.iter().map(|project| session_files(project));
-                Ok(files.filter_map(io::Result::ok).flatten().collect())
-            }
+            let projects = entries(root).map_err(|error| unreadable(root, error))?;
+            let files = projects.iter().map(|project| session_files(project));
+            return Ok(files.filter_map(io::Result::ok).flatten().collect());
+        };
+        if !root.exists() {
+            entries(root).map_err(|error| unreadable(root, error))?;
         }
+        let project = self.project(cwd);
+        let mut files = session_files(&project).map_err(|error| unreadable(&project, error))?;
+        let former = former
+            .iter()
+            .map(|former| self.project(former))
+            .filter(|former| *former != project);
+        let former = former.map(|former| session_files(&former));
+        files.extend(former.filter_map(io::Result::ok).flatten());
+        Ok(files)
     }
 }
 
@@ -159,12 +175,13 @@ fn named(all: Vec<SessionSummary>, query: &str) -> Result<PathBuf, Vec<String>> 
 }
 
 /// Two projects can share a directory name; the header distinguishes them.
-fn is_in(session: &SessionSummary, scope: Scope<'_>) -> bool {
-    match scope {
-        // A damaged header has no directory, but the file is still in the project's folder.
-        Scope::Project(cwd) => session.cwd.is_empty() || session.cwd == cwd.to_string_lossy(),
-        Scope::All => true,
-    }
+fn is_in(session: &SessionSummary, paths: &[PathBuf]) -> bool {
+    // A damaged header has no directory, but the file is still in the project's folder.
+    let is_any = paths.is_empty() || session.cwd.is_empty();
+    is_any
+        || paths
+            .iter()
+            .any(|path| session.cwd == path.to_string_lossy())
 }
 
 fn session_files(directory: &Path) -> io::Result<Vec<PathBuf>> {

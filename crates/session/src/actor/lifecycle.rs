@@ -87,6 +87,9 @@ impl Actor {
         match OpenSession::open(&self.setup, &mut self.selection.models, choice, context).await {
             Ok(mut session) => {
                 self.publish(session.opened_event());
+                if let Some(note) = session.moved_note() {
+                    self.emitter.notice(Severity::Info, note);
+                }
                 self.safety.permissions.publish_changed(&self.emitter);
                 if !session.indexed {
                     self.await_index(&session);

@@ -66,6 +66,8 @@ pub struct Models {
     scripts: Vec<Arc<Model>>,
     /// The script of a stored session that was not selected.
     refused: Option<String>,
+    /// The model of a stored session that does not exist any more.
+    gone: Option<String>,
     /// A name that fits several models, until the user selects one.
     pub(super) unclear: Option<SeveralModels>,
     /// A line about an unlisted selected model, until it is published.
@@ -260,6 +262,7 @@ impl Models {
             named: false,
             scripts: Vec::new(),
             refused: None,
+            gone: None,
             unclear: None,
             assumptions: None,
         };
@@ -318,7 +321,13 @@ impl Models {
             self.refused = Some(format!("{provider}/{id}"));
             return;
         }
-        if let Ok((model, _)) = self.find(&format!("{provider}/{id}")) {
+        let reference = format!("{provider}/{id}");
+        let found = self.find(&reference);
+        let is_same = |model: &Model| model.provider == provider && model.id == id;
+        if !found.as_ref().is_ok_and(|(model, _)| is_same(model)) {
+            self.gone = Some(reference);
+        }
+        if let Ok((model, _)) = found {
             self.choose(&model);
             // A key that comes later ends the demo.
             self.named = model.reference() != TOUR;
@@ -628,6 +637,10 @@ impl Models {
     }
 
     /// The script of a stored session that was not selected.
+    pub(crate) fn take_gone(&mut self) -> Option<String> {
+        self.gone.take()
+    }
+
     pub(crate) fn take_refused(&mut self) -> Option<String> {
         self.refused.take()
     }

@@ -308,6 +308,13 @@ impl ModelSelection {
             emitter.notice(Severity::Warning, text);
         }
         let model = self.models.chosen();
+        if let Some(gone) = self.models.take_gone() {
+            let now = model.reference();
+            let text = format!(
+                "the session used `{gone}`, which is not available any more: `{now}` answers now; choose another one with `/model` or `--model`"
+            );
+            emitter.notice(Severity::Warning, text);
+        }
         emitter.publish(Event::ModelSelected {
             level: model.clamp(self.level),
             role: self.role(settings),

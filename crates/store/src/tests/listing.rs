@@ -193,3 +193,20 @@ async fn unreadable_directory_is_an_error() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_moved_project_keeps_its_sessions() {
+    let data = TestData::new();
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    std::fs::create_dir(&old).unwrap();
+    let before = session(&data, old.to_str().unwrap(), "before").await;
+    data.sessions.remember(&old);
+    std::fs::rename(&old, &new).unwrap();
+    // A new directory at the old path is another project.
+    std::fs::create_dir(&old).unwrap();
+    assert_eq!(data.sessions.former_paths(&new), [&*old]);
+    assert_eq!(data.sessions.former_paths(&old), [""; 0].map(Path::new));
+    let latest = data.sessions.latest(&new).unwrap().unwrap();
+    assert_eq!(latest.id, before.id());
+}

@@ -188,6 +188,17 @@ impl OpenSession {
         }
     }
 
+    /// Says that the session ran in a directory that is no longer at its path.
+    pub(crate) fn moved_note(&self) -> Option<String> {
+        let (before, now) = (&self.active.store.header().cwd, &self.info.cwd);
+        let is_elsewhere = self.info.resumed && before != now && !Path::new(before).is_dir();
+        is_elsewhere.then(|| {
+            format!(
+                "the session ran in `{before}`, which was moved or removed: it continues in `{now}`"
+            )
+        })
+    }
+
     /// The events for an event of the agent.
     pub(crate) fn events_for(
         &mut self,

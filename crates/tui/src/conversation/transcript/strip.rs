@@ -127,6 +127,7 @@ impl Strip {
                 self.add_turn(message);
             }
             AgentMessage::ToolResult(result) => {
+                self.turn.add_tool(result.duration_ms);
                 // Live results have shown with their execution event.
                 let Some(place) = self.calls.remove(&result.result.tool_call_id) else {
                     return false;

@@ -10,7 +10,12 @@ pub(super) struct Turn {
     since: Option<i64>,
     tools: usize,
     cost: f64,
+    /// How long the answers and the tools took, in milliseconds, whatever the clock showed meanwhile.
+    measured: u64,
 }
+
+/// More time than this between the answers and tools of a turn, in milliseconds, means that the clock was changed.
+const IDLE: u64 = 60 * 60 * 1000;
 
 impl Turn {
     /// A turn that begins with a prompt of this time.
@@ -21,18 +26,29 @@ impl Turn {
         }
     }
 
+    /// Counts the time of a tool.
+    pub(super) fn add_tool(&mut self, duration_ms: u64) {
+        self.measured = self.measured.saturating_add(duration_ms);
+    }
+
     /// Counts an answer. The line, if the turn ends with it: `model · 1m 04s · 3 tools · $0.012`.
     pub(super) fn count(&mut self, answer: &AssistantMessage) -> Option<String> {
         self.tools += answer.tool_calls().count();
         self.cost += answer.usage.cost.total;
         let end = answer.timestamp.saturating_add_unsigned(answer.duration_ms);
-        let took = end - self.since?;
+        let took = end.saturating_sub(self.since?);
+        self.measured = self.measured.saturating_add(answer.duration_ms);
+        let longest = self.measured.saturating_add(IDLE);
+        let took = match u64::try_from(took) {
+            Ok(took) if took <= longest => took,
+            _ => self.measured,
+        };
         if answer.stop_reason != StopReason::Stop {
             return None;
         }
         let mut parts = vec![
             text::single_line(&answer.model),
-            clock::human_duration(took.max(0).unsigned_abs()),
+            clock::human_duration(took),
         ];
         if self.tools > 0 {
             parts.push(text::counted(self.tools, "tool", "tools"));
@@ -80,5 +96,15 @@ mod tests {
         let short = Turn::since(1000).count(&answer(5000, false));
         assert_eq!(short.as_deref(), Some("m-1 · 5.5s · $0.004"));
         assert_eq!(Turn::default().count(&answer(63_500, false)), None);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_does_not_count() {
+        for end in [86_401_000, -5000] {
+            let mut turn = Turn::since(1000);
+            turn.add_tool(2000);
+            let line = turn.count(&answer(end, false));
+            assert_eq!(line.as_deref(), Some("m-1 · 3.5s · $0.004"));
+        }
     }
 }

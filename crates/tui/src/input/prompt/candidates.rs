@@ -172,10 +172,16 @@ pub(super) fn files(
 
 /// `@path` for a prompt.
 pub(crate) fn reference(path: &str) -> String {
-    if path.contains(' ') {
-        format!("@\"{path}\"")
+    format!("@{}", quoted(path))
+}
+
+/// A path with spaces, quotes or line breaks as JSON, which models read.
+fn quoted(path: &str) -> String {
+    let is_odd = |char: char| char.is_whitespace() || char.is_control() || char == '"';
+    if path.contains(is_odd) {
+        serde_json::Value::from(path).to_string()
     } else {
-        format!("@{path}")
+        path.to_owned()
     }
 }
 
@@ -196,7 +202,7 @@ fn symbol_candidate(symbol: &ProjectSymbol) -> Candidate {
 fn file_candidate(path: &str) -> Candidate {
     Candidate {
         text: reference(path),
-        label: path.to_owned(),
+        label: text::single_line(path),
         detail: String::new(),
     }
 }
@@ -220,8 +226,8 @@ pub(super) fn path(word: &Word<'_>, list: impl FnOnce(&str) -> Vec<String>) -> O
     let candidates: Vec<Candidate> = names
         .into_iter()
         .map(|name| Candidate {
-            text: format!("{folder}{name}"),
-            label: name,
+            text: quoted(&format!("{folder}{name}")),
+            label: text::single_line(&name),
             detail: String::new(),
         })
         .collect();
@@ -302,6 +308,16 @@ mod tests {
             .map(|candidate| candidate.text)
             .collect();
         (completion.range, texts)
+    }
+
+    #[test]
+    fn names_with_line_breaks_stay_on_one_line() {
+        assert_eq!(reference("a b\nc.txt"), r#"@"a b\nc.txt""#);
+        let candidate = file_candidate("a\nb.txt");
+        assert_eq!(
+            (candidate.text, candidate.label),
+            (r#"@"a\nb.txt""#.to_owned(), "a⏎b.txt".to_owned())
+        );
     }
 
     #[test]
