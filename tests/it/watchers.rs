@@ -7,6 +7,7 @@
 use std::env;
 use std::fs;
 use std::io::BufReader;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -37,6 +38,10 @@ struct Watcher {
     ready: &'static str,
     /// The file that the program makes of `file`; without it, the program prints the content.
     output: Option<&'static str>,
+    /// Whether it prints `deleted`.
+    reports_deletion: bool,
+    /// Other files that it needs. `FOLDER` stands for the folder of the packages.
+    others: &'static [(&'static str, &'static str)],
 }
 
 /// A watcher that prints what it sees.
@@ -53,6 +58,8 @@ const fn printing(
         content: "VALUE\n",
         ready: "ready",
         output: None,
+        reports_deletion: true,
+        others: &[],
     }
 }
 
@@ -80,6 +87,7 @@ const NODEMON: Watcher = Watcher {
     file: "watched.js",
     content: "console.log('ran VALUE');\n",
     ready: "ran VALUE",
+    reports_deletion: false,
     ..printing(
         "nodemon",
         "node_modules/.bin/nodemon",
@@ -94,6 +102,8 @@ const SASS: Watcher = Watcher {
     content: ".x { color: VALUE }\n",
     ready: "Sass is watching for changes",
     output: Some("out.css"),
+    reports_deletion: false,
+    others: &[],
 };
 const TYPESCRIPT: Watcher = Watcher {
     name: "tsc",
@@ -103,6 +113,8 @@ const TYPESCRIPT: Watcher = Watcher {
     content: "export const x = 'VALUE';\n",
     ready: "Watching for file changes",
     output: Some("watched.js"),
+    reports_deletion: false,
+    others: &[],
 };
 const ESBUILD: Watcher = Watcher {
     name: "esbuild",
@@ -112,6 +124,76 @@ const ESBUILD: Watcher = Watcher {
     content: "console.log('VALUE');\n",
     ready: "build finished",
     output: Some("out.js"),
+    reports_deletion: false,
+    others: &[],
+};
+
+const VITE: Watcher = Watcher {
+    name: "vite",
+    program: "node_modules/.bin/vite",
+    arguments: &["build", "--watch"],
+    ready: "built in",
+    others: &[
+        (
+            "index.html",
+            "<script type=module src=./watched.js></script>\n",
+        ),
+        (
+            "vite.config.mjs",
+            "export default { build: { minify: false, rollupOptions: { output: { entryFileNames: 'out.js' } } } };\n",
+        ),
+    ],
+    output: Some("dist/out.js"),
+    ..ESBUILD
+};
+const WEBPACK: Watcher = Watcher {
+    name: "webpack",
+    program: "node_modules/.bin/webpack",
+    arguments: &[
+        "--watch",
+        "--mode=development",
+        "--entry=./watched.js",
+        "-o",
+        "dist",
+    ],
+    ready: "compiled",
+    output: Some("dist/main.js"),
+    ..ESBUILD
+};
+const TAILWIND: Watcher = Watcher {
+    name: "tailwindcss",
+    program: "node_modules/.bin/tailwindcss",
+    arguments: &["-i", "in.css", "-o", "out.css", "--watch=always"],
+    file: "watched.html",
+    content: "<p class=\"before:content-[VALUE]\"></p>\n",
+    ready: "Done in",
+    output: Some("out.css"),
+    reports_deletion: false,
+    others: &[(
+        "in.css",
+        "@import \"FOLDER/node_modules/tailwindcss/index.css\" source(\"./\");\n",
+    )],
+};
+const ENTR: Watcher = Watcher {
+    ready: "VALUE",
+    reports_deletion: false,
+    ..printing(
+        "entr",
+        "sh",
+        &["-c", "echo watched.txt | entr -n cat watched.txt"],
+    )
+};
+const INOTIFYWAIT: Watcher = Watcher {
+    ready: "Watches established",
+    reports_deletion: false,
+    ..printing(
+        "inotifywait",
+        "sh",
+        &[
+            "-c",
+            "inotifywait -m -e close_write,moved_to . | while read -r line; do cat watched.txt; done",
+        ],
+    )
 };
 
 /// A running watcher and what it prints.
@@ -122,7 +204,8 @@ struct Watching {
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        let group = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         let _ = self.child.wait();
     }
 }
@@ -134,7 +217,10 @@ impl Watcher {
 
     /// Starts the program in `work`; `None` if it is not there.
     fn start(&self, work: &Path) -> Option<Watching> {
-        let install = "npm install sass @parcel/watcher chokidar typescript esbuild nodemon; pip install watchdog watchfiles";
+        let install = "npm install sass @parcel/watcher chokidar typescript esbuild nodemon vite webpack webpack-cli tailwindcss @tailwindcss/cli; pip install watchdog watchfiles";
+        if self.program == "sh" && !skip::has(&[self.name], "apt install entr inotify-tools") {
+            return None;
+        }
         let folder = env::var_os("OSIER_TEST_WATCHERS").map(PathBuf::from);
         let Some(folder) = folder.filter(|folder| folder.is_dir()) else {
             skip::missing(self.name, install);
@@ -145,6 +231,10 @@ impl Watcher {
         } else {
             skip::program(&[self.program], "apt install nodejs")?
         };
+        for (name, text) in self.others {
+            let text = text.replace("FOLDER", &folder.to_string_lossy());
+            fs::write(work.join(name), text).unwrap();
+        }
         if !program.is_file() {
             skip::missing(self.name, install);
             return None;
@@ -159,6 +249,8 @@ impl Watcher {
             .args(arguments)
             .current_dir(work)
             .stdin(Stdio::null())
+            // A shell and what it has started end together.
+            .process_group(0)
             .stdout(Stdio::piped())
             // esbuild tells there what it does.
             .stderr(Stdio::piped())
@@ -213,6 +305,15 @@ impl Watcher {
             self.text("third"),
             self.text("fourth"),
         );
+        let delete = format!("*** Begin Patch\n*** Delete File: {file}\n*** End Patch\n");
+        let renamed = |from: &str, to: &str, old: &str, new: &str| {
+            let (old, new) = (self.text(old), self.text(new));
+            format!(
+                "*** Begin Patch\n*** Update File: {from}\n*** Move to: {to}\n-{old}+{new}*** End Patch\n"
+            )
+        };
+        let away = renamed(file, "away.tmp", "fifth", "between");
+        let back = renamed("away.tmp", file, "between", "sixth");
         let script = Script::new()
             .turn(|turn| turn.tool("read", json!({ "file_path": file })))
             .turn(|turn| {
@@ -229,6 +330,16 @@ impl Watcher {
             })
             .turn(|turn| turn.text("done"))
             .turn(|turn| turn.tool("apply_patch", json!({ "input": patch })))
+            .turn(|turn| turn.text("done"))
+            .turn(|turn| turn.tool("apply_patch", json!({ "input": delete })))
+            .turn(|turn| turn.text("done"))
+            .turn(|turn| {
+                let new = json!({"file_path": file, "content": self.text("fifth")});
+                turn.tool("write", new)
+            })
+            .turn(|turn| turn.text("done"))
+            .turn(|turn| turn.tool("apply_patch", json!({ "input": away })))
+            .turn(|turn| turn.tool("apply_patch", json!({ "input": back })))
             .turn(|turn| turn.text("done"));
         let mut session = place
             .open_with(SessionChoice::New, script, |setup| {
@@ -245,6 +356,14 @@ impl Watcher {
         self.sees(&watching, &work, "third");
         session.run("patch").await;
         self.sees(&watching, &work, "fourth");
+        session.run("delete").await;
+        if self.reports_deletion {
+            self.until(&watching, "the deletion", |line| line == "deleted");
+        }
+        session.run("create").await;
+        self.sees(&watching, &work, "fifth");
+        session.run("rename").await;
+        self.sees(&watching, &work, "sixth");
         session
             .host
             .send(Op::Checkpoint(CheckpointOp::RestoreFiles {
@@ -312,4 +431,29 @@ async fn typescript_sees_every_change() {
 #[tokio::test]
 async fn esbuild_sees_every_change() {
     ESBUILD.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn vite_sees_every_change() {
+    VITE.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn webpack_sees_every_change() {
+    WEBPACK.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn tailwind_sees_every_change() {
+    TAILWIND.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn entr_sees_every_change() {
+    ENTR.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn inotifywait_sees_every_change() {
+    INOTIFYWAIT.sees_every_change().await;
 }
