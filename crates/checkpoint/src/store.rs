@@ -116,7 +116,7 @@ impl CheckpointStore {
             return Err(CheckpointError::NoProject { root });
         }
         let _lock = self.share()?;
-        let started = clock::now_ms() * 1_000_000;
+        let started = clock::now_ms().saturating_mul(1_000_000);
         let known = Cache::load(&self.cache);
         let scanned = scan(&root, &known, &self.objects).map_err(|error| match error {
             ScanError::TooMany => CheckpointError::TooMany { root },

@@ -88,7 +88,7 @@ impl Actor {
             Ok(mut session) => {
                 self.publish(session.opened_event());
                 if let Some(note) = session.moved_note() {
-                    self.emitter.notice(Severity::Info, note);
+                    self.emitter.notice(Severity::Warning, note);
                 }
                 self.safety.permissions.publish_changed(&self.emitter);
                 if !session.indexed {

@@ -72,6 +72,8 @@ impl UserShell {
                     output: start_error(&error),
                     exclude_from_context,
                     timestamp,
+                    // As shells report a command that cannot run.
+                    exit_code: Some(126),
                     ..ShellRun::default()
                 },
             };

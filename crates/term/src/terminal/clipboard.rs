@@ -240,9 +240,11 @@ const CLIENT: &str = "#{client_termname} #{client_termtype} #{client_termfeature
 /// Where tmux sends a text on a terminal with this description.
 fn route_of_client(client: &str) -> Route {
     let client = client.trim();
-    let is_nested = ["tmux", "screen"]
-        .iter()
-        .any(|name| client.starts_with(name));
+    // The type comes from the terminal itself, the name from `TERM`.
+    let is_nested = client
+        .split(' ')
+        .take(2)
+        .any(|word| word.starts_with("tmux") || word.starts_with("screen"));
     // A tmux that does not say what its terminal has sends the text anyway.
     let is_described = client.contains(',');
     if is_nested {
@@ -358,6 +360,10 @@ mod tests {
                 Route::NestedTmux,
             ),
             ("screen-256color  title,usstyle", Route::NestedTmux),
+            (
+                "xterm-256color tmux 3.3a bpaste,clipboard",
+                Route::NestedTmux,
+            ),
             ("", Route::Tmux),
         ] {
             assert_eq!(route_of_client(client), expected, "{client}");

@@ -336,6 +336,7 @@ impl Terminal {
         let (least, most) = LAST_REPLY;
         Replies {
             pending: usize::from(!self.answered || self.fenced),
+            asks: self.answered,
             timeout: match (self.answered, self.kind.remote) {
                 (true, _) => (self.round_trip * 4).clamp(least, most),
                 (false, true) => most,

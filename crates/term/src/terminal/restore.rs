@@ -44,7 +44,9 @@ struct SavedState {
 pub(super) struct Replies {
     /// Queries for the device attributes without a reply.
     pub(super) pending: usize,
-    /// How long to wait for the reply to the fence.
+    /// Whether to send one more. On a slow line, the reply to the first one is waited for alone.
+    pub(super) asks: bool,
+    /// How long to wait for the last reply.
     pub(super) timeout: Duration,
     /// When it is clear that this terminal does not reply.
     pub(super) give_up: Option<Instant>,
@@ -53,6 +55,7 @@ pub(super) struct Replies {
 impl Replies {
     const NONE: Self = Self {
         pending: 0,
+        asks: false,
         timeout: Duration::ZERO,
         give_up: None,
     };
@@ -121,15 +124,14 @@ impl RestoreGuard {
             return;
         };
         let mut output = &self.output;
-        let timeout = saved.replies.time_left();
         let _ = output.write_all(saved.bytes.as_bytes());
-        if timeout > Duration::ZERO {
+        let mut pending = saved.replies.pending;
+        if saved.replies.asks {
             let _ = output.write_all(FENCE);
+            pending += 1;
         }
         let _ = output.flush();
-        if timeout > Duration::ZERO {
-            let _ = self.drain(timeout, saved.replies.pending + 1);
-        }
+        let _ = self.drain(saved.replies.time_left(), pending);
         if let Some(termios) = &self.state.lock().termios {
             let _ = tcsetattr(&self.input, OptionalActions::Now, termios);
         }

@@ -25,13 +25,14 @@ const MARKS: [char; 6] = ['?', ':', '>', ']', ')', '…'];
 const LINE: usize = 200;
 
 /// Errors of ssh, git, sudo and gpg without a user, in lower case.
-const REFUSALS: [&str; 9] = [
+const REFUSALS: [&str; 10] = [
     "terminal prompts disabled",
     "unable to read askpass response",
     "a terminal is required to read the password",
     "no askpass program specified",
     "inappropriate ioctl for device",
     "no pinentry",
+    "failed: operation cancelled",
     "permission denied (publickey",
     "host key verification failed",
     "a password is required",
