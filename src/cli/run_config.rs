@@ -183,7 +183,7 @@ impl RunConfig {
             _ if no_screen() && !args.prompts.is_empty() => RunMode::Text,
             _ if no_screen() => {
                 return Err(
-                    "the terminal cannot show the interface (`TERM` is `dumb`); \
+                    "the terminal cannot show the interface (`TERM` is `dumb` or not set); \
                      pass a prompt or use `--json`"
                         .to_owned(),
                 );

@@ -52,7 +52,7 @@ impl ShellOutcome {
             let newline = if output.ends_with('\n') { "" } else { "\n" };
             let _ = write!(
                 output,
-                "{newline}[it cannot ask for a password here: run `!> {command}`]"
+                "{newline}[it cannot ask you here: run `!> {command}`]"
             );
         }
         ShellRun {

@@ -24,8 +24,8 @@ const MARKS: [char; 6] = ['?', ':', '>', ']', ')', '…'];
 /// Bytes of the last line that are checked.
 const LINE: usize = 200;
 
-/// Errors of ssh, git, sudo and gpg without a user, in lower case.
-const REFUSALS: [&str; 10] = [
+/// Errors of ssh, git, sudo, gpg and scripts without a user, in lower case.
+const REFUSALS: [&str; 12] = [
     "terminal prompts disabled",
     "unable to read askpass response",
     "a terminal is required to read the password",
@@ -33,6 +33,8 @@ const REFUSALS: [&str; 10] = [
     "inappropriate ioctl for device",
     "no pinentry",
     "failed: operation cancelled",
+    "cannot open /dev/tty",
+    "/dev/tty: no such device or address",
     "permission denied (publickey",
     "host key verification failed",
     "a password is required",
@@ -40,7 +42,7 @@ const REFUSALS: [&str; 10] = [
 /// Bytes of output that are searched for an error.
 const TAIL: usize = 2048;
 
-/// Whether the end of `output` says that a password was needed.
+/// Whether the end of `output` says that a password, or another answer of a user, was needed.
 pub(crate) fn needs_password(output: &str) -> bool {
     let tail = tail_bytes(output, TAIL).to_lowercase();
     REFUSALS.iter().any(|error| tail.contains(error))

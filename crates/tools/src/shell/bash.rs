@@ -534,7 +534,7 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
         footer = format!("{footer}; `{program}` needs a terminal: start it with terminal");
     }
     if needs_password(output) {
-        footer.push_str("; it needs a password or passphrase, which nobody can enter here: ask the user to unlock the key first (`ssh-add`, `gpg`), or start it with terminal, where the user types it");
+        footer.push_str("; it needs a password or another answer of the user, which nobody can give here: ask the user to unlock the key first (`ssh-add`, `gpg`), or start it with terminal, where the user types it");
     }
     ToolOutput {
         content: vec![ContentBlock::text(with_footer(output, &footer))],

@@ -537,6 +537,6 @@ async fn a_command_that_needs_a_passphrase_gets_advice() {
     let bench = Bench::new();
     let command = "echo 'gpg: signing failed: Inappropriate ioctl for device'; exit 2";
     let output = text(&bench.run("bash", json!({"command": command})).await);
-    let advice = "; it needs a password or passphrase, which nobody can enter here: ask the user to unlock the key first (`ssh-add`, `gpg`), or start it with terminal, where the user types it]";
+    let advice = "; it needs a password or another answer of the user, which nobody can give here: ask the user to unlock the key first (`ssh-add`, `gpg`), or start it with terminal, where the user types it]";
     assert!(output.ends_with(advice), "{output}");
 }
