@@ -3,7 +3,7 @@
 //! When a mode ends, its parts have [`GRACE`] to stop and to store. A lock, a disk or a server that never answers
 //! may hold any of them up, the main thread included, so a thread of its own ends the process when the time is over.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::foreground;
+use crate::clock;
 
 /// How long work may take to stop once the process was asked to end.
 pub const GRACE: Duration = Duration::from_millis(900);
@@ -42,7 +42,7 @@ pub fn limit_after_signals(interrupt: Interrupt) {
             };
             let mut is_first = interrupt == Interrupt::StopsFirst;
             for signal in signals.forever() {
-                if signal == SIGINT && foreground::has_interrupts() {
+                if signal == SIGINT && InterruptsElsewhere::is_now() {
                     continue;
                 }
                 crate::signals::record(signal);
@@ -59,6 +59,34 @@ pub fn limit_after_signals(interrupt: Interrupt) {
         && let Ok(signals) = Signals::new([SIGTERM, SIGHUP, SIGINT])
     {
         let _ = sender.send(signals);
+    }
+}
+
+/// While it lives, SIGINT is for another program of the process group, which has the terminal.
+#[derive(Debug)]
+pub struct InterruptsElsewhere(());
+
+/// Until when, in milliseconds since the Unix epoch.
+static ELSEWHERE: AtomicI64 = AtomicI64::new(0);
+
+/// Time in which a signal that the other program got still arrives here.
+const LATE_MS: i64 = 200;
+
+impl InterruptsElsewhere {
+    pub fn begin() -> Self {
+        ELSEWHERE.store(i64::MAX, Ordering::SeqCst);
+        Self(())
+    }
+
+    /// Whether another program has the terminal, or just had it.
+    pub fn is_now() -> bool {
+        ELSEWHERE.load(Ordering::SeqCst) > clock::now_ms()
+    }
+}
+
+impl Drop for InterruptsElsewhere {
+    fn drop(&mut self) {
+        ELSEWHERE.store(clock::now_ms() + LATE_MS, Ordering::SeqCst);
     }
 }
 

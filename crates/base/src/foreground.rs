@@ -7,21 +7,9 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::clock;
+use crate::exit_limit::InterruptsElsewhere;
 use crate::process::{keyless_command, program_path};
-
-/// Time in which an interrupt that the program got still arrives here.
-const LATE_MS: i64 = 200;
-
-/// Until when interrupts are for the program, in milliseconds.
-static UNTIL: AtomicI64 = AtomicI64::new(0);
-
-/// Whether another program has the terminal, or just had it.
-pub fn has_interrupts() -> bool {
-    UNTIL.load(Ordering::SeqCst) > clock::now_ms()
-}
 
 /// Runs `program` with the terminal's input and output.
 ///
@@ -50,8 +38,6 @@ pub fn run_in<A: AsRef<OsStr>>(
         .stdin(Stdio::inherit())
         .stdout(Stdio::inherit())
         .stderr(Stdio::inherit());
-    UNTIL.store(i64::MAX, Ordering::SeqCst);
-    let status = command.status();
-    UNTIL.store(clock::now_ms() + LATE_MS, Ordering::SeqCst);
-    status
+    let _interrupts = InterruptsElsewhere::begin();
+    command.status()
 }

@@ -17,7 +17,7 @@ use tokio::net::UnixListener;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 
-use super::{new_command, program_path};
+use super::search::program_path;
 use crate::leftovers::{FolderKind, TemporaryFolder};
 
 /// The variable that names the socket to a command of the user.
@@ -203,9 +203,12 @@ pub(super) fn request_command(shell: String, command: String) -> Option<u8> {
 
 /// A setting of the git that started this process, with its `-c` options.
 fn git_setting(key: &str) -> Option<String> {
-    let mut git = new_command(&program_path("git".as_ref()));
-    let of_git = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_"));
-    let output = git.envs(of_git).args(["config", "--get", key]).output();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it has the environment of this process, a child of that git"
+    )]
+    let mut git = std::process::Command::new(program_path("git".as_ref()));
+    let output = git.args(["config", "--get", key]).output();
     let output = output.ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?;
     Some(text.trim_end_matches('\n').to_owned())

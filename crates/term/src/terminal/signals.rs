@@ -3,7 +3,7 @@
 
 use std::io;
 
-use osier_base::foreground;
+use osier_base::exit_limit::InterruptsElsewhere;
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
 /// A signal that affects the terminal.
@@ -56,7 +56,7 @@ impl Signals {
                 _ = self.resize.recv() => Signal::Resize,
             };
             let is_typed = matches!(signal, Signal::Leave(2 | 3));
-            if !is_typed || !foreground::has_interrupts() {
+            if !is_typed || !InterruptsElsewhere::is_now() {
                 return signal;
             }
         }
