@@ -180,6 +180,8 @@ fn text_of_all_scripts_and_the_cursor_are_aligned() {
         let mut program = Program::new()
             .file("s.json", super::ANSWER)
             .model("s.json")
+            // A terminal that puts right-to-left text in visual order itself.
+            .variable("VTE_VERSION", "7600")
             .start();
         program.shows("Ask,");
         program.write(prompt);
@@ -203,6 +205,24 @@ fn text_of_all_scripts_and_the_cursor_are_aligned() {
         let whole = prompt.contains('\u{200d}') || first == format!("▌ {prompt}|");
         assert!(whole && first.ends_with('|'), "{prompt}\n{shown}");
     }
+}
+
+#[test]
+fn right_to_left_text_is_shown_in_visual_order() {
+    let mut program = Program::new()
+        .file("s.json", super::ANSWER)
+        .model("s.json")
+        .start();
+    program.shows("Ask,");
+    program.write("שלום");
+    program.shows("❯  םולש");
+    // The end of the text, where the next letter appears.
+    assert_eq!(program.cursor().1, 2);
+    program.write("\x1b[H");
+    program.shows("❯ םולש");
+    assert_eq!(program.cursor().1, 5);
+    program.write("\r");
+    program.shows("▌ םולש");
 }
 
 #[test]
