@@ -11,6 +11,7 @@ use super::step::{CHANGED, check_parents, missing};
 use super::store::CheckpointStore;
 use osier_base::sort;
 use osier_protocol::Unrestored;
+use osier_tools::encoding::{self, TextEncoding};
 
 /// The hunks of a diff of one file, each from its `@@` line.
 pub fn hunks(diff: &str) -> Vec<&str> {
@@ -145,7 +146,7 @@ type Contents = BTreeMap<String, Option<String>>;
 /// present content of a file. Hunks of one file are reverted from its end, so that line numbers remain valid.
 fn reverted(
     hunks: &[(String, String)],
-    read: &dyn Fn(&str) -> Result<Option<String>, String>,
+    read: &mut dyn FnMut(&str) -> Result<Option<String>, String>,
 ) -> (Contents, Vec<Unrestored>) {
     let (mut contents, mut left) = (Contents::new(), Vec::new());
     let mut order: Vec<usize> = (0..hunks.len()).collect();
@@ -199,13 +200,15 @@ impl CheckpointStore {
         let (captured, present) = self.scan()?;
         let _lock = self.share()?;
         let recorded = |path: &str| present.paths.get(Path::new(path)).copied();
-        let (contents, left) = reverted(hunks, &|path| {
+        let mut encodings: BTreeMap<String, TextEncoding> = BTreeMap::new();
+        let (contents, mut left) = reverted(hunks, &mut |path| {
             check_parents(&self.root(), Path::new(path))?;
             match recorded(path) {
                 Some(Content::File { content, .. }) => {
                     let bytes = self.objects.get(content).map_err(|error| missing(&error))?;
-                    let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
-                    Ok(Some(text))
+                    let text = encoding::exact_text(bytes).ok_or("it is not text")?;
+                    encodings.insert(path.to_owned(), text.1);
+                    Ok(Some(text.0))
                 }
                 Some(Content::Link { .. }) => Err("it is a symbolic link".to_owned()),
                 None if self.root().join(path).symlink_metadata().is_err() => Ok(None),
@@ -219,7 +222,21 @@ impl CheckpointStore {
                 Some(Content::File { mode, .. }) => mode,
                 _ => 0o644,
             };
-            let content = text.map(|text| self.objects.put(text.as_bytes()));
+            let encoding = encodings.get(&path).copied();
+            let encoding = encoding.unwrap_or(TextEncoding::PLAIN);
+            let content = text
+                .as_deref()
+                .map(|text| encoding.encode(text))
+                .transpose();
+            let content = match content {
+                Ok(content) => content,
+                Err(missing) => {
+                    let reason = missing.to_string();
+                    left.push(Unrestored { path, reason });
+                    continue;
+                }
+            };
+            let content = content.map(|content| self.objects.put(&content));
             let to = content.transpose()?;
             steps.push(Step {
                 path: path.into(),

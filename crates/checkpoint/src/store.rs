@@ -17,7 +17,7 @@ use osier_base::locked_file::LockedFile;
 use osier_base::working_folder::WorkingFolder;
 use osier_base::{clock, private, regular_file};
 use osier_protocol::FileChange;
-use osier_tools::diff;
+use osier_tools::{diff, encoding};
 
 /// A recorded state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,12 +221,8 @@ impl CheckpointStore {
             return Ok(None);
         };
         let bytes = self.objects.get(hash)?;
-        if bytes.contains(&0) {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        String::from_utf8(bytes)
-            .map(Some)
-            .map_err(|_| io::ErrorKind::InvalidData.into())
+        let text = encoding::exact_text(bytes).map(|(text, _)| Some(text));
+        text.ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
     /// The paths that differ between two states.

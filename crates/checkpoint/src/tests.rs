@@ -518,3 +518,26 @@ fn a_moved_project_is_followed_and_not_made_again() {
     assert!(project.store.capture().is_err());
     assert!(!project.root().exists());
 }
+
+/// A file in another encoding has a diff, and one of its hunks is reverted in that encoding.
+#[test]
+fn other_encodings_have_diffs_and_hunks() {
+    let project = Project::new();
+    let path = project.root().join("latin.txt");
+    let write = |bytes: &[u8]| fs::write(&path, bytes).unwrap();
+    write(b"caf\xe9\none\n");
+    let before = project.capture();
+    write(b"caf\xe9!\none\n");
+    let after = project.capture();
+    let diffs = project.store.diffs(before, after).unwrap();
+    let expected = "--- a/latin.txt\n+++ b/latin.txt\n@@ -1,2 +1,2 @@\n-café\n+café!\n one\n";
+    assert_eq!(diffs[0].1, expected);
+    let hunks: Vec<(String, String)> = crate::hunks(expected)
+        .into_iter()
+        .map(|hunk| ("latin.txt".to_owned(), hunk.to_owned()))
+        .collect();
+    let (plan, left) = project.store.plan_to_revert(&hunks).unwrap();
+    assert_eq!(left, []);
+    apply(&project.store, &plan, false);
+    assert_eq!(fs::read(&path).unwrap(), b"caf\xe9\none\n");
+}

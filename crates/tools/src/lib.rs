@@ -89,7 +89,7 @@ pub use edit::tool::EDIT;
 pub use edit::write::WRITE;
 pub use files::ledger::ChangedFiles;
 pub use files::target::{FileArgument, NamedFile};
-pub use files::{diff, editor};
+pub use files::{diff, editor, encoding};
 pub use of_session::{SUBAGENT, TOOL_SEARCH, WEB_SEARCH};
 pub use osier_map::{Outline, OutlinedFile, Symbol, SymbolMatch};
 pub use osier_web::helper as html_helper;

@@ -6,6 +6,7 @@ mod error;
 mod git;
 
 use osier_protocol::FileDiff;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -17,6 +18,7 @@ use self::git::{Git, SUBMODULE, Tracked};
 use osier_base::regular_file;
 use osier_protocol::{ChangeKind, FileChange};
 use osier_tools::diff;
+use osier_tools::encoding::{self, TextEncoding};
 
 /// Maximum number of compared files; further ones are counted.
 const MAX_FILES: usize = 2_000;
@@ -59,27 +61,35 @@ pub async fn against_head(cwd: &Path) -> Result<WorkingTree, WorkingTreeError> {
 #[derive(Debug, PartialEq, Eq)]
 enum Side<'a> {
     Nothing,
-    Text(std::borrow::Cow<'a, str>),
+    Text(Cow<'a, str>, TextEncoding),
     /// Not text, too large, or a submodule.
     Other,
 }
 
 impl<'a> Side<'a> {
-    fn of(bytes: std::borrow::Cow<'a, [u8]>) -> Self {
-        use std::borrow::Cow;
-        if bytes.contains(&0) {
-            return Self::Other;
+    fn of(bytes: Cow<'a, [u8]>) -> Self {
+        if let Cow::Borrowed(bytes) = bytes
+            && !bytes.contains(&0)
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return Self::Text(text.into(), TextEncoding::PLAIN);
         }
-        let text = match bytes {
-            Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
-            Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
-        };
-        text.map_or(Self::Other, Self::Text)
+        match encoding::exact_text(bytes.into_owned()) {
+            Some((text, encoding)) => Self::Text(text.into(), encoding),
+            None => Self::Other,
+        }
+    }
+
+    fn encoding(&self) -> Option<TextEncoding> {
+        match self {
+            Self::Text(_, encoding) => Some(*encoding),
+            Self::Nothing | Self::Other => None,
+        }
     }
 
     fn text(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::Text(text, _) => Some(text),
             Self::Nothing | Self::Other => None,
         }
     }
@@ -154,6 +164,7 @@ fn changed(
     if kind == ChangeKind::Modify
         && tracked.from.is_none()
         && diff.is_empty()
+        && old.encoding() == new.encoding()
         && *new != Side::Other
     {
         return None;
@@ -181,7 +192,7 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Side<'_> {
-        Side::Text(text.into())
+        Side::Text(text.into(), TextEncoding::PLAIN)
     }
 
     fn tracked(mode: u32, from: Option<&str>) -> Tracked {

@@ -1,6 +1,7 @@
 //! A text file that is changed: loaded together with the state that the model knows, and replaced without overwriting
 //! the changes of another program.
 
+use std::borrow::Cow;
 use std::fs::{self, Permissions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -9,6 +10,7 @@ use std::path::Path;
 use thiserror::Error;
 
 use crate::files::diff::FileDiff;
+use crate::files::encoding::{Decoded, MissingCharacter, TextEncoding, decode};
 use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
 use crate::files::target::{is_missing, reason};
 use crate::workspace::Workspace;
@@ -31,6 +33,18 @@ pub(crate) enum EditError {
     TooLarge { path: String, size: u64 },
     #[error("`{path}` is not UTF-8 text (first invalid byte at {offset}); use bash to change it")]
     NotText { path: String, offset: usize },
+    #[error(
+        "`{path}` is {encoding} text with invalid bytes, which an edit would change; use bash to change it"
+    )]
+    Damaged {
+        path: String,
+        encoding: TextEncoding,
+    },
+    #[error("`{path}`: {missing}; nothing was changed")]
+    Unwritable {
+        path: String,
+        missing: MissingCharacter,
+    },
     #[error("{}", changed_on_disk(path))]
     Changed { path: String },
     #[error(
@@ -83,6 +97,13 @@ pub(crate) struct Current {
     pub(crate) mode: Permissions,
     /// Not set when the file is too large to compare.
     pub(crate) bytes: Option<Vec<u8>>,
+}
+
+impl Current {
+    /// The text, if it is one.
+    pub(crate) fn decoded(&self) -> Option<Decoded<'_>> {
+        self.bytes.as_deref().and_then(decode)
+    }
 }
 
 /// The file; `None` if it is not a regular one.
@@ -138,6 +159,18 @@ pub(crate) struct Original {
     pub(crate) stamp: Stamp,
     /// Number of hard links.
     pub(crate) links: u64,
+    pub(crate) encoding: TextEncoding,
+}
+
+impl Original {
+    /// The contents of the file with another text.
+    pub(crate) fn contents<'t>(&self, text: &'t str) -> Result<Cow<'t, [u8]>, EditError> {
+        let unwritable = |missing| EditError::Unwritable {
+            path: self.name.clone(),
+            missing,
+        };
+        self.encoding.encode(text).map_err(unwritable)
+    }
 }
 
 /// The file to change, which must exist.
@@ -166,17 +199,26 @@ pub(crate) fn load(workspace: &Workspace, target: FileTarget) -> Result<Original
         path: name.clone(),
         size,
     })?;
-    let text = String::from_utf8(bytes).map_err(|error| EditError::NotText {
-        path: name.clone(),
-        offset: error.utf8_error().valid_up_to(),
-    })?;
+    let Some(decoded) = decode(&bytes) else {
+        let valid = bytes.utf8_chunks().next();
+        return Err(EditError::NotText {
+            path: name,
+            offset: valid.map_or(0, |chunk| chunk.valid().len()),
+        });
+    };
+    let encoding = decoded.encoding;
+    if !decoded.is_exact {
+        let path = name;
+        return Err(EditError::Damaged { path, encoding });
+    }
     Ok(Original {
         freshness: workspace.ledger.freshness(&target, &current.stamp),
         target,
         name,
-        text,
+        text: decoded.text.into_owned(),
         stamp: current.stamp,
         links: current.links,
+        encoding,
     })
 }
 
@@ -189,12 +231,12 @@ pub(crate) fn store(
         written.map_err(EditError::Write)?;
         return Ok(Replaced::Atomically);
     }
-    let known = Some(original.text.as_bytes());
+    let known = original.contents(&original.text)?;
     let written = replace_if(
         &original.target.host,
         Some(&original.stamp),
-        known,
-        text.as_bytes(),
+        Some(&known),
+        &original.contents(text)?,
     );
     written.map_err(|error| match error {
         WriteError::Changed { .. } => EditError::Changed {
@@ -237,17 +279,23 @@ fn replace_if(
     atomic_file::write_if(path, content, options, &expected)
 }
 
-/// Records that the model knows the file, which has this text now.
-pub(crate) fn record_written(workspace: &Workspace, target: &FileTarget, text: &str) {
+/// Records that the model knows the file, which has this text and these contents now.
+pub(crate) fn record_written(
+    workspace: &Workspace,
+    target: &FileTarget,
+    text: &str,
+    contents: &[u8],
+) {
     if let Ok(metadata) = fs::symlink_metadata(&target.host) {
-        let stamp = Stamp::of(&metadata, text.as_bytes());
+        let stamp = Stamp::of(&metadata, contents);
         workspace.ledger.record(target, stamp, Some(text));
     }
 }
 
 pub(crate) fn record(workspace: &Workspace, original: &Original, text: &str, is_outdated: bool) {
     if let Ok(metadata) = fs::symlink_metadata(&original.target.host) {
-        let stamp = Stamp::of(&metadata, text.as_bytes());
+        let contents = original.contents(text).unwrap_or(text.as_bytes().into());
+        let stamp = Stamp::of(&metadata, &contents);
         let target = &original.target;
         workspace
             .ledger

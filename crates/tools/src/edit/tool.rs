@@ -252,6 +252,7 @@ fn edit(
     let diff = unified(&original.name, Some(&original.text), &applied.text);
     let mut text = report(&original.name, applied, &diff);
     text.push_str(&planned.record(workspace, &original));
+    text.push_str(&original.encoding.note());
     text.push_str(in_place.note());
     if in_place == Replaced::Atomically {
         text.push_str(&other_names(original.links));
@@ -389,6 +390,7 @@ fn preview(
 ) -> Result<Preview, EditError> {
     let original = load(workspace, target)?;
     let planned = plan(workspace, &original, change)?;
+    original.contents(&planned.applied.text)?;
     let diff = unified(&original.name, Some(&original.text), &planned.applied.text).text;
     let path = original.name;
     Ok(Preview::Diff { path, diff })

@@ -1,5 +1,6 @@
 //! `write`: creates a file with its parent directories, or replaces it atomically.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
@@ -15,6 +16,7 @@ use crate::built_in::{
 use crate::call::details::{WriteDetails, to_value};
 use crate::call::spellings;
 use crate::files::diff::{FileDiff, unified};
+use crate::files::encoding::{TextEncoding, decode};
 use crate::files::ledger::Freshness;
 use crate::files::target::{FileArgument, reason};
 use crate::workspace::Workspace;
@@ -129,6 +131,26 @@ fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
     })
 }
 
+/// The file before it is written.
+struct Old<'a> {
+    name: String,
+    /// The contents that are replaced.
+    file: Option<Current>,
+    encoding: TextEncoding,
+    /// The new contents, in this encoding.
+    content: Cow<'a, [u8]>,
+}
+
+impl Old<'_> {
+    /// The new text as it is in the file: with its byte order mark.
+    fn text(&self) -> Cow<'_, str> {
+        decode(&self.content).map_or_else(
+            || String::from_utf8_lossy(&self.content),
+            |decoded| decoded.text,
+        )
+    }
+}
+
 /// A call.
 struct Write {
     workspace: Arc<Workspace>,
@@ -137,8 +159,8 @@ struct Write {
 }
 
 impl Write {
-    /// The name of the file, and the contents that it replaces.
-    fn old(&self) -> Result<(String, Option<Current>), String> {
+    /// The name of the file, and what is replaced.
+    fn old(&self) -> Result<Old<'_>, String> {
         let (workspace, target) = (&*self.workspace, &self.target);
         let name = workspace.display(&target.named);
         let old = existing(workspace, target)
@@ -148,25 +170,39 @@ impl Write {
         {
             return Err(why(&name));
         }
-        if old.as_ref().is_some_and(has_other_encoding) {
+        let decoded = old.as_ref().and_then(Current::decoded);
+        let damaged = decoded.as_ref().filter(|decoded| !decoded.is_exact);
+        if let Some(damaged) = damaged {
             return Err(format!(
-                "`{name}` is not UTF-8 text; nothing was written. Convert it first with bash: `iconv`"
+                "`{name}` is {} text with invalid bytes; nothing was written. Convert it first with bash: `iconv`",
+                damaged.encoding
             ));
         }
-        Ok((name, old))
+        let encoding = decoded.map_or(TextEncoding::PLAIN, |decoded| decoded.encoding);
+        let content = encoding.encode(&self.content);
+        let content =
+            content.map_err(|missing| format!("`{name}`: {missing}; nothing was written"))?;
+        Ok(Old {
+            name,
+            file: old,
+            encoding,
+            content,
+        })
     }
 
     /// The change as a diff.
     fn preview(&self) -> Result<Preview, String> {
-        let (path, old) = self.old()?;
-        let diff = difference(&path, old.as_ref(), &self.content).text;
+        let old = self.old()?;
+        let diff = difference(&old.name, old.file.as_ref(), &old.text()).text;
+        let path = old.name;
         Ok(Preview::Diff { path, diff })
     }
 
     fn run(&self) -> Result<ToolOutput, String> {
         let (workspace, target) = (&*self.workspace, &self.target);
-        let (name, old) = self.old()?;
-        let content = self.content.as_bytes();
+        let before = self.old()?;
+        let (name, old, encoding) = (&before.name, &before.file, before.encoding);
+        let (content, new) = (&*before.content, before.text());
         let unchanged = old
             .as_ref()
             .is_some_and(|old| old.bytes.as_deref() == Some(content));
@@ -176,22 +212,26 @@ impl Write {
                 Some(written) => written.map(|()| Replaced::Atomically)?,
                 None => {
                     replace(&target.host, old.as_ref(), content).map_err(|error| match error {
-                        WriteError::Changed { .. } => changed_on_disk(&name),
+                        WriteError::Changed { .. } => changed_on_disk(name),
                         error => explain(&error),
                     })?
                 }
             };
         }
-        record_written(workspace, target, &self.content);
-        let diff = difference(&name, old.as_ref(), &self.content);
+        record_written(workspace, target, &new, content);
+        let diff = difference(name, old.as_ref(), &new);
         let size = content.len();
-        let text = match (&old, unchanged) {
+        let text = match (old, unchanged) {
             (None, _) => format!("Created `{name}`, {size} bytes"),
             (_, true) => format!("`{name}` already has this content"),
             (Some(old), _) => format!(
-                "Overwrote `{name}`, {size} bytes (+{} -{} lines){}",
+                "Overwrote `{name}`, {size} bytes (+{} -{} lines){}{}",
                 diff.added,
                 diff.removed,
+                match &*encoding.note() {
+                    "" => String::new(),
+                    note => format!("\n{}", note.trim_end()),
+                },
                 match replaced {
                     Replaced::Atomically => other_names(old.links),
                     in_place => format!("\n{}", in_place.note()),
@@ -233,21 +273,13 @@ fn refusal(
     }
 }
 
-/// Whether a file is text in another encoding, which writing would change without a word.
-fn has_other_encoding(old: &Current) -> bool {
-    let is_utf16 = |bytes: &[u8]| bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
-    old.bytes.as_deref().is_some_and(|bytes| {
-        is_utf16(bytes) || !bytes.contains(&0) && std::str::from_utf8(bytes).is_err()
-    })
-}
-
 fn difference(name: &str, old: Option<&Current>, new: &str) -> FileDiff {
     let Some(old) = old else {
         return unified(name, None, new);
     };
-    match old.bytes.as_deref().map(std::str::from_utf8) {
-        Some(Ok(text)) => unified(name, Some(text), new),
-        _ => FileDiff {
+    match old.decoded() {
+        Some(decoded) => unified(name, Some(&decoded.text), new),
+        None => FileDiff {
             text: "[the file was binary or too large to compare]\n".to_owned(),
             ..FileDiff::default()
         },

@@ -1,5 +1,6 @@
 //! The last known state of each file in this session, to detect external changes before they are overwritten.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hasher as _};
@@ -7,6 +8,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::encoding::decode;
 use osier_agent::FileTarget;
 use osier_base::atomic_file::Name;
 use osier_base::file_stamp::FileStamp;
@@ -117,9 +119,21 @@ impl ContentHash {
     }
 
     /// The hashed text, if it is short.
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<Cow<'_, str>> {
+        let decoded = self.short().and_then(decode);
+        Some(decoded.filter(|decoded| decoded.is_exact)?.text)
+    }
+
+    /// Whether the hashed contents are known to be no UTF-8.
+    pub(crate) fn is_not_utf8(&self) -> bool {
+        self.short()
+            .is_some_and(|contents| str::from_utf8(contents).is_err())
+    }
+
+    /// The hashed contents, if they are short.
+    fn short(&self) -> Option<&[u8]> {
         let is_complete = self.contents.len() as u64 == self.length;
-        str::from_utf8(&self.contents).ok().filter(|_| is_complete)
+        is_complete.then_some(&self.contents)
     }
 }
 
@@ -415,7 +429,8 @@ pub(crate) fn state_of(path: &Path) -> Option<(Stamp, Option<String>)> {
     }
     let contents = contents_of(path).ok()?;
     let stamp = Stamp::of(&metadata, &contents);
-    Some((stamp, String::from_utf8(contents).ok()))
+    let decoded = decode(&contents).filter(|decoded| decoded.is_exact);
+    Some((stamp, decoded.map(|decoded| decoded.text.into_owned())))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::document::{self, DocumentError};
 use super::image;
 use super::image::ImageError;
 use super::media;
+use crate::files::encoding::decode;
 use osier_agent::{Attachment, AttachmentKind};
 use osier_base::{ids, without_links};
 
@@ -149,9 +150,9 @@ pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> 
             limit: TEXT_LIMIT,
         });
     }
-    match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(Attachment {
-            extracted_text: Some(text),
+    match decode(&bytes) {
+        Some(decoded) if !decoded.text.contains('\0') => Ok(Attachment {
+            extracted_text: Some(decoded.text.into_owned()),
             ..base
         }),
         _ => Err(AttachError::Unsupported {
@@ -187,6 +188,8 @@ mod tests {
             (text.kind, text.extracted_text.as_deref()),
             (AttachmentKind::Document, Some("hello"))
         );
+        let latin = load(&file("latin.txt", b"caf\xe9")).unwrap();
+        assert_eq!(latin.extracted_text.as_deref(), Some("café"));
         let recording = load(&file("a.png", b"RIFF\x04\0\0\0WAVE")).unwrap();
         assert_eq!(
             (

@@ -1,6 +1,7 @@
 //! `read`: the numbered lines of a text file, or an image. Files of any size are read in bounded memory; the
 //! ledger records every file that is read.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Seek as _};
@@ -24,6 +25,7 @@ use crate::built_in::{
 use crate::call::arguments;
 use crate::call::details::{ReadDetails, to_value};
 use crate::call::spellings;
+use crate::files::encoding::decode;
 use crate::files::ledger::{MAX_HASHED, Stamp};
 use crate::files::line_window::{Scan, Window, scan};
 use crate::files::target::{FileArgument, is_missing};
@@ -174,35 +176,17 @@ fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
     })
 }
 
-/// Notes for the model about a text in another encoding than UTF-8.
-const UTF_16: &str = "[the file is UTF-16 text, shown as UTF-8. edit and write refuse it; change it with bash, e.g. `iconv -f UTF-16 -t UTF-8`]\n";
-const NOT_UTF_8: &str = "[the file is no UTF-8 text: � stands for bytes of another encoding, such as ISO-8859-1. edit and write refuse it; convert it with bash, e.g. `iconv -f ISO-8859-1 -t UTF-8`]\n";
-
-/// The text of a file that begins with the byte order mark of UTF-16.
-fn utf16(bytes: &[u8]) -> Option<String> {
-    let unit = match bytes.get(..2)? {
-        b"\xff\xfe" => u16::from_le_bytes,
-        b"\xfe\xff" => u16::from_be_bytes,
-        _ => return None,
-    };
-    let units = bytes[2..]
-        .chunks_exact(2)
-        .map(|pair| unit([pair[0], pair[1]]));
-    Some(
-        char::decode_utf16(units)
-            .map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER))
-            .collect(),
+/// The note for the model about a text with invalid bytes.
+fn damaged(encoding: &str) -> String {
+    format!(
+        "[the file is {encoding} text with invalid bytes, for which � stands. edit and write refuse it; change it with bash]\n"
     )
-}
-
-fn is_utf16(start: &[u8]) -> bool {
-    start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff")
 }
 
 /// Refuses binary files by their start. Returns whether the text is UTF-16.
 fn check_text(start: &[u8], name: &str, size: u64) -> Result<bool, ReadError> {
     let path = name.to_owned();
-    let is_utf16 = is_utf16(start);
+    let is_utf16 = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
     if is_utf16 && size > MAX_HASHED {
         return Err(ReadError::Utf16 { path });
     }
@@ -273,6 +257,7 @@ pub(crate) fn read(
         return shown(path, name, window.offset, scan, "");
     }
     let is_utf16 = check_text(start, &name, metadata.len())?;
+    let has_mark = start.starts_with("\u{feff}".as_bytes());
     if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
         let content = match workspace.text_in_editor(target, &metadata) {
             Some(text) => text.map_err(failed)?,
@@ -288,34 +273,86 @@ pub(crate) fn read(
         }
         source.rewind().map_err(failed)?;
     }
-    let mut decoded = None;
-    let scanned = match workspace.text_in_editor(target, &metadata) {
-        Some(text) => scan(text.map_err(failed)?.as_bytes(), window, cancel),
-        None if is_utf16 => {
-            let (text, stamp) = decode(source, &metadata).map_err(failed)?;
-            decoded = Some(stamp);
-            scan(text.as_bytes(), window, cancel)
-        }
-        None => scan(source, window, cancel),
+    let lines = match workspace.text_in_editor(target, &metadata) {
+        Some(text) => scan(text.map_err(failed)?.as_bytes(), window, cancel)
+            .map(|scan| Lines::of_utf8(scan, &metadata)),
+        None => Lines::read(&mut source, &metadata, is_utf16, window, cancel),
     };
-    let scan = match scanned {
+    let mut lines = match lines {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {
             return Err(ReadError::Interrupted);
         }
-        scan => scan.map_err(failed)?,
+        lines => lines.map_err(failed)?,
     };
-    let (stamp, known, note) = match decoded {
-        Some(stamp) => (stamp, None, UTF_16),
-        None => (
-            Stamp::hashed(&metadata, &scan.hash),
-            scan.hash.text(),
-            if scan.is_damaged { NOT_UTF_8 } else { "" },
-        ),
-    };
-    if window.offset <= scan.total_lines.max(1) {
-        workspace.ledger.record(target, stamp, known);
+    if window.offset <= lines.scan.total_lines.max(1) {
+        let known = lines.known.as_deref();
+        workspace.ledger.record(target, lines.stamp, known);
     }
-    shown(path, name, window.offset, scan, note)
+    if has_mark && lines.note.is_empty() {
+        lines.note = MARKED.to_owned();
+    }
+    shown(path, name, window.offset, lines.scan, &lines.note)
+}
+
+/// The note for the model about UTF-8 text with a byte order mark.
+const MARKED: &str =
+    "[the file is UTF-8 (with a byte order mark) text; edit and write keep this encoding]\n";
+
+/// The lines of a file in any encoding, and what the session then knows of it.
+struct Lines {
+    scan: Scan,
+    stamp: Stamp,
+    known: Option<String>,
+    note: String,
+}
+
+impl Lines {
+    fn of_utf8(scan: Scan, metadata: &fs::Metadata) -> Self {
+        Self {
+            stamp: Stamp::hashed(metadata, &scan.hash),
+            known: scan.hash.text().map(Cow::into_owned),
+            note: if scan.is_damaged {
+                damaged("UTF-8")
+            } else {
+                String::new()
+            },
+            scan,
+        }
+    }
+
+    /// Reads UTF-8 in bounded memory, and other text at once: all of it says which encoding it has.
+    fn read(
+        source: &mut (impl io::BufRead + io::Seek),
+        metadata: &fs::Metadata,
+        is_utf16: bool,
+        window: Window,
+        cancel: &CancellationToken,
+    ) -> io::Result<Self> {
+        if !is_utf16 {
+            let scan = scan(&mut *source, window, cancel)?;
+            let is_utf8 = !scan.is_damaged && !scan.hash.is_not_utf8();
+            if is_utf8 || metadata.len() > MAX_HASHED {
+                return Ok(Self::of_utf8(scan, metadata));
+            }
+            source.rewind()?;
+        }
+        let mut bytes = Vec::new();
+        source.read_to_end(&mut bytes)?;
+        let Some(decoded) = decode(&bytes) else {
+            let scan = scan(&*bytes, window, cancel)?;
+            return Ok(Self::of_utf8(scan, metadata));
+        };
+        Ok(Self {
+            scan: scan(decoded.text.as_bytes(), window, cancel)?,
+            stamp: Stamp::of(metadata, &bytes),
+            note: if decoded.is_exact {
+                decoded.encoding.note()
+            } else {
+                damaged(&decoded.encoding.to_string())
+            },
+            known: decoded.is_exact.then(|| decoded.text.into_owned()),
+        })
+    }
 }
 
 fn window(arguments: &Arguments) -> Window {
@@ -324,14 +361,6 @@ fn window(arguments: &Arguments) -> Window {
         max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
         max_bytes: MAX_BYTES,
     }
-}
-
-/// The text of a file in UTF-16, and its stamp.
-fn decode(mut source: impl io::Read, metadata: &fs::Metadata) -> io::Result<(String, Stamp)> {
-    let mut bytes = Vec::new();
-    source.read_to_end(&mut bytes)?;
-    let text = utf16(&bytes).unwrap_or_default();
-    Ok((text, Stamp::of(metadata, &bytes)))
 }
 
 /// The lines, if the file has as many.
@@ -521,46 +550,130 @@ mod tests {
         }
     }
 
+    type Bytes<'a> = &'a dyn Fn(&str) -> Vec<u8>;
+
+    /// `read` names the encoding; `edit`, `write` and `apply_patch` keep it, `grep` finds the same text.
     #[tokio::test]
-    async fn other_encodings_are_named_and_never_written_over() {
+    async fn other_encodings_are_named_and_stay() {
         let bench = Bench::new();
-        let utf16 = b"\xff\xfea\0\xe9\0\n\0b\0\n\0";
-        for (name, bytes, shown, note) in [
-            ("wide", &utf16[..], "1\taé\n2\tb\n", UTF_16),
-            (
-                "latin",
-                b"caf\xe9\nb\n",
-                "1\tcaf\u{fffd}\n2\tb\n",
-                NOT_UTF_8,
-            ),
-        ] {
-            bench.put(name, bytes);
-            let output = bench.run("read", json!({"file_path": name})).await;
-            assert_eq!(text(&output), format!("{shown}{note}"));
-            let written = bench
-                .run("write", json!({"file_path": name, "content": "x\n"}))
-                .await;
+        let sjis = |text: &str| encoding_rs::SHIFT_JIS.encode(text).0.into_owned();
+        let utf16 = |text: &str, big: bool| -> Vec<u8> {
+            let bytes = if big {
+                u16::to_be_bytes
+            } else {
+                u16::to_le_bytes
+            };
+            format!("\u{feff}{text}")
+                .encode_utf16()
+                .flat_map(bytes)
+                .collect()
+        };
+        let latin = |text: &str| encoding_rs::WINDOWS_1252.encode(text).0.into_owned();
+        let old = "// é: 日本語のコメント\nlet b = 1;\n";
+        let western = "// é: a comment\nlet b = 1;\n";
+        let quoted = "// “é”: a comment\nlet b = 1;\n";
+        let kana = "// 日本語のコメントです\nlet b = 1;\n";
+        let cases: [(&str, &str, Bytes<'_>); 6] = [
+            ("UTF-16LE (with a byte order mark)", old, &|text| {
+                utf16(text, false)
+            }),
+            ("UTF-16BE (with a byte order mark)", old, &|text| {
+                utf16(text, true)
+            }),
+            ("UTF-8 (with a byte order mark)", old, &|text| {
+                format!("\u{feff}{text}").into()
+            }),
+            ("ISO-8859-1", western, &latin),
+            ("windows-1252", quoted, &latin),
+            ("Shift_JIS", kana, &sjis),
+        ];
+        for (name, before, bytes) in cases {
+            bench.put("f", bytes(before));
+            let note = format!("[the file is {name} text; edit and write keep this encoding]\n");
+            let first = before.lines().next().unwrap();
+            let output = bench.run("read", json!({"file_path": "f"})).await;
+            assert_eq!(text(&output), format!("1\t{first}\n2\tlet b = 1;\n{note}"));
+            let held = || fs::read(bench.path("f")).unwrap();
+            let edit =
+                json!({"file_path": "f", "old_string": first, "new_string": format!("{first}!")});
+            let edited = bench.run("edit", edit).await;
+            let kept = if name.starts_with("UTF-8") { "" } else { &note };
+            let expected = format!("Changed 1 place in `f` (+1 -1 lines)\n{kept}");
+            assert_eq!(text(&edited), expected, "{name}");
             assert_eq!(
-                text(&written),
-                format!(
-                    "`{name}` is not UTF-8 text; nothing was written. Convert it first with bash: `iconv`"
-                )
+                held(),
+                bytes(&before.replace(first, &format!("{first}!"))),
+                "{name}"
             );
-            let edited = bench
-                .run(
-                    "edit",
-                    json!({"file_path": name, "old_string": "b", "new_string": "c"}),
-                )
+            let patch = format!(
+                "*** Begin Patch\n*** Update File: f\n {first}!\n-let b = 1;\n+let c = 1;\n*** End Patch\n"
+            );
+            let patched = bench.run("apply_patch", json!({"input": patch})).await;
+            let expected = format!("Changed 1 file:\nM f (+1 -1 lines)\n{kept}");
+            assert_eq!(text(&patched), expected, "{name}");
+            let content = before.replace("b = 1", "d = 1");
+            let written = bench
+                .run("write", json!({"file_path": "f", "content": content}))
                 .await;
             assert!(
-                text(&edited).contains("is not UTF-8 text"),
+                text(&written).ends_with(format!("(+2 -2 lines)\n{kept}").trim_end()),
                 "{}",
-                text(&edited)
+                text(&written)
             );
-            assert_eq!(std::fs::read(bench.path(name)).unwrap(), bytes);
+            assert_eq!(held(), bytes(&content), "{name}");
+            let found = bench
+                .run("grep", json!({"pattern": first, "literal": true}))
+                .await;
+            assert_eq!(text(&found), format!("f\n1:{first}\n"), "{name}");
         }
-        let found = bench.run("grep", json!({"pattern": "é"})).await;
-        assert_eq!(text(&found), "wide\n1:aé\n");
+    }
+
+    #[tokio::test]
+    async fn a_character_that_the_encoding_lacks_is_refused_everywhere() {
+        let bench = Bench::new();
+        let bytes = b"caf\xe9 b\n";
+        bench.put("latin", bytes);
+        bench.run("read", json!({"file_path": "latin"})).await;
+        let why = "`latin`: the file is ISO-8859-1 text, which has no `→`; use other characters, or convert the file to UTF-8 first with bash: `iconv`; nothing was ";
+        let patch = "*** Begin Patch\n*** Update File: latin\n-café b\n+café →\n*** End Patch\n";
+        for (tool, arguments, did) in [
+            (
+                "edit",
+                json!({"file_path": "latin", "old_string": "b", "new_string": "→"}),
+                "changed",
+            ),
+            ("apply_patch", json!({"input": patch}), "changed"),
+            (
+                "write",
+                json!({"file_path": "latin", "content": "→\n"}),
+                "written",
+            ),
+        ] {
+            let output = bench.run(tool, arguments).await;
+            assert_eq!(text(&output), format!("{why}{did}"), "{tool}");
+            assert_eq!(fs::read(bench.path("latin")).unwrap(), bytes);
+        }
+    }
+
+    /// UTF-8 with one wrong byte stays readable, and nothing writes it back changed.
+    #[tokio::test]
+    async fn damaged_text_is_shown_and_not_written() {
+        let bench = Bench::new();
+        let bytes = b"\xc3\xa9 \xc3\xbc \xff b\n";
+        bench.put("f", bytes);
+        let output = bench.run("read", json!({"file_path": "f"})).await;
+        assert_eq!(text(&output), format!("1\té ü � b\n{}", damaged("UTF-8")));
+        let edit = json!({"file_path": "f", "old_string": "b", "new_string": "c"});
+        assert_eq!(
+            text(&bench.run("edit", edit).await),
+            "`f` is UTF-8 text with invalid bytes, which an edit would change; use bash to change it"
+        );
+        let write = json!({"file_path": "f", "content": "c\n"});
+        assert_eq!(
+            text(&bench.run("write", write).await),
+            "`f` is UTF-8 text with invalid bytes; nothing was written. Convert it first with bash: `iconv`"
+        );
+        assert_eq!(fs::read(bench.path("f")).unwrap(), bytes);
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Searches one file: its matching lines and their context, limited in size.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek as _};
 use std::path::Path;
 
 use grep_matcher::Matcher as _;
@@ -9,6 +9,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use tokio_util::sync::CancellationToken;
 
+use crate::files::encoding::decode;
 use crate::files::line_window::complete_characters;
 use osier_base::text::sanitize;
 use osier_base::without_links;
@@ -121,19 +122,30 @@ pub(crate) fn search(
     } else {
         BinaryDetection::quit(0)
     });
-    let mut gatherer = Gatherer {
+    let gatherer = || Gatherer {
         pattern,
         limit,
         stop,
         found: FileMatches::default(),
         bytes: 0,
     };
-    let source = Stoppable {
+    let mut gathered = gatherer();
+    let mut source = Source {
         file: without_links::open(path)?,
         stop,
+        utf8: Utf8Check::default(),
     };
-    let searched = searcher.search_reader(&pattern.matcher, source, &mut gatherer);
-    let found = gatherer.found;
+    let mut searched = searcher.search_reader(&pattern.matcher, &mut source, &mut gathered);
+    // The text of another encoding is searched as `read` shows it. The searcher itself knows UTF-16.
+    if searched.is_ok() && source.utf8.is_broken && !gathered.found.binary {
+        let bytes = source.complete()?;
+        if let Some(decoded) = decode(&bytes).filter(|decoded| !decoded.encoding.is_unicode()) {
+            gathered = gatherer();
+            let text = decoded.text.as_bytes();
+            searched = searcher.search_slice(&pattern.matcher, text, &mut gathered);
+        }
+    }
+    let found = gathered.found;
     match searched {
         // The caller cancelled the search and needs no error.
         Err(_) if stop.is_cancelled() => Ok(found),
@@ -142,18 +154,62 @@ pub(crate) fn search(
     }
 }
 
-/// A reader that ends when the search is cancelled.
-struct Stoppable<'a> {
+/// A file whose search ends when it is cancelled.
+struct Source<'a> {
     file: File,
     stop: &'a CancellationToken,
+    utf8: Utf8Check,
 }
 
-impl Read for Stoppable<'_> {
+impl Source<'_> {
+    /// The bytes of the file from its start; none of a file that is too large to be searched as a whole.
+    fn complete(&mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        if self.file.metadata()?.len() <= MAX_HELD_FILE as u64 {
+            self.file.rewind()?;
+            self.read_to_end(&mut bytes)?;
+        }
+        Ok(bytes)
+    }
+}
+
+impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.stop.is_cancelled() {
             return Err(io::Error::other("stopped"));
         }
-        self.file.read(buffer)
+        let count = self.file.read(buffer)?;
+        self.utf8.feed(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+/// Whether bytes that come in parts are UTF-8.
+#[derive(Debug, Default)]
+struct Utf8Check {
+    /// The start of a character that continues in the next part.
+    start: Vec<u8>,
+    is_broken: bool,
+}
+
+impl Utf8Check {
+    fn feed(&mut self, part: &[u8]) {
+        if self.is_broken {
+            return;
+        }
+        let joined;
+        let mut bytes = part;
+        if !self.start.is_empty() {
+            joined = [&self.start, part].concat();
+            bytes = &joined;
+        }
+        let (mut start, mut is_broken) = (Vec::new(), false);
+        if let Err(error) = str::from_utf8(bytes) {
+            is_broken = error.error_len().is_some();
+            start.extend_from_slice(&bytes[error.valid_up_to()..]);
+        }
+        self.is_broken = is_broken;
+        self.start = start;
     }
 }
 

@@ -14,6 +14,7 @@ use crate::edit::file::{
 use crate::edit::refusal::{Terms, explain_match};
 use crate::edit::stale::{Planned, merge};
 use crate::files::diff::{FileDiff, combined, deletion, unified};
+use crate::files::encoding::decode;
 use crate::files::ledger::{Freshness, Stamp};
 use crate::files::target::reason;
 use crate::workspace::Workspace;
@@ -259,9 +260,9 @@ impl Change {
         if matches!(freshness, Freshness::Changed | Freshness::OtherFile) {
             return Err(changed_on_disk(&name));
         }
-        let diff = match str::from_utf8(&content) {
-            Ok(text) => deletion(&name, text),
-            Err(_) => FileDiff {
+        let diff = match decode(&content) {
+            Some(decoded) => deletion(&name, &decoded.text),
+            None => FileDiff {
                 text: format!("--- a/{name}\n+++ /dev/null\n[the file was binary]\n"),
                 ..FileDiff::default()
             },
@@ -295,6 +296,8 @@ impl Change {
             }
         }
         let planned = apply(workspace, &original, hunks).map_err(|error| error.to_string())?;
+        let written = original.contents(&planned.applied.text);
+        written.map_err(|error| error.to_string())?;
         let diff = unified(&new_name, Some(&original.text), &planned.applied.text);
         let update = Update {
             original,
@@ -403,7 +406,7 @@ impl Change {
     fn record(&self, workspace: &Workspace) -> String {
         match &self.kind {
             Kind::Add { target, text, .. } => {
-                file::record_written(workspace, target, text);
+                file::record_written(workspace, target, text, text.as_bytes());
                 String::new()
             }
             Kind::Delete { target, .. } => {
@@ -433,7 +436,9 @@ impl Update {
             done.push(Done::Replaced {
                 target: original.target.clone(),
                 text: original.text.clone(),
+                encoding: original.encoding,
             });
+            note.push_str(&original.encoding.note());
             note.push_str(replaced.note());
             if replaced == Replaced::Atomically && original.links > 1 {
                 note.push_str(other_names(original.links).trim_start());

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::files::encoding::TextEncoding;
 use crate::workspace::Workspace;
 use osier_agent::FileTarget;
 use osier_base::atomic_file::{self, Options};
@@ -46,6 +47,7 @@ pub(super) enum Done {
         target: FileTarget,
         /// The text before.
         text: String,
+        encoding: TextEncoding,
     },
     Moved {
         from: PathBuf,
@@ -79,12 +81,18 @@ impl Done {
                 remove_folders(file, folder.as_deref());
                 (file, undone)
             }
-            Self::Replaced { target, text } => {
-                let written = match workspace.write_in_editor(target, text) {
-                    Some(written) => written,
-                    None => atomic_file::write_with(&target.host, text.as_bytes(), no_links)
-                        .map_err(|error| error.to_string()),
+            Self::Replaced {
+                target,
+                text,
+                encoding,
+            } => {
+                let on_disk = || {
+                    let content = encoding.encode(text).map_err(|error| error.to_string())?;
+                    atomic_file::write_with(&target.host, &content, no_links)
+                        .map_err(|error| error.to_string())
                 };
+                let written = workspace.write_in_editor(target, text);
+                let written = written.unwrap_or_else(on_disk);
                 (&target.host, written)
             }
             Self::Moved { from, to, folder } => {

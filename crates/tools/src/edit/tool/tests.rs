@@ -422,7 +422,7 @@ async fn errors_explain_what_to_do() {
         (
             "latin",
             strings.clone(),
-            "`latin` is not UTF-8 text (first invalid byte at 3); use bash to change it",
+            "old_string was not found in `latin`, and nothing similar; read the file again",
         ),
         ("/", strings, "`/` is not a regular file"),
         (

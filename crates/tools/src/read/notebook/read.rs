@@ -39,7 +39,9 @@ pub(crate) fn read(
     let mut hash = ContentHash::default();
     hash.update(content.as_bytes());
     let stamp = Stamp::hashed(metadata, &hash);
-    workspace.ledger.record(target, stamp, hash.text());
+    workspace
+        .ledger
+        .record(target, stamp, hash.text().as_deref());
     let next = offset + rendered.shown as u64;
     let mut text = rendered.text;
     if total == 0 {
