@@ -20,6 +20,17 @@ pub struct Output {
     /// that newline and the earlier text of the line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restarts: bool,
+    /// How many lines before the current one `text` rewrites too, if `restarts` is set: remove them as well.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub up: u32,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Output {
@@ -45,11 +56,14 @@ impl Output {
         }
         let mut dropped = 0;
         if next.restarts {
-            if let Some(newline) = self.text.rfind('\n') {
+            let mut ends = self.text.rmatch_indices('\n');
+            if let Some((newline, _)) = ends.nth(next.up as usize) {
                 self.text.truncate(newline + 1);
                 dropped = 1;
             } else {
-                // The line starts in text that was already sent.
+                // The first of the lines starts in text that was already sent.
+                let lines = self.text.matches('\n').count() as u32;
+                self.up += next.up - (lines - u32::from(self.restarts));
                 self.text.clear();
                 self.restarts = true;
             }
@@ -75,6 +89,7 @@ impl Output {
     /// belong to.
     pub fn append(&mut self, next: &Self, limit: usize) {
         self.merge(next, limit);
+        self.up = 0;
         if std::mem::take(&mut self.restarts) {
             self.drop_start(1);
         }
@@ -111,7 +126,7 @@ mod tests {
             text: text.to_owned(),
             colours: coloured.iter().map(run).collect(),
             restarts,
-            skipped: 0,
+            ..Output::default()
         }
     }
 
@@ -126,6 +141,36 @@ mod tests {
         assert_eq!(all.text, "done\nred");
         assert_eq!(all.colours, output("", &[(5, 8)], false).colours);
         assert_eq!(all.skipped, 8);
+    }
+
+    #[test]
+    fn lines_above_are_replaced_too() {
+        let up = |text: &str, up| Output {
+            up,
+            ..output(text, &[], true)
+        };
+        let all = Output::plain("a\nb\nc\nd");
+        let mut joined = all.clone();
+        joined.append(&up("\nB\nC", 2), 100);
+        assert_eq!(joined, Output::plain("a\nB\nC"));
+        // Updates that wait are merged with the same result.
+        for (first, second) in [
+            (up("\nB\nC", 2), up("\nX", 0)),
+            (up("\nB\nC", 2), up("\nX", 1)),
+            (up("\nB\nC", 2), up("\nX\nY", 2)),
+            (Output::plain("e\nf"), up("\nX", 0)),
+            (Output::plain("e\nf"), up("\nX", 1)),
+            (Output::plain("e\nf"), up("\nX", 3)),
+        ] {
+            let mut merged = first.clone();
+            merged.merge(&second, 100);
+            let mut at_once = all.clone();
+            at_once.append(&merged, 100);
+            let mut one_by_one = all.clone();
+            one_by_one.append(&first, 100);
+            one_by_one.append(&second, 100);
+            assert_eq!(at_once, one_by_one, "{first:?} {second:?}");
+        }
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::in_place::{InPlace, Row, is_drawn};
 use crate::files::line_window::complete_characters;
 use osier_agent::{Output, ToolUpdate, UpdateSink};
-use osier_base::ansi::{Style, styled};
+use osier_base::ansi::{Run, Style, styled};
 
 const INTERVAL: Duration = Duration::from_millis(100);
 const MAX_BYTES: usize = 16 * 1024;
@@ -27,6 +28,61 @@ pub(crate) struct Live {
     at_line_start: bool,
     /// The active colours.
     style: Style,
+    /// The end of the sent output, to which a program can move back.
+    recent: Vec<u8>,
+    drawn: Option<Drawn>,
+}
+
+/// Output that is drawn in place.
+#[derive(Debug)]
+struct Drawn {
+    screen: InPlace,
+    /// The lines that the receivers have and that can still change.
+    sent: Vec<Row>,
+}
+
+impl Drawn {
+    fn after(recent: &[u8]) -> Self {
+        let mut screen = InPlace::new();
+        screen.feed(recent);
+        screen.take_above();
+        let sent = screen.on_screen();
+        Self { screen, sent }
+    }
+
+    /// The lines that `bytes` change or add.
+    fn output(&mut self, bytes: &[u8]) -> Output {
+        self.screen.feed(bytes);
+        let mut lines = self.screen.take_above();
+        let above = lines.len();
+        lines.extend(self.screen.on_screen());
+        let both = lines.iter().zip(&self.sent);
+        let mut same = both.take_while(|(now, sent)| now == sent).count();
+        let restarts = same < self.sent.len();
+        // Lines at the end were removed: the last that is left is sent again.
+        same = same.min(lines.len() - usize::from(restarts));
+        let mut output = Output {
+            restarts,
+            up: if restarts {
+                (self.sent.len() - same - 1) as u32
+            } else {
+                0
+            },
+            ..Output::default()
+        };
+        for line in &lines[same..] {
+            output.text.push('\n');
+            let shift = output.text.len() as u32;
+            output.text.push_str(&line.text);
+            output.colours.extend(line.colours.iter().map(|run| Run {
+                start: run.start + shift,
+                end: run.end + shift,
+                style: run.style,
+            }));
+        }
+        self.sent = lines.split_off(above);
+        output
+    }
 }
 
 impl Live {
@@ -39,6 +95,8 @@ impl Live {
             is_due: false,
             at_line_start: true,
             style: Style::default(),
+            recent: Vec::new(),
+            drawn: None,
         }
     }
 
@@ -85,7 +143,29 @@ impl Live {
         if bytes.is_empty() && self.skipped == 0 {
             return;
         }
-        let raw = String::from_utf8_lossy(&bytes);
+        if self.skipped > 0 {
+            self.recent.clear();
+            self.drawn = None;
+        }
+        if self.drawn.is_none() && is_drawn(&bytes) {
+            self.drawn = Some(Drawn::after(&self.recent));
+        }
+        let output = match &mut self.drawn {
+            Some(drawn) => drawn.output(&bytes),
+            None => self.plain(&bytes),
+        };
+        self.next_at = Instant::now() + INTERVAL;
+        let skipped = std::mem::take(&mut self.skipped);
+        self.updates
+            .send(ToolUpdate::Output(Output { skipped, ..output }));
+    }
+
+    /// Output of which only the last line can change.
+    fn plain(&mut self, bytes: &[u8]) -> Output {
+        self.recent.extend_from_slice(bytes);
+        let surplus = self.recent.len().saturating_sub(MAX_BYTES);
+        self.recent.drain(..surplus);
+        let raw = String::from_utf8_lossy(bytes);
         let (mut text, mut colours) = styled(&raw, &mut self.style);
         // Sent text cannot be changed: a restarted line becomes the next line, for clients that do not remove
         // the old one.
@@ -100,14 +180,12 @@ impl Live {
         if let Some(last) = text.chars().next_back() {
             self.at_line_start = last == '\n';
         }
-        self.next_at = Instant::now() + INTERVAL;
-        let skipped = std::mem::take(&mut self.skipped);
-        self.updates.send(ToolUpdate::Output(Output {
+        Output {
             text,
-            skipped,
             colours,
             restarts,
-        }));
+            ..Output::default()
+        }
     }
 
     /// Keeps the end of the pending output, from a line start if there is one nearby.
@@ -182,6 +260,36 @@ mod tests {
             .iter()
             .map(|(text, _)| text.clone())
             .collect()
+    }
+
+    /// Lines above the current one are rewritten for the receivers, whatever the parts in which they arrive.
+    #[tokio::test(start_paused = true)]
+    async fn lines_above_are_rewritten() {
+        let output = "start\none: 0%\ntwo: 0%\n\x1b[2A\x1b[2Kone: 50%\n\x1b[1B\x1b[2A\x1b[2K\x1b[32mone: done\x1b[0m\n\x1b[2Ktwo: done\nend\n";
+        for size in [1, 2, 7, 16, 1000] {
+            let shown = Arc::new(Mutex::new(Output::default()));
+            let all = Arc::clone(&shown);
+            let updates = UpdateSink::new(move |update| {
+                let ToolUpdate::Output(output) = update else {
+                    panic!("{update:?}");
+                };
+                all.lock().unwrap().append(&output, 1000);
+            });
+            let mut live = Live::new(updates);
+            for part in output.as_bytes().chunks(size) {
+                live.push(part);
+                live.flush();
+            }
+            live.end();
+            let shown = shown.lock().unwrap();
+            assert_eq!(shown.text, "start\none: done\ntwo: done\nend\n", "{size}");
+            let green = &shown.colours[..];
+            assert_eq!(
+                (green[0].start, green[0].end, green.len()),
+                (6, 15, 1),
+                "{size}"
+            );
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 mod editor_terminal;
 mod foreground;
 pub(crate) mod full_screen;
+mod in_place;
 pub(crate) mod jobs;
 pub(crate) mod live_output;
 pub(crate) mod outcome;

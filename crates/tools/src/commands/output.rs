@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::in_place;
 use crate::files::line_window::{complete_characters, count_newlines};
 use osier_base::text::{head_bytes, sanitize, tail_bytes};
 
@@ -343,6 +344,9 @@ fn error_lines(parts: &[&str]) -> String {
 }
 
 fn to_text(bytes: &[u8]) -> String {
+    if in_place::is_drawn(bytes) {
+        return sanitize(&in_place::text(bytes)).into_owned();
+    }
     sanitize(&String::from_utf8_lossy(bytes)).into_owned()
 }
 
