@@ -11,6 +11,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::error::IndexError;
 use super::schema::{IndexReader, SessionIndex};
@@ -170,17 +171,17 @@ impl IndexReader {
         if let Some(since) = filter.since {
             add("active >= ?", Value::Integer(since));
         }
-        if let Some(name) = &filter.name {
-            add(
-                "instr(lower(name), lower(?)) > 0",
-                Value::Text(name.clone()),
-            );
-        }
         if let Some(model) = &filter.model {
             add(
                 "instr(lower(models), lower(?)) > 0",
                 Value::Text(model.clone()),
             );
+        }
+        if let Some(name) = &filter.name {
+            let place = values.len() + 1;
+            values.extend([name.nfc().collect(), name.nfd().collect()].map(Value::Text));
+            let has = |place| format!("instr(lower(name), lower(?{place})) > 0");
+            parts.push(format!("({} OR {})", has(place), has(place + 1)));
         }
         if filter.only_apart || !filter.apart.is_empty() {
             values.push(ids(&filter.apart));

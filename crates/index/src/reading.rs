@@ -14,6 +14,7 @@ use super::facts::Facts;
 use super::passage::passages;
 use super::terms;
 use osier_agent::AgentMessage;
+use osier_base::text::composed;
 use osier_protocol::{Entry, EntryKind, Header};
 use osier_store::{Lines, header_from_name};
 
@@ -155,7 +156,7 @@ impl Reading {
         }
         facts.see(&entry, now);
         passages(&entry, &mut |_, text| {
-            self.text.push_str(text);
+            self.text.push_str(&composed(text));
             self.text.push('\n');
         });
         Ok(())

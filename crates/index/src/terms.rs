@@ -1,5 +1,6 @@
 //! Search terms: words and quoted phrases, all of which must match.
 
+use osier_base::text::composed;
 use osier_store::Needle;
 
 /// Precedes ideographs in the index; does not occur in text.
@@ -54,7 +55,7 @@ impl Terms {
     pub(super) fn expression(&self) -> Option<String> {
         let mut groups: Vec<String> = Vec::new();
         for (text, _) in &self.terms {
-            for group in lookup(text) {
+            for group in lookup(&composed(text)) {
                 if !groups.contains(&group) {
                     groups.push(group);
                 }

@@ -4,9 +4,11 @@
 //! are parsed, and the match must be in visible text.
 
 use osier_protocol::SearchHit;
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use regex::bytes::{Regex, RegexBuilder};
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::entry_reader::{EntryReader, Location, Record};
 use super::index::EntryIndex;
@@ -36,7 +38,8 @@ pub struct Needle {
 }
 
 impl Needle {
-    /// Searches for `query`, ignoring case if it has no capitals; `None` for an empty query.
+    /// Searches for `query`, ignoring case if it has no capitals; `None` for an empty query. Composed and decomposed
+    /// characters are the same.
     pub fn new(query: &str) -> Option<Self> {
         if query.is_empty() {
             return None;
@@ -45,7 +48,7 @@ impl Needle {
         let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
         let any_case = !query.chars().any(char::is_uppercase);
         let regex = |text: &str| {
-            RegexBuilder::new(&regex::escape(text))
+            RegexBuilder::new(&in_all_forms(text))
                 .case_insensitive(any_case)
                 .build()
                 .ok()
@@ -100,6 +103,31 @@ impl Needle {
             count: count.max(1),
         })
     }
+}
+
+/// A pattern for `text`, in which an accent can be a part of its letter or a character of its own.
+fn in_all_forms(text: &str) -> String {
+    if text.is_ascii() {
+        return regex::escape(text);
+    }
+    let mut pattern = String::new();
+    for character in text.nfc() {
+        let parts: Vec<char> = std::iter::once(character).nfd().collect();
+        let whole = regex::escape(character.encode_utf8(&mut [0; 4]));
+        let [_, .., _] = parts[..] else {
+            pattern.push_str(&whole);
+            continue;
+        };
+        let forms = (1..parts.len()).map(|count| {
+            let (composed, marks) = parts.split_at(count);
+            let composed = composed.iter().copied().nfc();
+            regex::escape(&composed.chain(marks.iter().copied()).collect::<String>())
+        });
+        let forms: Vec<String> = std::iter::once(whole).chain(forms).collect();
+        // Writing to a string cannot fail.
+        let _ = write!(pattern, "(?:{})", forms.join("|"));
+    }
+    pattern
 }
 
 /// Calls `see` with every text of a message that a transcript shows, folded or not.
@@ -296,5 +324,37 @@ impl Iterator for LineMatches<'_> {
         let newline = memchr::memchr(b'\n', &self.buffer[found..]);
         self.at = newline.map_or(self.buffer.len(), |newline| found + newline + 1);
         Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accents_match_in_every_form() {
+        let composed = "le sp\u{e9}cial \u{1ebf}";
+        let decomposed = "le spe\u{301}cial e\u{302}\u{301}";
+        let half = "le spe\u{301}cial \u{ea}\u{301}";
+        for query in [
+            "sp\u{e9}",
+            "spe\u{301}",
+            "SP\u{c9}",
+            "\u{1ebf}",
+            "e\u{302}\u{301}",
+        ] {
+            let query = &query.to_lowercase();
+            let needle = Needle::new(query).unwrap();
+            for text in [composed, decomposed, half] {
+                let found = &text[needle.find(text).unwrap()];
+                let (found, expected) = (found.nfc(), query.nfc());
+                assert!(found.eq(expected), "{query} {text}");
+                assert!(needle.is_in_line(format!("{{\"text\":\"{text}\"}}").as_bytes()));
+            }
+        }
+        let needle = Needle::new("\u{e9}.").unwrap();
+        assert_eq!(needle.find("e\u{301}x"), None);
+        assert_eq!(needle.find("E\u{301}."), Some(0..4));
+        assert_eq!(Needle::new("\u{e9}").unwrap().find("e"), None);
     }
 }

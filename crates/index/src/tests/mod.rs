@@ -253,6 +253,35 @@ fn words_are_found_in_all_visible_text() {
     assert_eq!(place.found("   "), [""; 0]);
 }
 
+/// An accent can be a part of its letter or a character of its own, in the file and in the query.
+#[test]
+fn accents_are_found_in_every_form() {
+    let place = TestData::new();
+    place
+        .begin(1, "/work/a")
+        .says("cre\u{301}e la spe\u{301}cialite\u{301}");
+    place
+        .begin(2, "/work/a")
+        .says("garde la sp\u{e9}cialit\u{e9}");
+    place
+        .begin(3, "/work/a")
+        .says("other")
+        .named("re\u{301}sume\u{301}");
+    place.refresh();
+    for query in [
+        "sp\u{e9}cialit\u{e9}",
+        "spe\u{301}cialite\u{301}",
+        "sp\u{e9}",
+        "spe\u{301}",
+    ] {
+        let found = place.found(query);
+        assert_eq!(found.len(), 2, "{query}: {found:?}");
+    }
+    for query in ["r\u{e9}sum\u{e9}", "re\u{301}sume\u{301}"] {
+        assert_eq!(place.find(query)[0].1, TextSource::Name, "{query}");
+    }
+}
+
 /// A change of the filter and the resulting rows, in order.
 type Case = (fn(&mut SessionFilter), &'static [&'static str]);
 
