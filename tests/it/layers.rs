@@ -203,6 +203,56 @@ fn the_standard_streams_have_one_owner() {
     assert_eq!(faults, Vec::<String>::new());
 }
 
+/// Times for people are local and made by `clock`. These files write times that programs read, or that name UTC.
+#[test]
+fn times_are_formatted_in_one_place() {
+    const FORMATS: &[&str] = &[
+        "crates/base/src/clock.rs",
+        "crates/llm/src/sigv4.rs",
+        "crates/mcp/src/log.rs",
+    ];
+    const STORES: &[&str] = &[
+        "crates/base/src/clock.rs",
+        "crates/peers/src/import/opencode.rs",
+        "crates/peers/src/import/session.rs",
+        "crates/protocol/src/entry.rs",
+        "crates/protocol/src/session_log.rs",
+        // The month of a limit, and the name of a folder.
+        "crates/proxy/src/users.rs",
+        "crates/session/src/agents/fan/run.rs",
+        "crates/store/src/load.rs",
+        "crates/store/src/owner.rs",
+        // The date in a cell, which has no zone.
+        "crates/tools/src/read/document/sheet.rs",
+    ];
+    // Names of session files have their time in UTC.
+    const NAMES: &[&str] = &["crates/store/src/directory.rs"];
+    let rules: [(&[&str], &[&str]); 3] = [
+        (&[".strftime(", "TimeZone::system()"], FORMATS),
+        (&["rfc3339("], STORES),
+        (
+            &["timestamp.get(", "timestamp[", ".timestamp.replace("],
+            &[],
+        ),
+    ];
+    let mut faults = Vec::new();
+    for source in sources() {
+        let path = source.path.display().to_string();
+        let code = source.code.split("\n#[cfg(test)]\n").next();
+        let code = code.unwrap_or_default();
+        let is_test = path.contains("/tests/") || path.contains("tests.rs");
+        for (words, allowed) in rules {
+            let has = words.iter().find(|word| code.contains(**word));
+            if let Some(word) = has.filter(|_| !is_test && !allowed.contains(&path.as_str())) {
+                faults.push(format!("{path}: `{word}`; use `osier_base::clock`"));
+            }
+        }
+    }
+    // `--since` reads a local date.
+    faults.retain(|fault| !fault.starts_with("src/cli/commands/sessions/filter.rs"));
+    assert_eq!(faults, Vec::<String>::new());
+}
+
 #[test]
 fn files_stay_small() {
     let faults: Vec<String> = sources()

@@ -37,7 +37,11 @@ export function when(milliseconds) {
 
 /** The group of a time in the session list. */
 export function period(milliseconds) {
-  const days = (new Date().setHours(0, 0, 0, 0) - new Date(milliseconds).setHours(0, 0, 0, 0)) / 86400000;
+  // A day of a change of the clock has 23 or 25 hours.
+  const days = Math.round(
+    (new Date().setHours(0, 0, 0, 0) - new Date(milliseconds).setHours(0, 0, 0, 0)) / 86400000,
+  );
+  if (days < 0) return day.format(new Date(milliseconds));
   if (days < 1) return "Today";
   if (days < 2) return "Yesterday";
   return days < 7 ? "This week" : "Earlier";

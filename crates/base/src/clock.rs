@@ -29,6 +29,20 @@ pub fn local_minute(milliseconds: i64) -> String {
     minute_in(time, TimeZone::system())
 }
 
+/// A stored time, likewise. A text that is no time stays as it is.
+pub fn stored_minute(timestamp: &str) -> String {
+    match timestamp.parse() {
+        Ok(time) => minute_in(time, TimeZone::system()),
+        Err(_) => timestamp.to_owned(),
+    }
+}
+
+/// The day of a stored time in the time zone of the user: `2026-11-21`. `None` if it is no time.
+pub fn stored_day(timestamp: &str) -> Option<String> {
+    let time = timestamp.parse().ok()?;
+    Some(minute_in(time, TimeZone::system())[..10].to_owned())
+}
+
 /// A stored time for files that others read: in the time zone of the user, which it names. A text that is no time stays as it is.
 ///
 /// `2026-11-21 10:30 +01:00`, or `2026-11-21 09:30 UTC`
@@ -69,8 +83,12 @@ pub fn human_duration(milliseconds: u64) -> String {
     }
 }
 
-/// The time since `then` in words; both in milliseconds since the Unix epoch.
+/// The time since `then` in words; both in milliseconds since the Unix epoch. A time in the future has its date: a clock was
+/// wrong.
 pub fn age(then: i64, now: i64) -> String {
+    if then.saturating_sub(now) >= 60_000 {
+        return local_minute(then);
+    }
     let minutes = now.saturating_sub(then).max(0) / 60_000;
     match minutes {
         0 => "just now".to_owned(),
@@ -93,8 +111,26 @@ mod tests {
         assert_eq!(with_zone(time, hours(2)), "2025-11-22 01:30 +02:00");
         assert_eq!(with_zone(time, hours(-5)), "2025-11-21 18:30 -05:00");
         assert_eq!(with_zone("once", hours(2)), "once");
+        assert_eq!(
+            (stored_minute("once"), stored_day("once")),
+            ("once".to_owned(), None)
+        );
         let time: Timestamp = time.parse().unwrap();
         assert_eq!(minute_in(time, hours(2)), "2025-11-22 01:30");
+    }
+
+    #[test]
+    fn times_in_the_future_have_a_date() {
+        let now = 1_763_717_400_000;
+        let minute = 60_000;
+        for (then, expected) in [
+            (now - 3 * minute, "3 min ago".to_owned()),
+            (now + minute / 2, "just now".to_owned()),
+            (now + minute, local_minute(now + minute)),
+            (now + 26 * 60 * minute, local_minute(now + 26 * 60 * minute)),
+        ] {
+            assert_eq!(age(then, now), expected);
+        }
     }
 
     #[test]

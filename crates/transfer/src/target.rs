@@ -9,7 +9,7 @@ use tempfile::{NamedTempFile, PersistError};
 
 use super::error::TransferError;
 use osier_base::redact::redact;
-use osier_base::text;
+use osier_base::{clock, text};
 use osier_protocol::{ExportFormat, Header};
 
 /// Conversations are private; the user can change the mode of the file.
@@ -114,7 +114,7 @@ impl Write for Target {
 /// `osier-2026-11-21-fix-the-parser-0199b3c4`, without an extension: day, name and id of the session.
 pub(crate) fn default_name(header: &Header, name: Option<&str>) -> String {
     const NAME: usize = 40;
-    let day = header.timestamp.get(..10).unwrap_or("session");
+    let day = clock::stored_day(&header.timestamp).unwrap_or_else(|| "session".to_owned());
     let mut slug = String::new();
     for char in redact(name.unwrap_or_default()).chars() {
         match char {

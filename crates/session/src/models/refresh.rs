@@ -158,11 +158,10 @@ pub async fn refresh(
                     changed,
                     left_out,
                 } = read.map_err(|reason| failed(format!("`{source}`: {reason}")))?;
-                let date = clock::rfc3339(now);
                 let fresh = StoredModels {
                     source: source.to_owned(),
                     downloaded: now,
-                    date: date.get(..10).unwrap_or_default().to_owned(),
+                    date: clock::local_minute(now)[..10].to_owned(),
                     etag,
                     providers: published,
                 };

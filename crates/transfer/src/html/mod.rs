@@ -28,6 +28,7 @@ use self::theme::{HtmlThemes, Palette, PlainThemes};
 use super::error::TransferError;
 use super::options::ExportOptions;
 use super::plan::Plan;
+use osier_base::clock;
 use osier_protocol::{ExportScope, ExportSummary};
 use osier_store::Reading;
 
@@ -151,6 +152,6 @@ fn title(reading: &Reading) -> String {
     let cwd = Path::new(&reading.header().cwd);
     let folder = cwd.file_name().map(|name| name.to_string_lossy());
     let folder = folder.unwrap_or_else(|| "session".into());
-    let day = reading.header().timestamp.get(..10).unwrap_or_default();
+    let day = clock::stored_day(&reading.header().timestamp).unwrap_or_default();
     format!("{folder} · {day}")
 }

@@ -11,7 +11,7 @@ use crate::drawing::{
     frame, preview_pane::above_keys, preview_pane::at_column, preview_pane::divide,
     preview_pane::written,
 };
-use osier_base::text;
+use osier_base::{clock, text};
 use osier_markdown::plain;
 use osier_protocol::Tag;
 use osier_term::{Emphasis, Face, Keymap, Row, Span, Token, View, Wrap};
@@ -275,8 +275,8 @@ impl TreeView {
         let glimpse = number.and_then(|number| self.glimpses.get(&number));
         let mut title = String::new();
         if let Some(glimpse) = glimpse {
-            let time = glimpse.timestamp.get(..16).unwrap_or_default();
-            title = format!(" {} {} ", time.replace('T', " "), glimpse.by);
+            let time = clock::stored_minute(&glimpse.timestamp);
+            title = format!(" {time} {} ", glimpse.by);
         }
         let title = text::truncate(&title, width.saturating_sub(2)).into_owned();
         let line = width.saturating_sub(text::width(&title) + 1);
