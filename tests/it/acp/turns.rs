@@ -241,6 +241,7 @@ fn slash_commands_of_osier_answer_with_a_message() {
             "refresh",
             "reload",
             "role",
+            "session",
             "thinking",
             "tools",
         ]
@@ -261,6 +262,7 @@ fn slash_commands_of_osier_answer_with_a_message() {
         ("/rename", "expected a name: `/name TEXT`"),
         ("/rename first", "The session is called `first`."),
         ("/budget 5", "budget used: $0.00 of $5.00"),
+        ("/session", " messages, 0 queued"),
         ("/lsp", "no language server has started"),
         ("/diff", "`/diff` works in the terminal"),
         ("/modle", "unknown command `/modle`; did you mean `/model`?"),

@@ -160,6 +160,15 @@ fn look(wire: &mut RpcProcess) {
     assert_eq!(level, json!({"text": "Thinking level: `off`."}));
     let reloaded = wire.call("run_command", json!({"command": "/reload"}));
     assert_eq!(reloaded, json!({"text": null}));
+    let session = wire.call("run_command", json!({"command": "/session"}));
+    let text = session["text"].as_str().unwrap();
+    assert!(text.starts_with("Session: "), "{text}");
+    for command in ["/undo", "/redo"] {
+        let moved = wire.call("run_command", json!({"command": command}));
+        assert_eq!(moved, json!({"text": null}), "{command}");
+    }
+    let again = wire.call("get_state", json!({}));
+    assert_eq!(again["messageCount"], state["messageCount"]);
     let stats = wire.call("get_session_stats", json!({}));
     assert_eq!(stats["sessionId"], state["sessionId"]);
     wire.call("get_usage", json!({}));

@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(
             lacks(SlashClient::Editor),
             "new resume diff undo rewind login settings theme tree memory help quit answer archive background clone close \
-             copy fan fork guide hooks import jobs keymap map panel pin redo restore retry session sessions skills stash \
+             copy fan fork guide hooks import jobs keymap map panel pin redo restore retry sessions skills stash \
              tab takeover terminal todo"
         );
         for command in COMMANDS

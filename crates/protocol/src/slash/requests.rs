@@ -226,11 +226,20 @@ pub(super) fn import(path: &str) -> Parsed {
     })
 }
 
+/// Moves to before the last prompt.
+pub(super) fn undo(argument: &str) -> Parsed {
+    without_files("undo", argument, TreeOp::UndoPrompt)
+}
+
 /// Moves forward again.
 pub(super) fn redo(argument: &str) -> Parsed {
+    without_files("redo", argument, TreeOp::RedoPrompt)
+}
+
+fn without_files(command: &str, argument: &str, op: TreeOp) -> Parsed {
     match argument {
-        "" => one(TreeOp::RedoPrompt),
-        other => Err(format!("`/redo {other}` works in the terminal")),
+        "" => one(op),
+        other => Err(format!("`/{command} {other}` works in the terminal")),
     }
 }
 
@@ -251,6 +260,14 @@ pub(super) fn server(argument: &str) -> Parsed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn undo_and_redo_move_in_the_conversation() {
+        assert_eq!(undo(""), Ok(vec![TreeOp::UndoPrompt.into()]));
+        assert_eq!(redo(""), Ok(vec![TreeOp::RedoPrompt.into()]));
+        let elsewhere = "`/undo files` works in the terminal".to_owned();
+        assert_eq!(undo("files"), Err(elsewhere));
+    }
 
     #[test]
     fn budget_names_the_limit_that_changes() {

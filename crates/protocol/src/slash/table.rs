@@ -26,7 +26,7 @@ table! {
     "compact" "[INSTRUCTIONS]" "Summarize the earlier conversation" .everywhere(requests::compact);
     "diff" "[last|session|head|ENTRY|FROM TO]" "Review changed files" .values(&["last", "session", "head"]);
     "undo" "[files|both]" "Go back to before the last prompt, with files or not"
-        .values(&["files", "both"]).on_screens();
+        .values(&["files", "both"]).on_screens().sends(requests::undo);
     "rewind" "" "Go back to an earlier prompt";
     "plan" "[PROMPT]" "Switch to plan mode; with a prompt, send it" .everywhere(requests::plan);
     "permissions" "[MODE]" "Change the permission mode and rules"
@@ -78,7 +78,8 @@ table! {
     "retry" "[MODEL]" "Continue a failed run; with a model, retry as a branch" .on_screens().sends(requests::retry);
     "role" "[plan|edit [MODEL]]" "Switch to the model of the other role"
         .values(<Role as Word>::NAMES).everywhere(requests::role);
-    "session" "" "Show the session's file, counts and cost" .aliases(&["status"]).on_screens();
+    "session" "" "Show the session's file, counts and cost"
+        .aliases(&["status"]).everywhere(|_| requests::one(Op::GetStatus));
     "sessions" "[NUMBER]" "List tabs" .on_screens();
     "skills" "" "List skills and prompt templates";
     "stash" "" "List stashed prompts";

@@ -1,11 +1,12 @@
 //! The answers of slash commands as text, for clients without a view for them.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use osier_agent::{CompactionOutcome, Event as AgentEvent};
 use osier_base::path;
 
-use crate::{CodeServerInfo, Event, TransferEvent, TreeEvent};
+use crate::{CodeServerInfo, Event, Status, TransferEvent, TreeEvent};
 
 // recipe: a slash command, 2: the text of its answer, if that is new
 /// The text of an event that answers a slash command; `None` for other events. Markdown.
@@ -63,6 +64,7 @@ pub fn describe(event: &Event) -> Option<String> {
             "osier {} ({})\n- configuration: `{}`\n- data: `{}`",
             about.version, about.platform, about.config, about.data
         ),
+        Event::Status { status } => session(status),
         Event::ModelSelected { model, level, .. } => {
             format!(
                 "Model: `{}`, thinking level `{}`.",
@@ -83,6 +85,29 @@ pub fn describe(event: &Event) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// The session: its file, messages and cost.
+fn session(status: &Status) -> String {
+    let file = match (&status.session_file, &status.session_id) {
+        (Some(file), _) => format!("`{}`", path::below_home(Path::new(file))),
+        (None, Some(id)) => format!("`{id}`, not stored"),
+        (None, None) => return "No session is open.".to_owned(),
+    };
+    let (usage, cost) = (&status.token_usage, status.cost);
+    let name = status.session_name.as_deref().unwrap_or("no name");
+    format!(
+        "Session: {file} ({name})\n- directory: `{}`\n- model: `{}`, permission mode `{}`\n- {} messages, {} queued\n\
+         - {} input, {} output, {} cached tokens; ${cost:.4}",
+        path::below_home(Path::new(&status.cwd)),
+        status.model.reference(),
+        status.permissions.name(),
+        status.message_count,
+        status.pending_message_count,
+        usage.input,
+        usage.output,
+        usage.cache_read,
+    )
 }
 
 /// The same for an event of the agent.
