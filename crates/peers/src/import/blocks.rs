@@ -1,6 +1,6 @@
 //! Message contents in the formats of other programs.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::draft::Draft;
 use super::lines::text;
@@ -11,25 +11,46 @@ use osier_llm::{ContentBlock, Usage};
 /// Milliseconds since the Unix epoch from an RFC 3339 time or a number.
 pub(super) fn milliseconds(value: Option<&Value>) -> i64 {
     match value {
-        Some(Value::Number(number)) => number.as_i64().unwrap_or(0),
-        Some(Value::String(time)) => time
-            .parse::<jiff::Timestamp>()
-            .map_or(0, jiff::Timestamp::as_millisecond),
+        Some(Value::Number(number)) => number
+            .as_i64()
+            .or_else(|| number.as_f64().map(|number| number as i64))
+            .unwrap_or(0),
+        Some(Value::String(time)) => match time.parse::<jiff::Timestamp>() {
+            Ok(time) => time.as_millisecond(),
+            Err(_) => time.trim().parse().unwrap_or(0),
+        },
         _ => 0,
+    }
+}
+
+/// The blocks of a message: a text is a block of its own.
+pub(super) fn parts(value: Option<&Value>) -> Vec<Value> {
+    let text = |text: &Value| json!({"type": "text", "text": text});
+    match value {
+        Some(said @ Value::String(_)) => vec![text(said)],
+        Some(block @ Value::Object(_)) => vec![block.clone()],
+        Some(Value::Array(parts)) => parts
+            .iter()
+            .map(|part| {
+                if part.is_string() {
+                    text(part)
+                } else {
+                    part.clone()
+                }
+            })
+            .collect(),
+        _ => Vec::new(),
     }
 }
 
 /// The text and images of a prompt or a result: a string, or a list of blocks in the format of Anthropic, OpenAI
 /// Responses or pi. Other blocks are counted as dropped.
 pub(super) fn content(value: Option<&Value>, draft: &mut Draft) -> Vec<ContentBlock> {
-    match value {
-        Some(Value::String(text)) => vec![ContentBlock::text(text)],
-        Some(Value::Array(blocks)) => blocks
-            .iter()
-            .filter_map(|block| content_block(block, draft))
-            .collect(),
-        _ => Vec::new(),
-    }
+    let blocks = parts(value);
+    blocks
+        .iter()
+        .filter_map(|block| content_block(block, draft))
+        .collect()
 }
 
 fn content_block(block: &Value, draft: &mut Draft) -> Option<ContentBlock> {

@@ -62,14 +62,24 @@ impl Read for Reader {
             self.name = Some(name.to_owned());
             return;
         }
-        let Some(uuid) = text(&value, "uuid") else {
-            return draft.drop(format!("lines of type `{kind}`"));
+        let own;
+        let uuid = match text(&value, "uuid") {
+            Some(uuid) => uuid,
+            None if matches!(kind, "user" | "assistant") && value.get("message").is_some() => {
+                own = format!("line {}", draft.line);
+                &own
+            }
+            None => return draft.drop(format!("lines of type `{kind}`")),
         };
         let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
         if flag("isSidechain") {
             return draft.drop("messages of subagents");
         }
-        let parent = text(&value, "parentUuid").and_then(|parent| draft.parent_of(parent));
+        let parent = match value.get("parentUuid") {
+            Some(Value::Null) => None,
+            Some(Value::String(parent)) => draft.parent_of(parent),
+            _ => draft.behind_gap(),
+        };
         let parent = self.behind_results(parent);
         match kind {
             "user" if flag("isCompactSummary") => self.summary(uuid, &value, parent, draft),
@@ -159,19 +169,14 @@ impl Reader {
             .and_then(|message| message.get("content"));
         let mut rest = Vec::new();
         let mut last = parent;
-        if let Some(Value::Array(parts)) = said {
-            for part in parts {
-                if text(part, "type") == Some("tool_result") {
-                    last = Some(self.result(uuid, part, value, last, draft));
-                } else {
-                    rest.push(part.clone());
-                }
+        for part in blocks::parts(said) {
+            if text(&part, "type") == Some("tool_result") {
+                last = Some(self.result(uuid, &part, value, last, draft));
+            } else {
+                rest.push(part);
             }
         }
-        let content = match said {
-            Some(Value::String(_)) => blocks::content(said, draft),
-            _ => blocks::content(Some(&Value::Array(rest)), draft),
-        };
+        let content = blocks::content(Some(&Value::Array(rest)), draft);
         let timestamp = blocks::milliseconds(value.get("timestamp"));
         let prompt = blocks::prompt(content, timestamp);
         if prompt.text.trim().is_empty() && prompt.attachments.is_empty() {
@@ -243,6 +248,7 @@ impl Reader {
 
     fn assistant(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
         let Some(message) = value.get("message") else {
+            draft.alias(uuid, parent);
             return draft.damaged();
         };
         let failed = value.get("isApiErrorMessage").and_then(Value::as_bool) == Some(true);
@@ -296,9 +302,8 @@ impl Reader {
     }
 
     fn content(message: &Value, draft: &mut Draft) -> Vec<AssistantBlock> {
-        let parts = message.get("content").and_then(Value::as_array);
         let mut content = Vec::new();
-        for part in parts.into_iter().flatten() {
+        for part in &blocks::parts(message.get("content")) {
             let own = |name: &str| text(part, name).map(str::to_owned);
             match text(part, "type").unwrap_or_default() {
                 "text" => content.push(AssistantBlock::Text {

@@ -147,15 +147,12 @@ impl Reader {
                 });
             }
             "function_call" => {
-                let raw = own("arguments");
-                let parsed = serde_json::from_str::<Value>(&raw)
-                    .ok()
-                    .filter(Value::is_object);
-                self.call(own("call_id"), own("name"), parsed.ok_or(raw), draft);
+                let arguments = item.get("arguments").cloned().unwrap_or_default();
+                self.call(own("call_id"), own("name"), arguments, draft);
             }
             "custom_tool_call" => {
                 let arguments = json!({"input": own("input")});
-                self.call(own("call_id"), own("name"), Ok(arguments), draft);
+                self.call(own("call_id"), own("name"), arguments, draft);
             }
             "local_shell_call" | "web_search_call" | "tool_search_call" => {
                 let id = text(item, "call_id").or_else(|| text(item, "id"));
@@ -167,12 +164,7 @@ impl Reader {
                     .filter(Value::is_object)
                     .unwrap_or_else(|| json!({}));
                 let name = kind.trim_end_matches("_call").to_owned();
-                self.call(
-                    id.unwrap_or_default().to_owned(),
-                    name,
-                    Ok(arguments),
-                    draft,
-                );
+                self.call(id.unwrap_or_default().to_owned(), name, arguments, draft);
             }
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
                 self.result(item, time, draft);
@@ -181,22 +173,11 @@ impl Reader {
         }
     }
 
-    fn call(
-        &mut self,
-        id: String,
-        name: String,
-        arguments: Result<Value, String>,
-        draft: &mut Draft,
-    ) {
-        let (arguments, arguments_error) = match arguments {
-            Ok(arguments) => (arguments, None),
-            Err(raw) => (Value::Null, Some(raw)),
-        };
+    fn call(&mut self, id: String, name: String, arguments: Value, draft: &mut Draft) {
         let calls = draft.map_call(ToolCall {
             id,
             name,
             arguments,
-            arguments_error,
             ..ToolCall::default()
         });
         self.answer
@@ -334,9 +315,10 @@ impl Reader {
                 self.end_answer(draft);
                 let turns = item.get("num_turns").and_then(Value::as_u64).unwrap_or(1);
                 for _ in 0..turns {
-                    if let Some(before) = self.prompts.pop() {
-                        self.at = before;
-                    }
+                    let Some(before) = self.prompts.pop() else {
+                        break;
+                    };
+                    self.at = before;
                 }
             }
             "error" | "stream_error" => draft.drop("errors that were shown"),
@@ -442,14 +424,9 @@ fn is_harness(item: &Value) -> bool {
 
 /// The texts of a list of blocks.
 fn said(blocks: Option<&Value>) -> String {
-    match blocks {
-        Some(Value::String(said)) => said.clone(),
-        Some(Value::Array(blocks)) => {
-            let texts = blocks.iter().filter_map(|block| text(block, "text"));
-            texts.collect::<Vec<_>>().join("\n\n")
-        }
-        _ => String::new(),
-    }
+    let blocks = blocks::parts(blocks);
+    let texts = blocks.iter().filter_map(|block| text(block, "text"));
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Changes of files as one diff.

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use serde_json::Value;
+use osier_base::json;
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::tools;
@@ -60,8 +61,9 @@ impl Draft {
     }
 
     /// The call in osier's terms: one call, or several for a patch of several files.
-    pub(super) fn map_call(&mut self, call: ToolCall) -> Vec<ToolCall> {
+    pub(super) fn map_call(&mut self, mut call: ToolCall) -> Vec<ToolCall> {
         let id = call.id.clone();
+        (call.arguments, call.arguments_error) = arguments(call.arguments);
         let calls = tools::map(self.source, call);
         let names = calls
             .iter()
@@ -137,6 +139,11 @@ impl Draft {
         if let Some(known) = self.ids.get(foreign) {
             return known.clone();
         }
+        self.behind_gap()
+    }
+
+    /// The parent of a line that names none, or an unknown one: the entry before.
+    pub(super) fn behind_gap(&mut self) -> Option<String> {
         let last = self.last();
         if last.is_some() {
             self.drop("links to a missing line, replaced by the line before");
@@ -241,6 +248,21 @@ impl Draft {
             dropped: self.dropped.clone(),
             subagents: self.subagents,
         }
+    }
+}
+
+/// The arguments of a call, which some programs write as text, or what was written in their place.
+fn arguments(written: Value) -> (Value, Option<String>) {
+    let raw = match written {
+        Value::Object(_) => return (written, None),
+        Value::Null => return (Value::Object(Map::new()), None),
+        Value::String(raw) => raw,
+        other => other.to_string(),
+    };
+    match json::from_record::<Value>(raw.as_bytes()) {
+        Ok(arguments @ Value::Object(_)) => (arguments, None),
+        _ if raw.trim().is_empty() => (Value::Object(Map::new()), None),
+        _ => (Value::Null, Some(raw)),
     }
 }
 

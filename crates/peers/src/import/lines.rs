@@ -63,7 +63,7 @@ pub(super) fn lines_of(
             continue;
         }
         let value = json::from_record::<Value>(bytes).ok();
-        let value = value.filter(Value::is_object);
+        let value = value.filter(Value::is_object).map(regular);
         let rescued = match value {
             Some(_) => Vec::new(),
             None => records_in(bytes),
@@ -74,6 +74,59 @@ pub(super) fn lines_of(
         }
     }
     Ok(())
+}
+
+/// Members that name something. Some programs write them as numbers.
+const IDS: &[&str] = &[
+    "call_id",
+    "callID",
+    "firstKeptEntryId",
+    "fromId",
+    "id",
+    "leafUuid",
+    "logicalParentUuid",
+    "parentId",
+    "parentUuid",
+    "sessionId",
+    "targetId",
+    "toolCallId",
+    "tool_use_id",
+    "uuid",
+];
+
+/// Members with the data of tools, which stay as they are.
+const DATA: &[&str] = &[
+    "arguments",
+    "data",
+    "details",
+    "input",
+    "metadata",
+    "state",
+    "toolUseResult",
+];
+
+/// `value` with the types that the format has: names and texts that are numbers as text, a single block as a list.
+pub(super) fn regular(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(members) => {
+            for (name, member) in members.iter_mut() {
+                let is_text = IDS.contains(&&**name) || ["text", "thinking"].contains(&&**name);
+                match member {
+                    Value::Number(number) if is_text => *member = number.to_string().into(),
+                    _ if DATA.contains(&&**name) => {}
+                    _ => *member = regular(member.take()),
+                }
+                if name == "content" && member.is_object() {
+                    *member = Value::Array(vec![member.take()]);
+                }
+            }
+        }
+        Value::Array(parts) => parts
+            .iter_mut()
+            .for_each(|part| *part = regular(part.take())),
+        _ => {}
+    }
+    value
 }
 
 /// Objects that are tried in a damaged line.
@@ -100,7 +153,7 @@ fn records_in(line: &[u8]) -> Vec<Value> {
         let record = json::from_record::<Value>(&line[at..at + length]);
         match record.ok().filter(|_| is_record) {
             Some(record) => {
-                records.push(record);
+                records.push(regular(record));
                 at += length;
             }
             None => at += 1,

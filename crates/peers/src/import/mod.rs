@@ -12,6 +12,8 @@ mod error;
 mod find;
 mod lines;
 mod numbered_diff;
+#[cfg(test)]
+mod odd_tests;
 mod opencode;
 mod osier;
 mod pi;

@@ -4,13 +4,14 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row, params};
 use serde_json::{Value, json};
 
 use super::blocks;
 use super::draft::Draft;
 use super::error::ImportError;
-use super::lines::{LINE_LIMIT, text};
+use super::lines::{LINE_LIMIT, regular, text};
 use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
 use osier_base::{json, regular_file};
 use osier_llm::{
@@ -38,11 +39,15 @@ pub(super) fn list(folder: &Path) -> Vec<Listed> {
             "SELECT id, directory, title, time_updated FROM session WHERE parent_id IS NULL",
         )?;
         let rows = query.query_map([], |row| {
+            let text = |index| {
+                let value = column(row, index);
+                value.as_str().unwrap_or_default().to_owned()
+            };
             Ok(Listed {
-                path: file.join(row.get::<_, String>(0)?),
-                cwd: row.get(1)?,
-                title: row.get(2)?,
-                modified: row.get(3)?,
+                path: file.join(text(0)),
+                cwd: text(1),
+                title: text(2),
+                modified: number(&column(row, 3)),
             })
         })?;
         rows.collect::<Result<Vec<_>, _>>()
@@ -68,62 +73,116 @@ fn in_database(path: &Path) -> Option<(&Path, String)> {
     (file.file_name()? == DATABASE && file.is_file()).then_some((file, id))
 }
 
-/// The export in a file.
-fn document(path: &Path) -> Option<Value> {
+/// The export in a file, and whether its end is missing.
+fn document(path: &Path) -> Option<(Value, bool)> {
     let file = regular_file::open(path).ok()?;
     let mut text = Vec::new();
     file.take(LINE_LIMIT).read_to_end(&mut text).ok()?;
-    let value: Value = json::from_record(&text).ok()?;
+    let value = json::from_record::<Value>(&text).map(|value| (value, false));
+    let (value, is_cut) = value
+        .or_else(|_| json::from_record(&closed(&text)).map(|value| (value, true)))
+        .ok()?;
     let id = value.pointer("/info/id").and_then(Value::as_str)?;
-    (id.starts_with("ses") && value["messages"].is_array()).then_some(value)
+    (id.starts_with("ses") && value["messages"].is_array()).then_some((value, is_cut))
+}
+
+/// A document whose end is missing, up to its last complete object or list, with the brackets that are open there closed.
+fn closed(document: &[u8]) -> Vec<u8> {
+    let (mut open, mut in_text, mut is_escaped) = (Vec::new(), false, false);
+    let (mut end, mut closing) = (0, Vec::new());
+    for (at, byte) in document.iter().enumerate() {
+        if in_text {
+            in_text = is_escaped || *byte != b'"';
+            is_escaped = !is_escaped && *byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => in_text = true,
+            b'{' => open.push(b'}'),
+            b'[' => open.push(b']'),
+            b'}' | b']' => {
+                open.pop();
+                end = at + 1;
+                closing.clone_from(&open);
+            }
+            _ => {}
+        }
+    }
+    let closing = closing.into_iter().rev();
+    document[..end].iter().copied().chain(closing).collect()
 }
 
 /// Reads the session that `path` names.
 pub(super) fn read(path: &Path, draft: &mut Draft) -> Result<(), ImportError> {
-    let found = match in_database(path) {
-        Some((file, id)) => stored(file, &id).map_err(|error| ImportError::Unrecognised {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?,
+    let (found, is_cut) = match in_database(path) {
+        Some((file, id)) => {
+            let found = stored(file, &id).map_err(|error| ImportError::Unrecognised {
+                path: path.to_owned(),
+                reason: error.to_string(),
+            });
+            (found?, false)
+        }
         None => document(path).unwrap_or_default(),
     };
-    Reader::default().session(&found, draft);
+    Reader::default().session(&regular(found), draft);
+    if is_cut {
+        draft.line += 1;
+        draft.damaged();
+    }
     Ok(())
 }
 
 /// A session of the database in the form of an export.
 fn stored(file: &Path, id: &str) -> rusqlite::Result<Value> {
     let database = open(file)?;
-    let parse = |text: String| json::from_record::<Value>(text.as_bytes()).unwrap_or_default();
     let info = database.query_row(
         "SELECT directory, title, time_created, parent_id FROM session WHERE id = ?1",
         params![id],
         |row| {
             Ok(json!({
                 "id": id,
-                "directory": row.get::<_, String>(0)?,
-                "title": row.get::<_, String>(1)?,
-                "time": {"created": row.get::<_, i64>(2)?},
-                "parentID": row.get::<_, Option<String>>(3)?,
+                "directory": column(row, 0),
+                "title": column(row, 1),
+                "time": {"created": column(row, 2)},
+                "parentID": column(row, 3),
             }))
         },
     )?;
     let mut query = database
         .prepare("SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
     let messages = query.query_map(params![id], |row| {
-        let mut info = parse(row.get(1)?);
-        info["id"] = json!(row.get::<_, String>(0)?);
-        Ok(info)
+        let mut info = data(row, 1);
+        if let Value::Object(fields) = &mut info {
+            fields.insert("id".to_owned(), column(row, 0));
+        }
+        Ok((column(row, 0), info))
     })?;
     let mut parts = database.prepare("SELECT data FROM part WHERE message_id = ?1 ORDER BY id")?;
     let mut all = Vec::new();
-    for info in messages {
-        let info = info?;
-        let rows = parts.query_map(params![info["id"].as_str()], |row| Ok(parse(row.get(0)?)))?;
+    for message in messages {
+        let (id, info) = message?;
+        let rows = parts.query_map(params![id.as_str()], |row| Ok(data(row, 0)))?;
         let parts = rows.collect::<Result<Vec<_>, _>>()?;
         all.push(json!({"info": info, "parts": parts}));
     }
     Ok(json!({"info": info, "messages": all}))
+}
+
+/// A value of a row, whatever its type; null for binary data.
+fn column(row: &Row<'_>, index: usize) -> Value {
+    match row.get_ref(index) {
+        Ok(ValueRef::Text(text)) => String::from_utf8_lossy(text).into(),
+        Ok(ValueRef::Integer(number)) => number.into(),
+        Ok(ValueRef::Real(number)) => number.into(),
+        _ => Value::Null,
+    }
+}
+
+/// A value of a row that is JSON; null if it is none.
+fn data(row: &Row<'_>, index: usize) -> Value {
+    let text = column(row, index);
+    let text = text.as_str().unwrap_or_default();
+    json::from_record(text.as_bytes()).unwrap_or_default()
 }
 
 #[derive(Debug, Default)]
@@ -187,7 +246,7 @@ impl Reader {
                 other => draft.drop(format!("parts of type `{other}`")),
             }
         }
-        let prompt = blocks::prompt(content, created.as_i64().unwrap_or(0));
+        let prompt = blocks::prompt(content, number(created));
         if prompt.text.trim().is_empty() && prompt.attachments.is_empty() {
             return;
         }
@@ -257,7 +316,7 @@ impl Reader {
             api: "opencode".to_owned(),
             usage: usage(&info["tokens"]),
             error_message: error.map(str::to_owned),
-            timestamp: created.as_i64().unwrap_or(0),
+            timestamp: number(created),
             ..AssistantMessage::default()
         };
         self.add(
@@ -279,10 +338,7 @@ fn tool(part: &Value, draft: &mut Draft) -> (Vec<ToolCall>, Vec<ToolResultMessag
     let calls = draft.map_call(ToolCall {
         id: id.clone(),
         name: text(part, "tool").unwrap_or_default().to_owned(),
-        arguments: match &state["input"] {
-            input @ Value::Object(_) => input.clone(),
-            _ => json!({}),
-        },
+        arguments: state["input"].clone(),
         ..ToolCall::default()
     });
     let failed = text(state, "status") == Some("error");
@@ -382,7 +438,16 @@ fn usage(tokens: &Value) -> Usage {
 }
 
 fn time(milliseconds: &Value) -> String {
-    osier_base::clock::rfc3339(milliseconds.as_i64().unwrap_or(0))
+    osier_base::clock::rfc3339(number(milliseconds))
+}
+
+/// A number, which may be a text or have a fraction.
+fn number(value: &Value) -> i64 {
+    let text = value
+        .as_str()
+        .and_then(|text| text.trim().parse::<f64>().ok());
+    let fraction = value.as_f64().or(text).map(|number| number as i64);
+    value.as_i64().or(fraction).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -406,7 +471,8 @@ mod tests {
         let file = folder.path().join(DATABASE);
         let database = Connection::open(&file).unwrap();
         database.execute_batch(TABLES).unwrap();
-        let export = document(&fixture).unwrap();
+        let (export, is_cut) = document(&fixture).unwrap();
+        assert!(!is_cut);
         let info = &export["info"];
         let id = info["id"].as_str().unwrap();
         database
@@ -460,6 +526,19 @@ mod tests {
         let stored = entries(&listed[0].path);
         assert_eq!(stored, entries(&fixture));
         assert_eq!(stored.len(), 20);
+        // An export is read up to where it was cut.
+        let whole = std::fs::read(&fixture).unwrap();
+        let cut = folder.path().join("cut.json");
+        let mut least = 0;
+        for end in (whole.len() / 4..whole.len()).step_by(997) {
+            osier_base::atomic_file::write(&cut, &whole[..end]).unwrap();
+            let mut draft = Draft::new(ImportSource::Opencode);
+            assert!(is_session(&cut), "{end}");
+            read(&cut, &mut draft).unwrap();
+            assert!(draft.entries.len() >= least, "{end}");
+            least = draft.entries.len().saturating_sub(2);
+        }
+        assert!(least > 10, "{least}");
         let unknown = file.join("ses_unknown");
         assert!(read(&unknown, &mut Draft::new(ImportSource::Opencode)).is_err());
     }

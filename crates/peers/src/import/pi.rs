@@ -36,7 +36,8 @@ impl Read for Reader {
         };
         let parent = match value.get("parentId") {
             Some(Value::String(parent)) => draft.parent_of(parent),
-            Some(_) => None,
+            Some(Value::Null) => None,
+            Some(_) => draft.behind_gap(),
             None => draft.last(),
         };
         let timestamp = text(&value, "timestamp").unwrap_or_default().to_owned();
@@ -150,8 +151,7 @@ fn message(value: &Value, draft: &mut Draft) -> Option<AgentMessage> {
 
 fn assistant(value: &Value, timestamp: i64, draft: &mut Draft) -> AssistantMessage {
     let own = |name: &str| text(value, name).unwrap_or_default().to_owned();
-    let blocks = value.get("content").and_then(Value::as_array);
-    let blocks = blocks.map(Vec::as_slice).unwrap_or_default();
+    let blocks = blocks::parts(value.get("content"));
     AssistantMessage {
         content: blocks
             .iter()
@@ -271,9 +271,14 @@ fn shell_run(value: &Value, timestamp: i64) -> ShellRun {
     }
 }
 
-/// The field names are the same; a missing value counts as zero.
+/// The field names are the same; a missing or odd value counts as zero.
 fn usage(value: Option<&Value>) -> Usage {
-    let usage = value.cloned().unwrap_or(Value::Null);
+    let mut usage = value.cloned().unwrap_or(Value::Null);
+    if let Value::Object(members) = &mut usage {
+        members.retain(|name, value| {
+            serde_json::from_value::<Usage>(json!({name.as_str(): value})).is_ok()
+        });
+    }
     serde_json::from_value(usage).unwrap_or_default()
 }
 
