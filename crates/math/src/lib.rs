@@ -335,6 +335,21 @@ fn grid(rows: &[Vec<String>], [open, close]: [&str; 2]) -> String {
     text
 }
 
+/// The text as a superscript: its Unicode characters, or `^(…)` when Unicode lacks one.
+///
+/// ```
+/// assert_eq!(osier_math::raised("12"), "¹²");
+/// assert_eq!(osier_math::lowered("2"), "₂");
+/// ```
+pub fn raised(text: &str) -> String {
+    scripted(text, SUPERSCRIPT, '^')
+}
+
+/// The text as a subscript, likewise.
+pub fn lowered(text: &str) -> String {
+    scripted(text, SUBSCRIPT, '_')
+}
+
 /// A subscript or superscript: its Unicode characters, or `^(…)` when Unicode lacks one.
 fn scripted(text: &str, table: &[(char, char)], mark: char) -> String {
     let text = text.trim();

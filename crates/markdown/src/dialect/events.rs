@@ -20,6 +20,9 @@ pub(super) struct Events<'a, I> {
     waiting: VecDeque<Found<'a>>,
     /// Links and images that are open.
     depth: usize,
+    /// An element `a` is open, and so many containers that began in it.
+    element: Option<usize>,
+    script: Option<html::Script>,
     in_comment: bool,
     /// Where the last end of a comment is.
     comments_end: Option<usize>,
@@ -39,6 +42,8 @@ impl<'a, I: Iterator<Item = Found<'a>>> Events<'a, I> {
             found,
             waiting: VecDeque::new(),
             depth: 0,
+            element: None,
+            script: None,
             in_comment: false,
             comments_end: None,
         }
@@ -63,6 +68,9 @@ impl<'a, I: Iterator<Item = Found<'a>>> Events<'a, I> {
     /// The text, or `None` if there are literal links in it: then its parts are in `waiting`, which most texts never use.
     fn text(&mut self, text: CowStr<'a>, range: Range<usize>) -> Option<Found<'a>> {
         let text = self.written(text, &range);
+        if let Some(script) = self.script {
+            return Some((Event::Text(script.of(&text).into()), range));
+        }
         let passed = |link: &&Range<usize>| link.start < range.start;
         let passed = self.links.iter().take_while(passed).count();
         self.links = &self.links[passed..];
@@ -120,11 +128,10 @@ impl<'a, I: Iterator<Item = Found<'a>>> Events<'a, I> {
                 };
                 Event::Html(shown.map_or(text, CowStr::from))
             }
-            Event::InlineHtml(text) => match html::meaning(&text) {
-                html::Markup::LineBreak => Event::HardBreak,
-                html::Markup::Nothing => return None,
-                html::Markup::Text => Event::InlineHtml(text),
-            },
+            Event::InlineHtml(text) => {
+                let text = self.written(text, &range);
+                return self.element(text, range);
+            }
             Event::Start(tag @ (Tag::Link { .. } | Tag::Image { .. })) => {
                 self.depth += 1;
                 Event::Start(tag)
@@ -138,6 +145,67 @@ impl<'a, I: Iterator<Item = Found<'a>>> Events<'a, I> {
                 Event::End(TagEnd::HtmlBlock)
             }
             other => other,
+        };
+        match &event {
+            Event::Start(Tag::Link { .. }) => self.close_element(&range),
+            Event::Start(_) => self.element = self.element.map(|inside| inside + 1),
+            Event::End(_) if self.element == Some(0) => self.close_element(&range),
+            Event::End(_) => self.element = self.element.map(|inside| inside - 1),
+            _ => {}
+        }
+        if matches!(event, Event::End(_)) {
+            self.script = None;
+        }
+        if self.waiting.is_empty() {
+            return Some((event, range));
+        }
+        self.waiting.push_back((event, range));
+        None
+    }
+
+    /// Ends the link of an element `a` before another event.
+    fn close_element(&mut self, range: &Range<usize>) {
+        if self.element.take().is_some() {
+            self.depth = self.depth.saturating_sub(1);
+            let end = Event::End(TagEnd::Link);
+            self.waiting.push_back((end, range.start..range.start));
+        }
+    }
+
+    /// The event of a tag in a line of text.
+    fn element(&mut self, html: CowStr<'a>, range: Range<usize>) -> Option<Found<'a>> {
+        let before = self.source[..range.start].chars().next_back();
+        let event = match html::meaning(&html, before) {
+            html::Markup::Text => Event::InlineHtml(html),
+            html::Markup::LineBreak => Event::HardBreak,
+            html::Markup::Script(script) => {
+                self.script = Some(script);
+                return None;
+            }
+            html::Markup::ScriptEnd => {
+                self.script = None;
+                return None;
+            }
+            html::Markup::Link(to) if self.depth == 0 => {
+                self.depth = 1;
+                self.element = Some(0);
+                Event::Start(Tag::Link {
+                    link_type: LinkType::Inline,
+                    dest_url: to.into_owned().into(),
+                    title: CowStr::Borrowed(""),
+                    id: CowStr::Borrowed(""),
+                })
+            }
+            html::Markup::LinkEnd if self.element == Some(0) => {
+                self.close_element(&range);
+                return None;
+            }
+            html::Markup::Image(text) => Event::Text(text.into_owned().into()),
+            html::Markup::Cell => Event::Text(" │ ".into()),
+            html::Markup::Link(_)
+            | html::Markup::LinkEnd
+            | html::Markup::Nothing
+            | html::Markup::Item => return None,
         };
         Some((event, range))
     }

@@ -219,9 +219,7 @@ fn alerts_footnotes_images_and_html() {
 
     [^1]: The note goes on
 
-    <div>
     raw
-    </div>
     ");
 }
 
