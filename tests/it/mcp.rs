@@ -2,6 +2,7 @@
 
 mod instructions;
 mod login;
+mod restart;
 mod sampling;
 mod sse;
 mod start;
@@ -77,13 +78,18 @@ fn calling(tool: &str) -> Script {
 }
 
 fn status(events: &[Event]) -> ToolStatus {
-    let mut ends = events.iter().filter_map(|event| match event {
+    statuses(events).into_iter().next().expect("a call")
+}
+
+/// The results of all calls.
+fn statuses(events: &[Event]) -> Vec<ToolStatus> {
+    let ends = events.iter().filter_map(|event| match event {
         Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
             Some(result.status.clone())
         }
         _ => None,
     });
-    ends.next().expect("a call")
+    ends.collect()
 }
 
 fn offered(open: &OpenSession) -> Vec<String> {
@@ -321,7 +327,12 @@ async fn resources_and_prompts_are_expanded_in_a_prompt() {
         .turn(|turn| turn.text("one"))
         .turn(|turn| turn.text("two"));
     let (mut open, server) = ready(&place, "good", script).await;
-    assert_eq!(server.resources[0].uri, "memo://one");
+    let listed = server.resources.iter();
+    let listed: Vec<&str> = listed.map(|resource| &*resource.uri).collect();
+    assert_eq!(listed, ["memo://one", "memo://{name}"]);
+    let refused = open.run("read @fake:memo://{name}").await;
+    let expected = "replace `{name}` in `@fake:memo://{name}` by a value";
+    assert!(format!("{refused:?}").contains(expected), "{refused:?}");
     open.run("what is in @fake:memo://one?").await;
     assert!(open.last_request().join("\n").contains("remember the milk"));
     open.run("/mcp__fake__greet \"the whole team\"").await;

@@ -43,6 +43,7 @@ while read -r line; do
       fi
       result "{\"tools\":[$list]}" ;;
     *'"resources/list"'*) result '{"resources":[{"uri":"memo://one","name":"one"}]}' ;;
+    *'"resources/templates/list"'*) result '{"resourceTemplates":[{"uriTemplate":"memo://{name}","name":"any memo"}]}' ;;
     *'"resources/read"'*) result '{"contents":[{"uri":"memo://one","text":"remember the milk"}]}' ;;
     *'"prompts/list"'*) result '{"prompts":[{"name":"greet","arguments":[{"name":"who","required":true}]}]}' ;;
     *'"prompts/get"'*)

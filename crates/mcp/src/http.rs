@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, stream};
 use reqwest::header::{
     ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
@@ -19,6 +19,8 @@ use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
     StreamableHttpError, StreamableHttpPostResponse,
 };
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use sse_stream::Sse;
 
 use super::body::{self, Body, Events, Form};
@@ -227,35 +229,82 @@ pub(super) fn checked(events: Events) -> Events {
     events.map(check).boxed()
 }
 
+/// The events of the answer to the request `id`. A stream that ends before the answer, and that cannot be resumed, ends with an
+/// error in its place: nothing else comes.
+fn answering(events: Events, id: RequestId) -> Events {
+    let state = (events, Some(id), false);
+    stream::unfold(
+        state,
+        |(mut events, mut waiting, mut is_resumable)| async move {
+            match (events.next().await, waiting.take()) {
+                (None | Some(Err(_)), Some(id)) if !is_resumable => {
+                    let error = "the connection ended before the answer";
+                    let error = ErrorData::internal_error(error, None);
+                    let error = ServerJsonRpcMessage::error(error, Some(id));
+                    let event = Sse {
+                        data: serde_json::to_string(&error).ok(),
+                        ..Sse::default()
+                    };
+                    Some((Ok(event), (events, None, is_resumable)))
+                }
+                (event, id) => {
+                    let event = event?;
+                    waiting = id;
+                    if let Ok(event) = &event {
+                        is_resumable |= event.id.as_ref().is_some_and(|id| !id.is_empty());
+                        waiting = waiting.filter(|_| !is_answer(event));
+                    }
+                    Some((event, (events, waiting, is_resumable)))
+                }
+            }
+        },
+    )
+    .boxed()
+}
+
+fn is_answer(event: &Sse) -> bool {
+    #[derive(Deserialize)]
+    struct Answer {
+        result: Option<IgnoredAny>,
+        error: Option<IgnoredAny>,
+    }
+    let answer = event.data.as_deref().map(serde_json::from_str::<Answer>);
+    matches!(answer, Some(Ok(answer)) if answer.result.is_some() || answer.error.is_some())
+}
+
 async fn answer(
     response: Response,
     message: &ClientJsonRpcMessage,
 ) -> Result<StreamableHttpPostResponse, HttpError> {
-    let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
+    let request = match message {
+        ClientJsonRpcMessage::Request(request) => Some(&request.id),
+        _ => None,
+    };
+    let is_request = request.is_some();
     if !is_request && response.content_length() == Some(0) {
         return Ok(StreamableHttpPostResponse::Accepted);
     }
     let session = response.headers().get(SESSION);
     let session = session.and_then(|session| session.to_str().ok().map(str::to_owned));
     let kind = content_type(response.headers());
-    if is_request && kind.starts_with(EVENT_STREAM) {
-        let events = checked(body::events(response));
+    if let Some(id) = request
+        && kind.starts_with(EVENT_STREAM)
+    {
+        let events = answering(checked(body::events(response)), id.clone());
         return Ok(StreamableHttpPostResponse::Sse(events, session));
     }
     let unreadable =
         |error: io::Error| StreamableHttpError::UnexpectedServerResponse(error.to_string().into());
     let body = Body::begin(response).await.map_err(unreadable)?;
-    match body.form {
-        _ if !is_request => return Ok(StreamableHttpPostResponse::Accepted),
-        Form::Events => {
-            return Ok(StreamableHttpPostResponse::Sse(
-                checked(body.events()),
-                session,
-            ));
+    match (body.form, request) {
+        (_, None) => return Ok(StreamableHttpPostResponse::Accepted),
+        (Form::Events, Some(id)) => {
+            let events = answering(checked(body.events()), id.clone());
+            return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
-        Form::Json => {}
-        Form::Empty => return Err(unreadable(io::Error::other("the answer is empty"))),
-        Form::Other => {
+        (Form::Json, _) => {}
+        (Form::Empty, _) => return Err(unreadable(io::Error::other("the answer is empty"))),
+        (Form::Other, _) => {
             let kind = (!kind.is_empty()).then_some(kind);
             return Err(StreamableHttpError::UnexpectedContentType(kind));
         }
@@ -271,11 +320,7 @@ async fn answer(
             _ => StreamableHttpPostResponse::Accepted,
         });
     }
-    let id = match message {
-        ClientJsonRpcMessage::Request(request) => Some(&request.id),
-        _ => None,
-    };
-    match messages::parse_answer(&String::from_utf8_lossy(&body), id) {
+    match messages::parse_answer(&String::from_utf8_lossy(&body), request) {
         Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
         Err(error) => {
             let body = String::from_utf8_lossy(&body);
@@ -479,6 +524,34 @@ mod tests {
                 let expired = StreamableHttpError::<reqwest::Error>::SessionExpired;
                 assert_eq!(error, expired.to_string());
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_ends_before_the_answer_ends_with_an_error() {
+        let event = |data: &str, id: Option<&str>| Sse {
+            data: Some(data.to_owned()),
+            id: id.map(str::to_owned),
+            ..Sse::default()
+        };
+        let progress = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}";
+        let result = "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}";
+        let lost = "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32603,\"message\":\"the connection ended before the answer\"}}";
+        for (sent, expected) in [
+            (vec![], vec![lost]),
+            (vec![event(progress, None)], vec![progress, lost]),
+            (vec![event("{\"half", None)], vec!["{\"half", lost]),
+            (vec![event(result, None)], vec![result]),
+            // The stream can be resumed from the last event.
+            (vec![event(progress, Some("1"))], vec![progress]),
+        ] {
+            let events = stream::iter(sent.into_iter().map(Ok)).boxed();
+            let events = answering(events, RequestId::Number(7));
+            let events: Vec<String> = events
+                .map(|event| event.unwrap().data.unwrap())
+                .collect()
+                .await;
+            assert_eq!(events, expected);
         }
     }
 

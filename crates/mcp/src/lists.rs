@@ -2,8 +2,9 @@
 //! dropped before the next one is requested.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use rmcp::model::{PaginatedRequestParams, Prompt, Resource};
+use rmcp::model::{PaginatedRequestParams, Prompt, Resource, ResourceTemplate};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 
 use super::repair;
@@ -21,6 +22,8 @@ const TOOL_LIMIT: usize = 1000;
 const TOOL_SIZE_LIMIT: usize = 64 * 1024 * 1024;
 /// Maximum number of resources and prompts.
 const ENTRY_LIMIT: usize = 5000;
+/// How long the templates of resources may take.
+const TEMPLATES_WAIT: Duration = Duration::from_secs(2);
 /// Maximum bytes of all resources and of all prompts.
 const ENTRY_SIZE_LIMIT: usize = 4 * 1024 * 1024;
 
@@ -159,7 +162,41 @@ pub(super) async fn listed_resources(
             None => break,
         }
     }
+    resources.cursor = None;
+    // Servers without templates may not answer.
+    let templates = tokio::time::timeout(TEMPLATES_WAIT, add_templates(peer, &mut resources));
+    if let Ok(Err(error @ ServiceError::UnexpectedResponse)) = templates.await {
+        let unread = format!("the templates of resources ({error})");
+        resources.unreadable.push(unread);
+    }
     Ok(resources)
+}
+
+/// Adds the templates of resources, whose URIs have variables that the user replaces.
+async fn add_templates(
+    peer: &Peer<RoleClient>,
+    resources: &mut Listed<ResourceInfo>,
+) -> Result<(), ServiceError> {
+    let mut params = PaginatedRequestParams::default();
+    for _ in 0..PAGE_LIMIT {
+        let page = peer.list_resource_templates(Some(params)).await?;
+        let unread = repair::left_out(page.meta.as_ref());
+        resources.unreadable.extend(unread);
+        for template in page.resource_templates {
+            resources.add(|| template_info(template));
+        }
+        match resources.next(page.next_cursor) {
+            Some(next) => params = next,
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+fn template_info(template: ResourceTemplate) -> (ResourceInfo, usize) {
+    let mut resource = Resource::new(template.uri_template, template.name);
+    resource.description = template.description;
+    resource_info(resource)
 }
 
 fn resource_info(resource: Resource) -> (ResourceInfo, usize) {

@@ -18,7 +18,7 @@ use osier_agent::{Attachment, AttachmentKind, Interceptor, StopRun, UpdateSink, 
 use osier_base::server_tool::tool_name;
 use osier_base::{ids, text};
 use osier_llm::ContentBlock;
-use osier_protocol::{PromptInfo, ServerInfo};
+use osier_protocol::{PromptInfo, ResourceInfo, ServerInfo};
 use osier_tools::{Workspace, image};
 
 /// Maximum bytes of text of a resource.
@@ -61,6 +61,11 @@ impl Mentions {
             self.expand(message, &known).await?;
         }
         for (server, uri) in mentions(&typed, &known) {
+            if let Some(variable) = variable(&server.info.resources, &uri) {
+                let name = &server.info.name;
+                let message = format!("replace `{variable}` in `@{name}:{uri}` by a value");
+                return Err(StopRun { message });
+            }
             let resource = self.read(server, &uri).await;
             let resource = resource.map_err(|error| StopRun {
                 message: format!("cannot read `@{}:{uri}`: {error}", server.info.name),
@@ -119,6 +124,15 @@ impl Mentions {
         let contents = read.map_err(|error| error.to_string())?.contents;
         contents.into_iter().map(attachment).collect()
     }
+}
+
+/// The first variable of `uri`, if that is a template of the server.
+fn variable<'u>(resources: &[ResourceInfo], uri: &'u str) -> Option<&'u str> {
+    let mut templates = resources.iter();
+    templates.find(|resource| resource.uri == uri)?;
+    let start = uri.find('{')?;
+    let end = start + uri[start..].find('}')?;
+    Some(&uri[start..=end])
 }
 
 /// The prompt of the command `command`, and its server.
@@ -338,6 +352,24 @@ mod tests {
             prompt_command("git", "x__review"),
             prompt_command("git__x", "review")
         );
+    }
+
+    #[test]
+    fn a_template_has_variables_to_replace() {
+        let resource = |uri: &str| osier_protocol::ResourceInfo {
+            uri: uri.to_owned(),
+            name: "file".to_owned(),
+            description: String::new(),
+        };
+        let listed = ["file:///{path}", "plain:///x", "odd://{"].map(resource);
+        for (uri, expected) in [
+            ("file:///{path}", Some("{path}")),
+            ("file:///src/{id}.rs", None),
+            ("plain:///x", None),
+            ("odd://{", None),
+        ] {
+            assert_eq!(variable(&listed, uri), expected, "{uri}");
+        }
     }
 
     #[test]
