@@ -163,7 +163,8 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
             Some(Command::Config { command }) => {
                 let setup = config.setup()?;
                 let hooks = block_on(osier_session::check_hooks(&setup))?;
-                let (mut problems, notes) = config.all_problems(&setup);
+                let (mut problems, mut notes) = config.all_problems(&setup);
+                notes.extend(block_on(osier_session::check_deny_rules(&setup))?);
                 problems.extend(hooks.problems.into_iter().chain(hooks.obstacles));
                 problems.extend(osier_session::check_plugins(&setup));
                 commands::config::run(*command, folders, &(problems, notes), &mut out)
@@ -196,6 +197,7 @@ fn doctor(
     let (mut problems, _) = config.all_problems(&setup);
     problems.extend(hooks.problems.iter().cloned());
     problems.extend(osier_session::check_plugins(&setup));
+    let advice = block_on(osier_session::check_deny_rules(&setup))?;
     let context = commands::doctor::DoctorContext {
         folders: &config.folders,
         settings: &config.settings,
@@ -204,6 +206,7 @@ fn doctor(
         problems: &problems,
         model: format!("{}/{}", chosen.provider, chosen.id),
         hooks: &hooks,
+        deny_rules: &advice,
     };
     block_on(commands::doctor::run(&context, out))
 }

@@ -209,6 +209,26 @@ fn config_check_reports_every_invalid_file() {
 }
 
 #[test]
+fn config_check_names_deny_rules_that_are_only_advice() {
+    let home = Home::new();
+    home.config(
+        "mcp.json",
+        r#"{"mcpServers": {"known": {"command": "true"}}}"#,
+    );
+    let rules = "deny = [\"bash(rm *)\", \"run(rm)\", \"read(.env)\", \"mcp__nowhere__*\", \"known__x\", \"edit\"]\n";
+    home.config("settings.toml", rules);
+    let checked = home.cli().args(["config", "check"]).run();
+    let expected = "\
+note: the deny rule `bash(rm *)`: advice: it compares how a command is written; `run(rm)` holds, in the sandbox
+note: the deny rule `run(rm)`: advice without a sandbox: it compares how a command is written; `sandbox = \"workspace\"` makes it hold
+note: the deny rule `read(.env)`: holds for tools, and for commands only in the sandbox: `sandbox = \"workspace\"`
+note: the deny rule `mcp__nowhere__*` is about an MCP server that is not configured
+no errors
+";
+    assert_eq!(checked, ProgramOutput::new(0, expected, ""));
+}
+
+#[test]
 fn config_path_lists_the_files_of_the_home() {
     let home = Home::new();
     let ended = home.cli().args(["config", "path"]).run();

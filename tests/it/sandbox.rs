@@ -16,7 +16,8 @@ use std::process::Command;
 
 use osier_base::process::Invocation;
 use osier_protocol::SandboxMode;
-use osier_sandbox::{Backend, Confinement, Denied};
+use osier_sandbox::network::HostRule;
+use osier_sandbox::{Backend, Confinement, Denial, Limit};
 use osier_testing::skip;
 use tempfile::TempDir;
 
@@ -132,7 +133,7 @@ async fn commands_work_inside_the_sandbox() {
     }
 }
 
-/// Mounts hide what deny rules name. Landlock has none, so that there only the rules judge the command line.
+/// Mounts hide what deny rules name. Landlock cannot hide files in writable directories.
 #[tokio::test]
 async fn denied_programs_and_files_are_out_of_reach() {
     let yard = Yard::new();
@@ -145,17 +146,29 @@ async fn denied_programs_and_files_are_out_of_reach() {
         return;
     }
     fs::write(yard.work.join("locked"), "kept").unwrap();
-    fs::write(yard.work.join(".env"), "SECRET").unwrap();
+    fs::create_dir_all(yard.work.join("deep/secrets")).unwrap();
+    fs::write(yard.work.join("deep/.env"), "SECRET").unwrap();
+    fs::write(yard.work.join("deep/secrets/key"), "SECRET").unwrap();
+    fs::write(yard.outside.join("key.pem"), "SECRET").unwrap();
     for (way, confinement) in ways(&yard).await {
-        if way != "bubblewrap" {
-            continue;
-        }
         confinement.set(SandboxMode::Workspace, false, Vec::new());
-        confinement.deny(Denied {
-            programs: vec!["touch".to_owned()],
-            unreadable: vec![yard.work.join(".env")],
-            unwritable: vec![yard.work.join("locked")],
-        });
+        let in_work = [
+            Denial::Reading(yard.work.join("**/.env")),
+            Denial::Reading(yard.work.join("deep/secrets/*")),
+            Denial::Writing(yard.work.join("lock*")),
+        ];
+        let mut denied = vec![
+            Denial::Program("tou*h".to_owned()),
+            Denial::Reading(yard.outside.join("*.pem")),
+        ];
+        denied.extend(in_work.clone());
+        confinement.deny(denied.clone());
+        let limits: Vec<_> = denied
+            .iter()
+            .map(|denial| confinement.limit(denial))
+            .collect();
+        let open = (way == "landlock").then_some(Limit::NeedsBubblewrap);
+        assert_eq!(limits, [None, None, open, open, open], "{way}");
         for script in [
             "touch made",
             "/bin/touch made",
@@ -174,10 +187,32 @@ async fn denied_programs_and_files_are_out_of_reach() {
             let (ok, said) = run(&confinement, &yard, &script);
             assert!(!ok, "{way}: {script}: {said}");
         }
+        let outside = yard.outside.display();
         for script in [
-            "cat .env",
-            "cp .env copied && grep -q SECRET copied",
-            "ln .env copied && grep -q SECRET copied",
+            format!("cat {outside}/key.pem"),
+            format!("ln -s {outside}/key.pem linked; cat linked"),
+            format!("cp -r {outside} copied; cat copied/key.pem"),
+        ] {
+            let (_, said) = run(&confinement, &yard, &script);
+            assert!(!said.contains("SECRET"), "{way}: {script}: {said}");
+        }
+        let (ok, said) = run(
+            &confinement,
+            &yard,
+            "cat locked && mkdir -p other && ls other /usr/bin",
+        );
+        assert!(ok, "{way}: {said}");
+        if way != "bubblewrap" {
+            continue;
+        }
+        for script in [
+            "cat deep/.env",
+            "cp deep/.env copied && grep -q SECRET copied",
+            "ln deep/.env copied && grep -q SECRET copied",
+            "mv deep/.env moved",
+            "mv deep moved",
+            "mv deep/secrets moved",
+            "cat deep/secrets/key",
             "echo x > locked",
             "mv locked moved",
             "rm -f locked",
@@ -186,10 +221,38 @@ async fn denied_programs_and_files_are_out_of_reach() {
             assert!(!ok, "{way}: {script}: {said}");
             assert!(!said.contains("SECRET"), "{way}: {script}: {said}");
         }
-        let (ok, said) = run(&confinement, &yard, "cat locked && mkdir other && ls other");
+        // A file that a command creates is hidden from the next one.
+        let (ok, said) = run(
+            &confinement,
+            &yard,
+            "mkdir -p new && echo SECRET > new/.env",
+        );
         assert!(ok, "{said}");
+        let (ok, said) = run(&confinement, &yard, "cat new/.env");
+        assert!(!ok, "{said}");
         let kept = fs::read_to_string(yard.work.join("locked")).unwrap();
         assert_eq!(kept, "kept");
+    }
+}
+
+/// A rule about all hosts removes the network, and one about a host with Landlock, which cannot distinguish hosts.
+#[tokio::test]
+async fn denied_hosts_are_out_of_reach() {
+    let yard = Yard::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
+    for (way, confinement) in ways(&yard).await {
+        confinement.set(SandboxMode::Workspace, true, Vec::new());
+        let (ok, said) = run(&confinement, &yard, &script);
+        assert!(ok, "{way}: {said}");
+        let host = HostRule::parse("127.0.0.0/8").unwrap();
+        for denial in [Denial::Connecting(None), Denial::Connecting(Some(host))] {
+            confinement.deny(vec![denial.clone()]);
+            assert_eq!(confinement.limit(&denial), None);
+            let (ok, _) = run(&confinement, &yard, &script);
+            assert!(!ok, "{way}: {denial:?}");
+        }
     }
 }
 

@@ -238,6 +238,59 @@ async fn line_for_a_shell_is_checked_like_a_command() {
     open.close().await;
 }
 
+/// A line that rules allow in bash, and that does more in the shell that reads it, or with its history.
+#[tokio::test]
+async fn lines_for_other_shells_are_asked_about() {
+    let after = "echo \"x;touch made\"\n";
+    for (shell, command, before, line) in [
+        ("zsh", "exec zsh -f", "", "echo x # ; touch made\n"),
+        ("tcsh", "exec tcsh -f", "", "echo x # ; touch made\n"),
+        (
+            "fish",
+            "exec fish --no-config",
+            "",
+            "echo 'a\\' 'b; touch made #'\n",
+        ),
+        (
+            "bash",
+            "exec bash --norc",
+            after,
+            "echo !!:1:s/\"x;/x;/:s/made\"/made/\n",
+        ),
+    ] {
+        if !skip::has(&[shell], "apt install zsh fish tcsh") {
+            continue;
+        }
+        let project = TestProject::new();
+        let typed = |text: &str| ("terminal", json!({"id": "term1", "text": text}));
+        let mut made = vec![("bash", json!({"command": command, "terminal": true}))];
+        made.extend((!before.is_empty()).then(|| typed(before)));
+        made.push(typed(line));
+        let mut open = project
+            .open_with(SessionChoice::Unstored, calls(&made), |setup| {
+                asks(setup);
+                let rules = ["bash(echo *)", "terminal"];
+                setup.settings.allow.extend(rules.map(str::to_owned));
+            })
+            .await;
+        open.prompt("go");
+        let (asked, first) = question(&mut open).await;
+        assert!(asked.contains(command), "{asked}");
+        allow(&open, &first);
+        let (asked, second) = question(&mut open).await;
+        assert!(
+            asked.contains("touch made") || asked.contains("!!:1"),
+            "{shell}: {asked}"
+        );
+        let answer = Answer::Refuse { reason: None };
+        let id = second.id.clone();
+        open.host.send(Op::AnswerQuestion { id, answer });
+        open.settled().await;
+        assert!(!project.work().join("made").exists(), "{shell}");
+        open.close().await;
+    }
+}
+
 pub(crate) fn terminals(event: &Event) -> Option<&Vec<TerminalInfo>> {
     match event {
         Event::Terminals { terminals } => Some(terminals),

@@ -136,9 +136,9 @@ fn add_spellings(words: &[Word], others: &mut Equivalents) -> Option<()> {
     let mut named = words.to_vec();
     name_of(&words[0].text).clone_into(&mut named[0].text);
     push(named.clone(), true, others)?;
-    // `git-log`: only of a program whose subcommands are known.
+    // `git-log`.
     let parts = named[0].text.split_once('-');
-    if let Some((program, subcommand)) = parts.filter(|(name, _)| !find(name).own.is_empty()) {
+    if let Some((program, subcommand)) = parts.filter(|(name, _)| find(name).aliases) {
         let words = [program, subcommand].map(Word::literal);
         named.splice(..1, words);
         push(named.clone(), true, others)?;

@@ -167,6 +167,11 @@ impl Permissions {
         state.rules = rules;
     }
 
+    /// The working directory, from which patterns of paths are read.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
     pub fn mode(&self) -> PermissionMode {
         self.lock().mode
     }
@@ -224,6 +229,7 @@ impl Permissions {
             rule: scoped.rule.text.clone(),
             effect: scoped.effect,
             source: scoped.source,
+            note: None,
         });
         rules.collect()
     }

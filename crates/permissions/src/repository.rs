@@ -85,6 +85,46 @@ pub(super) fn runs_programs(folder: &Path) -> Option<String> {
     })
 }
 
+/// Whether an address in the settings of git, those of the repository of `folder` or of the user, contains a password.
+pub(super) fn has_password(folder: &Path) -> bool {
+    let here = find(&real_path::resolve(folder).real);
+    let own = here.into_iter().flat_map(|here| {
+        let folders = [&here.common, &here.folder];
+        [
+            folders[0].join("config"),
+            folders[1].join("config.worktree"),
+        ]
+    });
+    let home = std::env::home_dir().unwrap_or_default();
+    let user = [
+        home.join(".gitconfig"),
+        home.join(".config/git/config"),
+        "/etc/gitconfig".into(),
+    ];
+    own.chain(user).any(|file| {
+        let text = match regular_file::read(&file, FILE_LIMIT) {
+            Ok(text) => text,
+            Err(regular_file::ReadError::Missing) => return false,
+            Err(_) => return true,
+        };
+        let settings = settings(&String::from_utf8_lossy(&text));
+        settings.is_none_or(|settings| {
+            let mut texts = settings.iter().flat_map(|(name, value)| [name, value]);
+            texts.any(|text| is_with_password(text))
+        })
+    })
+}
+
+/// Whether a text contains an address with a password. The user of SSH is none.
+fn is_with_password(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let user = host.rsplit_once('@').map(|(user, _)| user);
+        let is_ssh = text.contains("ssh://");
+        user.is_some_and(|user| !is_ssh || user.contains(':'))
+    })
+}
+
 /// A repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Repository {

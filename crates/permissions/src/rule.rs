@@ -2,9 +2,12 @@
 //!
 //! A pattern is compared with each simple command of `bash`, with the resolved path of file tools, and with
 //! the main argument of other tools. `*` matches anything, `\*` a literal `*`. In paths, `*` stops at a slash
-//! and `**` does not. `run(PROGRAM)` is `bash(PROGRAM *)`; as a deny rule, it also hides the program in the sandbox.
+//! and `**` does not. `run(PROGRAM)` is `bash(PROGRAM *)`, `connect(HOST)` is `web_fetch(domain:HOST)`; as deny rules, they
+//! also take the program or the host from commands in the sandbox.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -12,10 +15,16 @@ use crate::shell::{GLOB, HOLE, Word, is_assignment};
 use crate::tool_names::ToolNames;
 use osier_base::path;
 use osier_peers::tools::{likely, our_tool};
+use osier_sandbox::network::HostRule;
 use osier_tools::{BASH, WebAddress};
 
-/// The name of rules about programs.
+/// The names of rules about programs and about hosts.
 const PROGRAM: &str = "run";
+const HOST: &str = "connect";
+/// Compiled globs that are remembered.
+const MOST_GLOBS: usize = 256;
+/// The tools that use the network.
+const WEB: &str = "web_*";
 
 /// A tool and a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +34,8 @@ pub struct Rule {
     tool: String,
     pattern: Option<String>,
     allows: Allows,
+    /// The host of a rule `connect(HOST)`.
+    host: Option<HostRule>,
 }
 
 /// The files for which an allow rule holds: another agent's name can mean less than the tool here.
@@ -74,6 +85,17 @@ impl Rule {
                 tool: BASH.to_owned(),
                 allows: Allows::All,
                 pattern: Some(format!("{program} *")),
+                host: None,
+            });
+        }
+        if tool == HOST {
+            let host = pattern.map(HostRule::parse).transpose().ok()?;
+            return Some(Self {
+                text: text.to_owned(),
+                tool: WEB.to_owned(),
+                allows: Allows::Nothing,
+                pattern: pattern.map(str::to_owned),
+                host,
             });
         }
         let rule = Self {
@@ -81,22 +103,44 @@ impl Rule {
             tool: our_tool(tool).to_owned(),
             allows: Allows::of(tool),
             pattern: pattern.map(str::to_owned),
+            host: None,
         };
         rule.can_match().then_some(rule)
     }
 
-    /// The program of a rule `run(PROGRAM)`.
+    /// The program of a rule `run(PROGRAM)`, with `*` for any text.
     pub fn program(&self) -> Option<&str> {
         let named = self.text.strip_prefix(PROGRAM)?.trim_start();
-        let program = named.strip_prefix('(')?.strip_suffix(')')?.trim();
-        (!program.contains(['*', '\\'])).then_some(program)
+        Some(named.strip_prefix('(')?.strip_suffix(')')?.trim())
     }
 
-    /// The path of a rule about the file tool `tool` that names one path.
-    pub fn path(&self, tool: &str) -> Option<&str> {
+    /// The absolute glob of a rule about the file tool `tool` that has a pattern.
+    pub fn paths(&self, tool: &str, cwd: &Path) -> Option<PathBuf> {
+        self.full_pattern(cwd).filter(|_| self.is_about(tool))
+    }
+
+    /// Whether the rule is `connect` or `connect(HOST)`.
+    pub fn is_network(&self) -> bool {
+        self.tool == WEB
+    }
+
+    /// The host of a rule `connect(HOST)`.
+    pub fn host(&self) -> Option<&HostRule> {
+        self.host.as_ref()
+    }
+
+    /// The program that a rule for commands begins with, if it compares how a command is written. `*` if that is not one.
+    pub fn spelling(&self) -> Option<&str> {
         let pattern = self.pattern.as_deref()?;
-        let is_plain = !pattern.contains(['*', '?', '[', '{', '\\']);
-        (is_plain && self.is_about(tool)).then_some(pattern)
+        let is_spelling = self.program().is_none() && self.is_about(BASH);
+        let first = pattern.split([' ', ':']).next().unwrap_or_default();
+        let is_name = |char: char| char.is_alphanumeric() || "-_.+".contains(char);
+        let first = if first.chars().all(is_name) {
+            first
+        } else {
+            "*"
+        };
+        is_spelling.then_some(first)
     }
 
     /// Whether the rule names a built-in tool.
@@ -114,6 +158,19 @@ impl Rule {
     pub fn is_foreign(&self) -> bool {
         let is_other = self.tool.contains("__") || self.tool.contains('*');
         self.tool.starts_with(char::is_uppercase) && !self.is_built_in() && !is_other
+    }
+
+    /// Whether the rule names an MCP server that is none of `servers`.
+    pub fn is_of_other_server(&self, servers: &[String]) -> bool {
+        let named = self.tool.strip_prefix("mcp__").unwrap_or(&self.tool);
+        let server = named.split("__").next().unwrap_or_default();
+        let is_server = named.contains("__") || named != self.tool;
+        let is_one = |known: &String| {
+            let known: &str = known;
+            let rest = named.strip_prefix(known);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
+        };
+        is_server && !server.contains('*') && !servers.iter().any(is_one)
     }
 
     /// Why the pattern is likely to match nothing that its author had in mind.
@@ -144,7 +201,7 @@ impl Rule {
 
     /// Whether the rule, as an allow rule, applies to `tool`.
     pub(super) fn is_for(&self, tool: &ToolNames) -> bool {
-        tool.is_named_by(&self.tool)
+        !self.is_network() && tool.is_named_by(&self.tool)
     }
 
     /// Whether the rule, as a deny or ask rule, applies to `tool`.
@@ -187,6 +244,9 @@ impl Rule {
 
     /// Whether the pattern, as a deny or ask rule, applies to the page: `domain:example.org` also to the hosts below it.
     pub(crate) fn touches_page(&self, page: &WebAddress) -> bool {
+        if let Some(host) = &self.host {
+            return host.denies_host(&page.host, page.port);
+        }
         match self.domain() {
             None => self.fits_text(&page.url),
             Some(domain) => {
@@ -269,17 +329,20 @@ impl Rule {
 
     /// The pattern for paths, compiled once for many files.
     pub(crate) fn path_glob(&self, cwd: &Path) -> PathGlob {
-        let Some(pattern) = &self.pattern else {
-            return PathGlob::Any;
-        };
-        let rooted = path::resolve(cwd, pattern.trim_start_matches("./"));
+        match self.full_pattern(cwd) {
+            None => PathGlob::Any,
+            Some(full) => PathGlob::Pattern(glob(&full.to_string_lossy())),
+        }
+    }
+
+    fn full_pattern(&self, cwd: &Path) -> Option<PathBuf> {
+        let pattern = self.pattern.as_ref()?;
         // A file name without a slash matches anywhere below.
-        let full = if pattern.contains('/') {
-            rooted
+        Some(if pattern.contains('/') {
+            path::resolve(cwd, pattern.trim_start_matches("./"))
         } else {
             cwd.join("**").join(pattern)
-        };
-        PathGlob::Pattern(glob(&full.to_string_lossy()))
+        })
     }
 }
 
@@ -306,12 +369,22 @@ fn is_below(host: &str, above: &str) -> bool {
         .is_some_and(|below| below.len() > 1 && below.ends_with('.'))
 }
 
+/// A compiled glob; the last ones are remembered, because the rules of a session are compared with every call.
 fn glob(pattern: &str) -> Option<GlobMatcher> {
-    let built = GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .build()
-        .ok()?;
-    Some(built.compile_matcher())
+    static KNOWN: LazyLock<Mutex<HashMap<String, Option<GlobMatcher>>>> =
+        LazyLock::new(Mutex::default);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = known().get(pattern).cloned();
+    found.unwrap_or_else(|| {
+        let built = GlobBuilder::new(pattern).literal_separator(true).build();
+        let built = built.ok().map(|glob| glob.compile_matcher());
+        let mut known = known();
+        if known.len() >= MOST_GLOBS {
+            known.clear();
+        }
+        known.insert(pattern.to_owned(), built.clone());
+        built
+    })
 }
 
 fn fits(pattern: &str, text: &[Symbol]) -> bool {
@@ -543,7 +616,7 @@ mod tests {
             ("run(touch)", "touch", true, Some("touch")),
             ("run( touch )", "touch a b", true, Some("touch")),
             ("run(touch)", "touchpad", false, Some("touch")),
-            ("run(git-*)", "git-lfs pull", true, None),
+            ("run(git-*)", "git-lfs pull", true, Some("git-*")),
             ("bash(touch *)", "touch a", true, None),
         ] {
             let rule = rule(text);
@@ -561,15 +634,55 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_names_a_path_if_it_has_no_pattern() {
+    fn a_rule_names_paths_for_the_sandbox() {
         for (text, expected) in [
-            ("read(.env)", Some(".env")),
-            ("Read(secrets/key)", Some("secrets/key")),
-            ("read(*.pem)", None),
+            ("read(.env)", Some("/w/**/.env")),
+            ("Read(secrets/key)", Some("/w/secrets/key")),
+            ("read(./*.pem)", Some("/w/*.pem")),
+            ("read(/etc/**)", Some("/etc/**")),
             ("read", None),
             ("edit(.env)", None),
+            ("bash(cat *)", None),
         ] {
-            assert_eq!(rule(text).path("read"), expected, "{text}");
+            let found = rule(text).paths("read", Path::new("/w"));
+            assert_eq!(found, expected.map(PathBuf::from), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_about_a_host_is_one_about_its_pages() {
+        for (text, page, expected) in [
+            ("connect", "https://a.org", true),
+            ("connect(a.org)", "https://a.org/x", true),
+            ("connect(a.org)", "https://b.a.org/x", true),
+            ("connect(a.org)", "https://ba.org/x", false),
+            ("connect(*.a.org:443)", "https://b.a.org/x", true),
+            ("connect(*.a.org:443)", "http://b.a.org/x", false),
+            ("connect(10.0.0.0/8)", "http://10.1.2.3:8080/", true),
+            ("connect(10.0.0.0/8)", "http://11.1.2.3/", false),
+        ] {
+            let (rule, page) = (rule(text), WebAddress::parse(page).unwrap());
+            let touches = rule.is_general() || rule.touches_page(&page);
+            assert_eq!(touches, expected, "{text} {page:?}");
+            assert!(rule.is_network() && rule.is_about("web_fetch") && !rule.is_about(BASH));
+        }
+        for text in ["connect(a b)", "connect(http://a.org)", "connect(*)x"] {
+            assert_eq!(Rule::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_about_spellings_name_their_program() {
+        for (text, expected) in [
+            ("bash(rm *)", Some("rm")),
+            ("bash(git push *)", Some("git")),
+            ("Bash(rm:*)", Some("rm")),
+            ("bash(* --force)", Some("*")),
+            ("bash", None),
+            ("run(rm)", None),
+            ("read(x)", None),
+        ] {
+            assert_eq!(rule(text).spelling(), expected, "{text}");
         }
     }
 

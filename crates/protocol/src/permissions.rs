@@ -67,6 +67,9 @@ pub struct RuleInfo {
     pub rule: String,
     pub effect: Effect,
     pub source: RuleSource,
+    /// Why a deny rule is only advice for commands, and the form that holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// The effect of a rule on matching calls.

@@ -28,6 +28,11 @@ impl Backend {
         }
     }
 
+    /// Whether commands can reach hosts through a proxy alone.
+    pub(super) fn has_proxy(&self) -> bool {
+        matches!(self, Self::Bubblewrap(_))
+    }
+
     /// Finds the best one that works.
     pub(super) async fn find(without_bubblewrap: bool) -> Result<Self, SandboxError> {
         if cfg!(target_os = "macos") {

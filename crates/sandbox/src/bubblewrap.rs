@@ -124,16 +124,41 @@ impl Layout {
         }
     }
 
-    /// Hides a file or the contents of a directory, and names that do not exist are left.
+    /// Hides a file or the contents of a directory.
     pub(super) fn block(&mut self, path: &Path) {
-        if let Ok(path) = path.canonicalize() {
-            let is_folder = path.is_dir();
-            let source = if is_folder {
-                Source::Empty
-            } else {
-                Source::Blocked
-            };
+        let source = match path.symlink_metadata() {
+            Ok(data) if data.is_dir() => Source::Empty,
+            Ok(_) => Source::Blocked,
+            Err(_) => return,
+        };
+        if !self.mounts.hides(path) {
+            self.pin(path);
             self.mounts.add(path, source);
+        }
+    }
+
+    /// Makes a file or a directory, with everything in it, read-only.
+    pub(super) fn lock(&mut self, path: &Path) {
+        if path.symlink_metadata().is_err() {
+            return;
+        }
+        self.mounts.lock_below(path);
+        if self.mounts.may_write(path) {
+            self.pin(path);
+            self.mounts.add(path, Source::ReadOnly);
+        }
+    }
+
+    /// Keeps commands from moving the directories above `path`: what is mounted cannot be renamed, and the next command would
+    /// find the file under another name.
+    fn pin(&mut self, path: &Path) {
+        for above in path.ancestors().skip(1) {
+            match self.mounts.at(above) {
+                Some((mount, Source::Writable)) if mount != above => {
+                    self.mounts.add(above, Source::Writable);
+                }
+                _ => break,
+            }
         }
     }
 

@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::HELPER;
 use super::backend::{Backend, SandboxError};
 use super::bubblewrap::{Layout, Temporary};
-use super::denied::Denied;
+use super::denied::{Denial, Denied, Limit, base_of, is_one_of_many};
 use super::mounts::{Mounts, Source};
-use super::network::{Asker, Proxies};
+use super::network::{Asker, HostRule, Hosts, Proxies};
 use super::protected::{Identities, Protected};
 use super::report::Report;
 use super::scope::{self, Scope};
@@ -50,8 +50,6 @@ pub(super) struct Requested {
     network: NetworkAccess,
     pub(super) writable: Vec<PathBuf>,
     denied: Denied,
-    /// The files of the denied programs.
-    denied_programs: Vec<PathBuf>,
     /// Asks the user whether a command can run outside of the sandbox.
     asker: Option<Questions>,
     without_bubblewrap: bool,
@@ -123,12 +121,44 @@ impl Confinement {
         requested.writable = writable;
     }
 
-    /// Sets what commands cannot use, if bubblewrap is the backend: mounts hide it.
-    pub fn deny(&self, denied: Denied) {
-        let programs = denied.program_files();
+    /// Sets what commands cannot use: [`Self::limit`] says how far that holds.
+    pub fn deny(&self, denied: Vec<Denial>) {
         let mut requested = self.requested.lock();
-        requested.denied_programs = programs;
-        requested.denied = denied;
+        if requested.denied.list != denied {
+            requested.denied = Denied::of(denied);
+        }
+    }
+
+    /// Why commands can use what `denial` denies. `None` if they cannot, or if the backend was not detected yet.
+    pub fn limit(&self, denial: &Denial) -> Option<Limit> {
+        let requested = self.requested.lock().clone();
+        if requested.effective() == SandboxMode::Off {
+            return Some(Limit::NoSandbox);
+        }
+        if let Denial::Program(name) = denial
+            && is_one_of_many(name)
+        {
+            return Some(Limit::ManyPrograms);
+        }
+        let backend = self.backend.get()?.as_ref().ok()?;
+        let places = match (backend, denial) {
+            (Backend::Bubblewrap(_), _) | (_, Denial::Connecting(_)) => return None,
+            (_, Denial::Writing(path)) | (Backend::Landlock(_), Denial::Reading(path)) => {
+                vec![base_of(path).0]
+            }
+            (Backend::Landlock(_), Denial::Program(_)) => {
+                let files = Denied::of(vec![denial.clone()]).files();
+                files.unwrap_or_default().programs
+            }
+            (Backend::SandboxExec, _) => return Some(Limit::NeedsBubblewrap),
+        };
+        let writable = real(&self.writable(&requested, &self.temporary().ok()?));
+        let is_open = |place: &PathBuf| {
+            let place = place.canonicalize().unwrap_or_else(|_| place.clone());
+            let mut folders = writable.iter();
+            folders.any(|folder| place.starts_with(folder) || folder.starts_with(&place))
+        };
+        places.iter().any(is_open).then_some(Limit::NeedsBubblewrap)
     }
 
     pub fn set_plan(&self, plan: bool) {
@@ -247,10 +277,10 @@ impl Confinement {
             report.protected = Identities::of(&self.cwd, &self.protected, &protected);
         }
         let backend = self.known_backend()?;
-        let network = match requested.network() {
-            NetworkAccess::Off => Network::Off,
-            NetworkAccess::All => Network::All,
-            NetworkAccess::Hosts(hosts) => {
+        let network = match requested.hosts(&backend)? {
+            None => Network::Off,
+            Some(hosts) if hosts.allowed.is_none() && hosts.denied.is_empty() => Network::All,
+            Some(hosts) => {
                 let asker = Asker::of(requested.asker.clone(), &invocation, &self.cwd);
                 let temporary = self.temporary()?;
                 let proxy = self
@@ -275,9 +305,11 @@ impl Confinement {
                 wrap(program.into(), args, self.in_helper(&spec, invocation)?)
             }
             Backend::Landlock(_) => {
+                let writable = self.writable(&requested, &temporary);
                 let spec = Spec {
                     stage: Stage::Supervise,
-                    writable: self.writable(&requested, &temporary),
+                    hidden: self.hidden(&requested, &writable)?,
+                    writable,
                     read_only: !writes,
                     network: network.clone(),
                 };
@@ -299,8 +331,12 @@ impl Confinement {
         let env = &mut confined.env;
         env.push(("OSIER_SANDBOX".into(), mode.name().into()));
         env.push(("TMPDIR".into(), folder.into()));
-        if let (Network::Proxy(_), NetworkAccess::Hosts(hosts)) = (network, requested.network()) {
-            env.extend(super::network::environment(hosts));
+        if let Network::Proxy(_) = network {
+            let listed = match requested.network() {
+                NetworkAccess::Hosts(hosts) => hosts.as_slice(),
+                _ => &[],
+            };
+            env.extend(super::network::environment(listed));
         }
         Ok(Confined {
             invocation: confined,
@@ -389,15 +425,53 @@ impl Confinement {
             }
             layout.protect(&self.protected.find(&self.cwd));
         }
-        layout.protect(&real(&requested.denied.unwritable));
+        self.deny_in(&mut layout, requested)?;
+        Ok(layout)
+    }
+
+    fn deny_in(&self, layout: &mut Layout, requested: &Requested) -> Result<(), SandboxError> {
+        let files = requested.denied.files().map_err(too_many)?;
+        for path in &files.unwritable {
+            layout.lock(path);
+        }
         // Without osier itself no command would run.
         let own = self.helper.as_ref().and_then(|own| own.canonicalize().ok());
-        let programs = requested.denied_programs.iter();
+        let programs = files.programs.iter();
         let programs = programs.filter(|program| Some(*program) != own.as_ref());
-        for path in programs.chain(&requested.denied.unreadable) {
+        for path in programs.chain(&files.unreadable) {
+            self.keep_cwd(path)?;
             layout.block(path);
         }
-        Ok(layout)
+        if let Some(own) = &own {
+            layout.show(own);
+        }
+        Ok(())
+    }
+
+    /// Without its working directory, no command could start.
+    fn keep_cwd(&self, hidden: &Path) -> Result<(), SandboxError> {
+        if !self.cwd.starts_with(hidden) {
+            return Ok(());
+        }
+        let reason = format!("a deny rule hides `{}`", hidden.display());
+        Err(SandboxError::new(reason).with_advice("Deny parts of it"))
+    }
+
+    /// The files that Landlock hides. Those in writable directories cannot be: new files there could not be used either.
+    fn hidden(
+        &self,
+        requested: &Requested,
+        writable: &[PathBuf],
+    ) -> Result<BTreeSet<PathBuf>, SandboxError> {
+        let files = requested.denied.files().map_err(too_many)?;
+        let mut hidden: BTreeSet<PathBuf> = files.programs.into_iter().collect();
+        hidden.extend(files.unreadable);
+        let own = self.helper.as_ref().and_then(|own| own.canonicalize().ok());
+        let writable: Vec<PathBuf> = real(writable);
+        let is_open = |file: &PathBuf| writable.iter().any(|folder| file.starts_with(folder));
+        hidden.retain(|file| !is_open(file) && Some(file) != own.as_ref());
+        hidden.iter().try_for_each(|file| self.keep_cwd(file))?;
+        Ok(hidden)
     }
 
     /// The paths that commands can write to under Landlock and `sandbox-exec`. Other programs have their files in `/tmp`, so that
@@ -433,13 +507,33 @@ impl Requested {
         }
     }
 
+    /// The hosts that commands reach; none without a network.
+    fn hosts(&self, backend: &Backend) -> Result<Option<Hosts>, SandboxError> {
+        let denied = self.denied.hosts();
+        let allowed = match self.network() {
+            NetworkAccess::Off => return Ok(None),
+            // Only the proxy distinguishes hosts.
+            NetworkAccess::All if !denied.is_empty() && !backend.has_proxy() => return Ok(None),
+            NetworkAccess::All => None,
+            NetworkAccess::Hosts(hosts) => {
+                let rules = hosts.iter().map(|host| HostRule::parse(host));
+                Some(rules.collect::<Result<_, _>>().map_err(SandboxError::new)?)
+            }
+        };
+        Ok(Some(Hosts { allowed, denied }))
+    }
+
     fn network(&self) -> &NetworkAccess {
-        if self.plan {
+        if self.plan || self.denied.network() {
             &NetworkAccess::Off
         } else {
             &self.network
         }
     }
+}
+
+fn too_many(reason: String) -> SandboxError {
+    SandboxError::new(reason).with_advice("Change the rule")
 }
 
 /// The paths that exist, without symbolic links.

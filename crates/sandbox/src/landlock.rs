@@ -1,6 +1,7 @@
 //! Sandboxes this process and its children with Landlock. It needs no privileges, and cannot be removed again.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
@@ -37,7 +38,7 @@ pub(super) fn version() -> Option<u32> {
 fn supported() -> Option<(u32, ABI)> {
     VERSIONS
         .into_iter()
-        .find(|(_, abi)| ruleset(*abi, false).is_ok())
+        .find(|(_, abi)| ruleset(*abi, false, false).is_ok())
 }
 
 /// Sandboxes this process, everything it executes and all its children.
@@ -45,7 +46,13 @@ pub(super) fn confine(spec: &Spec) -> Result<(), String> {
     let (_, abi) = supported().ok_or("the kernel does not support Landlock version 3 or later")?;
     let stderr = |error: &dyn std::fmt::Display| format!("landlock: {error}");
     let network = spec.network != Network::Off;
-    let rules = ruleset(abi, network).map_err(|error| stderr(&error))?;
+    let hides = !spec.hidden.is_empty();
+    let mut rules = ruleset(abi, network, hides).map_err(|error| stderr(&error))?;
+    if hides {
+        rules = grant_names(rules).map_err(|error| stderr(&error))?;
+        rules = grant_others(rules, Path::new("/"), &spec.hidden, abi)
+            .map_err(|error| stderr(&error))?;
+    }
     enforce(spec, abi, rules, &DEVICES)
 }
 
@@ -70,7 +77,11 @@ fn enforce(
     devices: &[&str],
 ) -> Result<(), String> {
     let stderr = |error: &dyn std::fmt::Display| format!("landlock: {error}");
-    let write = AccessFs::from_write(abi);
+    let mut write = AccessFs::from_write(abi);
+    // Nothing in a writable directory is hidden.
+    if !spec.hidden.is_empty() {
+        write |= AccessFs::from_read(abi);
+    }
     for path in &spec.writable {
         let opened = PathFd::new(path).map_err(|error| stderr(&error))?;
         let access = if path.is_dir() {
@@ -84,7 +95,7 @@ fn enforce(
     }
     for path in devices.iter().map(Path::new).filter(|path| path.exists()) {
         let opened = PathFd::new(path).map_err(|error| stderr(&error))?;
-        let access = write & AccessFs::from_file(abi);
+        let access = AccessFs::from_write(abi) & AccessFs::from_file(abi);
         rules = rules
             .add_rule(PathBeneath::new(opened, access))
             .map_err(|error| stderr(&error))?;
@@ -96,11 +107,55 @@ fn enforce(
     Ok(())
 }
 
-/// A ruleset that covers every kind of write; requires all of `abi`.
-fn ruleset(abi: ABI, network: bool) -> Result<RulesetCreated, landlock::RulesetError> {
+/// Lets names be listed everywhere.
+fn grant_names(rules: RulesetCreated) -> Result<RulesetCreated, String> {
+    let root = PathFd::new("/").map_err(|error| error.to_string())?;
+    let rule = PathBeneath::new(root, AccessFs::ReadDir);
+    rules.add_rule(rule).map_err(|error| error.to_string())
+}
+
+/// Lets all files below `folder` be read and executed but the hidden ones. Landlock can only grant, so the others are granted,
+/// each at its place; a symbolic link would grant its target.
+fn grant_others(
+    mut rules: RulesetCreated,
+    folder: &Path,
+    hidden: &BTreeSet<PathBuf>,
+    abi: ABI,
+) -> Result<RulesetCreated, String> {
+    let read = AccessFs::from_read(abi);
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let kind = entry.file_type().map_err(|error| error.to_string())?;
+        if kind.is_symlink() || hidden.contains(&path) {
+            continue;
+        }
+        if hidden.iter().any(|file| file.starts_with(&path)) {
+            rules = grant_others(rules, &path, hidden, abi)?;
+            continue;
+        }
+        let access = if kind.is_dir() {
+            read
+        } else {
+            read & AccessFs::from_file(abi)
+        };
+        // A file that cannot be opened cannot be read either.
+        if let Ok(opened) = PathFd::new(&path) {
+            let rule = PathBeneath::new(opened, access);
+            rules = rules.add_rule(rule).map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(rules)
+}
+
+/// A ruleset that covers every kind of write, and reading if files are hidden; requires all of `abi`.
+fn ruleset(abi: ABI, network: bool, hides: bool) -> Result<RulesetCreated, landlock::RulesetError> {
+    let mut access = AccessFs::from_write(abi);
+    if hides {
+        access |= AccessFs::from_read(abi);
+    }
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_write(abi))?;
+        .handle_access(access)?;
     let net = AccessNet::from_all(abi);
     if !network && !net.is_empty() {
         rules = rules.handle_access(net)?;

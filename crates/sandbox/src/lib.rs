@@ -26,7 +26,7 @@
 //! # Design
 //!
 //! - The sandbox starts as osier itself: the hidden subcommand of `helper` limits itself and becomes the command.
-//! - Programs and files that deny rules name are not there: a mount hides them (`denied`).
+//! - Programs and files that deny rules name are not there: a mount hides them (`denied`). Landlock grants all files but them.
 //! - In bubblewrap, Landlock closes what a read-only mount leaves open: pipes outside could be written.
 //! - Hosts by name are reached through a proxy outside of the sandbox (`network`).
 
@@ -56,7 +56,7 @@ mod supervisor;
 
 pub use backend::{Backend, SandboxError};
 pub use confinement::{Confined, Confinement};
-pub use denied::Denied;
+pub use denied::{Denial, Limit};
 pub use report::Report;
 
 /// The hidden subcommand that sandboxes itself and then executes the command.

@@ -35,6 +35,15 @@ impl Mounts {
         self.0.push((path, source));
     }
 
+    /// Makes the writable mounts at and below `path` read-only.
+    pub(super) fn lock_below(&mut self, path: &Path) {
+        for (mount, source) in &mut self.0 {
+            if *source == Source::Writable && mount.starts_with(path) {
+                *source = Source::ReadOnly;
+            }
+        }
+    }
+
     /// The mount that the command finds at `path`, and the mount's own path.
     pub(super) fn at(&self, path: &Path) -> Option<(&Path, &Source)> {
         let above = self.0.iter().filter(|(mount, _)| path.starts_with(mount));

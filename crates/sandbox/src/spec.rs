@@ -1,5 +1,6 @@
 //! The restrictions that the helper enforces.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,9 @@ pub(super) struct Spec {
     pub stage: Stage,
     /// Canonical directories and files, as the command names them.
     pub writable: Vec<PathBuf>,
+    /// Files and directories, none of them writable, that cannot be read or executed under Landlock.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub hidden: BTreeSet<PathBuf>,
     pub read_only: bool,
     pub network: Network,
 }

@@ -90,6 +90,7 @@ pub use files::checkpoints::prune_options;
 pub use models::accounts;
 #[cfg(feature = "transfer")]
 pub use safety::known_secrets;
+pub use safety::rule_check::check_deny_rules;
 pub use sessions::faults::{SafetyError, check as check_safety};
 pub use sessions::open_session::{check_tools, find as find_session};
 pub use sessions::session_index;

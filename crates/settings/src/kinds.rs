@@ -187,7 +187,11 @@ const RULES: &str = "a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \
 pub(super) const ALLOWING_RULES: Row<Vec<String>> =
     Row::new(Form::Texts, RULES, |own: &mut Vec<String>, value| {
         let rules = list(value)?;
-        let are_valid = rules.iter().all(|rule| Rule::parse(rule).is_some());
+        // Commands reach the hosts of `sandbox_network`.
+        let allows = |rule: Rule| !rule.is_network();
+        let are_valid = rules
+            .iter()
+            .all(|rule| Rule::parse(rule).is_some_and(allows));
         own.extend(are_valid.then_some(rules)?);
         Some(())
     })

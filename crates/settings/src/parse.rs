@@ -80,7 +80,7 @@ pub(super) fn parse(start: Settings, path: &Path, text: &str) -> Parsed {
         if is_valid {
             read.insert(at, setting.name);
             if let "ask" | "deny" = name {
-                parsed.doubtful_rules(value.get_ref(), text, path);
+                parsed.doubtful_rules(name, value.get_ref(), text, path);
             }
             if setting.is_safety() {
                 let _ = writeln!(parsed.settings.written, "{name} = {source}");
@@ -178,7 +178,7 @@ impl Parsed {
 
     /// Warns about rules that restrict a tool whose name is almost that of a built-in tool, although plugins can have
     /// such tools, and about patterns that are likely to match nothing.
-    fn doubtful_rules(&mut self, rules: &DeValue<'_>, text: &str, path: &Path) {
+    fn doubtful_rules(&mut self, name: &str, rules: &DeValue<'_>, text: &str, path: &Path) {
         for source in rules.as_array().into_iter().flat_map(|rules| rules.iter()) {
             let shown = source.get_ref().as_str().unwrap_or_default();
             let Some(rule) = Rule::parse(shown) else {
@@ -190,6 +190,10 @@ impl Parsed {
             } else if rule.is_foreign() {
                 let message = format!("no built-in tool has the name in `{shown}`");
                 let hint = "the rule applies only to a tool of a plugin with this name";
+                (message, hint.to_owned())
+            } else if rule.is_network() && name == "ask" {
+                let message = format!("the rule `{shown}` asks about `web_fetch` only");
+                let hint = "a rule about the connections of commands is one of `deny`";
                 (message, hint.to_owned())
             } else if let Some(doubt) = rule.doubt() {
                 let message = format!("the rule `{shown}` is likely to match nothing");

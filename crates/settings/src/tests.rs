@@ -67,6 +67,26 @@ fn a_rule_that_is_likely_to_match_nothing_is_a_warning() {
     }
 }
 
+/// Commands reach the hosts of `sandbox_network`, so a rule about connections only denies.
+#[test]
+fn a_rule_about_connections_is_one_of_deny() {
+    let parse = |text: &str| {
+        let (settings, problems) = Settings::parse(Path::new("s.toml"), text);
+        let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        (settings.faults.len(), shown)
+    };
+    let host = "[\"connect(example.org)\", \"connect\"]\n";
+    assert_eq!(parse(&format!("deny = {host}")), (0, Vec::new()));
+    let asked = "s.toml:1:8: the rule `connect(example.org)` asks about `web_fetch` only; a rule about the connections of \
+                 commands is one of `deny`";
+    assert_eq!(
+        parse("ask = [\"connect(example.org)\"]\n"),
+        (0, vec![asked.to_owned()])
+    );
+    assert_eq!(parse(&format!("allow = {host}")).0, 1);
+    assert_eq!(parse("deny = [\"connect(a b)\"]\n").0, 1);
+}
+
 /// A home whose settings were valid, and what applies after they were replaced with `broken`.
 fn held(valid: Option<&str>, broken: &str) -> Settings {
     let home = tempfile::tempdir().unwrap();

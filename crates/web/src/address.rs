@@ -14,6 +14,7 @@ pub struct WebAddress {
     pub url: String,
     /// In lower case, without a final dot.
     pub host: String,
+    pub port: u16,
 }
 
 impl WebAddress {
@@ -23,6 +24,7 @@ impl WebAddress {
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');
         Some(Self {
             host: host.to_owned(),
+            port: url.port_or_known_default().unwrap_or_default(),
             url: url.into(),
         })
     }

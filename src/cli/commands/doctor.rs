@@ -32,6 +32,8 @@ pub(in crate::cli) struct DoctorContext<'a> {
     /// The model of a new session.
     pub model: String,
     pub hooks: &'a HookCheck,
+    /// Deny rules that are only advice.
+    pub deny_rules: &'a [String],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +110,7 @@ pub(in crate::cli) async fn run(
         notifications(outer),
         git(context).await,
         sandbox(context).await,
+        rules(context),
         providers(context),
         model(context),
         sessions(context),
@@ -433,6 +436,20 @@ async fn sandbox(context: &DoctorContext<'_>) -> Check {
     }
 }
 
+fn rules(context: &DoctorContext<'_>) -> Check {
+    let name = "rules";
+    let suggestion = "list all with `osier config check`";
+    match context.deny_rules {
+        [] => passed(name, "every deny rule about commands holds"),
+        [only] => warning(name, only.clone(), suggestion),
+        [first, rest @ ..] => warning(
+            name,
+            format!("{first} (and {} more)", rest.len()),
+            suggestion,
+        ),
+    }
+}
+
 fn providers(context: &DoctorContext<'_>) -> Check {
     let name = "providers";
     let accounts = Accounts::load(context.folders, context.settings, context.environment);
@@ -554,6 +571,7 @@ mod tests {
             problems,
             model: model.to_owned(),
             hooks: &HookCheck::default(),
+            deny_rules: &["the deny rule `bash(rm *)`: advice".to_owned()],
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -576,6 +594,7 @@ mod tests {
         for line in [
             "!! terminal   TERM=dumb, ",
             "!! files      settings.toml: unknown setting `them`; did you mean `theme`?\n              fix the file, then run `osier config check`",
+            "-- rules      the deny rule `bash(rm *)`: advice\n              list all with `osier config check`",
             "-- model      demo/tour, a scripted demo",
             "-- providers  no API key\n              run `osier auth login PROVIDER`",
         ] {

@@ -447,4 +447,24 @@ mod tests {
         child.stop().await;
         assert!(child.exit().is_some());
     }
+
+    #[tokio::test]
+    async fn shells_of_other_languages_are_recognized() {
+        for (shell, command) in [
+            ("zsh", "zsh -f -i"),
+            ("fish", "fish --no-config -i"),
+            ("tcsh", "tcsh -f -i"),
+        ] {
+            if !osier_testing::skip::has(&[shell], "apt install zsh fish tcsh") {
+                continue;
+            }
+            let mut child = start(&format!("exec {command}"));
+            let pty = child.pty();
+            // bash reads the terminal until it has become the shell.
+            while pty.reader() != LineReader::OtherShell {
+                tokio::task::yield_now().await;
+            }
+            child.stop().await;
+        }
+    }
 }

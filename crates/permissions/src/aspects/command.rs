@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::folders::fits;
 use crate::equivalents::Equivalent;
 use crate::known;
-use crate::programs;
 use crate::rule::Rule;
 use crate::shell::Word;
 use osier_base::real_path;
@@ -74,13 +73,10 @@ impl Command {
 
 /// Whether `rule` names what the table of known forms, or that of dangerous arguments, does not let a `*` cover.
 fn names_unknown(rule: &Rule, words: &[Word]) -> bool {
-    match known::find(words) {
-        Some(known) if !words.iter().all(|word| word.assigns) => {
-            let unnamed: Vec<&str> = known.unnamed.iter().map(String::as_str).collect();
-            !known.is_open && rule.names(&unnamed)
-        }
-        _ => programs::dangerous(words).is_some_and(|found| rule.names(&found)),
-    }
+    known::unnamed(words).is_some_and(|found| {
+        let found: Vec<&str> = found.iter().map(String::as_str).collect();
+        rule.names(&found)
+    })
 }
 
 /// Files and folders that are read to learn what a search can find.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::shell::{GLOB, PIPE, Word};
-use osier_base::path;
+use osier_base::{path, real_path};
 
 /// Folders that are followed at most.
 const MOST: usize = 16;
@@ -58,10 +58,19 @@ impl Folders {
             return None;
         }
         let folders = self.0.as_ref()?.iter();
-        let of = |folder: &PathBuf| -> Vec<PathBuf> {
-            texts.iter().map(|text| resolve(folder, text)).collect()
-        };
-        Some(folders.flat_map(of).collect())
+        let mut found: Vec<PathBuf> = Vec::new();
+        for folder in folders {
+            for text in &texts {
+                let named = resolve(folder, text);
+                // The shell drops `link/..`, and other programs follow the link first.
+                let real = text
+                    .contains("..")
+                    .then(|| real_path::resolve(&folder.join(text)).real);
+                found.extend(real.filter(|real| *real != named));
+                found.push(named);
+            }
+        }
+        Some(found)
     }
 
     /// The files that `word` names in these folders: each with the folder and the text.

@@ -9,7 +9,7 @@ use crate::equivalents::{self, Equivalents};
 use crate::known::{self, Known};
 use crate::programs::name_of;
 use crate::repository;
-use crate::shell::{self, CommandLine, Part, Word};
+use crate::shell::{self, CommandLine, HOLE, PIPE, Part, Word};
 use osier_base::{path, real_path};
 use osier_tools::{READ, WRITE};
 
@@ -51,6 +51,7 @@ impl Aspects {
 
     fn add(&mut self, line: CommandLine, cwd: &Path) {
         self.is_connected = line.changes_shell;
+        let shows_key = line.variables.iter().any(|name| known::is_key(name));
         let mut folders = starting_folders(&line, cwd);
         for part in line.parts {
             match part {
@@ -77,6 +78,7 @@ impl Aspects {
                         self.add_known(known, &mut command, &folders, cwd);
                     }
                     self.refuse_git(&mut command, known.as_ref(), &folders, cwd);
+                    command.reads_only &= !shows_key;
                     if is_cd {
                         let target = known.and_then(|known| known.folder);
                         match target {
@@ -93,6 +95,7 @@ impl Aspects {
                         .push(Aspect::of(WRITE, target_of(&word.text, cwd)));
                 }
                 Part::ReadFrom(word) => {
+                    self.unclear |= may_connect(&word);
                     self.reads_unknown |= is_unknown(&word, line.changes_directory);
                     self.reads
                         .push(Aspect::of(READ, target_of(&word.text, cwd)));
@@ -103,7 +106,11 @@ impl Aspects {
 
     /// Adds the files of a command whose form is known.
     fn add_known(&mut self, known: &Known, command: &mut Command, folders: &Folders, cwd: &Path) {
-        command.reads_only = known.reads_only && !is_replaced(&command.words, cwd);
+        let program = command.words.iter().find(|word| !word.assigns);
+        let program = program.map(|program| &program.text);
+        let mut programs = program.into_iter().chain(&known.programs);
+        let is_replaced = programs.any(|program| is_replaced(program, cwd));
+        command.reads_only = known.reads_only && !is_replaced;
         if known.is_pinned && is_pinned(folders) {
             command.reads_only = false;
         }
@@ -216,6 +223,11 @@ impl Aspects {
         {
             command.reads_only = false;
             self.refused = Some(why);
+        } else if known.is_some_and(|known| known.shows_addresses)
+            && all.iter().any(|folder| repository::has_password(folder))
+        {
+            command.reads_only = false;
+            self.refused = Some("an address in the settings of git contains a password".to_owned());
         }
     }
 }
@@ -238,15 +250,12 @@ fn starting_folders(line: &CommandLine, cwd: &Path) -> Folders {
 }
 
 /// Whether `PATH` finds the program in the project.
-fn is_replaced(words: &[Word], cwd: &Path) -> bool {
-    let Some(program) = words.iter().find(|word| !word.assigns) else {
-        return false;
-    };
+fn is_replaced(program: &str, cwd: &Path) -> bool {
     let in_path = std::env::var_os("PATH").unwrap_or_default();
-    !program.text.contains('/')
+    !program.contains('/')
         && std::env::split_paths(&in_path).any(|folder| {
             let is_inside = !folder.is_absolute() || folder.starts_with(cwd);
-            is_inside && cwd.join(folder).join(&program.text).exists()
+            is_inside && cwd.join(folder).join(program).exists()
         })
 }
 
@@ -280,6 +289,15 @@ fn target_of(text: &str, cwd: &Path) -> What {
 fn is_device(text: &str) -> bool {
     const FINE: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/stdin", "/dev/fd/63"];
     text.starts_with("/dev") && !FINE.contains(&text)
+}
+
+/// Whether bash connects to a host to read from the file.
+fn may_connect(word: &Word) -> bool {
+    let texts = word.texts();
+    let connects = |text: &str| text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/");
+    let is_pipe = word.variables().eq([PIPE]);
+    let is_open = texts.is_empty() && word.text.starts_with(['/', HOLE]) && !is_pipe;
+    is_open || texts.iter().any(|text| connects(text))
 }
 
 /// Whether it is unknown which file the word names.

@@ -35,7 +35,7 @@ pub(super) fn complete(name: &str, words: &[Word]) -> Option<Vec<Word>> {
             let mark = known.replaced.unwrap_or_default();
             let mut found = words[..start].to_vec();
             let rest = words[start..].iter();
-            found.extend(rest.map(|word| replaced(word, &mark, "")));
+            found.extend(rest.map(|word| word.with_input(&mark, "")));
             if start < words.len() {
                 found.push(Word::input());
             }
@@ -44,7 +44,7 @@ pub(super) fn complete(name: &str, words: &[Word]) -> Option<Vec<Word>> {
         Adds::Lists => Some(lists(words)),
         Adds::Found => Some(found_files(words)),
         Adds::FoundInBraces => found_in_braces(words),
-        Adds::Changed => Some(words.iter().map(|word| replaced(word, "/_", "")).collect()),
+        Adds::Changed => Some(words.iter().map(|word| word.with_input("/_", "")).collect()),
     }
 }
 
@@ -100,19 +100,6 @@ pub(super) fn xargs(arguments: &[Word]) -> Xargs {
         at += usize::from(takes_next);
     }
     found
-}
-
-/// `word` with `known` and something unknown for each `mark`.
-fn replaced(word: &Word, mark: &str, known: &str) -> Word {
-    if mark.is_empty() || !word.text.contains(mark) {
-        return word.clone();
-    }
-    let unknown = format!("{known}{HOLE}");
-    let mut word = word.clone();
-    word.text = word.text.replace(mark, &unknown);
-    word.may_be_option |= word.text.starts_with(HOLE);
-    word.from_input = true;
-    word
 }
 
 /// `word` with something unknown for each part in braces, such as `{}`, `{.}` and `{= x =}`.
@@ -192,7 +179,7 @@ fn found_files(words: &[Word]) -> Vec<Word> {
             _ => {}
         }
         found.push(match prefix {
-            Some(prefix) => replaced(word, "{}", prefix),
+            Some(prefix) => word.with_input("{}", prefix),
             None => word.clone(),
         });
     }

@@ -2,7 +2,8 @@
 //! that is no command does no harm: it is no reason to ask.
 
 use super::{COUNT_LIMIT, Equivalent, Equivalents};
-use crate::programs::{Container, Script, dangerous, find, is_wrapper, name_of, runs_arguments};
+use crate::known;
+use crate::programs::{Container, Script, find, is_wrapper, name_of, runs_arguments};
 use crate::shell::{self, Part, Word, is_assignment};
 
 /// Words among which a command can begin.
@@ -48,8 +49,8 @@ pub(super) fn add_values(words: &[Word], depth: usize, others: &mut Equivalents)
 pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
     let name = name_of(&words[0].text);
     let program = find(name);
-    let dangerous = dangerous(words);
-    let is_dangerous = dangerous.as_ref().is_none_or(|found| !found.is_empty());
+    let unnamed = known::unnamed(words);
+    let is_dangerous = unnamed.as_ref().is_none_or(|found| !found.is_empty());
     if !(runs_arguments(name) || program.runs_options || is_dangerous) {
         return;
     }
@@ -84,8 +85,8 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
             push(rest.to_vec(), others);
         }
         // The command of an option: `rg --pre rm x`, `gcc -wrapper rm,x`.
-        let options = dangerous.iter().flatten();
-        if options.clone().any(|option| *option == last) {
+        let mut options = unnamed.iter().flatten();
+        if options.any(|option| option == last) {
             let mut command = rest.to_vec();
             let separated: Vec<&str> = text.split(',').collect();
             command.splice(..1, separated.into_iter().map(Word::literal));

@@ -138,6 +138,12 @@ const BEFORE: &[&str] = &[
     "echo a | ",
     "( ",
     "{ ",
+    "timeout 5 ",
+    "time ",
+    "nice -n 1 ",
+    "env CI=1 ",
+    "xargs ",
+    "xargs -I{} ",
 ];
 const AFTER: &[&str] = &[
     "",
@@ -150,6 +156,11 @@ const AFTER: &[&str] = &[
     " | head -5",
     " | sort",
     " | xargs echo",
+    " | xargs -n1 ls",
+    " | xargs -I{} stat {}",
+    " | xargs cat",
+    " | timeout 5 head -3",
+    " <<E\n$x $HOME\nE",
     " && pwd",
     " || true",
     "; ls",
@@ -306,6 +317,9 @@ fn violations(trace: &str, root: &Path) -> Vec<String> {
             "dash",
             "timeout",
             "xargs",
+            "time",
+            "nice",
+            "env",
             "gzip",
             "bzip2",
             "xz",
@@ -412,6 +426,47 @@ fn harmless_lines_run_write_and_connect_nothing() {
     assert_eq!(written, [false; 3]);
     // Generated lines of both kinds.
     assert!(tried > count + count / 5, "{tried}");
+}
+
+/// Other shells read other languages: none of the lines runs in them without a question, whatever rules say about its programs.
+#[test]
+fn no_line_of_another_shell_runs_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let allow = ["echo", "ls", "git", "cat", "grep"].map(|name| format!("bash({name} *)"));
+    let rules = RuleLists {
+        allow: &allow,
+        ..RuleLists::default()
+    };
+    let store = "/nonexistent/permissions.json".into();
+    let permissions = Permissions::new(folder.path(), store, PermissionMode::Ask, rules);
+    let is_allowed = |line: &str| {
+        let arguments = json!({"command": line});
+        permissions.decide("bash", &arguments, None, false) == Verdict::Allow
+    };
+    let mut random = Random(0x9E37_79B9);
+    let mut wrong = Vec::new();
+    let mut left = 500;
+    while left > 0 {
+        let line = random.line();
+        if !is_allowed(&line) {
+            continue;
+        }
+        left -= 1;
+        let quoted = format!("'{}'", line.replace('\'', "'\\''"));
+        for reader in [
+            format!("zsh -c {quoted}"),
+            format!("fish -c {quoted}"),
+            format!("tcsh -c {quoted}"),
+            format!("echo {quoted} | zsh"),
+            format!("timeout 5 fish <<< {quoted}"),
+            format!("env CI=1 zsh -fc {quoted}"),
+        ] {
+            if is_allowed(&reader) {
+                wrong.push(reader);
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 /// Each word of the table is written as its front page says.

@@ -9,10 +9,10 @@ mod table;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::programs::{awk_is_plain, name_of, sed_is_plain};
+use crate::programs::{awk_is_plain, dangerous, name_of, sed_is_plain};
 use crate::shell::{GLOB, HOLE, Word};
 use options::{Found, Options, Value};
-use table::{Effect, FORMS, Form, Operands, VARIABLES};
+use table::{Effect, FORMS, Form, Operands, VARIABLES, WRAPPERS};
 
 /// Folders of programs that are known by their names.
 const SYSTEM: [&str; 4] = [
@@ -23,6 +23,11 @@ const SYSTEM: [&str; 4] = [
 ];
 /// Words of a command that are compared with the table; no rule with `*` covers a longer one.
 const MOST_WORDS: usize = 500;
+/// Programs that run a program, within one another.
+const MOST_WRAPPERS: usize = 4;
+/// Builtins of which `time` changes nothing, and that a wrapper would not find.
+const BUILTINS: &str =
+    "cd set read exit return break continue shift umask ulimit wait command type dirs jobs times";
 /// Parts of the names of variables with keys.
 const KEYS: [&str; 9] = [
     "KEY",
@@ -61,6 +66,10 @@ pub(crate) struct Known {
     pub is_git: bool,
     /// Other files of the project select the program that runs.
     pub is_pinned: bool,
+    /// It shows addresses of the configuration of git, which can contain passwords.
+    pub shows_addresses: bool,
+    /// The programs that it runs besides the first one.
+    pub programs: Vec<String>,
 }
 
 /// Whether the word sets a variable that selects a language, colours or the amount of output.
@@ -80,13 +89,10 @@ fn sets_own_variable(word: &Word) -> bool {
     word.assigns && name.chars().all(own) && !taken.iter().any(|part| name.contains(part))
 }
 
-/// Whether the value of a word is printed that can be a key.
-fn shows_key(words: &[Word]) -> bool {
-    let mut names = words.iter().flat_map(Word::variables);
-    names.any(|name| {
-        let name = name.to_uppercase();
-        KEYS.iter().any(|key| name.contains(key))
-    })
+/// Whether the variable or setting can be a key.
+pub(crate) fn is_key(name: &str) -> bool {
+    let name = name.to_uppercase();
+    KEYS.iter().any(|key| name.contains(key))
 }
 
 /// The rows of a program.
@@ -119,8 +125,25 @@ fn is_complete(rows: &[&Form]) -> bool {
     !rows.is_empty() && !rows.iter().any(is_part)
 }
 
+/// The words of a command that a rule must name. `None` if one cannot be known.
+pub(crate) fn unnamed(words: &[Word]) -> Option<Vec<String>> {
+    match find(words) {
+        Some(known) if !words.iter().all(|word| word.assigns) => {
+            (!known.is_open).then_some(known.unnamed)
+        }
+        _ => {
+            let found = dangerous(words, has_rows)?.into_iter();
+            Some(found.map(str::to_owned).collect())
+        }
+    }
+}
+
 /// The facts about the command `words`, if its program is in the table.
 pub(crate) fn find(words: &[Word]) -> Option<Known> {
+    find_within(words, MOST_WRAPPERS)
+}
+
+fn find_within(words: &[Word], depth: usize) -> Option<Known> {
     let start = words.iter().position(|word| !word.assigns);
     let Some(start) = start else {
         return Some(Known {
@@ -135,7 +158,9 @@ pub(crate) fn find(words: &[Word]) -> Option<Known> {
     let name = name_of(&words[0].text);
     let rows = rows(name);
     if rows.is_empty() {
-        return None;
+        let found = wrapped(name, &words[1..], depth)?;
+        let is_plain = words[0].text == name && set.iter().all(is_harmless_assignment);
+        return is_plain.then_some(found);
     }
     if words.len() > MOST_WORDS {
         return Some(Known {
@@ -149,9 +174,67 @@ pub(crate) fn find(words: &[Word]) -> Option<Known> {
     found.reads_only &= is_named
         && found.unnamed.is_empty()
         && !found.is_open
-        && set.iter().all(is_harmless_assignment)
-        && !shows_key(words);
+        && set.iter().all(is_harmless_assignment);
     (is_complete(rows) || found.reads_only).then_some(found)
+}
+
+/// The facts about the command in the arguments of a program such as `timeout`, if it only reads.
+fn wrapped(name: &str, arguments: &[Word], depth: usize) -> Option<Known> {
+    let is_row = |row: &&table::Wrapper| row.0.split('|').any(|known| known == name);
+    let (_, options, operands, adds_input) = WRAPPERS.iter().find(is_row)?;
+    let options = Options(options);
+    let mut mark = "";
+    let mut at = 0;
+    while let Some(word) = arguments.get(at) {
+        let text = word.text.as_str();
+        if !text.starts_with('-') || text == "-" {
+            break;
+        }
+        at += 1;
+        if text == "--" {
+            break;
+        }
+        word.is_fixed().then_some(())?;
+        match options.find(text, false) {
+            (Found::Unknown, _) => return None,
+            (Found::Next(_, count), seen) => {
+                let value = arguments.get(at).filter(|value| value.is_fixed())?;
+                if *adds_input && seen.iter().any(|seen| seen == "-I") {
+                    mark = &value.text;
+                }
+                at += count;
+            }
+            (Found::Complete(value), seen) => {
+                if *adds_input && seen.iter().any(|seen| seen == "-I") {
+                    mark = value?.1;
+                }
+            }
+        }
+    }
+    let own = arguments.get(at..at + operands)?;
+    own.iter().all(Word::is_fixed).then_some(())?;
+    let mut rest: Vec<Word> = arguments[at + operands..].to_vec();
+    if name == "env" {
+        let assigns = |word: &Word| word.is_fixed() && word.text.contains('=');
+        let set = rest.iter().take_while(|word| assigns(word)).count();
+        for mut word in rest.drain(..set) {
+            word.assigns = true;
+            is_harmless_assignment(&word).then_some(())?;
+        }
+    }
+    if *adds_input {
+        if rest.is_empty() {
+            rest.push(Word::literal("echo"));
+        }
+        rest = rest.iter().map(|word| word.with_input(mark, "")).collect();
+        rest.extend(mark.is_empty().then(Word::input));
+    }
+    let first = rest.first().filter(|word| word.is_fixed())?;
+    let program = first.text.clone();
+    (!first.assigns && !has(BUILTINS, &program)).then_some(())?;
+    let mut found = find_within(&rest, depth.checked_sub(1)?)?;
+    found.programs.push(program);
+    found.reads_only.then_some(found)
 }
 
 /// Reads a command with the rows of its program.
@@ -287,6 +370,7 @@ impl<'w> Reader<'w> {
         let (options, after) = Options(list).split();
         self.found.reads_only = effect == Effect::Reads && !self.needs_rule;
         self.found.is_pinned |= options.has("@pinned");
+        self.found.shows_addresses |= options.has("@addresses");
         if let Operands::Alone(wanted) = operands {
             let is_one = |word: &Word| has(wanted, &word.text);
             self.found.is_open |= !matches!(self.arguments, [word] if is_one(word));
@@ -330,7 +414,11 @@ impl<'w> Reader<'w> {
                 self.rest(after);
                 return;
             }
-            if word.may_be_option && !any {
+            let texts = word.texts();
+            let is_name = options.has("@names")
+                && !texts.is_empty()
+                && !texts.iter().any(|text| text.starts_with('-'));
+            if word.may_be_option && !any && !is_name {
                 self.found.is_open = true;
             }
             if !text.starts_with('-') || text == "-" {
@@ -481,6 +569,17 @@ impl<'w> Reader<'w> {
                     self.name(first);
                 }
             }
+            Operands::Setting => {
+                let is_shown = |word: &&Word| {
+                    word.is_fixed() && !is_key(&word.text) && is_shown_setting(&word.text)
+                };
+                self.found.reads_only &= operands.len() == 1 && operands.iter().all(is_shown);
+                // A second word is a new value, and a first one without a dot an action.
+                let is_action = |word: &&&Word| !word.text.contains('.');
+                let first = operands.iter().take(1).filter(is_action);
+                let named = first.chain(operands.iter().skip(1));
+                named.for_each(|word| self.name(word));
+            }
             Operands::Trees if self.has_seen("-r --recursive") => {
                 self.search_below(operands.into_iter().cloned().collect());
             }
@@ -603,6 +702,13 @@ impl<'w> Reader<'w> {
         let files = files.into_iter().filter(|word| word.text != "-");
         self.found.shown.extend(files);
     }
+}
+
+/// Whether the value of a setting of git has no password.
+fn is_shown_setting(name: &str) -> bool {
+    let sections = "advice branch color column commit core diff fetch gc init log merge pull push rebase remote status tag user";
+    let section = name.split('.').next().unwrap_or_default();
+    has(sections, &section.to_lowercase())
 }
 
 /// Whether a format of git shows a signature, for which git runs a program: `%G?`, `%+GK`, `%(signature)`.

@@ -1,5 +1,8 @@
 //! Reads the list of options of a row, and compares words with it.
 
+use std::collections::HashMap;
+use std::sync::{LazyLock, PoisonError, RwLock};
+
 use super::table::SETS;
 
 /// The meaning of the value of an option.
@@ -80,6 +83,13 @@ impl Entry {
     }
 }
 
+/// A list that was read.
+struct List {
+    entries: Vec<Entry>,
+    /// The words with `@`.
+    marks: Vec<&'static str>,
+}
+
 /// The words of a list, with those of its sets.
 pub(super) fn words(list: &'static str) -> Box<dyn Iterator<Item = &'static str>> {
     Box::new(list.split_whitespace().flat_map(|word| {
@@ -94,7 +104,7 @@ pub(super) fn words(list: &'static str) -> Box<dyn Iterator<Item = &'static str>
 impl Options {
     /// Whether the list has the mark `mark`, such as `@words`.
     pub(super) fn has(self, mark: &str) -> bool {
-        self.0.split_whitespace().any(|word| word == mark)
+        self.read().marks.iter().any(|own| *own == mark)
     }
 
     /// The options before `--`, and those after it.
@@ -107,10 +117,27 @@ impl Options {
         }
     }
 
-    fn entries(self) -> impl Iterator<Item = Entry> {
-        words(self.0)
-            .filter(|word| !word.starts_with('@'))
-            .map(Entry::read)
+    fn entries(self) -> impl Iterator<Item = &'static Entry> {
+        self.read().entries.iter()
+    }
+
+    /// The list, which is read once.
+    fn read(self) -> &'static List {
+        type Lists = RwLock<HashMap<(usize, usize), &'static List>>;
+        static READ: LazyLock<Lists> = LazyLock::new(RwLock::default);
+        let key = (self.0.as_ptr().addr(), self.0.len());
+        let known = || READ.read().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(&key).copied();
+        found.unwrap_or_else(|| {
+            let (marks, own): (Vec<_>, Vec<_>) =
+                words(self.0).partition(|word| word.starts_with('@'));
+            let list = Box::leak(Box::new(List {
+                entries: own.into_iter().map(Entry::read).collect(),
+                marks,
+            }));
+            let mut lists = READ.write().unwrap_or_else(PoisonError::into_inner);
+            lists.entry(key).or_insert(list)
+        })
     }
 
     /// Finds `word`, a complete word of a program such as `find`.
@@ -164,7 +191,7 @@ impl Options {
         // `xxd -cols 8`.
         let mut entries = self.entries();
         let is_word =
-            |entry: &Entry| entry.values > 0 && entry.name.len() > 2 && entry.name == word;
+            |entry: &&Entry| entry.values > 0 && entry.name.len() > 2 && entry.name == word;
         if let Some(entry) = entries.find(is_word) {
             return (entry.takes(), seen);
         }
@@ -174,7 +201,7 @@ impl Options {
             word.strip_prefix('-').unwrap_or(word)
         };
         let is_number = !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number && words(self.0).any(|word| word == "-#") {
+        if is_number && self.entries().any(|entry| entry.name == "-#") {
             return (Found::Complete(None), seen);
         }
         (self.find_group(group, &mut seen), seen)

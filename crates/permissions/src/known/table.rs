@@ -13,9 +13,11 @@
 //! | `@pinned` | no file of the project selects another version of the program, which would run |
 //! | `@first` | options end before the first other word |
 //! | `@local`, `@response` | no other word contains a `:`, begins with `@` |
+//! | `@addresses` | it shows addresses of the configuration of git |
 //! | `@part` | the program has other forms: rules with `*` cover what `programs` does not call dangerous |
 //! | `@words` | options are complete words, as those of `find` |
 //! | `@any` | no option of the program does more than print: file names that look like options do no harm |
+//! | `@names` | a word of which the start is known, or a file that the shell finds, is no option |
 //! | `@letters` | the first word can be a group of flags without a hyphen |
 //! | `@NAME` | the options of a set |
 //! | `--` | what follows are options after `--`; `*` is anything |
@@ -73,6 +75,8 @@ pub(super) enum Operands {
     Alone(&'static str),
     /// A repository, and no directory for its copy, unless a rule names it.
     Derived,
+    /// The name of a setting of git.
+    Setting,
     /// The current directory, unless a rule names another one.
     Here,
     /// The tests of `[ … ]`.
@@ -82,7 +86,7 @@ pub(super) enum Operands {
 }
 use Operands::{
     Alone, Any, Awk, Copied, Derived, Directory, Files, Filter, Flags, Format, Here, No, One,
-    OneFile, Revisions, Search, Sed, Test, Text, Tree, Trees, With, Written,
+    OneFile, Revisions, Search, Sed, Setting, Test, Text, Tree, Trees, With, Written,
 };
 
 /// A row.
@@ -169,6 +173,41 @@ pub(super) const SETS: &[(&str, &str)] = &[
     ),
 ];
 
+/// A program that runs a program: its options, its own operands, and whether it adds words of its input.
+pub(super) type Wrapper = (&'static str, &'static str, usize, bool);
+
+/// Programs that run the program in their arguments, and do nothing else.
+pub(super) const WRAPPERS: &[Wrapper] = &[
+    ("time", "-p", 0, false),
+    ("nice|gnice", "-# -n: --adjustment:", 0, false),
+    (
+        "ionice",
+        "-t -c: -n: --class: --classdata: --ignore",
+        0,
+        false,
+    ),
+    (
+        "timeout|gtimeout",
+        "-v -k: -s: --kill-after: --signal: --preserve-status --foreground --verbose",
+        1,
+        false,
+    ),
+    (
+        "stdbuf|gstdbuf",
+        "-i: -o: -e: --input: --output: --error:",
+        0,
+        false,
+    ),
+    // Variables are judged for themselves. `-i` would remove those that osier sets for git.
+    ("env|genv", "", 0, false),
+    (
+        "xargs|gxargs",
+        "-0rtx -n: -L: -P: -d: -s: -I: --null --no-run-if-empty --verbose --exit --max-args: --max-lines: --max-procs: --delimiter: --max-chars:",
+        0,
+        true,
+    ),
+];
+
 /// All known forms.
 #[rustfmt::skip]
 pub(super) const FORMS: &[Form] = &[
@@ -193,7 +232,7 @@ pub(super) const FORMS: &[Form] = &[
     ("cat|tac", Reads, "@any -AbeEnstTuv --number --number-nonblank --show-all --show-ends --show-nonprinting --show-tabs --squeeze-blank --before --regex --separator: -r @help", Files),
     ("head", Reads, "@any -# -qvz -n: -c: --lines: --bytes: --quiet --silent --verbose --zero-terminated @help", Files),
     ("tail", Reads, "@any -# -fFqvzr -n: -c: -s: --lines: --bytes: --quiet --silent --verbose --zero-terminated --follow? --pid: --retry --sleep-interval: @help", Files),
-    ("wc", Reads, "@any -clmwL --bytes --chars --lines --words --max-line-length --total: @help", Text),
+    ("wc", Reads, "@names -clmwL --bytes --chars --lines --words --max-line-length --total: @help", Text),
     ("nl", Reads, "@any -p -b: -d: -f: -h: -i: -l: -n: -s: -v: -w: --body-numbering: --number-format: --number-width: --number-separator: @help", Files),
     ("od|hexdump|hd", Reads, "@any -abcdfhilosvxCB -A: -j: -N: -t: -w? -S? -n: -s: -e: -f --address-radix: --skip-bytes: --read-bytes: --format: --width? --strings? --bytes: --radix: --all --output-duplicates @help", Files),
     ("rev", Reads, "@any @help", Files),
@@ -202,7 +241,7 @@ pub(super) const FORMS: &[Form] = &[
     ("join", Reads, "@any -iz -a: -e: -j: -o: -t: -v: -1: -2: --check-order --nocheck-order --header --ignore-case @help", Files),
     ("comm", Reads, "@any -123z --check-order --nocheck-order --output-delimiter: --total --zero-terminated @help", Files),
     ("cmp", Reads, "-bls -i: -n: --print-bytes --ignore-initial: --verbose --bytes: --quiet --silent @help", Files),
-    ("diff", Reads, "-qsrNabBdeEiltTuwyZp -# -c -C: -U: -I: -x: -F: -W: --normal --brief --report-identical-files --context? --unified? --ed --rcs --side-by-side --width: --left-column --suppress-common-lines --show-c-function --show-function-line: --label: -L: --expand-tabs --recursive --new-file --unidirectional-new-file --ignore-case --exclude: --ignore-tab-expansion --ignore-trailing-space --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines: --strip-trailing-cr --text --minimal --color? --no-dereference --speed-large-files @help", Trees),
+    ("diff", Reads, "-qsrNabBdeEitTuwyZp -# -c -C: -U: -I: -x: -F: -W: --normal --brief --report-identical-files --context? --unified? --ed --rcs --side-by-side --width: --left-column --suppress-common-lines --show-c-function --show-function-line: --label: -L: --expand-tabs --recursive --new-file --unidirectional-new-file --ignore-case --exclude: --ignore-tab-expansion --ignore-trailing-space --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines: --strip-trailing-cr --text --minimal --color? --no-dereference --speed-large-files @help", Trees),
     ("fold|fmt|expand|unexpand", Reads, "-abcistuz -# -w: -g: -p: -t: --width: --bytes --spaces --tabs: --goal: --initial --all --first-only @help", Files),
     ("column", Reads, "-telxLRJndm -s: -o: -c: -N: -n: -H: -W: -O: -E: -i: -p: -r: -T: --table --separator: --output-separator: --table-columns: --table-name: --table-right: --table-hide: --json --fillrows --keep-empty-lines @help", Files),
     ("pr", Reads, "-# -adFfmtTrvJ -h: -l: -w: -W: -o: -n? -e? -i? -s? @help", Files),
@@ -210,7 +249,8 @@ pub(super) const FORMS: &[Form] = &[
     ("sort|gsort", Reads, "-bdfgihMnRrVcCmsuz -k: -t: -S: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --ignore-nonprinting --human-numeric-sort --month-sort --numeric-sort --random-sort --reverse --sort: --version-sort --check? --debug --key: --merge --stable --buffer-size: --field-separator: --parallel: --unique --zero-terminated --batch-size: @help", Files),
     ("uniq", Reads, "-cdDiuz -f: -s: -w: --count --repeated --all-repeated? --group? --ignore-case --skip-fields: --skip-chars: --unique --zero-terminated --check-chars: @help", OneFile),
     ("tsort|shuf|gshuf", Reads, "-erz -i: -n: --echo --input-range: --head-count: --repeat --zero-terminated @help", Files),
-    ("seq|basename|dirname|expr|factor|numfmt", Reads, "-azw -s: -f: --suffix: --multiple --zero --separator: --format: --equal-width --to: --from: --field: --delimiter: --padding: --round: --header? --grouping --invalid: -d: @help", Text),
+    ("basename|dirname", Reads, "@any -azs: --suffix: --multiple --zero @help", Text),
+    ("seq|expr|factor|numfmt", Reads, "-azw -s: -f: --suffix: --multiple --zero --separator: --format: --equal-width --to: --from: --field: --delimiter: --padding: --round: --header? --grouping --invalid: -d: @help", Text),
     ("md5sum|sha1sum|sha224sum|sha256sum|sha384sum|sha512sum|b2sum|cksum|sum|shasum", Reads, "-bctwzrs -a: --binary --check --tag --text --zero --ignore-missing --quiet --status --strict --warn --algorithm: --length: --raw --base64 --untagged @help", Files),
     ("base64|base32", Reads, "-di -w: --decode --ignore-garbage --wrap: @help", Files),
     ("stat", Reads, "@any -Lft -c: --dereference --file-system --cached: --format: --printf: --terse @help", Text),
@@ -225,7 +265,7 @@ pub(super) const FORMS: &[Form] = &[
     ("rg", Reads, "-# -abcFHiIlLnNopPqsSUuvVwx.0 -A: -B: -C: -E: -M: -d: -e: -f:r -g: -j: -m: -r: -t: -T: --regexp: --file:r --after-context: --before-context: --context: --auto-hybrid-regex --binary --block-buffered --byte-offset --case-sensitive --color: --colors: --column --no-column --context-separator: --count --count-matches --crlf --debug --dfa-size-limit: --encoding: --engine: --field-context-separator: --field-match-separator: --files --files-with-matches --files-without-match --fixed-strings --follow --glob: --glob-case-insensitive --heading --no-heading --hidden --no-hidden --iglob: --ignore-case --ignore-file:r --include-zero --invert-match --json --line-buffered --line-number --no-line-number --line-regexp --max-columns: --max-columns-preview --max-count: --max-depth: --maxdepth: --max-filesize: --mmap --no-mmap --multiline --multiline-dotall --no-config --no-ignore --no-ignore-dot --no-ignore-exclude --no-ignore-files --no-ignore-global --no-ignore-messages --no-ignore-parent --no-ignore-vcs --no-messages --no-require-git --no-unicode --null --null-data --one-file-system --only-matching --passthru --path-separator: --pcre2 --pcre2-version --pretty -p --quiet --regex-size-limit: --replace: --smart-case --sort: --sortr: --stats --stop-on-nonmatch --text --threads: --trim --type: --type-not: --type-list --type-add: --type-clear: --unrestricted --vimgrep --with-filename --no-filename --word-regexp @help", Tree),
     ("sed|gsed", Reads, "-nErsuz -e: --expression: --quiet --silent --regexp-extended --separate --unbuffered --null-data --posix --debug --sandbox -l: @help", Sed),
     ("awk|gawk|mawk|nawk", Reads, "-F:", Awk),
-    ("jq|gojq|jaq", Reads, "-acCeijMnrsSR --compact-output --null-input --raw-input --slurp --raw-output --raw-output0 --join-output --ascii-output --sort-keys --color-output --monochrome-output --tab --indent: --unbuffered --stream --stream-errors --seq --exit-status --arg:: --argjson:: --slurpfile::r --rawfile::r --args --jsonargs @help", Filter),
+    ("jq|gojq|jaq", Reads, "-acCejMnrsSR --compact-output --null-input --raw-input --slurp --raw-output --raw-output0 --join-output --ascii-output --sort-keys --color-output --monochrome-output --tab --indent: --unbuffered --stream --stream-errors --seq --exit-status --arg:: --argjson:: --slurpfile::r --rawfile::r --args --jsonargs @help", Filter),
     ("xxd", Reads, "-abCdeEipu -c: -g: -l: -n: -o: -s: -r -h -v -cols: -len: -seek: -groupsize:", OneFile),
     ("zcat|bzcat|xzcat|zstdcat|lz4cat", Reads, "-fqv", Files),
     ("unzip", Reads, "@part -l -v -Z -t -q", With("-l -v -Z -t")),
@@ -272,21 +312,23 @@ pub(super) const FORMS: &[Form] = &[
     ("git diff-tree|git diff-index|git diff-files", Reads, "@log -v --stdin", Revisions),
     ("git branch", Reads, "-avqrl @refs --all --remotes --list --show-current --verbose --quiet --abbrev? --no-abbrev", With("--list -l --contains --no-contains --merged --no-merged --points-at")),
     ("git tag", Reads, "-l -n? @refs --list", With("--list -l --contains --no-contains --merged --no-merged --points-at -n")),
-    ("git remote", Reads, "-v --verbose", No),
-    ("git remote get-url", Reads, "--push --all", Text),
-    ("git remote show", Reads, "-n", With("-n")),
+    ("git remote", Reads, "@addresses -v --verbose", No),
+    ("git remote get-url", Reads, "@addresses --push --all", Text),
+    ("git remote show", Reads, "@addresses -n", With("-n")),
     ("git stash list", Reads, "@log", Revisions),
     ("git stash show", Reads, "@diff --include-untracked --only-untracked --no-include-untracked", Revisions),
     ("git worktree list|git notes list", Reads, "-vz --porcelain --verbose", No),
     ("git notes show", Reads, "", Revisions),
-    ("git config", Reads, "-lz --get --get-all --get-regexp --get-urlmatch --list --show-origin --show-scope --name-only --null --local --global --system --worktree --type: --bool --int --path --includes --no-includes --default:", With("--get --get-all --get-regexp --get-urlmatch --list -l")),
-    ("git config get|git config list", Reads, "-z --all --regexp --value: --show-origin --show-scope --name-only --local --global --system --worktree --type: --default:", Text),
+    ("git config", Reads, "@addresses -z --get --get-all --show-origin --show-scope --null --local --global --system --worktree --type: --bool --int --path --includes --no-includes --default:", Setting),
+    ("git config", Rule, "-lz --get --get-all --get-regexp --get-urlmatch --list --show-origin --show-scope --name-only --null --local --global --system --worktree --type: --bool --int --path --includes --no-includes --default:", With("--get --get-all --get-regexp --get-urlmatch --list -l")),
+    ("git config get", Reads, "@addresses -z --all --show-origin --show-scope --local --global --system --worktree --type: --default:", Setting),
+    ("git config get|git config list", Rule, "-z --all --regexp --value: --show-origin --show-scope --name-only --local --global --system --worktree --type: --default:", Text),
     ("git rev-parse", Reads, "--abbrev-ref? --all --branches? --tags? --remotes? --glob: --exclude: --git-dir --git-common-dir --absolute-git-dir --show-toplevel --show-prefix --show-cdup --show-superproject-working-tree --is-inside-git-dir --is-inside-work-tree --is-bare-repository --is-shallow-repository --git-path: --verify -q --quiet --short? --symbolic --symbolic-full-name --revs-only --no-revs --flags --no-flags --default: --since: --until: --shared-index-path --show-object-format? --show-ref-format --path-format: --not --sq --disambiguate: --local-env-vars", Revisions),
     ("git ls-files", Reads, "-cdmoiskutvfz -x: -X:r --cached --deleted --modified --others --ignored --stage --directory --no-empty-directory --unmerged --killed --resolve-undo --exclude: --exclude-from:r --exclude-per-directory: --exclude-standard --error-unmatch --with-tree: --full-name --recurse-submodules --abbrev? --debug --deduplicate --eol --sparse --format:", Text),
     ("git ls-tree", Reads, "-drtlz --long --name-only --name-status --object-only --full-name --full-tree --abbrev? --format:", Revisions),
-    ("git cat-file", Reads, "-tsep --batch? --batch-check? --batch-command? --batch-all-objects --buffer --unordered --allow-unknown-type --follow-symlinks --no-mailmap --mailmap", Revisions),
+    ("git cat-file", Reads, "-tsep --batch-check? --batch-all-objects --buffer --unordered --allow-unknown-type --follow-symlinks --no-mailmap --mailmap", Revisions),
     ("git blame|git annotate", Reads, "-bcefhlnpstw -L: -M? -C? -S:r --root --show-stats --date: --porcelain --line-porcelain --incremental --encoding: --first-parent --reverse --since: --abbrev? --show-name --show-number --show-email --score-debug --color-lines --color-by-age --ignore-rev: --ignore-revs-file:r --progress --no-progress --minimal", Revisions),
-    ("git grep", Reads, "-aIivwWrLlhHnoEFGPczqp -# -e: -f:r -A: -B: -C: -m: --cached --untracked --no-exclude-standard --exclude-standard --recurse-submodules --text --ignore-case --no-textconv --max-depth: --recursive --no-recursive --word-regexp --invert-match --full-name --extended-regexp --basic-regexp --perl-regexp --fixed-strings --line-number --column --files-with-matches --name-only --files-without-match --null --only-matching --count --color? --no-color --break --heading --show-function --context: --after-context: --before-context: --function-context --max-count: --threads: --and --or --not ( ) --all-match --quiet", Revisions),
+    ("git grep", Reads, "-aIivwWrLlhHnoEFGPczqp -# -e: -f:r -A: -B: -C: -m: --cached --recurse-submodules --text --ignore-case --no-textconv --max-depth: --recursive --no-recursive --word-regexp --invert-match --full-name --extended-regexp --basic-regexp --perl-regexp --fixed-strings --line-number --column --files-with-matches --name-only --files-without-match --null --only-matching --count --color? --no-color --break --heading --show-function --context: --after-context: --before-context: --function-context --max-count: --threads: --and --or --not ( ) --all-match --quiet", Revisions),
     ("git describe|git name-rev", Reads, "--dirty? --broken? --all --tags --contains --abbrev: --candidates: --exact-match --debug --long --match: --no-match --exclude: --no-exclude --always --first-parent --refs: --name-only --no-undefined --annotate-stdin --stdin", Revisions),
     ("git merge-base", Reads, "-az --all --octopus --is-ancestor --independent --fork-point", Revisions),
     ("git for-each-ref|git show-ref", Reads, "-qsd @refs --count: --shell --perl --python --tcl --exclude: --include-root-refs --stdin --head --branches --heads --tags --dereference --hash? --verify --abbrev? --quiet --exists", Text),
@@ -294,7 +336,7 @@ pub(super) const FORMS: &[Form] = &[
     ("git symbolic-ref", Reads, "-q --short --quiet --recurse --no-recurse", One),
     ("git count-objects", Reads, "-vH --verbose --human-readable", No),
     ("git check-ignore|git check-attr|git check-mailmap|git check-ref-format", Reads, "-aqvnz --quiet --verbose --stdin --non-matching --no-index --all --cached --source: --branch --normalize --allow-onelevel --no-allow-onelevel --refspec-pattern", Text),
-    ("git var", Reads, "-l", Text),
+    ("git var", Reads, "", Text),
     ("git verify-pack|git fsck|git merge-tree|git show-index|git patch-id|git stripspace|git column|git get-tar-commit-id|git mktag|git mktree|git hash-object|git write-tree|git commit-tree|git unpack-file|git unpack-objects|git pack-redundant|git pack-refs|git prune|git prune-packed|git rerere|git refs|git replace|git update-server-info|git verify-commit|git verify-tag|git last-modified|git pickaxe|git fmt-merge-msg|git multi-pack-index|git commit-graph|git reflog expire|git reflog delete|git reflog exists|git fsck-objects|git request-pull|git backfill|git replay|git repo|git read-tree|git update-index|git update-ref|git fast-export|git fast-import|git index-pack|git fetch-pack|git send-pack|git interpret-trailers|git ls-remote|git archive|git gc|git repack", Rule, "-vlsqtwznadfFuchkpmAaDiyr --verbose --stat-only --full --strict --unreachable --dangling --no-dangling --connectivity-only --lost-found --cache --name-objects --progress --no-progress --auto --aggressive --prune? --no-prune --expire: --all --stdin --no-filters --path: --type -S --parse --trailer: --only-trailers --only-input --unfold --where: --if-exists: --if-missing: --heads --branches --tags --refs --quiet --exit-code --get-url --sort: --symref --format: --prefix: --add-file:r --mtime: --list --write-tree --messages --no-messages --merge-base: --allow-unrelated-histories -X: --cruft --no-cruft --keep-largest-pack --window: --depth: --threads: --refresh --really-refresh --assume-unchanged --no-assume-unchanged --skip-worktree --no-skip-worktree --chmod: --cacheinfo: --add --remove --force-remove --index-info --no-deref --delete -d --create-reflog -m: --dry-run --write-bitmap-index --path-walk -b --max-pack-size: --object-format: -C: --reset -p: -b -e --edit --graft: --convert-graft-file --rewrite --updateref --stale-fix --expire-unreachable: write verify expire clear diff forget gc status remaining", Any),
     ("git add|git stage", Rule, "-nvfipAueN --dry-run --verbose --force --interactive --patch --edit --update --all --no-all --ignore-removal --intent-to-add --refresh --ignore-errors --ignore-missing --renormalize --chmod: --sparse --pathspec-from-file:r --pathspec-file-nul", Any),
     ("git commit", Rule, "-apqvsneizo -S? -u? -m: -F:r -C: -c: -t:r --all --patch --reuse-message: --reedit-message: --fixup: --squash: --reset-author --short --branch --porcelain --long --null --file:r --author: --date: --message: --template:r --signoff --no-signoff --trailer: --no-verify --verify --allow-empty --allow-empty-message --cleanup: --edit --no-edit --amend --no-post-rewrite --include --only --pathspec-from-file:r --untracked-files? --verbose --quiet --dry-run --status --no-status --gpg-sign? --no-gpg-sign", Any),

@@ -4,7 +4,6 @@
 mod compilers;
 mod dangerous;
 mod known;
-mod operands;
 mod options;
 mod scripts;
 mod special;

@@ -47,27 +47,15 @@ pub(crate) struct Program {
 
     /// Subcommands that run other programs, or change what later commands run.
     pub subcommands: &'static str,
-    /// The only subcommands that are no other programs; none for a program that has no such subcommands.
-    pub own: &'static str,
     /// A subcommand with a slash is a program of the working directory.
     pub runs_paths: bool,
     /// Dangerous options, which can be abbreviated and have a value after `=`; one letter also matches in a group.
     pub options: &'static str,
-    /// Dangerous options of one subcommand; without a name, before it.
-    pub of_subcommand: &'static [(&'static str, &'static str)],
-    /// Options before the subcommand whose value is the next word. A rule must name each of them.
-    pub valued: &'static str,
     /// The first argument is a group of options, also without a hyphen.
     pub letters: bool,
     /// Whether an argument is dangerous although no option name describes it. The second parameter is the argument
     /// before it.
     pub special: Option<fn(&str, Option<&Word>) -> bool>,
-    /// Subcommands whose option `-m` has a message, whatever it begins with.
-    pub messages: &'static str,
-    /// Subcommands with an operand that names a directory to create.
-    pub directories: &'static [(&'static str, Directory)],
-    /// The second operand names an output file.
-    pub output: Option<OutputOperand>,
     pub script: Script,
     pub end: End,
 }
@@ -134,25 +122,6 @@ pub(crate) enum Script {
     Sed,
 }
 
-/// The operand of a subcommand that names a directory to create.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Directory {
-    /// Any but the current directory.
-    NotCurrent,
-    /// The second one; without it, the directory has the name of the repository.
-    NotDerived,
-}
-
-/// How the operands of a program with an output file are counted.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OutputOperand {
-    /// Options whose value is the next word; without hyphens, with any number of them.
-    pub valued: &'static str,
-    /// Letters of options without a value, and of the options with a value that can end their group.
-    pub flags: &'static str,
-    pub last: &'static str,
-}
-
 /// The meaning of `--`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
@@ -160,7 +129,6 @@ pub(crate) enum End {
     OfOptions,
     /// A rule must name it: options of another program follow.
     Named,
-    Ignored,
 }
 
 /// A program of which nothing is known.
@@ -185,16 +153,10 @@ pub(super) const NONE: Program = Program {
     starts_shell: &[],
     script_option: None,
     subcommands: "",
-    own: "",
     runs_paths: false,
     options: "",
-    of_subcommand: &[],
-    valued: "",
     letters: false,
     special: None,
-    messages: "",
-    directories: &[],
-    output: None,
     script: Script::No,
     end: End::OfOptions,
 };
@@ -252,13 +214,11 @@ programs! {
         wraps, starts_shell: &[("", 0)];
     "entr": wraps, adds: Adds::Changed;
     "env": wraps, input: Input::Split;
-    "fd fdfind": wraps, options: "-x -X --exec --exec-batch", adds: Adds::FoundInBraces;
-    "find gfind":
-        wraps, options: "-delete -exec -execdir -fls -fprint -fprint0 -fprintf -ok -okdir", end: End::Ignored,
-        adds: Adds::Found;
+    "fd fdfind": wraps, adds: Adds::FoundInBraces;
+    "find gfind": wraps, adds: Adds::Found;
     "gdb": wraps, runs_options, operands: ANY, reads_commands;
     "gxargs xargs": wraps, adds: Adds::Input;
-    "jobs": wraps, options: "-x";
+    "jobs": wraps;
     "parallel": wraps, adds: Adds::Lists;
     "proot": wraps, operands: ANY, starts_shell: &[("", 0)];
     "screen": wraps, runs_anything, script_option: Some(('c', ""));
@@ -269,51 +229,13 @@ programs! {
     "apt aws brew dnf gcloud systemctl terraform": has_subcommands;
     "asdf bundle direnv doppler mise rbenv": runs_options;
     "bun": runs_anything, subcommands: NPM_SUBCOMMANDS, options: NPM_OPTIONS;
-    "cargo":
-        runs_options, has_subcommands, subcommands: "rustc rustdoc",
-        options: "--artifact-dir --config --out-dir --root --target-dir", of_subcommand: &[("", "-C")], runs_paths;
+    "cargo": runs_options, has_subcommands;
     "conda": runs_options, starts_shell: &[("run", ANY)];
     "docker nerdctl podman":
         runs_options, runs_anything, options: "--config",
         starts_shell: &[("attach", ANY), ("exec", 2), ("run", 2), ("start", ANY)], container: Container::Image;
     "gh": has_subcommands, subcommands: "alias auth config ext extension extensions", end: End::Named;
-    "git":
-        has_subcommands,
-        subcommands: "archimport bisect citool config credential credential-cache credential-store cvsimport daemon \
-            difftool filter-branch for-each-repo gui hook http-backend instaweb mailinfo maintenance merge-file \
-            merge-index mergetool p4 pack-objects receive-pack remote-ext remote-fd send-email shell submodule \
-            svn upload-archive upload-pack web--browse",
-        options: "--config-env --exec-path --expire-to --export-pack-edges --exec --export-marks --ext-diff --extcmd \
-            --filter-to --in-place --index-output --object-dir --open-files-in-pager --output --output-directory \
-            --receive-pack --separate-git-dir --template --textconv --unsafe-paths --upload-pack --git-dir \
-            --work-tree",
-        of_subcommand: &[
-            ("", "-c -C"), ("apply", "--build-fake-ancestor"), ("archive", "-o"), ("bugreport", "-o -s --suffix"),
-            ("bundle", "create"), ("checkout-index", "--prefix"), ("cherry-pick", "--strategy"),
-            ("clone", "-c -u --config"), ("diagnose", "-o -s --suffix"), ("fetch-pack", "--upload-pack"),
-            ("format-patch", "-o --suffix"), ("grep", "-O"), ("index-pack", "-o"), ("init", "--template"),
-            ("mailsplit", "-o"), ("merge", "-s --strategy"), ("pull", "-s --strategy"),
-            ("rebase", "-x -i -s --edit-todo --interactive --strategy"), ("revert", "--strategy"),
-            ("worktree", "add move"),
-        ],
-        // Another word is an alias, or a program in `PATH` and, if it contains a slash, in the working directory.
-        own: "add am annotate apply archive backfill blame branch bugreport bundle cat-file check-attr \
-            check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone \
-            column commit commit-graph commit-tree count-objects describe diagnose diff diff-files diff-index \
-            diff-tree fast-export fast-import fetch fetch-pack fmt-merge-msg for-each-ref format-patch fsck \
-            fsck-objects gc get-tar-commit-id grep hash-object help index-pack init init-db interpret-trailers \
-            last-modified log ls-files ls-remote ls-tree mailsplit merge merge-base merge-tree mktag mktree \
-            multi-pack-index mv name-rev notes pack-redundant pack-refs patch-id pickaxe prune prune-packed pull \
-            push range-diff read-tree rebase reflog refs remote repack replace replay repo rerere reset restore \
-            rev-list rev-parse revert rm send-pack shortlog show show-branch show-index show-ref sparse-checkout \
-            stage stash status stripspace switch symbolic-ref tag unpack-file unpack-objects update-index \
-            update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged worktree \
-            write-tree",
-        messages: "commit tag merge",
-        directories: &[
-            ("init", Directory::NotCurrent), ("init-db", Directory::NotCurrent), ("clone", Directory::NotDerived),
-        ],
-        valued: "-C -c --config-env --git-dir --work-tree", aliases;
+    "git": has_subcommands, aliases;
     "go":
         has_subcommands, subcommands: "env generate tool",
         options: "-exec --exec -gccgoflags --gccgoflags -ldflags --ldflags -blockprofile --blockprofile -coverprofile \
@@ -343,7 +265,7 @@ programs! {
     "ex nvim sqlite3 vi view vim": runs_options, runs_anything, reads_commands;
     "gmake make": runs_options, runs_anything, script_option: Some(('f', "--file --makefile"));
     "gsed sed":
-        runs_options, runs_anything, options: "-f -i --file --in-place", script: Script::Sed,
+        runs_options, runs_anything, script: Script::Sed,
         script_option: Some(('f', "--file"));
     "lxc-attach schroot systemd-nspawn": starts_shell: &[("", 0)];
     "machinectl": starts_shell: &[("shell", 2)];
@@ -374,10 +296,8 @@ programs! {
     "diff3": options: "--diff-program";
     "eslint prettier":
         options: "-c -f -o --config --format --output-file --parser --plugin --resolve-plugins-relative-to --rulesdir";
-    "file": options: "-C --compile";
     "gold ld lld mold": options: "-o -plugin --plugin -Map --Map --dependency-file --output", has_target;
-    "gsort sort": options: "--compress-program -o --output";
-    "iconv info sdiff shuf": options: "-o --diff-program --dribble --output";
+    "iconv info sdiff": options: "-o --diff-program --dribble --output";
     "less":
         runs_options, runs_anything,
         options: "-k -O -o --lesskey-content --lesskey-file --lesskey-src --log-file --LOG-FILE",
@@ -387,7 +307,6 @@ programs! {
     "patch": options: "-o -r --output --reject-file";
     "py.test pytest": options: "--basetemp --junit-xml --junitxml --log-file";
     "pylint": options: "--init-hook --load-plugins --rcfile";
-    "rg": options: "--hostname-bin --pre";
     "rsync":
         runs_options, runs_anything,
         options: "-M -e --config --daemon --log-file --only-write-batch --remote-option --rsh --rsync-path \
@@ -398,19 +317,11 @@ programs! {
     "ss": options: "-D --diag";
     // Both load a library.
     "ssh-keygen": options: "-D -w";
-    "tree yq": options: "-i --inplace -o -s --split-exp";
-    "uniq":
-        output: Some(OutputOperand {
-            valued: "--skip-fields --skip-chars --check-chars", flags: "cdDuiz", last: "fsw",
-        });
+    "yq": options: "-i --inplace -o -s --split-exp";
     "wget":
         options: "-a -e -i -O -o -P --append-output --body-file --config --directory-prefix --execute --hsts-file \
             --input-file --output-document --output-file --post-file --rejected-log --save-cookies --use-askpass \
             --warc-file";
-    "xxd":
-        output: Some(OutputOperand {
-            valued: "c cols g group groupsize l len length n name o offset R s seek skip", flags: "", last: "",
-        });
     "zip":
         runs_options,
         options: "-b -lf -O -TT --logfile-path --log-file-path --output-file --temp-path --unzip-command",

@@ -90,6 +90,11 @@ impl Found {
         Some(line)
     }
 
+    /// Notes variables whose values are used.
+    pub(super) fn expand(&mut self, names: impl IntoIterator<Item = String>) {
+        self.line.variables.extend(names);
+    }
+
     fn set(&mut self, name: &str, set: Set) {
         self.variables.push((name.to_owned(), set));
     }

@@ -243,6 +243,7 @@ impl<'a> Reader<'a> {
                 if !is_name(&name) {
                     return None;
                 }
+                self.found.expand([name.clone()]);
                 draft.hole(Source::Variable(name), quoted);
             }
             'a'..='z' | 'A'..='Z' | '_' => {
@@ -254,6 +255,7 @@ impl<'a> Reader<'a> {
                     name.push(char);
                     self.at += 1;
                 }
+                self.found.expand([name.clone()]);
                 draft.hole(Source::Variable(name), quoted);
             }
             '0'..='9' | '?' | '#' | '$' | '!' | '-' => {
@@ -296,6 +298,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             if name.starts_with(|first: char| !first.is_ascii_digit()) {
+                self.found.expand([name.clone()]);
                 self.found.evaluated.push(std::mem::take(&mut name));
             }
             name.clear();
@@ -388,7 +391,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Skips the here-documents that begin on this line. Fails when one contains what the shell expands.
+    /// Skips the here-documents that begin on this line. Fails when the shell expands more in one than `$NAME`.
     fn skip_documents(&mut self) -> Option<()> {
         let documents = std::mem::take(&mut self.documents);
         let is_last = self.is_nested && !documents.is_empty();
@@ -409,9 +412,13 @@ impl<'a> Reader<'a> {
                 // In a substitution a line that only begins with the delimiter can end the document.
                 if length.is_none()
                     || line.starts_with(&document.end)
-                    || (!document.is_quoted && line.contains(['$', '`', '\\']))
+                    || (!document.is_quoted && line.contains(['`', '\\']))
                 {
                     return None;
+                }
+                if !document.is_quoted && line.contains('$') {
+                    (!self.is_nested).then_some(())?;
+                    self.found.expand(plain_variables(line)?);
                 }
             }
         }
@@ -423,6 +430,22 @@ impl<'a> Reader<'a> {
         }
         Some(())
     }
+}
+
+/// The variables of a text in which `$` only begins `$NAME` and `${NAME}`.
+fn plain_variables(text: &str) -> Option<Vec<String>> {
+    let names = text.split('$').skip(1).map(|part| {
+        let name = match part.strip_prefix('{') {
+            Some(rest) => rest.split_once('}')?.0,
+            None => {
+                let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+                let end = part.find(|char| !is_part(char)).unwrap_or(part.len());
+                &part[..end]
+            }
+        };
+        is_name(name).then(|| name.to_owned())
+    });
+    names.collect()
 }
 
 /// Marks what is unknown in a word because of globs, braces and tildes.

@@ -51,6 +51,8 @@ pub struct CommandLine {
     pub repeats: bool,
     /// A command reads from a pipe, a here-document, a text or a file.
     pub feeds_input: bool,
+    /// All variables whose values the line uses.
+    pub variables: Vec<String>,
 }
 
 /// A part of a command.
@@ -114,6 +116,18 @@ impl Word {
             from_input: true,
             ..Self::literal(&HOLE.to_string())
         }
+    }
+
+    /// The word with something unknown of an input for each `mark`, after `known`.
+    pub(crate) fn with_input(&self, mark: &str, known: &str) -> Self {
+        if mark.is_empty() || !self.text.contains(mark) {
+            return self.clone();
+        }
+        let mut word = self.clone();
+        word.text = word.text.replace(mark, &format!("{known}{HOLE}"));
+        word.may_be_option |= word.text.starts_with(HOLE);
+        word.from_input = true;
+        word
     }
 
     /// The names of the variables in it.

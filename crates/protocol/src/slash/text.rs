@@ -26,6 +26,9 @@ pub fn describe(event: &Event) -> Option<String> {
             for rule in rules {
                 let effect = format!("{:?}", rule.effect).to_lowercase();
                 let _ = write!(text, "\n- {effect} `{}`", rule.rule);
+                if let Some(note) = &rule.note {
+                    let _ = write!(text, ": {note}");
+                }
             }
             text
         }

@@ -109,15 +109,32 @@ impl HostRule {
     pub(super) fn names(&self, destination: &Destination) -> bool {
         let host = match (&self.host, &destination.host) {
             (Pattern::Name(rule), Target::Name(name)) => rule == name,
-            (Pattern::Below(rule), Target::Name(name)) => name
-                .strip_suffix(rule.as_str())
-                .is_some_and(|below| below.len() > 1 && below.ends_with('.')),
+            (Pattern::Below(rule), Target::Name(name)) => is_below(name, rule),
             (Pattern::Network(network, length), Target::Address(address)) => {
                 contains(*network, *length, *address)
             }
             _ => false,
         };
         host && self.has_port(destination.port)
+    }
+
+    /// Whether the entry, of a deny rule, is about `destination`: a name is also about the names below it.
+    pub(super) fn denies(&self, destination: &Destination) -> bool {
+        let below = match (&self.host, &destination.host) {
+            (Pattern::Name(rule), Target::Name(name)) => is_below(name, rule),
+            _ => false,
+        };
+        self.names(destination) || (below && self.has_port(destination.port))
+    }
+
+    /// Whether the entry, of a deny rule, is about this host; what is no host counts as denied.
+    pub fn denies_host(&self, host: &str, port: u16) -> bool {
+        Target::parse(host).is_none_or(|host| self.denies(&Destination { host, port }))
+    }
+
+    /// Whether the entry has a name, of which an address says nothing.
+    pub(super) fn has_name(&self) -> bool {
+        !matches!(self.host, Pattern::Network(..))
     }
 
     /// Whether the entry names the address of a host, so that the address may be a private one.
@@ -135,6 +152,11 @@ impl HostRule {
     fn has_port(&self, port: u16) -> bool {
         self.port.is_none_or(|own| own == port)
     }
+}
+
+fn is_below(name: &str, above: &str) -> bool {
+    name.strip_suffix(above)
+        .is_some_and(|below| below.len() > 1 && below.ends_with('.'))
 }
 
 #[cfg(test)]

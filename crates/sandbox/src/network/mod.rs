@@ -19,7 +19,7 @@ mod reach;
 mod socks;
 
 pub use hosts::HostRule;
-pub(super) use policy::Asker;
+pub(super) use policy::{Asker, Hosts};
 pub use reach::{Reach, ReachError};
 
 #[cfg(target_os = "linux")]

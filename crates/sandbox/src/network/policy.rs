@@ -61,10 +61,19 @@ pub(super) enum Failure {
     Unreachable,
 }
 
+/// The hosts of commands.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hosts {
+    /// The listed hosts; without a list, all that are not denied.
+    pub allowed: Option<Vec<HostRule>>,
+    /// The hosts of deny rules.
+    pub denied: Vec<HostRule>,
+}
+
 /// The rules for one command.
 #[derive(Debug)]
 pub(super) struct Policy {
-    rules: Vec<HostRule>,
+    hosts: Hosts,
     answers: Arc<Answers>,
     asker: Asker,
     /// Hosts that the user was asked about for this command.
@@ -87,13 +96,13 @@ pub(super) enum Resolver {
 
 impl Policy {
     pub(super) fn new(
-        rules: Vec<HostRule>,
+        hosts: Hosts,
         answers: Arc<Answers>,
         asker: Asker,
         denied: DeniedHosts,
     ) -> Self {
         Self {
-            rules,
+            hosts,
             answers,
             asker,
             asked: Mutex::default(),
@@ -132,8 +141,11 @@ impl Policy {
         let mut found: Vec<IpAddr> = found.iter().map(IpAddr::to_canonical).collect();
         found.retain(|address| self.may_reach(*address, destination));
         if found.is_empty() {
-            let reason =
-                "which has only addresses of a private network; name the address to allow it";
+            let reason = if self.hosts.allowed.is_some() {
+                "which has only addresses of a private network; name the address to allow it"
+            } else {
+                "which has only addresses that a rule denies"
+            };
             self.denied.add(format!("{destination}, {reason}"));
             return Err(Failure::Denied);
         }
@@ -142,12 +154,31 @@ impl Policy {
 
     fn may_reach(&self, address: IpAddr, destination: &Destination) -> bool {
         let named = |rule: &HostRule| rule.names_address(address, destination);
-        is_public(address) || self.rules.iter().any(named) || self.answers.allow(named)
+        let Some(listed) = &self.hosts.allowed else {
+            return !self.hosts.denied.iter().any(named);
+        };
+        !self.hosts.denied.iter().any(named)
+            && (is_public(address) || listed.iter().any(named) || self.answers.allow(named))
     }
 
     async fn is_allowed(&self, destination: &Destination) -> bool {
         let named = |rule: &HostRule| rule.names(destination);
-        self.rules.iter().any(named) || self.answers.allow(named) || self.asks(destination).await
+        if self.is_denied(destination) {
+            return false;
+        }
+        let Some(listed) = &self.hosts.allowed else {
+            return true;
+        };
+        listed.iter().any(named) || self.answers.allow(named) || self.asks(destination).await
+    }
+
+    /// Whether a deny rule is about the host. An address that no list names could be that of a denied name.
+    fn is_denied(&self, destination: &Destination) -> bool {
+        let denied = &self.hosts.denied;
+        let is_address = matches!(destination.host, Target::Address(_));
+        let is_hidden =
+            is_address && self.hosts.allowed.is_none() && denied.iter().any(HostRule::has_name);
+        is_hidden || denied.iter().any(|rule| rule.denies(destination))
     }
 
     async fn asks(&self, destination: &Destination) -> bool {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(target_os = "linux")]
 use super::handover;
 use super::hosts::HostRule;
-use super::policy::{Answers, Asker, Policy};
+use super::policy::{Answers, Asker, Hosts, Policy};
 use super::proxy::PORT;
 use crate::backend::{Backend, SandboxError};
 use crate::report::DeniedHosts;
@@ -34,21 +34,19 @@ impl Proxies {
     pub(crate) fn start(
         &self,
         backend: &Backend,
-        hosts: &[String],
+        hosts: Hosts,
         asker: Asker,
         folder: &Path,
     ) -> Result<Proxy, SandboxError> {
-        if !matches!(backend, Backend::Bubblewrap(_)) {
+        if !backend.has_proxy() {
             let reason = "`sandbox_network` lists hosts, which only bubblewrap can enforce";
             let advice = "Install bubblewrap, or set `sandbox_network` to true or false";
             return Err(SandboxError::new(reason).with_advice(advice));
         }
-        let rules = hosts.iter().map(|host| HostRule::parse(host));
-        let rules: Vec<HostRule> = rules.collect::<Result<_, _>>().map_err(SandboxError::new)?;
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let socket = folder.join(format!("network-{number}.sock"));
         let denied = DeniedHosts::default();
-        let policy = Policy::new(rules, Arc::clone(&self.answers), asker, denied.clone());
+        let policy = Policy::new(hosts, Arc::clone(&self.answers), asker, denied.clone());
         #[cfg(target_os = "linux")]
         handover::receive(&socket, policy).map_err(|error| {
             SandboxError::new(format!("cannot start the network proxy: {error}"))

@@ -104,6 +104,21 @@ pub fn server_files(folders: &Folders, trusted: &ProjectFiles) -> Vec<ConfigFile
         .collect()
 }
 
+/// The names of all configured servers, also as models call them.
+pub(crate) fn names_of_servers(setup: &SessionSetup) -> Vec<String> {
+    let configured = osier_mcp::load(&files(setup).0, &setup.environment).servers;
+    let given = setup.servers.iter().map(|server| &server.name);
+    let names = configured.keys().chain(given);
+    let called = |name: &String| {
+        let tool = tool_name(name, "x");
+        tool.strip_suffix("__x").map(str::to_owned)
+    };
+    names
+        .flat_map(|name| [Some(name.clone()), called(name)])
+        .flatten()
+        .collect()
+}
+
 /// Whether `name`, one of `--tools`, names tools of a server.
 pub(crate) fn is_server_tool(name: &str) -> bool {
     name.contains("__")

@@ -1,5 +1,6 @@
 //! Safety: trust in the project, permissions and plan mode, and warnings about secrets.
 
+pub(crate) mod deny_rules;
 #[cfg(feature = "transfer")]
 pub mod known_secrets;
 pub(crate) mod loop_guard;
@@ -11,6 +12,7 @@ pub(crate) mod programs;
 pub(crate) mod questions;
 mod requests;
 pub(crate) mod review;
+pub(crate) mod rule_check;
 pub(crate) mod secret_warnings;
 pub(crate) mod tool_policy;
 pub(crate) mod trust;

@@ -1,22 +1,22 @@
 //! Permissions and the sandbox of a session: the rules, the mode, and the events about them for clients. The gate
 //! before each tool call applies the rules.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use osier_agent::Severity;
 use osier_base::path;
-use osier_permissions::{Permissions, Rule};
+use osier_permissions::Permissions;
 use osier_protocol::questions::{Grant, Questions};
 use osier_protocol::{PermissionMode, SandboxMode};
+use osier_sandbox::Confinement;
 use osier_sandbox::network::HostRule;
-use osier_sandbox::{Confinement, Denied};
 use osier_settings::Settings;
-use osier_tools::{EDIT, READ, WRITE, WebOptions};
+use osier_tools::WebOptions;
 
 use crate::context::prompt::additional_directories;
 use crate::emitter::Emitter;
+use crate::safety::deny_rules::denials;
 use crate::safety::mode::{change_mode, describe};
 use crate::safety::tool_policy::ToolPolicy;
 use crate::setup::SessionSetup;
@@ -34,8 +34,7 @@ impl PermissionState {
         let store = setup.folders.permissions();
         let rules = Permissions::new(&setup.cwd, store, mode, setup.settings.rules());
         let rules = rules.protecting(&setup.folders);
-        let sandbox = Confinement::new(&setup.cwd, setup.helper.clone()).hiding(&setup.folders);
-        confine(&sandbox, setup);
+        let sandbox = Self::sandbox_of(setup);
         sandbox.set_plan(mode == PermissionMode::Plan);
         if setup.answers_questions {
             sandbox.set_asker(questions.clone());
@@ -44,6 +43,13 @@ impl PermissionState {
             rules: Arc::new(rules),
             sandbox: Arc::new(sandbox),
         }
+    }
+
+    /// The sandbox of the settings.
+    pub(crate) fn sandbox_of(setup: &SessionSetup) -> Confinement {
+        let sandbox = Confinement::new(&setup.cwd, setup.helper.clone()).hiding(&setup.folders);
+        confine(&sandbox, setup);
+        sandbox
     }
 
     /// Warns about a sandbox that covers more than a project.
@@ -219,8 +225,7 @@ impl PermissionState {
         if is_fixed || is_stricter {
             confine(&self.sandbox, setup);
         } else {
-            let denied = denied(&setup.settings.deny, &setup.cwd);
-            self.sandbox.deny(denied);
+            self.sandbox.deny(denials(&setup.settings.deny, &setup.cwd));
         }
         if is_fixed {
             let (mode, sandbox) = (self.rules.mode().name(), self.sandbox.mode().name());
@@ -262,23 +267,6 @@ fn web_options(setup: &SessionSetup) -> WebOptions {
     }
 }
 
-/// The programs and files that deny rules take from commands in the sandbox. Rules with other patterns only judge command lines.
-fn denied(rules: &[String], cwd: &Path) -> Denied {
-    let rules: Vec<Rule> = rules.iter().filter_map(|rule| Rule::parse(rule)).collect();
-    let programs = rules.iter().filter_map(Rule::program);
-    let paths = |tools: &[&str]| -> Vec<PathBuf> {
-        let named = rules
-            .iter()
-            .filter_map(|rule| tools.iter().find_map(|tool| rule.path(tool)));
-        named.map(|path| path::resolve(cwd, path)).collect()
-    };
-    Denied {
-        programs: programs.map(str::to_owned).collect(),
-        unreadable: paths(&[READ]),
-        unwritable: paths(&[EDIT, WRITE]),
-    }
-}
-
 fn confine(sandbox: &Confinement, setup: &SessionSetup) {
     let settings = &setup.settings;
     let mode = setup.sandbox.unwrap_or(settings.sandbox);
@@ -287,5 +275,5 @@ fn confine(sandbox: &Confinement, setup: &SessionSetup) {
     let named = setup.directories.iter().chain(&settings.directories);
     let folders = folders.chain(named.cloned()).collect();
     sandbox.set(mode, settings.sandbox_network.clone(), folders);
-    sandbox.deny(denied(&settings.deny, &setup.cwd));
+    sandbox.deny(denials(&settings.deny, &setup.cwd));
 }

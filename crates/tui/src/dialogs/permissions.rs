@@ -39,7 +39,11 @@ impl Choice for Entry {
         };
         Item {
             label: format!("{effect} {}", info.rule),
-            details: vec![source.into()],
+            details: [source]
+                .into_iter()
+                .chain(info.note.as_deref())
+                .map(Into::into)
+                .collect(),
             dimmed,
             ..Item::default()
         }

@@ -5,9 +5,20 @@ use osier_protocol::questions::Request;
 use std::collections::HashMap;
 
 fn policy(rules: &[&str], names: &[(&str, &[&str])]) -> Policy {
-    let rules = rules.iter().map(|rule| HostRule::parse(rule).unwrap());
+    restricted(Some(rules), &[], names)
+}
+
+fn restricted(allowed: Option<&[&str]>, denied: &[&str], names: &[(&str, &[&str])]) -> Policy {
+    let parse = |rules: &[&str]| -> Vec<HostRule> {
+        let rules = rules.iter().map(|rule| HostRule::parse(rule).unwrap());
+        rules.collect()
+    };
+    let hosts = Hosts {
+        allowed: allowed.map(parse),
+        denied: parse(denied),
+    };
     let mut policy = Policy::new(
-        rules.collect(),
+        hosts,
         Arc::default(),
         Asker::default(),
         DeniedHosts::default(),
@@ -130,4 +141,52 @@ async fn requests_for_one_host_share_a_question() {
         |host| format!("Allow the network host `{host}` for sandboxed commands of this session?");
     let expected = ["new.net:443", "no.net:443"].map(|host| (title(host), subject.clone()));
     assert_eq!(titles, expected);
+}
+
+/// A deny rule holds with and without a list of hosts.
+#[tokio::test]
+async fn denied_hosts_are_not_reached() {
+    let names: &[(&str, &[&str])] = &[
+        ("evil.net", &["93.184.216.34"]),
+        ("a.evil.net", &["93.184.216.34"]),
+        ("good.org", &["93.184.216.35"]),
+        ("metadata.org", &["169.254.169.254"]),
+        ("intern.org", &["10.1.2.3"]),
+    ];
+    let denied = ["evil.net", "*.ads.org:443", "169.254.0.0/16"];
+    let all = restricted(None, &denied, names);
+    let listed = restricted(Some(&["*.evil.net", "good.org"]), &denied, names);
+    for (host, by_all, by_list) in [
+        (
+            "good.org",
+            Ok(vec!["93.184.216.35"]),
+            Ok(vec!["93.184.216.35"]),
+        ),
+        ("evil.net", Err(Failure::Denied), Err(Failure::Denied)),
+        ("a.evil.net", Err(Failure::Denied), Err(Failure::Denied)),
+        ("x.ads.org:443", Err(Failure::Denied), Err(Failure::Denied)),
+        ("metadata.org", Err(Failure::Denied), Err(Failure::Denied)),
+        // An address could be that of a denied name.
+        ("93.184.216.34", Err(Failure::Denied), Err(Failure::Denied)),
+        ("intern.org", Ok(vec!["10.1.2.3"]), Err(Failure::Denied)),
+    ] {
+        for (policy, expected) in [(&all, by_all), (&listed, by_list)] {
+            let found = policy.addresses(&destination(host)).await;
+            let expected = expected.map(|texts: Vec<&str>| {
+                let addresses = texts.into_iter().map(|text| text.parse().unwrap());
+                addresses.collect::<Vec<IpAddr>>()
+            });
+            assert_eq!(found, expected, "{host}");
+        }
+    }
+    // Without names, addresses are what they are.
+    let networks = restricted(None, &["10.0.0.0/8"], names);
+    for (host, expected) in [
+        ("93.184.216.34", true),
+        ("10.1.2.3", false),
+        ("intern.org", false),
+    ] {
+        let found = networks.addresses(&destination(host)).await;
+        assert_eq!(found.is_ok(), expected, "{host}");
+    }
 }

@@ -2,16 +2,19 @@
 
 use super::*;
 use crate::network::hosts::HostRule;
-use crate::network::policy::Asker;
+use crate::network::policy::{Asker, Hosts};
 use crate::report::DeniedHosts;
 
 /// Sends `request` to a proxy that allows `host`, where a server echoes its input. Returns the response.
 async fn exchange(request: &[u8], rule: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rules = vec![HostRule::parse(rule).unwrap()];
+    let hosts = Hosts {
+        allowed: Some(vec![HostRule::parse(rule).unwrap()]),
+        denied: Vec::new(),
+    };
     let policy = Policy::new(
-        rules,
+        hosts,
         Arc::default(),
         Asker::default(),
         DeniedHosts::default(),
