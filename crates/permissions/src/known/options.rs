@@ -104,7 +104,7 @@ pub(super) fn words(list: &'static str) -> Box<dyn Iterator<Item = &'static str>
 impl Options {
     /// Whether the list has the mark `mark`, such as `@words`.
     pub(super) fn has(self, mark: &str) -> bool {
-        self.read().marks.iter().any(|own| *own == mark)
+        self.read().marks.contains(&mark)
     }
 
     /// The options before `--`, and those after it.

@@ -303,7 +303,7 @@ pub(super) const FORMS: &[Form] = &[
     ("cargo add|cargo remove|cargo rm|cargo update|cargo search|cargo info|cargo install|cargo uninstall|cargo init|cargo new|cargo publish|cargo yank|cargo owner|cargo login|cargo logout|cargo report", Rule, "@cargo -L: -Dn --dev --build --optional --no-optional --rename: --path: --git: --branch: --tag: --rev: --registry: --vers: --version: --force -f --debug --dry-run --precise: --recursive --aggressive --limit: --index: --list --no-track --edition: --name: --vcs: --allow-dirty --no-verify --token: --undo --add:", Any),
     // Git: the command line can name the repository, and the configuration programs.
     ("git", Before, "-pP --paginate --no-pager --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-replace-objects --no-lazy-fetch --no-advice --bare --attr-source: --shallow-file:! -C:d -c:! --config-env:! --git-dir:! --work-tree:! --namespace:! --exec-path?! --super-prefix:! --list-cmds:", No),
-    ("git", Reads, "-vh --version --help --exec-path --html-path --man-path --info-path", No),
+    ("git", Reads, "-vh --version --exec-path --html-path --man-path --info-path", No),
     ("git version", Reads, "--build-options", No),
     ("git status", Reads, "-sbvz -u? --short --branch --show-stash --no-show-stash --porcelain? --long --verbose --untracked-files? --ignore-submodules? --ignored? --column? --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?", Revisions),
     ("git diff|git range-diff", Reads, "@diff --creation-factor: --no-dual-color --left-only --right-only", Revisions),

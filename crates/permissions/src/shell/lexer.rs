@@ -435,13 +435,12 @@ impl<'a> Reader<'a> {
 /// The variables of a text in which `$` only begins `$NAME` and `${NAME}`.
 fn plain_variables(text: &str) -> Option<Vec<String>> {
     let names = text.split('$').skip(1).map(|part| {
-        let name = match part.strip_prefix('{') {
-            Some(rest) => rest.split_once('}')?.0,
-            None => {
-                let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
-                let end = part.find(|char| !is_part(char)).unwrap_or(part.len());
-                &part[..end]
-            }
+        let name = if let Some(rest) = part.strip_prefix('{') {
+            rest.split_once('}')?.0
+        } else {
+            let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+            let end = part.find(|char| !is_part(char)).unwrap_or(part.len());
+            &part[..end]
         };
         is_name(name).then(|| name.to_owned())
     });
