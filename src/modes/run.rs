@@ -139,9 +139,9 @@ impl Run<'_> {
         // Also when the output is closed: this stops the run and stores the session.
         self.session.send(Op::ShutDown);
         let mut written = Ok(());
-        while let Some(event) = events.recv().await {
+        while let Some((time, event)) = events.recv_timed().await {
             if ended.is_ok() && written.is_ok() {
-                written = self.tell(&event);
+                written = self.tell(time, &event);
             }
             if event == Event::ShutDown {
                 break;
@@ -182,15 +182,15 @@ impl Run<'_> {
                 }
             }
             tokio::select! {
-                event = events.recv() => {
-                    let Some(event) = event else { break };
+                event = events.recv_timed() => {
+                    let Some((time, event)) = event else { break };
                     if event == Event::ShutDown {
-                        self.tell(&event)?;
+                        self.tell(time, &event)?;
                         return Ok(None);
                     }
                     let without_run = progress.request.on_event(&event);
                     if let Some(event) = progress.request.without_number(event) {
-                        self.tell(&event)?;
+                        self.tell(time, &event)?;
                         self.follow(event, &mut progress, lines.is_some())?;
                     }
                     if let Some(outcome) = without_run {
@@ -265,8 +265,11 @@ impl Run<'_> {
         self.session.send(Op::AnswerQuestion { id, answer });
     }
 
-    fn tell(&mut self, event: &Event) -> io::Result<()> {
-        self.effect(|format, effect| format.event(event, effect))
+    fn tell(&mut self, time: i64, event: &Event) -> io::Result<()> {
+        self.effect(|format, effect| {
+            effect.time = Some(time);
+            format.event(event, effect);
+        })
     }
 
     /// Carries out what follows from a call of the format.

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::cli::{Home, Running, signal};
+use crate::support::cli::{Home, Running, signal, without_time};
 
 fn kinds(events: &[Value]) -> Vec<&str> {
     let mut kinds: Vec<&str> = events
@@ -20,14 +20,6 @@ fn kinds(events: &[Value]) -> Vec<&str> {
 
 fn settled(event: &Value) -> bool {
     event["type"] == "agent_settled"
-}
-
-/// The line without its time, which each has.
-fn without_time(line: &Value) -> Value {
-    let mut line = line.clone();
-    let time = line.as_object_mut().unwrap().remove("timestamp");
-    assert!(time.is_some_and(|time| time.as_i64() > Some(1_700_000_000_000)));
-    line
 }
 
 fn ends(running: Running) -> (Vec<Value>, Option<i32>, String) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use agent_client_protocol_schema::v1::{
     AgentResponse, CLIENT_METHOD_NAMES, CancelRequestNotification, ClientCapabilities, Error,
-    ErrorCode, JsonRpcMessage, Notification, PROTOCOL_LEVEL_METHOD_NAMES, Request, RequestId,
+    ErrorCode, JsonRpcMessage, Meta, Notification, PROTOCOL_LEVEL_METHOD_NAMES, Request, RequestId,
     Response, SessionId, SessionNotification, SessionUpdate,
 };
 use osier_base::secrets::hide_known;
@@ -152,10 +152,12 @@ impl AcpClient {
         }
     }
 
-    pub(super) async fn update(&self, session: &SessionId, update: SessionUpdate) {
+    /// Sends an update of something that happened at `time`, in milliseconds since the Unix epoch.
+    pub(super) async fn update(&self, session: &SessionId, update: SessionUpdate, time: i64) {
+        let meta = Meta::from_iter([("timestamp".to_owned(), time.into())]);
         let line = encode(Notification {
             method: CLIENT_METHOD_NAMES.session_update.into(),
-            params: Some(SessionNotification::new(session.clone(), update)),
+            params: Some(SessionNotification::new(session.clone(), update).meta(meta)),
         });
         self.send(line.map(Outgoing::Message)).await;
     }

@@ -18,6 +18,7 @@ use crate::prompt;
 use crate::questions;
 use crate::updates::{chunk, stored_message};
 use osier_agent::{Severity, Subscription};
+use osier_base::clock;
 use osier_llm::StopReason;
 use osier_protocol::questions::Question;
 use osier_protocol::{AddedCommand, Event, KeyState, Op, PageAt, Spending, StoredMessage};
@@ -107,6 +108,8 @@ struct Session {
     /// Open questions to the user.
     questions: HashMap<String, AbortOnDropHandle<()>>,
     compactions: u32,
+    /// The time of the event or message that is sent; not set for the answer to a request.
+    time: Option<i64>,
     /// Whether a setting, a flag or the user selected the model.
     model_selected: bool,
     /// The slash commands of templates, skills and plugins.
@@ -178,6 +181,7 @@ impl Session {
             terminals: HashSet::new(),
             questions: HashMap::new(),
             compactions: 0,
+            time: None,
             model_selected,
             added: Vec::new(),
         };
@@ -245,8 +249,12 @@ impl Session {
                     Some(command) => self.on_command(command).await,
                     None => break None,
                 },
-                event = self.events.recv() => match event {
-                    Some(event) => self.on_event(event).await,
+                event = self.events.recv_timed() => match event {
+                    Some((time, event)) => {
+                        self.time = Some(time);
+                        self.on_event(event).await;
+                        self.time = None;
+                    }
                     None => break None,
                 },
             }
@@ -450,10 +458,12 @@ impl Session {
                 return;
             };
             for stored in &messages {
+                self.time = Some(stored.message.timestamp());
                 for update in stored_message(stored, &self.cwd) {
                     self.update(update).await;
                 }
             }
+            self.time = None;
             match messages.last() {
                 Some(last) if !at_end => {
                     page = PageAt::After {
@@ -484,6 +494,7 @@ impl Session {
     }
 
     async fn update(&self, update: acp::SessionUpdate) {
-        self.client.update(&self.id, update).await;
+        let time = self.time.unwrap_or_else(clock::now_ms);
+        self.client.update(&self.id, update, time).await;
     }
 }

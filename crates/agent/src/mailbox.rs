@@ -2,12 +2,13 @@
 //! events.
 //!
 //! Queued text deltas of one block are merged, so that the size of a queue is bounded by the text itself.
-//! Nothing else is merged or dropped; the order is preserved.
+//! Nothing else is merged or dropped; the order is preserved. An event has the time at which it was published.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use osier_base::clock;
 use tokio::sync::Notify;
 
 /// Capacity of an empty queue, in events.
@@ -40,21 +41,22 @@ struct Mailbox<E> {
 }
 
 struct Queue<E> {
-    events: VecDeque<E>,
+    /// With their times, in milliseconds since the Unix epoch; a merged event has that of its first part.
+    events: VecDeque<(i64, E)>,
     /// Number of events that are not deferrable.
     urgent: usize,
     closed: bool,
 }
 
 impl<E: Coalesce> Queue<E> {
-    fn pop(&mut self) -> Option<E> {
-        let event = self.events.pop_front()?;
+    fn pop(&mut self) -> Option<(i64, E)> {
+        let (time, event) = self.events.pop_front()?;
         if self.events.is_empty() {
             // Releases the memory of a burst: a process can have hundreds of queues.
             self.events.shrink_to(IDLE_CAPACITY);
         }
         self.urgent -= usize::from(!event.is_deferrable());
-        Some(event)
+        Some((time, event))
     }
 }
 
@@ -78,10 +80,10 @@ impl<E: Coalesce + Clone> Publisher<E> {
         Self::add(&mut mailboxes, waiting)
     }
 
-    fn add(mailboxes: &mut Vec<Arc<Mailbox<E>>>, waiting: VecDeque<E>) -> Subscription<E> {
+    fn add(mailboxes: &mut Vec<Arc<Mailbox<E>>>, waiting: VecDeque<(i64, E)>) -> Subscription<E> {
         let urgent = waiting
             .iter()
-            .filter(|event| !event.is_deferrable())
+            .filter(|(_, event)| !event.is_deferrable())
             .count();
         let queue = Queue {
             events: waiting,
@@ -97,7 +99,13 @@ impl<E: Coalesce + Clone> Publisher<E> {
         Subscription { mailbox }
     }
 
+    /// Sends an event that happens now.
     pub fn publish(&self, event: E) {
+        self.publish_at(clock::now_ms(), event);
+    }
+
+    /// Sends an event that happened at `time`, in milliseconds since the Unix epoch.
+    pub fn publish_at(&self, time: i64, event: E) {
         let mut mailboxes = lock(&self.mailboxes);
         // Only this list references the mailbox of a dropped subscription.
         mailboxes.retain(|mailbox| Arc::strong_count(mailbox) > 1);
@@ -105,9 +113,9 @@ impl<E: Coalesce + Clone> Publisher<E> {
             return;
         };
         for mailbox in others {
-            mailbox.push(event.clone());
+            mailbox.push(time, event.clone());
         }
-        last.push(event);
+        last.push(time, event);
     }
 }
 
@@ -128,19 +136,19 @@ impl<E> Drop for Publisher<E> {
 }
 
 impl<E: Coalesce> Mailbox<E> {
-    fn push(&self, event: E) {
+    fn push(&self, time: i64, event: E) {
         let mut queue = lock(&self.queue);
         let merged = queue
             .events
             .back_mut()
-            .is_some_and(|last| last.coalesce(&event));
+            .is_some_and(|(_, last)| last.coalesce(&event));
         if merged {
             // The subscriber was already notified of the event that absorbed this one.
             return;
         }
         let is_urgent = !event.is_deferrable();
         queue.urgent += usize::from(is_urgent);
-        queue.events.push_back(event);
+        queue.events.push_back((time, event));
         drop(queue);
         self.arrived.notify_one();
         if is_urgent {
@@ -152,6 +160,11 @@ impl<E: Coalesce> Mailbox<E> {
 impl<E: Coalesce> Subscription<E> {
     /// The next event; `None` when the publisher was dropped and all events were received. Cancel safe.
     pub async fn recv(&mut self) -> Option<E> {
+        self.recv_timed().await.map(|(_, event)| event)
+    }
+
+    /// The same with the time of the event, in milliseconds since the Unix epoch.
+    pub async fn recv_timed(&mut self) -> Option<(i64, E)> {
         loop {
             {
                 let mut queue = lock(&self.mailbox.queue);
@@ -168,7 +181,7 @@ impl<E: Coalesce> Subscription<E> {
 
     /// The next event if one is queued.
     pub fn try_recv(&mut self) -> Option<E> {
-        lock(&self.mailbox.queue).pop()
+        lock(&self.mailbox.queue).pop().map(|(_, event)| event)
     }
 
     /// Waits until an event is queued or the publisher was dropped. Cancel safe.
@@ -278,6 +291,20 @@ mod tests {
             ]
         );
         assert!(slow.is_closed());
+    }
+
+    #[tokio::test]
+    async fn events_have_the_time_of_their_first_part() {
+        let publisher = Publisher::new();
+        let mut events = publisher.subscribe();
+        publisher.publish_at(10, text("a"));
+        publisher.publish_at(20, text("b"));
+        publisher.publish_at(30, Note::Mark(1));
+        let mut second = publisher.subscribe_like(&events);
+        for queue in [&mut events, &mut second] {
+            assert_eq!(queue.recv_timed().await, Some((10, text("ab"))));
+            assert_eq!(queue.recv_timed().await, Some((30, Note::Mark(1))));
+        }
     }
 
     #[tokio::test]

@@ -9,13 +9,10 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 use serde::Serialize;
 
-use crate::clock;
-
-/// Adds the current time as `timestamp`, in milliseconds since the Unix epoch, to the JSON object that ends `line`.
-pub fn add_time(line: &mut Vec<u8>) {
+/// Adds a time as `timestamp`, in milliseconds since the Unix epoch, to the JSON object that ends `line`.
+pub fn add_time(line: &mut Vec<u8>, time: i64) {
     if line.pop_if(|byte| *byte == b'}').is_some() {
         let separator = if line.ends_with(b"{") { "" } else { "," };
-        let time = clock::now_ms();
         line.extend(format!("{separator}\"timestamp\":{time}}}").bytes());
     }
 }

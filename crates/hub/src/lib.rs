@@ -46,6 +46,6 @@ pub use error::OpenError;
 pub use presence::{ClientIdentity, OccupiedError};
 pub use received::Piece;
 pub use registry::{OpenOptions, SessionRegistry};
-pub use replay::NumberedEvent;
+pub use replay::{NumberedEvent, TimedEvent};
 pub use shared_session::{Activity, OpenSessionInfo, SharedSession, Subscriber};
 pub use snapshot::Snapshot;

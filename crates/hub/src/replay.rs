@@ -8,12 +8,21 @@ use osier_protocol::Event;
 /// Size of the buffer, in bytes of JSON.
 const CAPACITY: usize = 512 * 1024;
 
-/// An event with its number.
+/// An event with its time, in milliseconds since the Unix epoch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedEvent {
+    pub time: i64,
+    pub event: Event,
+}
+
+/// An event with its number and time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NumberedEvent {
     /// Increases by one with each event of a session, also across unloads and restarts. Not set for answers to
     /// one client, which are not replayed.
     pub number: Option<u64>,
+    /// Milliseconds since the Unix epoch. A replay gives the same time.
+    pub time: i64,
     pub event: Event,
 }
 
@@ -41,10 +50,11 @@ impl ReplayBuffer {
     }
 
     /// Numbers an event and stores it. Drops the oldest events when the buffer is full.
-    pub(super) fn push(&mut self, event: Event) -> Arc<NumberedEvent> {
+    pub(super) fn push(&mut self, time: i64, event: Event) -> Arc<NumberedEvent> {
         if !event.delivery().is_replayed() {
             return Arc::new(NumberedEvent {
                 number: None,
+                time,
                 event,
             });
         }
@@ -52,6 +62,7 @@ impl ReplayBuffer {
         let size = size_of(&event);
         let event = Arc::new(NumberedEvent {
             number: Some(self.last),
+            time,
             event,
         });
         self.events.push_back((Arc::clone(&event), size));
@@ -102,13 +113,19 @@ mod tests {
     fn missed_events_are_returned_by_number() {
         let mut buffer = ReplayBuffer::new(100);
         for name in ["a", "b", "c"] {
-            buffer.push(renamed(name));
+            buffer.push(7, renamed(name));
         }
-        let answer = buffer.push(Event::OpEnded {
+        let answer = Event::OpEnded {
             request: 1,
             with_agent: false,
-        });
-        assert_eq!(answer.number, None);
+        };
+        assert_eq!(buffer.push(8, answer).number, None);
+        let last = NumberedEvent {
+            number: Some(103),
+            time: 7,
+            event: renamed("c"),
+        };
+        assert_eq!(buffer.events_after(102), Some(vec![Arc::new(last)]));
         assert_eq!(numbers(buffer.events_after(101)), Some(vec![102, 103]));
         assert_eq!(numbers(buffer.events_after(103)), Some(Vec::new()));
         assert_eq!(numbers(buffer.events_after(100)), Some(vec![101, 102, 103]));
@@ -120,12 +137,12 @@ mod tests {
     #[test]
     fn cleared_events_cannot_be_returned() {
         let mut buffer = ReplayBuffer::new(0);
-        buffer.push(renamed("a"));
-        buffer.push(renamed("b"));
+        buffer.push(0, renamed("a"));
+        buffer.push(0, renamed("b"));
         buffer.clear();
         assert_eq!(numbers(buffer.events_after(2)), Some(Vec::new()));
         assert_eq!(numbers(buffer.events_after(1)), None);
-        buffer.push(renamed("c"));
+        buffer.push(0, renamed("c"));
         assert_eq!(numbers(buffer.events_after(2)), Some(vec![3]));
         assert_eq!(numbers(buffer.events_after(1)), None);
     }
@@ -135,7 +152,7 @@ mod tests {
         let mut buffer = ReplayBuffer::new(0);
         let long = "x".repeat(CAPACITY / 2);
         for _ in 0..3 {
-            buffer.push(renamed(&long));
+            buffer.push(0, renamed(&long));
         }
         assert_eq!(numbers(buffer.events_after(2)), Some(vec![3]));
         assert_eq!(numbers(buffer.events_after(1)), None);

@@ -7,20 +7,23 @@ use osier_agent::{AgentMessage, Coalesce as _};
 use osier_protocol::questions::Question;
 use osier_protocol::{Delivery, Event, TreeEvent};
 
+use super::replay::TimedEvent;
+
 /// The retained state of one session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RetainedState {
     /// The open session, or why none is open.
-    opened: Option<Event>,
+    opened: Option<TimedEvent>,
     /// The last event of every retained kind.
-    latest: Vec<(ReplacementKey, Event)>,
+    latest: Vec<(ReplacementKey, TimedEvent)>,
     /// Events of work that has not ended.
-    running: Vec<Event>,
-    questions: Vec<Question>,
+    running: Vec<TimedEvent>,
+    /// With the times at which they were asked.
+    questions: Vec<(i64, Question)>,
     /// The lanes of the last `/fan`, until one is accepted or their copies are removed.
-    fan: Vec<TreeEvent>,
+    fan: Vec<(i64, TreeEvent)>,
     /// The clients, while there are several.
-    presence: Option<Event>,
+    presence: Option<TimedEvent>,
 }
 
 /// Events with the same key replace each other: the kind of event, and the plugin if the event has one.
@@ -35,8 +38,12 @@ enum EventKind {
 }
 
 impl RetainedState {
-    /// Updates the state with an event.
-    pub(super) fn apply(&mut self, event: &Event) {
+    /// Updates the state with an event of this time.
+    pub(super) fn apply(&mut self, time: i64, event: &Event) {
+        let timed = || TimedEvent {
+            time,
+            event: event.clone(),
+        };
         match event {
             Event::SessionOpened {
                 session, at_start, ..
@@ -44,22 +51,27 @@ impl RetainedState {
                 self.running.clear();
                 self.fan.clear();
                 self.latest
-                    .retain(|(_, event)| event.delivery() == Delivery::Retained);
+                    .retain(|(_, known)| known.event.delivery() == Delivery::Retained);
                 // A snapshot reads the messages again.
-                self.opened = Some(Event::SessionOpened {
-                    session: session.clone(),
-                    messages: Vec::new(),
-                    at_start: *at_start,
+                self.opened = Some(TimedEvent {
+                    time,
+                    event: Event::SessionOpened {
+                        session: session.clone(),
+                        messages: Vec::new(),
+                        at_start: *at_start,
+                    },
                 });
             }
-            Event::SessionFailed { .. } => self.opened = Some(event.clone()),
-            Event::QuestionAsked { question } => self.questions.push((**question).clone()),
-            Event::QuestionClosed { id } => self.questions.retain(|question| question.id != *id),
-            Event::Presence { .. } => self.presence = Some(event.clone()),
-            Event::Tree(event) if is_fan_event(event) => self.update_fan(event),
+            Event::SessionFailed { .. } => self.opened = Some(timed()),
+            Event::QuestionAsked { question } => self.questions.push((time, (**question).clone())),
+            Event::QuestionClosed { id } => {
+                self.questions.retain(|(_, question)| question.id != *id)
+            }
+            Event::Presence { .. } => self.presence = Some(timed()),
+            Event::Tree(event) if is_fan_event(event) => self.update_fan(time, event),
             event => match event.delivery() {
-                Delivery::Retained | Delivery::RetainedForSession => self.replace(event),
-                _ => self.update_work(event),
+                Delivery::Retained | Delivery::RetainedForSession => self.replace(timed()),
+                _ => self.update_work(timed()),
             },
         }
     }
@@ -69,29 +81,29 @@ impl RetainedState {
         self.presence = None;
     }
 
-    fn replace(&mut self, event: &Event) {
-        let key = replacement_key(event);
+    fn replace(&mut self, timed: TimedEvent) {
+        let key = replacement_key(&timed.event);
         match self.latest.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, known)) => known.clone_from(event),
-            None => self.latest.push((key, event.clone())),
+            Some((_, known)) => *known = timed,
+            None => self.latest.push((key, timed)),
         }
     }
 
     /// Updates the lanes.
-    fn update_fan(&mut self, event: &TreeEvent) {
+    fn update_fan(&mut self, time: i64, event: &TreeEvent) {
         use TreeEvent as E;
         match event {
             E::FanEnded { lanes } if lanes.is_empty() => self.fan.clear(),
             E::FanStarted { .. } | E::LaneTaken { .. } => self.fan.clear(),
             E::FanEnded { .. } => self
                 .fan
-                .retain(|known| matches!(known, E::FanStarted { .. })),
+                .retain(|(_, known)| matches!(known, E::FanStarted { .. })),
             E::LaneUpdate { state } => self.fan.retain(
-                |known| !matches!(known, E::LaneUpdate { state: known } if known.lane == state.lane),
+                |(_, known)| !matches!(known, E::LaneUpdate { state: known } if known.lane == state.lane),
             ),
             _ => self
                 .fan
-                .retain(|known| !matches!(known, E::LaneConflicts { .. })),
+                .retain(|(_, known)| !matches!(known, E::LaneConflicts { .. })),
         }
         let is_over = match event {
             E::FanEnded { lanes } => lanes.is_empty(),
@@ -100,51 +112,51 @@ impl RetainedState {
             _ => self.fan.is_empty(),
         };
         if !is_over {
-            self.fan.push(event.clone());
+            self.fan.push((time, event.clone()));
         }
     }
 
     /// Adds events of work that started and removes those of work that ended.
-    fn update_work(&mut self, event: &Event) {
-        match event {
-            Event::ShellUpdate { .. } => self.merge_delta(event),
+    fn update_work(&mut self, timed: TimedEvent) {
+        match &timed.event {
+            Event::ShellUpdate { .. } => self.merge_delta(timed),
             Event::ShellEnd { id, .. } => self.remove(
                 |event| matches!(event, Event::ShellStart { id: known, .. } | Event::ShellUpdate { id: known, .. } if known == id),
             ),
-            Event::ShellStart { .. } => self.running.push(event.clone()),
-            Event::Agent(event) => self.update_agent_work(event),
+            Event::ShellStart { .. } => self.running.push(timed),
+            Event::Agent(_) => self.update_agent_work(timed),
             _ => {}
         }
     }
 
-    fn update_agent_work(&mut self, event: &osier_agent::Event) {
+    fn update_agent_work(&mut self, timed: TimedEvent) {
         use osier_agent::Event as E;
-        let wrap = Event::Agent;
+        let Event::Agent(event) = &timed.event else {
+            return;
+        };
         match event {
-            E::AgentStart | E::CompactionStart { .. } => self.running.push(wrap(event.clone())),
+            E::AgentStart
+            | E::CompactionStart { .. }
+            | E::ToolExecutionStart { .. }
+            | E::ToolExecutionEnd { .. } => self.running.push(timed),
             E::TurnStart { .. } => {
                 self.remove(|event| matches!(event, Event::Agent(E::TurnStart { .. })));
                 self.remove(is_tool_event);
-                self.running.push(wrap(event.clone()));
+                self.running.push(timed);
             }
             E::MessageStart { message, .. } => {
                 self.remove(|event| matches!(event, Event::Agent(E::RetryScheduled { .. })));
                 if matches!(&**message, AgentMessage::Assistant(_)) {
-                    self.running.push(wrap(event.clone()));
+                    self.running.push(timed);
                 }
             }
-            E::MessageUpdate { .. } | E::ToolExecutionUpdate { .. } => {
-                self.merge_delta(&wrap(event.clone()));
-            }
+            E::MessageUpdate { .. } | E::ToolExecutionUpdate { .. } => self.merge_delta(timed),
             E::MessageEnd { id, .. } | E::MessageRetracted { id } => self.remove(
                 |event| matches!(event, Event::Agent(E::MessageStart { id: known, .. } | E::MessageUpdate { id: known, .. }) if known == id),
             ),
-            E::ToolExecutionStart { .. } | E::ToolExecutionEnd { .. } => {
-                self.running.push(wrap(event.clone()));
-            }
             E::RetryScheduled { .. } => {
                 self.remove(|event| matches!(event, Event::Agent(E::RetryScheduled { .. })));
-                self.running.push(wrap(event.clone()));
+                self.running.push(timed);
             }
             E::TurnEnd { .. } => self.remove(is_tool_event),
             E::CompactionEnd { .. } => {
@@ -156,19 +168,19 @@ impl RetainedState {
     }
 
     /// Merges a delta into the last event that can take it, or adds it.
-    fn merge_delta(&mut self, event: &Event) {
+    fn merge_delta(&mut self, timed: TimedEvent) {
         let merged = self
             .running
             .iter_mut()
             .rev()
-            .any(|last| last.coalesce(event));
+            .any(|last| last.event.coalesce(&timed.event));
         if !merged {
-            self.running.push(event.clone());
+            self.running.push(timed);
         }
     }
 
     fn remove(&mut self, which: impl Fn(&Event) -> bool) {
-        self.running.retain(|event| !which(event));
+        self.running.retain(|known| !which(&known.event));
         if self.running.is_empty() {
             // Release the memory of a burst until the next run.
             self.running = Vec::new();
@@ -177,7 +189,7 @@ impl RetainedState {
 
     /// Whether a run, a command or a fan is active.
     pub(super) fn is_running(&self) -> bool {
-        let ended = |event: &TreeEvent| matches!(event, TreeEvent::FanEnded { .. });
+        let ended = |(_, event): &(i64, TreeEvent)| matches!(event, TreeEvent::FanEnded { .. });
         !self.running.is_empty() || !self.fan.is_empty() && !self.fan.iter().any(ended)
     }
 
@@ -187,17 +199,24 @@ impl RetainedState {
     }
 
     /// The events in the order in which a client applies them.
-    pub(super) fn events(&self) -> Vec<Event> {
+    pub(super) fn events(&self) -> Vec<TimedEvent> {
         let latest = self.latest.iter().map(|(_, event)| event.clone());
-        let questions = self.questions.iter().map(|question| Event::QuestionAsked {
-            question: Box::new(question.clone()),
+        let questions = self.questions.iter().map(|(time, question)| TimedEvent {
+            time: *time,
+            event: Event::QuestionAsked {
+                question: Box::new(question.clone()),
+            },
+        });
+        let fan = self.fan.iter().map(|(time, event)| TimedEvent {
+            time: *time,
+            event: Event::Tree(event.clone()),
         });
         let opened = self.opened.iter().cloned();
         let running = self.running.iter().cloned();
         opened
             .chain(latest)
             .chain(running)
-            .chain(self.fan.iter().cloned().map(Event::Tree))
+            .chain(fan)
             .chain(self.presence.iter().cloned())
             .chain(questions)
             .collect()
@@ -273,7 +292,11 @@ mod tests {
             files: Vec::new(),
             leaf: None,
         };
-        let apply = |retained: &mut RetainedState, event| retained.apply(&Event::Tree(event));
+        let mut time = 0;
+        let mut apply = |retained: &mut RetainedState, event| {
+            time += 1;
+            retained.apply(time, &Event::Tree(event));
+        };
         let update = |state| TreeEvent::LaneUpdate {
             state: Box::new(state),
         };
@@ -284,21 +307,26 @@ mod tests {
         apply(&mut retained, update(lane(0, "o")));
         apply(&mut retained, update(lane(1, "t")));
         apply(&mut retained, update(lane(0, "one")));
-        let as_events = |events: &[TreeEvent]| -> Vec<Event> {
-            events.iter().cloned().map(Event::Tree).collect()
+        let as_events = |events: &[(i64, TreeEvent)]| -> Vec<TimedEvent> {
+            let events = events.iter().cloned();
+            let timed = |(time, event)| TimedEvent {
+                time,
+                event: Event::Tree(event),
+            };
+            events.map(timed).collect()
         };
         let lanes = [update(lane(1, "t")), update(lane(0, "one"))];
         let [other, first] = lanes;
         assert_eq!(
             retained.events(),
-            as_events(&[started.clone(), other, first])
+            as_events(&[(1, started.clone()), (3, other), (4, first)])
         );
         assert!(retained.is_running());
         let ended = TreeEvent::FanEnded {
             lanes: vec![lane(0, "one"), lane(1, "two")],
         };
         apply(&mut retained, ended.clone());
-        assert_eq!(retained.events(), as_events(&[started, ended]));
+        assert_eq!(retained.events(), as_events(&[(1, started), (5, ended)]));
         assert!(!retained.is_running());
         let taken = TreeEvent::LaneTaken {
             lane: 0,
@@ -312,8 +340,9 @@ mod tests {
     #[test]
     fn only_the_last_todo_list_is_retained() {
         let mut retained = RetainedState::default();
-        retained.apply(&list("one"));
-        retained.apply(&list("two"));
-        assert_eq!(retained.events(), [list("two")]);
+        retained.apply(1, &list("one"));
+        retained.apply(2, &list("two"));
+        let event = list("two");
+        assert_eq!(retained.events(), [TimedEvent { time: 2, event }]);
     }
 }

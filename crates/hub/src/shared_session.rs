@@ -13,7 +13,7 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use super::presence::{ClientIdentity, OccupiedError, Presence};
 use super::received::{Piece, SeenKeys, Uploads};
-use super::replay::{NumberedEvent, ReplayBuffer};
+use super::replay::{NumberedEvent, ReplayBuffer, TimedEvent};
 use super::retained::RetainedState;
 use osier_agent::{AgentMessage, Severity, Subscription};
 use osier_base::clock;
@@ -124,7 +124,7 @@ impl Subscriber {
     }
 
     /// The state of the session at the moment of subscription, as events.
-    pub fn retained(&self) -> Vec<Event> {
+    pub fn retained(&self) -> Vec<TimedEvent> {
         self.retained.events()
     }
 }
@@ -295,18 +295,18 @@ impl SharedSession {
         loop {
             let deadline = self.state.lock().presence.deadline();
             let event = tokio::select! {
-                event = events.recv() => event,
+                event = events.recv_timed() => event,
                 () = self.client_left.notified() => continue,
                 () = sleep_until(deadline) => {
                     self.expire();
                     continue;
                 }
             };
-            let Some(event) = event else {
+            let Some((time, event)) = event else {
                 break;
             };
             let last = event == Event::ShutDown;
-            if let Some(id) = self.on_event(event) {
+            if let Some(id) = self.on_event(time, event) {
                 switched(&self, &id);
             }
             if last {
@@ -321,9 +321,9 @@ impl SharedSession {
     }
 
     /// Handles an event. Returns the new id when the session has switched to another one.
-    fn on_event(&self, event: Event) -> Option<String> {
+    fn on_event(&self, time: i64, event: Event) -> Option<String> {
         let mut state = self.state.lock();
-        state.retained.apply(&event);
+        state.retained.apply(time, &event);
         let has_subscribers = !state.subscribers.is_empty();
         state.details.on_event(&event, has_subscribers);
         state.last_active = Instant::now();
@@ -339,7 +339,7 @@ impl SharedSession {
         state.presence.on_event(&event, is_running);
         // Presence is published first, so that a client that receives the end of a run may write.
         state.publish_presence();
-        state.publish(event);
+        state.publish(time, event);
         switched
     }
 
@@ -378,11 +378,12 @@ impl SharedSession {
         let notice = state.presence.authorize(by, op, request, is_running)?;
         state.publish_presence();
         if let Some(text) = notice {
-            state.publish(Event::Notice {
+            let event = Event::Notice {
                 severity: Severity::Info,
                 text,
                 request: None,
-            });
+            };
+            state.publish(clock::now_ms(), event);
         }
         Ok(())
     }
@@ -390,8 +391,8 @@ impl SharedSession {
 
 impl State {
     /// Numbers an event and sends it to every subscriber.
-    fn publish(&mut self, event: Event) {
-        let event = self.replay.push(event);
+    fn publish(&mut self, time: i64, event: Event) {
+        let event = self.replay.push(time, event);
         self.subscribers
             .retain(|subscriber| subscriber.send(Arc::clone(&event)).is_ok());
     }
@@ -399,8 +400,9 @@ impl State {
     /// Publishes presence if it has changed.
     fn publish_presence(&mut self) {
         if let Some(event) = self.presence.changed() {
-            self.retained.apply(&event);
-            self.publish(event);
+            let time = clock::now_ms();
+            self.retained.apply(time, &event);
+            self.publish(time, event);
         }
         if self.presence.is_empty() {
             self.retained.clear_presence();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::replay::NumberedEvent;
+use super::replay::{NumberedEvent, TimedEvent};
 use super::shared_session::{SharedSession, Subscriber};
 
 use osier_protocol::{Event, Op, PageAt, StoredMessage, TreeEvent};
@@ -13,7 +13,7 @@ use osier_protocol::{Event, Op, PageAt, StoredMessage, TreeEvent};
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub number: u64,
-    pub events: Vec<Event>,
+    pub events: Vec<TimedEvent>,
 }
 
 impl SharedSession {
@@ -26,7 +26,7 @@ impl SharedSession {
         loop {
             let received = subscriber.next().await?;
             number = received.number.unwrap_or(number);
-            subscriber.retained.apply(&received.event);
+            subscriber.retained.apply(received.time, &received.event);
             completed.on_event(&received.event);
             match &received.event {
                 // The requested page belongs to another branch or session.
@@ -68,8 +68,10 @@ fn finish(
             found,
             ..
         },
-    ) = (events.first_mut(), &page.event)
-    {
+    ) = (
+        events.first_mut().map(|first| &mut first.event),
+        &page.event,
+    ) {
         messages.clone_from(read);
         let newer = completed.messages.into_iter();
         let is_new = |stored: &StoredMessage| read.iter().all(|r| r.entry_id != stored.entry_id);

@@ -80,9 +80,9 @@ pub async fn serve(
                     dispatcher.set_no_user();
                 }
             },
-            event = events.recv(), if buffer.bytes.len() < PAUSE_EVENTS_AT => {
-                let Some(event) = event else { break EndReason::ShutDown };
-                dispatcher.handle_event(&event);
+            event = events.recv_timed(), if buffer.bytes.len() < PAUSE_EVENTS_AT => {
+                let Some((time, event)) = event else { break EndReason::ShutDown };
+                dispatcher.handle_event(time, &event);
                 if event == Event::ShutDown {
                     break EndReason::ShutDown;
                 }
@@ -102,9 +102,9 @@ pub async fn serve(
 /// Handles the events of a session that shuts down, up to the last one.
 async fn drain_events(dispatcher: &mut Dispatcher, events: &mut Subscription<Event>, closed: bool) {
     dispatcher.set_no_user();
-    while let Some(event) = events.recv().await {
+    while let Some((time, event)) = events.recv_timed().await {
         if !closed {
-            dispatcher.handle_event(&event);
+            dispatcher.handle_event(time, &event);
         }
         if event == Event::ShutDown {
             return;

@@ -18,6 +18,7 @@ use super::tracked_state::TrackedState;
 use super::ui::{self, OpenQuestions, UiRequest};
 use super::{LINE_LIMIT, PROTOCOL};
 
+use osier_base::jsonl;
 use osier_base::secrets::write_json;
 use osier_hub::{ClientHandle, OccupiedError};
 use osier_protocol::questions::Answer;
@@ -35,6 +36,8 @@ pub struct Dispatcher {
     event_mode: EventMode,
     pending: Vec<PendingCommand>,
     output: Vec<u8>,
+    /// The time of the current event.
+    time: i64,
     /// The idempotency key of the current line.
     once: Option<String>,
 }
@@ -50,6 +53,7 @@ impl Dispatcher {
             event_mode: EventMode::default(),
             pending: Vec::new(),
             output: Vec::new(),
+            time: 0,
             once: None,
         }
     }
@@ -117,8 +121,9 @@ impl Dispatcher {
         self.respond(&Response::new(None, "parse").failed(ErrorCode::LineTooLong, error));
     }
 
-    /// Handles an event of the session.
-    pub fn handle_event(&mut self, event: &Event) {
+    /// Handles an event of the session that happened at `time`, in milliseconds since the Unix epoch.
+    pub fn handle_event(&mut self, time: i64, event: &Event) {
+        self.time = time;
         self.tracked.on_event(event);
         match event {
             Event::OpEnded {
@@ -390,8 +395,9 @@ impl Dispatcher {
         match self.event_mode {
             EventMode::Changes => {
                 self.write_tagged("ui_request", &UiRequest::notice(severity, text));
+                self.add_time();
             }
-            EventMode::All => self.write_line(&Event::Notice {
+            EventMode::All => self.write_timed(&Event::Notice {
                 severity,
                 text: text.to_owned(),
                 request: None,
@@ -407,7 +413,10 @@ impl Dispatcher {
                 match self.questions.ask(question, Instant::now()) {
                     request if self.event_mode != EventMode::All => {
                         return match request {
-                            Some(request) => self.write_tagged("ui_request", &request),
+                            Some(request) => {
+                                self.write_tagged("ui_request", &request);
+                                self.add_time();
+                            }
                             None => self.dismiss(question.id.clone()),
                         };
                     }
@@ -418,6 +427,7 @@ impl Dispatcher {
             Event::QuestionClosed { id } if self.event_mode != EventMode::All => {
                 if let Some(closed) = self.questions.close(id) {
                     self.write_tagged("ui_closed", &closed);
+                    self.add_time();
                 }
                 return;
             }
@@ -439,8 +449,22 @@ impl Dispatcher {
             return;
         }
         match value {
-            Some(value) => self.write_line(value),
-            None => self.write_line(event),
+            Some(value) => self.write_timed(value),
+            None => self.write_timed(event),
+        }
+    }
+
+    /// Writes an event with its time.
+    fn write_timed(&mut self, event: &impl Serialize) {
+        self.write_line(event);
+        self.add_time();
+    }
+
+    /// Adds the time of the current event to the last line.
+    fn add_time(&mut self) {
+        if self.output.pop_if(|byte| *byte == b'\n').is_some() {
+            jsonl::add_time(&mut self.output, self.time);
+            self.output.push(b'\n');
         }
     }
 

@@ -154,7 +154,7 @@ impl Connection {
     }
 
     fn event(&mut self, event: &Event) {
-        self.dispatcher.handle_event(event);
+        self.dispatcher.handle_event(0, event);
         self.read();
     }
 

@@ -14,6 +14,7 @@ use super::frames::{ClientFrame, FrameKind, ServerFrame};
 use super::send_queue::SendQueue;
 use osier_hub::{
     ClientHandle, ClientIdentity, NumberedEvent, Piece, SharedSession, Snapshot, Subscriber,
+    TimedEvent,
 };
 use osier_protocol::Event;
 use osier_rpc::{Dispatcher, EventMode};
@@ -79,7 +80,7 @@ impl SessionConnection {
         let mut dispatcher =
             Dispatcher::new(session.handle().clone()).for_client(Arc::clone(&client));
         for event in subscriber.retained() {
-            dispatcher.handle_event(&event);
+            dispatcher.handle_event(event.time, &event.event);
         }
         dispatcher.output().clear();
         Self {
@@ -269,11 +270,12 @@ impl SessionConnection {
             }
             match &numbered.event {
                 Event::QuestionClosed { id } if self.dispatcher.event_mode() != EventMode::All => {
-                    let line = json!({"type": "ui_closed", "id": id, "reason": "answered"});
+                    let line = json!({"type": "ui_closed", "id": id, "reason": "answered",
+                        "timestamp": numbered.time});
                     self.push(FrameKind::UiClosed, numbered.number, line.to_string());
                 }
                 event => {
-                    renderer.handle_event(&self.client.personalize(event));
+                    renderer.handle_event(numbered.time, &self.client.personalize(event));
                     self.send_lines(&std::mem::take(renderer.output()), numbered.number);
                 }
             }
@@ -298,8 +300,8 @@ impl SessionConnection {
     /// The snapshot in the event mode of this client.
     fn snapshot_value(&self, snapshot: &Snapshot) -> Value {
         let mut renderer = self.dispatcher.renderer();
-        for event in &snapshot.events {
-            renderer.handle_event(&self.client.personalize(event));
+        for TimedEvent { time, event } in &snapshot.events {
+            renderer.handle_event(*time, &self.client.personalize(event));
         }
         let lines = std::mem::take(renderer.output());
         let lines = String::from_utf8(lines).unwrap_or_default();
@@ -315,7 +317,7 @@ impl SessionConnection {
         }
         self.last_received = numbered.number.unwrap_or(self.last_received);
         self.dispatcher
-            .handle_event(&self.client.personalize(&numbered.event));
+            .handle_event(numbered.time, &self.client.personalize(&numbered.event));
         self.flush(numbered.number);
     }
 

@@ -53,7 +53,7 @@ async fn run_command(
     let client = ClientHandle::new(Arc::clone(session), Arc::default());
     let mut dispatcher = Dispatcher::new(session.handle().clone()).for_client(Arc::new(client));
     for event in subscriber.retained() {
-        dispatcher.handle_event(&event);
+        dispatcher.handle_event(event.time, &event.event);
     }
     dispatcher.output().clear();
     let name = command.get("type").cloned();
@@ -79,7 +79,7 @@ async fn run_command(
                 "the session was closed",
             ));
         };
-        dispatcher.handle_event(&received.event);
+        dispatcher.handle_event(received.time, &received.event);
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use osier_testing::json_schema::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::support::cli::{Cli, Home, Running};
+use crate::support::cli::{Cli, Home, Running, without_time};
 
 /// A running `osier acp`.
 pub(super) struct Editor {
@@ -163,6 +163,9 @@ impl Editor {
                 "Notification"
             };
             self.validate_part(method, of, params);
+            if method == "session/update" {
+                without_time(&params["_meta"]);
+            }
         }
         Some(line)
     }

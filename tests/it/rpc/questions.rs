@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::process::RpcProcess;
 use super::{rpc, script};
-use crate::support::cli::Home;
+use crate::support::cli::{Home, without_time};
 
 /// Starts a run that requests permission for a command. Returns the request.
 fn asked(wire: &mut RpcProcess) -> Value {
@@ -44,7 +44,7 @@ fn permission_request_is_answered_and_the_call_runs() {
     reply(&mut wire, json!({"id": request["id"], "confirmed": true}));
     let closed = wire.event("ui_closed");
     assert_eq!(
-        closed,
+        without_time(&closed),
         json!({"type": "ui_closed", "id": request["id"], "reason": "answered"})
     );
     assert_eq!(ended(&mut wire), "success");

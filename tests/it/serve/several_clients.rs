@@ -6,15 +6,16 @@ use serde_json::{Value, json};
 
 use super::Server;
 use super::websocket_client::WebSocketClient;
-use crate::support::cli::Home;
+use crate::support::cli::{Home, without_time};
 
 /// Reads up to a `presence` event, which is returned without its type.
 fn presence(wire: &mut WebSocketClient) -> Value {
     let is_presence = |frame: &Value| frame["payload"]["type"] == "presence";
-    let mut frame = wire.until(is_presence).pop().expect("who is there");
-    let payload = frame["payload"].as_object_mut().expect("an event");
-    payload.shift_remove("type");
-    frame["payload"].take()
+    let frame = wire.until(is_presence).pop().expect("who is there");
+    let mut payload = without_time(&frame["payload"]);
+    let fields = payload.as_object_mut().expect("an event");
+    fields.shift_remove("type");
+    payload
 }
 
 fn client(id: u64, name: &str) -> Value {
@@ -38,7 +39,7 @@ fn told(answer: &Value, kind: &str) -> Vec<Value> {
     let events = events.as_array().expect("events").iter();
     events
         .filter(|event| event["type"] == kind)
-        .cloned()
+        .map(without_time)
         .collect()
 }
 

@@ -81,7 +81,8 @@ async fn idle_session_is_unloaded_and_reopened_unchanged() {
     // Event numbers continue, so that old numbers are not mistaken for new events.
     assert!(snapshot.number > last);
     assert_eq!(said.events_after(last), None);
-    let Some(Event::SessionOpened { messages, .. }) = snapshot.events.first() else {
+    let first = snapshot.events.first().map(|first| &first.event);
+    let Some(Event::SessionOpened { messages, .. }) = first else {
         panic!("{:?}", snapshot.events);
     };
     let is_answer = |message: &AgentMessage| matches!(message, AgentMessage::Assistant(_));

@@ -350,6 +350,16 @@ impl Drop for Running {
     }
 }
 
+/// The line without its time, which every event has.
+pub(crate) fn without_time(line: &Value) -> Value {
+    let mut line = line.clone();
+    let fields = line.as_object_mut();
+    let time = fields.and_then(|fields| fields.shift_remove("timestamp"));
+    let is_time = time.is_some_and(|time| time.as_i64() > Some(1_700_000_000_000));
+    assert!(is_time, "no time: {line}");
+    line
+}
+
 /// `12ms` becomes `?ms`.
 pub(crate) fn without_duration(text: &str) -> String {
     let words: Vec<String> = text

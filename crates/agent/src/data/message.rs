@@ -192,6 +192,19 @@ impl AgentMessage {
         }
     }
 
+    /// Milliseconds since the Unix epoch.
+    pub fn timestamp(&self) -> i64 {
+        match self {
+            Self::User(message) => message.timestamp,
+            Self::Assistant(message) => message.timestamp,
+            Self::ToolResult(message) => message.result.timestamp,
+            Self::ShellRun(run) => run.timestamp,
+            Self::BranchSummary(summary) | Self::CompactionSummary(summary) => summary.timestamp,
+            Self::Notice(notice) => notice.timestamp,
+            Self::Custom(message) => message.timestamp,
+        }
+    }
+
     /// The text of an answer that has any; `None` for other messages.
     pub fn answer(&self) -> Option<String> {
         match self {
@@ -270,19 +283,22 @@ fn attachment_block(attachment: &Attachment) -> ContentBlock {
             data: attachment.content.clone(),
             mime_type: attachment.mime_type.clone(),
         },
-        (AttachmentKind::Document, Some(text)) => {
+        (AttachmentKind::Document, Some(text)) if attachment.content.is_empty() => {
             ContentBlock::text(format!("<file name=\"{name}\">\n{text}\n</file>"))
         }
-        (AttachmentKind::Document, None) if !attachment.content.is_empty() => ContentBlock::File {
+        (AttachmentKind::Document, text) if !attachment.content.is_empty() => ContentBlock::File {
             data: attachment.content.clone(),
             mime_type: attachment.mime_type.clone(),
             name: name.clone(),
-            text: format!(
-                "[The attached file `{name}` ({}, {} bytes) was left out, because this model does not accept such files.]",
-                attachment.mime_type, attachment.size
-            ),
+            text: match text {
+                Some(text) => format!("<file name=\"{name}\">\n{text}\n</file>"),
+                None => format!(
+                    "[The attached file `{name}` ({}, {} bytes) was left out, because this model does not accept such files.]",
+                    attachment.mime_type, attachment.size
+                ),
+            },
         },
-        (AttachmentKind::Document, None) => ContentBlock::text(format!(
+        (AttachmentKind::Document, _) => ContentBlock::text(format!(
             "[The attached file `{name}` ({}, {} bytes) has no text that could be extracted.]",
             attachment.mime_type, attachment.size
         )),
@@ -367,9 +383,14 @@ mod tests {
             extracted_text: Some("hi".into()),
             ..attachment.clone()
         };
+        let pdf = Attachment {
+            mime_type: "application/pdf".into(),
+            content: "JVBERi0=".into(),
+            ..text.clone()
+        };
         let message = UserMessage {
             text: "see".into(),
-            attachments: vec![attachment, text],
+            attachments: vec![attachment, text, pdf],
             ..UserMessage::default()
         };
         assert_eq!(
@@ -380,6 +401,12 @@ mod tests {
                     "[The attached file `a.bin` (application/octet-stream, 3 bytes) has no text that could be extracted.]"
                 ),
                 ContentBlock::text("<file name=\"a.bin\">\nhi\n</file>"),
+                ContentBlock::File {
+                    data: "JVBERi0=".into(),
+                    mime_type: "application/pdf".into(),
+                    name: "a.bin".into(),
+                    text: "<file name=\"a.bin\">\nhi\n</file>".into(),
+                },
             ]
         );
     }

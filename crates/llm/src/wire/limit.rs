@@ -66,7 +66,7 @@ impl Weight {
                 ContentBlock::Text { text } => self.bytes += text.len(),
                 ContentBlock::Image { .. } => self.images += 1,
                 ContentBlock::File { data, text, .. } => {
-                    self.bytes += text.len() + data.len() / FILE_BYTES;
+                    self.bytes += text.len().max(data.len() / FILE_BYTES);
                 }
             }
         }

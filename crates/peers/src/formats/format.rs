@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use osier_agent::RunOutcome;
-use osier_base::jsonl;
 use osier_base::secrets::write_json;
+use osier_base::{clock, jsonl};
 use osier_protocol::questions::Question;
 use osier_protocol::{Event, HookEvent, OnFailure, Op, Prompt};
 use serde::Serialize;
@@ -13,6 +13,8 @@ use serde_json::Value;
 /// The effect of an event or of a line of the program.
 #[derive(Debug, Default)]
 pub struct Effect {
+    /// The time of the event, in milliseconds since the Unix epoch; for lines of other causes it is the present.
+    pub time: Option<i64>,
     /// A prompt of the program.
     pub prompt: Option<Prompt>,
     /// Operations for the session.
@@ -34,7 +36,7 @@ impl Effect {
         // Maps have only texts as keys, so nothing can fail.
         let mut line = Vec::new();
         if write_json(value, &mut line) {
-            jsonl::add_time(&mut line);
+            jsonl::add_time(&mut line, self.time.unwrap_or_else(clock::now_ms));
             self.output.extend(line);
             self.output.push(b'\n');
         }

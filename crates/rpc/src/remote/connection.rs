@@ -522,6 +522,7 @@ impl RemoteConnection {
         if !self.ops.answers.accept(&mut payload) {
             return;
         }
+        let time = payload["timestamp"].as_i64();
         // Ignore events of newer servers that this client does not know.
         let Ok(event) = serde_json::from_value::<Event>(payload) else {
             return;
@@ -531,7 +532,10 @@ impl RemoteConnection {
             Event::QuestionClosed { id } => self.questions.retain(|known| known.id != *id),
             _ => {}
         }
-        self.session.publish(event);
+        match time {
+            Some(time) => self.session.publish_at(time, event),
+            None => self.session.publish(event),
+        }
     }
 
     fn publish_state(&self, state: ConnectionState, detail: String) {

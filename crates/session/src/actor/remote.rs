@@ -47,4 +47,9 @@ impl RemoteSession {
     pub fn publish(&self, event: Event) {
         self.publisher.publish(event);
     }
+
+    /// The same for an event that happened at `time`, in milliseconds since the Unix epoch.
+    pub fn publish_at(&self, time: i64, event: Event) {
+        self.publisher.publish_at(time, event);
+    }
 }

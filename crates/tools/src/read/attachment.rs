@@ -1,6 +1,7 @@
 //! Files attached to a prompt: images are resized, text and documents are sent as text, recordings and PDF files as they
-//! are, everything else is an error.
+//! are, everything else is an error. A PDF has its text for models that do not accept PDF files.
 
+use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -11,12 +12,17 @@ use super::document::{self, DocumentError};
 use super::image;
 use super::image::ImageError;
 use super::media;
+use super::pdf::{self, PdfPages};
 use crate::files::encoding::decode;
+use crate::workspace::Workspace;
 use osier_agent::{Attachment, AttachmentKind};
 use osier_base::{ids, without_links};
 
 /// Maximum size of a text, in bytes.
 pub const TEXT_LIMIT: u64 = 1024 * 1024;
+
+/// The type of the text of a document.
+const DOCUMENT_TEXT: &str = "text/markdown";
 
 /// Why a file cannot be attached.
 #[derive(Debug, thiserror::Error)]
@@ -138,7 +144,7 @@ pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> 
             source,
         })?;
         return Ok(Attachment {
-            mime_type: "text/markdown".to_owned(),
+            mime_type: DOCUMENT_TEXT.to_owned(),
             extracted_text: Some(text),
             ..base
         });
@@ -159,6 +165,56 @@ pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> 
             path: path.to_owned(),
         }),
     }
+}
+
+/// Adds the text of PDF files, and replaces documents that a client sent as they are by their text. Every attachment of a
+/// prompt comes through here, whatever client sent it.
+pub async fn add_texts(workspace: &Workspace, attachments: &mut [Attachment]) {
+    for attachment in attachments {
+        if attachment.kind != AttachmentKind::Document || attachment.extracted_text.is_some() {
+            continue;
+        }
+        let Ok(bytes) = STANDARD.decode(&attachment.content) else {
+            continue;
+        };
+        if pdf::is_pdf(&bytes) {
+            let read = pdf::read(workspace, &bytes, 1, pdf::PAGES).await;
+            let text = match read {
+                Ok(pages) => pdf_text(&pages),
+                Err(error) => format!("[the file {error}]"),
+            };
+            attachment.extracted_text = Some(text);
+        } else if document::Kind::may_be(&bytes) {
+            let text = osier_base::task::spawn_blocking(move || {
+                let kind = document::Kind::of(&bytes)?;
+                Some(document::text(kind, &bytes))
+            });
+            let text = match text.await.ok().flatten() {
+                Some(Ok(text)) => text,
+                Some(Err(error)) => format!("[the file {error}]"),
+                None => continue,
+            };
+            DOCUMENT_TEXT.clone_into(&mut attachment.mime_type);
+            attachment.content.clear();
+            attachment.extracted_text = Some(text);
+        }
+    }
+}
+
+/// The text of a PDF as part of a prompt, which has no next page.
+fn pdf_text(pages: &PdfPages) -> String {
+    let mut text = pages.texts_for_model();
+    let read = pages.texts.len();
+    if let Some(problem) = &pages.problem {
+        let _ = writeln!(text, "[page {} cannot be read: {problem}]", read + 1);
+    } else if read < pages.total {
+        let _ = writeln!(
+            text,
+            "[the first {read} of {} pages; let `read` show the others]",
+            pages.total
+        );
+    }
+    text
 }
 
 #[cfg(test)]

@@ -35,6 +35,9 @@ pub(super) fn schema() -> Value {
     let mut output = output_generator();
     let mut events = variants::<Event>(&mut output);
     name_requests(&mut events);
+    for event in events.values_mut() {
+        add_time(event);
+    }
     let mut shapes = schemas!(
         output: Greeting, shapes::PromptResult, shapes::ClearedQueue, shapes::Messages, shapes::LastText,
         shapes::PromptEntries, shapes::OpenedSession, shapes::SessionStats, shapes::SlashCommands,
@@ -68,8 +71,8 @@ pub(super) fn schema() -> Value {
         .collect();
     let frames = json!({
         "response": with_type(&output.subschema_for::<Response>(), "response"),
-        "ui_request": with_type(&output.subschema_for::<UiRequest>(), "ui_request"),
-        "ui_closed": with_type(&output.subschema_for::<UiClosed>(), "ui_closed"),
+        "ui_request": timed(with_type(&output.subschema_for::<UiRequest>(), "ui_request")),
+        "ui_closed": timed(with_type(&output.subschema_for::<UiClosed>(), "ui_closed")),
         "ui_response": with_type(&input.subschema_for::<UiResponse>(), "ui_response"),
     });
     json!({
@@ -98,6 +101,26 @@ fn name_requests(events: &mut BTreeMap<String, Value>) {
             event["description"] = json!(description.trim_end());
         }
     }
+}
+
+/// The field of every event with its time.
+const TIME: &str = "timestamp";
+
+/// Adds the time, which the dispatcher writes.
+fn add_time(event: &mut Value) {
+    let own = event["properties"].get(TIME);
+    assert!(own.is_none(), "an event has its own `{TIME}`: {event}");
+    event["properties"][TIME] = json!({
+        "type": "integer",
+        "format": "int64",
+        "description": "When it happened, in milliseconds since the Unix epoch. A replay gives the same time.",
+    });
+    event["required"].as_array_mut().unwrap().push(json!(TIME));
+}
+
+fn timed(mut frame: Value) -> Value {
+    add_time(&mut frame);
+    frame
 }
 
 /// Checks that every op has a command, and that a command has the parameters of its op.
@@ -176,11 +199,11 @@ fn collect(schema: &Value, definitions: &Map<String, Value>, found: &mut BTreeMa
 /// An event without the fields of all events.
 fn data_of(event: &Value) -> Value {
     let mut data = event.clone();
+    let of_all = ["type", "request", TIME];
     let fields = data["properties"].as_object_mut().unwrap();
-    fields.shift_remove("type");
-    fields.shift_remove("request");
+    fields.retain(|name, _| !of_all.contains(&name.as_str()));
     if let Some(required) = data["required"].as_array_mut() {
-        required.retain(|name| name != "type" && name != "request");
+        required.retain(|name| of_all.iter().all(|field| name != field));
     }
     data
 }

@@ -38,7 +38,10 @@ fn blocks(content: &[ContentBlock]) -> u64 {
     let tokens = content.iter().map(|block| match block {
         ContentBlock::Text { text } => text_tokens(text),
         ContentBlock::Image { .. } => IMAGE,
-        ContentBlock::File { data, text, .. } => text_tokens(text) + data.len() as u64 / FILE_BYTES,
+        // A model gets the file or its text.
+        ContentBlock::File { data, text, .. } => {
+            text_tokens(text).max(data.len() as u64 / FILE_BYTES)
+        }
     });
     tokens.sum()
 }

@@ -19,6 +19,7 @@ use crate::agents::jobs;
 use crate::agents::subagents::Subagents;
 use crate::agents::terminals;
 use crate::choices::{BranchChoices, Origin};
+use crate::context::attachments::AttachedTexts;
 use crate::context::prompt::session_prompt;
 use crate::context::reminders::{self, Environment, Reminders};
 use crate::conversation::budget::SessionBudget;
@@ -402,10 +403,11 @@ fn listeners(
         cwd: setup.cwd.clone(),
         sandbox: Arc::clone(workspace.confinement()),
     });
-    let own: [Arc<dyn Interceptor>; 8] = [
+    let own: [Arc<dyn Interceptor>; 9] = [
         Arc::new(Reminders::new(workspace, environment)),
         policy.plan_reminder(),
         Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
+        Arc::new(AttachedTexts::new(workspace)),
         Arc::new(Instructions::new(mcp)),
         Arc::new(MessageRecorder::new(writer, tell_stored)),
         Arc::new(compactor.clone()),

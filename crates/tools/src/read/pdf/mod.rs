@@ -128,8 +128,8 @@ pub(crate) async fn read(
 }
 
 impl PdfPages {
-    /// The pages for a model, and whether more follow.
-    pub(crate) fn for_model(&self) -> (String, bool) {
+    /// The texts of the pages for a model.
+    pub(crate) fn texts_for_model(&self) -> String {
         let mut text = String::new();
         for (number, page) in (self.first..).zip(&self.texts) {
             let page = match page.trim() {
@@ -141,6 +141,12 @@ impl PdfPages {
             };
             let _ = writeln!(text, "<page number=\"{number}\">\n{page}\n</page>");
         }
+        text
+    }
+
+    /// The same with how to continue, and whether more follow.
+    pub(crate) fn for_model(&self) -> (String, bool) {
+        let mut text = self.texts_for_model();
         let next = self.first + self.texts.len();
         let more = next <= self.total;
         if let Some(problem) = &self.problem {
