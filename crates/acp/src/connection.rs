@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use crate::jsonrpc::{
 use crate::mcp_servers;
 use crate::prompt;
 use crate::session::{self, Lifecycle, OpenKind, SessionCommand};
+use osier_base::{terminal_output, visible};
 use osier_index::SessionIndex;
 use osier_rpc::LINE_LIMIT;
 use osier_rpc::lines::{Line, LineReader};
@@ -108,6 +110,61 @@ struct OpenRequest {
     mcp_servers: Option<Vec<Value>>,
 }
 
+/// The parameters of each method besides `_meta`.
+const PARAMETERS: [(&str, &[&str]); 15] = [
+    (
+        "initialize",
+        &["protocolVersion", "clientCapabilities", "clientInfo"],
+    ),
+    ("authenticate", &["methodId"]),
+    ("logout", &[]),
+    ("session/list", &["cwd", "cursor"]),
+    ("session/delete", &["sessionId"]),
+    (
+        "session/new",
+        &["cwd", "additionalDirectories", "mcpServers"],
+    ),
+    ("session/load", OPEN),
+    ("session/resume", OPEN),
+    ("session/fork", OPEN),
+    ("session/prompt", &["sessionId", "prompt"]),
+    ("session/set_mode", &["sessionId", "modeId"]),
+    (
+        "session/set_config_option",
+        &["sessionId", "configId", "value", "type"],
+    ),
+    ("session/close", &["sessionId"]),
+    ("session/cancel", &["sessionId"]),
+    ("$/cancel_request", &["requestId"]),
+];
+const OPEN: &[&str] = &["sessionId", "cwd", "additionalDirectories", "mcpServers"];
+
+/// The parameters that have no effect. Editors send more than the version of the protocol that osier knows.
+fn unknown_parameters<'a>(method: &str, params: &'a Value) -> Vec<&'a str> {
+    let Some((_, known)) = PARAMETERS.iter().find(|(name, _)| *name == method) else {
+        return Vec::new();
+    };
+    let fields = params.as_object().into_iter().flatten();
+    fields
+        .filter(|(name, value)| {
+            !value.is_null() && *name != "_meta" && !known.contains(&name.as_str())
+        })
+        .map(|(name, _)| name.as_str())
+        .collect()
+}
+
+/// Names them on standard error, which editors show in their log of the agent.
+fn name_unknown_parameters(method: &str, params: &Value) {
+    for name in unknown_parameters(method, params) {
+        // A failed write to standard error cannot be reported.
+        let _ = writeln!(
+            terminal_output::stderr(),
+            "[WRN] unknown parameter `{}` of `{method}` has no effect",
+            visible::one_line(name, 100)
+        );
+    }
+}
+
 struct Connection<W> {
     /// The setup that every session starts from.
     template: SessionSetup,
@@ -195,6 +252,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
     }
 
     fn on_notification(&self, method: &str, params: Value) -> acp::Result<()> {
+        name_unknown_parameters(method, &params);
         match method {
             "session/cancel" => {
                 self.command(params, |_: acp::CancelNotification| SessionCommand::Cancel)?;
@@ -218,6 +276,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         method: &str,
         params: Value,
     ) -> acp::Result<Option<acp::AgentResponse>> {
+        name_unknown_parameters(method, &params);
         match method {
             "initialize" => return Ok(Some(self.initialize(&params))),
             "authenticate" => return self.authenticate(id, &decode(params)?),
@@ -443,4 +502,25 @@ fn directory(name: &str, path: &Path) -> acp::Result<PathBuf> {
     }
     path.canonicalize()
         .map_err(|cause| invalid_params(format!("`{name}`: cannot use `{shown}`: {cause}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What decides about a parameter that an editor sends: a method of osier uses it, or it is named.
+    #[test]
+    fn parameters_have_an_effect_or_are_named() {
+        for (method, known) in PARAMETERS {
+            let mut params = json!({"_meta": {"x": 1}, "nothing": null});
+            for name in known {
+                params[*name] = json!("x");
+            }
+            assert_eq!(unknown_parameters(method, &params), [""; 0], "{method}");
+            params["extra"] = json!(1);
+            assert_eq!(unknown_parameters(method, &params), ["extra"], "{method}");
+        }
+    }
 }

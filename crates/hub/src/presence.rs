@@ -24,7 +24,7 @@ const DEFAULT_NAME: &str = "a program";
 /// How a client introduces itself to the other clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ClientIdentity {
     /// The name that other clients see, at most 40 columns of it.
     pub name: String,

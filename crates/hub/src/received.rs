@@ -45,6 +45,7 @@ impl SeenKeys {
 /// A part of a frame.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Piece {
     /// The bytes of the frame before it.
     pub at: usize,

@@ -28,6 +28,9 @@ osier_base::requests! {
             /// replace an existing file
             #[serde(default)]
             force: bool,
+            /// with the log of the session
+            #[serde(default)]
+            log: bool,
         },
         /// Import a session file of osier, pi, Claude Code or Codex. A file that was imported before is not
         /// imported again.

@@ -26,7 +26,7 @@ pub(super) fn check(
             .iter()
             .find(|parameter| is_named(parameter, &name))
         else {
-            return Err(unknown(command, &name));
+            return Err(unknown_text(&name, command.name, &command.parameters));
         };
         if value.is_null() {
             continue;
@@ -47,12 +47,24 @@ pub(super) fn check(
     Ok(checked)
 }
 
-/// Parses a request. The error names the parameter that is missing or invalid.
+/// Parses a request. The error names the parameter that is missing, invalid or unknown.
 pub(super) fn parse_op(op: &Value) -> Result<Op, String> {
     // serde accepts the index of a variant as its name.
     let is_named = op.get("type").is_some_and(Value::is_string);
     let parsed = is_named.then(|| Op::deserialize(op).ok()).flatten();
-    parsed.ok_or_else(|| op_error(op))
+    let parsed = parsed.ok_or_else(|| op_error(op))?;
+    unknown_parameter(op).map_or(Ok(parsed), Err)
+}
+
+/// The error for a parameter that the request does not have.
+fn unknown_parameter(op: &Value) -> Option<String> {
+    let fields = op.as_object()?;
+    let name = fields.get("type")?.as_str()?;
+    let mut requests = Op::requests().into_iter();
+    let known = requests.find(|request| request.name == name)?.parameters;
+    let is_known = |field: &str| field == "type" || known.iter().any(|known| known.name == field);
+    let unknown = fields.keys().find(|field| !is_known(field))?;
+    Some(unknown_text(unknown, name, known))
 }
 
 /// The mistake in a request. serde reports only that no variant of `Op` matches.
@@ -113,10 +125,9 @@ fn mismatch(parameter: &Parameter) -> String {
     format!("`{name}` must be {kind}")
 }
 
-fn unknown(command: &Command, name: &str) -> String {
-    let mut text = format!("unknown parameter `{name}` of `{}`", command.name);
-    let known: Vec<String> = command
-        .parameters
+fn unknown_text(name: &str, command: &str, known: &[Parameter]) -> String {
+    let mut text = format!("unknown parameter `{name}` of `{command}`");
+    let known: Vec<String> = known
         .iter()
         .map(|field| format!("`{}`", field.name))
         .collect();
@@ -209,6 +220,64 @@ mod tests {
             error("prompt", json!({"text": "a", "message": "b"})),
             "`message` is set twice"
         );
+    }
+
+    /// Every parameter of every command and request is checked, and any other is refused by name.
+    #[test]
+    fn parameters_of_all_commands_and_requests_are_checked() {
+        for command in crate::table::commands() {
+            let extra = json!({"extra": 1}).as_object().unwrap().clone();
+            let error = check(command, extra).unwrap_err();
+            let expected = format!("unknown parameter `extra` of `{}`; ", command.name);
+            assert!(error.starts_with(&expected), "{error}");
+            for field in command
+                .parameters
+                .iter()
+                .filter(|field| field.kind != Kind::Any)
+            {
+                // No parameter is a list of numbers.
+                let wrong = json!({field.name: [7]}).as_object().unwrap().clone();
+                let refused = check(command, wrong);
+                if !matches!(field.kind, Kind::List(_)) {
+                    let error = refused.unwrap_err();
+                    assert!(
+                        error.starts_with(&format!("`{}` must be ", field.name)),
+                        "{error}"
+                    );
+                }
+            }
+        }
+        for request in Op::requests() {
+            let valid = simple_request(request.parameters, request.name);
+            let error = |op: &Value| parse_op(op).unwrap_err();
+            let mut extra = valid.clone();
+            extra["extra"] = json!(1);
+            match parse_op(&valid) {
+                // The content of an object or a list is not known here.
+                Err(_) => assert!(parse_op(&extra).is_err()),
+                Ok(_) => {
+                    let expected = format!("unknown parameter `extra` of `{}`; ", request.name);
+                    assert!(error(&extra).starts_with(&expected), "{}", error(&extra));
+                }
+            }
+        }
+    }
+
+    /// A request with a value for each required parameter that has a simple type.
+    fn simple_request(parameters: &[Parameter], name: &str) -> Value {
+        let mut op = json!({"type": name});
+        for parameter in parameters.iter().filter(|parameter| parameter.required) {
+            op[parameter.name] = match parameter.kind {
+                Kind::Text => json!("x"),
+                Kind::Number => json!(1),
+                Kind::Flag => json!(true),
+                Kind::Word(words) => json!(words[0]),
+                Kind::Texts | Kind::List(_) => json!([]),
+                Kind::Object(_) => json!({}),
+                Kind::Any => json!(1),
+            };
+        }
+        op
     }
 
     #[test]

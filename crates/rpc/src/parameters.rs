@@ -151,6 +151,7 @@ pub(super) fn export_html(parameters: &Parameters, _: &TrackedState) -> Result<F
             scope: None,
             theme: None,
             force: force.unwrap_or(false),
+            log: parameters.get("log") == Some(&json!(true)),
         },
     )))
 }

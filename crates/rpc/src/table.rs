@@ -212,6 +212,7 @@ fn conversation() -> Vec<Command> {
             .parameters(&[
                 optional("outputPath", Kind::Text, "relative to the working directory"),
                 optional("force", Kind::Flag, "replace an existing file"),
+                optional("log", Kind::Flag, "with the log of the session"),
             ])
             .starts_with(start::export_html)
             .events(&["session_exported"]),

@@ -42,7 +42,7 @@ pub(super) struct ServerFrame {
 /// A frame of a client over the WebSocket.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct ClientFrame {
     /// A string or an integer that the response repeats.
     pub id: Value,
@@ -73,6 +73,50 @@ pub(super) struct ClientFrame {
     pub compression: Option<String>,
     /// For `subscribe`: how other clients of the session see this client.
     pub client: Option<ClientIdentity>,
+}
+
+/// The fields that a frame of each type uses, besides `id` and `type`. A frame without a type has a command.
+const FIELDS: [(&str, &[&str]); 7] = [
+    ("command", &["sessionId", "command", "once", "history"]),
+    ("subscribe", &["sessionId", "after", "client"]),
+    ("unsubscribe", &["sessionId"]),
+    ("open", &["open", "then"]),
+    ("stop", &[]),
+    ("piece", &["sessionId", "once", "piece"]),
+    ("hello", &["protocol", "compression"]),
+];
+
+impl ClientFrame {
+    /// Refuses a field that has no effect in a frame of this type.
+    pub(super) fn check_fields(&self) -> Result<(), ApiError> {
+        let kind = self.r#type.as_deref().unwrap_or("command");
+        // The caller refuses an unknown type.
+        let Some((_, known)) = FIELDS.iter().find(|(name, _)| *name == kind) else {
+            return Ok(());
+        };
+        let given = [
+            ("sessionId", self.session_id.is_some()),
+            ("command", self.command.is_some()),
+            ("after", self.after.is_some()),
+            ("once", self.once.is_some()),
+            ("history", self.history),
+            ("piece", self.piece.is_some()),
+            ("open", self.open.is_some()),
+            ("then", !self.then.is_empty()),
+            ("protocol", self.protocol.is_some()),
+            ("compression", self.compression.is_some()),
+            ("client", self.client.is_some()),
+        ];
+        let mut unused = given
+            .iter()
+            .filter(|(name, is_given)| *is_given && !known.contains(name));
+        match unused.next() {
+            None => Ok(()),
+            Some((name, _)) => Err(ApiError::malformed(format!(
+                "`{name}` has no effect in a frame `{kind}`; leave it out"
+            ))),
+        }
+    }
 }
 
 impl FrameKind {
@@ -174,6 +218,51 @@ pub(super) fn check_protocol(protocol: Option<u64>) -> Result<(), ApiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every field of a frame has an effect or is refused by name.
+    #[test]
+    fn fields_of_frames_have_an_effect_or_are_refused() {
+        let all = json!({"sessionId": "s", "command": {"type": "abort"}, "after": 1, "once": "k", "history": true,
+            "piece": {"at": 0, "of": 1, "text": "x"}, "open": {}, "then": [{"type": "stop"}], "protocol": 1,
+            "compression": "gzip", "client": {"name": "n"}});
+        let all = all.as_object().unwrap();
+        for (kind, known) in FIELDS {
+            let mut frame = json!({"id": 1, "type": kind});
+            if kind == "command" {
+                frame["type"] = Value::Null;
+            }
+            let read = |frame: &Value| serde_json::from_value::<ClientFrame>(frame.clone());
+            for (name, value) in all {
+                let mut with = frame.clone();
+                with[name] = value.clone();
+                let checked = read(&with).unwrap().check_fields();
+                assert_eq!(checked.is_ok(), known.contains(&name.as_str()), "{with}");
+                if let Err(error) = checked {
+                    let message = error.value().to_string();
+                    assert!(
+                        message.contains(&format!("`{name}` has no effect")),
+                        "{message}"
+                    );
+                }
+            }
+            let mut unknown = frame;
+            unknown["extra"] = json!(1);
+            let error = read(&unknown).unwrap_err().to_string();
+            assert!(error.starts_with("unknown field `extra`"), "{error}");
+        }
+        let parts = [
+            json!({"client": {"nick": "n"}}),
+            json!({"piece": {"at": 0, "of": 1, "text": "x", "nick": 1}}),
+            json!({"then": [{"nick": 1}]}),
+        ];
+        for part in parts {
+            let error = serde_json::from_value::<ClientFrame>(part).unwrap_err();
+            assert!(
+                error.to_string().contains("unknown field `nick`"),
+                "{error}"
+            );
+        }
+    }
 
     #[test]
     fn a_line_is_wrapped_as_it_is() {

@@ -27,6 +27,7 @@ const MAX_TEXTS: usize = 500;
 /// The body of `POST /api/markdown`: `{"texts":[{"text":"…","open":true}]}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub(super) struct MarkdownTexts {
     texts: Vec<MarkdownText>,
 }
@@ -34,6 +35,7 @@ pub(super) struct MarkdownTexts {
 /// A Markdown text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 struct MarkdownText {
     text: String,
     /// The text is still growing.

@@ -102,6 +102,7 @@ impl NewSession {
 /// The body of `POST /api/login`.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub(super) struct Login {
     token: String,
 }

@@ -141,7 +141,11 @@ pub(super) async fn prompt(
     request: Request,
 ) -> Result<Response, ApiError> {
     let mut command: Map<String, Value> = json_body(request).await?;
-    command.insert("type".to_owned(), json!("prompt"));
+    let kind = command.insert("type".to_owned(), json!("prompt"));
+    if let Some(kind) = kind.filter(|kind| *kind != json!("prompt")) {
+        let message = format!("`type` is {kind}; leave it out, or send other commands to `…/rpc`");
+        return Err(ApiError::malformed(message));
+    }
     let aborts = match command.remove("abortOnClose") {
         None | Some(Value::Null) => false,
         Some(Value::Bool(aborts)) => aborts,
@@ -213,8 +217,16 @@ fn last_event_number(request: &Request) -> Result<Option<u64>, ApiError> {
     let last = request.headers().get("last-event-id");
     let last = last.and_then(|value| value.to_str().ok());
     let query = request.uri().query().unwrap_or_default().split('&');
-    let mut after = query.filter_map(|pair| pair.strip_prefix("after="));
-    let Some(text) = last.or_else(|| after.next()) else {
+    let mut after = None;
+    for pair in query.filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if name != "after" {
+            let message = format!("unknown parameter `{name}`; expected `after`");
+            return Err(ApiError::malformed(message));
+        }
+        after = after.or(Some(value));
+    }
+    let Some(text) = last.or(after) else {
         return Ok(None);
     };
     let number = text.parse().map(Some);

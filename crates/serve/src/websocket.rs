@@ -219,6 +219,7 @@ impl Connection {
     }
 
     fn try_handle_frame(&mut self, frame: ClientFrame) -> Result<(), ApiError> {
+        frame.check_fields()?;
         let ClientFrame {
             id,
             r#type,
@@ -279,8 +280,14 @@ impl Connection {
         compression: Option<&str>,
     ) -> Result<(), ApiError> {
         check_protocol(protocol)?;
-        if compression == Some("gzip") {
-            self.queue.compress();
+        match compression {
+            None => {}
+            Some("gzip") => self.queue.compress(),
+            Some(other) => {
+                return Err(ApiError::malformed(format!(
+                    "unknown `compression` `{other}`; expected `gzip`"
+                )));
+            }
         }
         let data = json!({
             "protocol": PROTOCOL,

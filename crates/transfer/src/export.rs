@@ -65,8 +65,8 @@ fn write(
     let failed = |error| TransferError::io("write", place, error);
     match format {
         ExportFormat::Html => html::write(reading, scope, options, out, place),
-        ExportFormat::Markdown => markdown::write(reading, scope, out).map_err(failed),
-        ExportFormat::Jsonl => jsonl::write(reading, scope, out, place),
+        ExportFormat::Markdown => markdown::write(reading, scope, options, out).map_err(failed),
+        ExportFormat::Jsonl => jsonl::write(reading, scope, options, out, place),
     }
 }
 
@@ -75,4 +75,64 @@ pub fn format_named(name: &str) -> Result<ExportFormat, TransferError> {
     ExportFormat::from_name(name).ok_or_else(|| TransferError::UnknownFormat {
         name: name.to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use osier_agent::{AgentMessage, Severity, UserMessage};
+    use osier_protocol::{EntryKind, Header, LogLine};
+    use osier_store::SessionStore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn log_is_part_of_an_export_on_request() {
+        let store = SessionStore::in_memory(Header::new(Path::new("/work")), &[]).unwrap();
+        let prompt = UserMessage::new("hello", 0);
+        let prompt = EntryKind::message(AgentMessage::User(prompt));
+        store.append(prompt).await.unwrap();
+        let reading = Reading::of(store.header().clone(), store.index());
+        let line = LogLine {
+            timestamp: 0,
+            severity: Severity::Warning,
+            text: "retry <1/5>".to_owned(),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let exported = |format: ExportFormat, log: Option<Vec<LogLine>>| {
+            let options = ExportOptions {
+                format: Some(format),
+                force: true,
+                log,
+                ..ExportOptions::default()
+            };
+            let path = folder.path().join("out");
+            export(&reading, folder.path(), Some(&path), &options).unwrap();
+            std::fs::read_to_string(path).unwrap()
+        };
+        for (format, shown) in [
+            (
+                ExportFormat::Html,
+                "<pre class=plain tabindex=0>1970-01-01T00:00:00.000Z warning: retry &lt;1/5&gt;</pre>",
+            ),
+            (
+                ExportFormat::Markdown,
+                "# Log\n\n```\n1970-01-01T00:00:00.000Z warning: retry <1/5>\n```\n",
+            ),
+            (
+                ExportFormat::Jsonl,
+                r#""type":"custom","customType":"osier_log","data":[{"timestamp":0,"severity":"warning","text":"retry <1/5>"}]"#,
+            ),
+        ] {
+            let without = exported(format, None);
+            assert!(!without.contains("1/5"), "{without}");
+            let with = exported(format, Some(vec![line.clone()]));
+            assert!(with.contains(shown), "{with}");
+        }
+        // The copy continues where the session ended.
+        let copy = exported(ExportFormat::Jsonl, Some(vec![line]));
+        let entries = copy.lines().skip(1).map(serde_json::from_str);
+        let entries: Vec<serde_json::Value> = entries.collect::<Result<_, _>>().unwrap();
+        assert_eq!(entries.len(), 2);
+        assert_eq!(entries[1]["parentId"], entries[0]["id"]);
+    }
 }

@@ -8,17 +8,22 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::error::TransferError;
+use super::options::ExportOptions;
 use super::plan::Plan;
 use osier_base::redact::redact;
+use osier_base::{clock, ids};
 use osier_protocol::{Entry, EntryKind, ExportScope, ExportSummary, Tag};
 use osier_store::Reading;
 
 /// Members that are not text: base64 data, and data that only a vendor can read.
 const OPAQUE: &[&str] = &["signature", "preview"];
+/// The type of the entry with the log.
+const LOG: &str = "osier_log";
 
 pub(super) fn write(
     reading: &Reading,
     scope: ExportScope,
+    options: &ExportOptions,
     out: &mut dyn Write,
     place: &Path,
 ) -> Result<ExportSummary, TransferError> {
@@ -34,13 +39,25 @@ pub(super) fn write(
         },
     };
     lines.put(&serde_json::to_vec(reading.header())?)?;
-    match scope {
+    let leaf = match scope {
         ExportScope::Tree => {
             for number in 0..reading.count() {
                 lines.copy(reading, number)?;
             }
+            reading.leaf().map(|leaf| reading.id(leaf))
         }
         ExportScope::Branch => lines.branch(reading)?,
+    };
+    if let Some(log) = &options.log {
+        lines.entry(&Entry {
+            id: ids::entry_id(),
+            parent_id: leaf,
+            timestamp: clock::rfc3339(clock::now_ms()),
+            kind: EntryKind::Custom {
+                custom_type: LOG.to_owned(),
+                data: serde_json::to_value(log)?,
+            },
+        })?;
     }
     Ok(lines.summary)
 }
@@ -81,8 +98,8 @@ impl Lines<'_> {
     }
 
     /// The current branch as a separate session. The labels of its entries move to the end of the file; a
-    /// reference to a label becomes a reference to the next copied entry.
-    fn branch(&mut self, reading: &Reading) -> Result<(), TransferError> {
+    /// reference to a label becomes a reference to the next copied entry. Returns the last entry.
+    fn branch(&mut self, reading: &Reading) -> Result<Option<String>, TransferError> {
         let path = reading.path(reading.leaf());
         let kept = |number: &u32| !matches!(reading.tag(*number), Tag::Label | Tag::Hide);
         let moved = moved(reading, &path, kept);
@@ -119,7 +136,7 @@ impl Lines<'_> {
             self.entry(&entry)?;
             last = Some(entry.id);
         }
-        Ok(())
+        Ok(last)
     }
 
     fn put(&mut self, line: &[u8]) -> Result<(), TransferError> {

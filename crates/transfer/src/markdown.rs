@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::options::ExportOptions;
 use super::patch;
 use super::plan::Plan;
 use osier_agent::{AgentMessage, Attachment, Severity, ShellRun, ToolResultMessage};
@@ -13,7 +14,7 @@ use osier_base::redact::redact;
 use osier_base::visible::visible;
 use osier_base::{clock, text};
 use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall};
-use osier_protocol::{EntryKind, ExportScope, ExportSummary, Review};
+use osier_protocol::{EntryKind, ExportScope, ExportSummary, LogLine, Review};
 use osier_store::Reading;
 
 /// Maximum columns of the code span in a folded tool's summary.
@@ -22,6 +23,7 @@ const SUBJECT: usize = 120;
 pub(super) fn write(
     reading: &Reading,
     scope: ExportScope,
+    options: &ExportOptions,
     out: &mut dyn Write,
 ) -> io::Result<ExportSummary> {
     let plan = Plan::new(reading, scope);
@@ -58,6 +60,11 @@ pub(super) fn write(
             }
         }
         unanswered(&mut calls, out)?;
+    }
+    if let Some(log) = &options.log {
+        let lines: Vec<String> = log.iter().map(LogLine::shown).collect();
+        writeln!(out, "# Log\n")?;
+        fenced("", &lines.join("\n"), out)?;
     }
     summary.entries -= summary.unreadable;
     Ok(summary)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use osier_protocol::{ExportFormat, ExportScope};
+use osier_protocol::{ExportFormat, ExportScope, LogLine};
 
 use super::html::theme::HtmlThemes;
 
@@ -18,4 +18,6 @@ pub struct ExportOptions {
     pub themes: Option<Arc<dyn HtmlThemes>>,
     /// The initial theme of a page; when not set, the reader's preference for light or dark.
     pub theme: Option<String>,
+    /// The log of the session; not part of the export when not set.
+    pub log: Option<Vec<LogLine>>,
 }

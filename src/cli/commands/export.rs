@@ -14,7 +14,7 @@ use osier_base::folders::Folders;
 use osier_base::terminal_output;
 use osier_base::text::counted;
 use osier_protocol::{ExportFormat, ExportScope, ExportSummary, Exported};
-use osier_session::known_secrets;
+use osier_session::{known_secrets, run_log};
 use osier_store::{Reading, SessionDirectory, SessionError};
 use osier_transfer::{ExportOptions, HtmlThemes, TransferError, export, export_to};
 
@@ -44,6 +44,10 @@ pub(in crate::cli) struct ExportArgs {
     #[arg(long, value_name = "NAME")]
     pub theme: Option<String>,
 
+    /// Add the log of the session: warnings, retries and failed calls
+    #[arg(long)]
+    pub log: bool,
+
     /// Replace an existing file
     #[arg(long)]
     pub force: bool,
@@ -64,6 +68,8 @@ pub(in crate::cli) fn run(
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
     known_secrets::remember(folders, environment);
+    let opened = open(args.session.as_deref(), folders, cwd);
+    let log = opened.as_ref().ok().filter(|_| args.log);
     let options = ExportOptions {
         format: args.format,
         scope: match (args.branch, args.tree) {
@@ -74,8 +80,8 @@ pub(in crate::cli) fn run(
         force: args.force,
         themes: Some(themes),
         theme: args.theme.clone(),
+        log: log.map(|reading| run_log::read(&folders.outputs().join(&reading.header().id))),
     };
-    let opened = open(args.session.as_deref(), folders, cwd);
     let written = match (opened, args.path.as_deref()) {
         (Err(error), _) => Err(error),
         (Ok(reading), Some(path)) if path == Path::new("-") => {

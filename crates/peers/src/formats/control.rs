@@ -97,6 +97,7 @@ impl Control {
         let Ok(value) = serde_json::from_slice::<Value>(line) else {
             return mistake("not valid JSON", effect);
         };
+        name_unknown_fields(&value, effect);
         match value["type"].as_str() {
             Some("user") => match prompt_of(&value["message"]["content"]) {
                 Ok(prompt) => effect.prompt = Some(prompt),
@@ -170,6 +171,19 @@ impl Control {
                 reason: reason.map(str::to_owned),
             }
         };
+        let updates = decision["updatedPermissions"].as_array();
+        for update in updates.into_iter().flatten() {
+            let mode = (update["type"] == "setMode").then(|| update["mode"].as_str());
+            match mode.flatten().and_then(permission_mode) {
+                // The approval of a plan has the mode.
+                Some(_) if asked.tool == PLAN_TOOL => {}
+                Some(mode) => effect.ops.push(Op::SetPermissions { mode }),
+                None => mistake(
+                    &format!("osier does not support this part of `updatedPermissions`: {update}"),
+                    effect,
+                ),
+            }
+        }
         let id = asked.question;
         effect.ops.push(Op::AnswerQuestion { id, answer });
         if decision["interrupt"] == true {
@@ -205,6 +219,72 @@ fn next_mode(decision: &Value) -> Option<PermissionMode> {
         .rev()
         .find(|update| update["type"] == "setMode")?;
     permission_mode(update["mode"].as_str()?)
+}
+
+/// The fields of the objects that a program sends: where they are in a line, the type of the line, and their names. `session_id`,
+/// `uuid`, `toolUseID` and `parent_tool_use_id` only say what a message belongs to.
+const FIELDS: [(&str, &str, &[&str]); 7] = [
+    (
+        "",
+        "user",
+        &[
+            "type",
+            "message",
+            "session_id",
+            "uuid",
+            "parent_tool_use_id",
+        ],
+    ),
+    ("/message", "user", &["role", "content"]),
+    ("", "control_request", &["type", "request_id", "request"]),
+    ("", "control_response", &["type", "response"]),
+    (
+        "/response",
+        "control_response",
+        &["subtype", "request_id", "response", "error"],
+    ),
+    ("", "control_cancel_request", &["type", "request_id"]),
+    ("", "keep_alive", &["type"]),
+];
+
+/// Names the fields of a line that have no effect. The rest of the line counts: newer SDKs send more fields.
+fn name_unknown_fields(line: &Value, effect: &mut Effect) {
+    let kind = line["type"].as_str().unwrap_or_default();
+    for (place, _, known) in FIELDS.iter().filter(|(_, of, _)| *of == kind) {
+        let fields = line.pointer(place).and_then(Value::as_object);
+        for (name, value) in fields.into_iter().flatten() {
+            if !known.contains(&name.as_str()) && !is_empty(value) {
+                let path = format!("{place}/{name}").replace('/', ".");
+                let error = format!("`{kind}` has no field `{}`", path.trim_start_matches('.'));
+                mistake(&error, effect);
+            }
+        }
+    }
+}
+
+/// The fields of control requests besides `subtype`; `initialize` has a list of its own.
+const REQUESTS: [(&str, &[&str]); 4] = [
+    ("interrupt", &[]),
+    ("set_permission_mode", &["mode"]),
+    ("set_model", &["model"]),
+    ("mcp_status", &[]),
+];
+
+/// Refuses a field that a control request does not have.
+fn check_request(request: &Value) -> Result<(), String> {
+    let kind = request["subtype"].as_str().unwrap_or_default();
+    let Some((_, known)) = REQUESTS.iter().find(|(name, _)| *name == kind) else {
+        return Ok(());
+    };
+    let mut fields = request.as_object().into_iter().flatten();
+    let unknown = fields.find(|(name, value)| {
+        *name != "subtype" && !known.contains(&name.as_str()) && !is_empty(value)
+    });
+    unknown.map_or(Ok(()), |(name, _)| {
+        Err(format!(
+            "osier does not support `{name}` of the control request `{kind}`"
+        ))
+    })
 }
 
 /// Reports a line that cannot be read.
@@ -414,6 +494,7 @@ fn is_empty(value: &Value) -> bool {
 
 /// The response, and what the session does.
 fn respond(request: &Value) -> Result<(Value, Option<Op>), String> {
+    check_request(request)?;
     match request["subtype"].as_str().unwrap_or_default() {
         "initialize" => {
             refuse_unsupported(request)?;
@@ -450,4 +531,75 @@ pub fn permission_mode(name: &str) -> Option<PermissionMode> {
         "bypassPermissions" => PermissionMode::Yolo,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a line of the program does: the lines of osier, and how many operations and prompts follow.
+    fn effect_of(line: &Value) -> (String, usize, bool) {
+        let mut effect = Effect::default();
+        Control::new(true).line(line.to_string().as_bytes(), &mut effect);
+        let output = String::from_utf8(effect.output).unwrap();
+        (output, effect.ops.len(), effect.prompt.is_some())
+    }
+
+    /// Every field of every line has an effect, or osier names it.
+    #[test]
+    fn fields_of_lines_have_an_effect_or_are_named() {
+        let prompt = json!({"type": "user", "message": {"role": "user", "content": "hi"}, "session_id": "s",
+            "uuid": "u", "parent_tool_use_id": null});
+        assert_eq!(effect_of(&prompt), (String::new(), 0, true));
+        for (place, kind, known) in FIELDS {
+            let mut line = json!({"type": kind, "message": {"content": "hi"}, "response": {},
+                "request": {"subtype": "interrupt"}});
+            let fields = FIELDS.iter().find(|(at, of, _)| (*at, *of) == ("", kind));
+            let fields = fields.unwrap().2;
+            let object = line.as_object_mut().unwrap();
+            object.retain(|name, _| fields.contains(&name.as_str()));
+            for name in known {
+                let mut with = line.clone();
+                let object = with.pointer_mut(place).unwrap();
+                if object.get(*name).is_none() {
+                    object[*name] = json!("x");
+                }
+                assert!(!effect_of(&with).0.contains("has no field"), "{with}");
+            }
+            let mut with = line.clone();
+            with.pointer_mut(place).unwrap()["extra"] = json!(1);
+            let (output, _, is_prompt) = effect_of(&with);
+            let path = format!("{place}/extra").replace('/', ".");
+            let expected = format!("`{kind}` has no field `{}`", path.trim_start_matches('.'));
+            assert!(output.contains(&expected), "{output}");
+            // The rest of the line counts.
+            assert_eq!(is_prompt, kind == "user");
+        }
+    }
+
+    #[test]
+    fn fields_of_control_requests_have_an_effect_or_are_refused() {
+        let sent = |request: &Value| {
+            effect_of(&json!({"type": "control_request", "request_id": "1", "request": request}))
+        };
+        for (kind, known) in REQUESTS {
+            let mut request = json!({"subtype": kind});
+            for name in known {
+                request[*name] = json!("plan");
+            }
+            let (output, ops, _) = sent(&request);
+            assert!(output.contains(r#""subtype":"success""#), "{output}");
+            assert_eq!(ops, usize::from(kind != "mcp_status"));
+            request["extra"] = json!(1);
+            let (output, ops, _) = sent(&request);
+            let error = format!("osier does not support `extra` of the control request `{kind}`");
+            assert!(output.contains(&error), "{output}");
+            assert_eq!(ops, 0);
+        }
+        let (output, _, _) = sent(&json!({"subtype": "initialize", "extra": 1}));
+        assert!(
+            output.contains("osier does not support `extra` of the SDK"),
+            "{output}"
+        );
+    }
 }

@@ -24,6 +24,23 @@ fn optional(argument: &str) -> Option<String> {
     Some(argument.to_owned()).filter(|text| !text.is_empty())
 }
 
+/// The argument without the flags at its start and end, and which of them it has.
+fn flags<const N: usize>(argument: &str, known: [&str; N]) -> (&str, [bool; N]) {
+    let (mut rest, mut found) = (argument.trim(), [false; N]);
+    loop {
+        let (first, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let (before, last) = rest.rsplit_once(char::is_whitespace).unwrap_or(("", rest));
+        let position = |word: &str| known.iter().position(|flag| *flag == word);
+        let (index, others) = match (position(first), position(last)) {
+            (Some(index), _) => (index, after),
+            (None, Some(index)) => (index, before),
+            (None, None) => return (rest, found),
+        };
+        found[index] = true;
+        rest = others.trim();
+    }
+}
+
 fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
     let known = known.join("`, `");
     format!("unknown {kind} `{name}`; expected one of `{known}`")
@@ -207,13 +224,14 @@ pub(super) fn budget(argument: &str) -> Parsed {
 
 /// Exports to a file, or without one to the default place.
 pub(super) fn export(argument: &str) -> Parsed {
-    let force = argument.split_whitespace().any(|word| word == "--force");
+    let (path, [force, log]) = flags(argument, ["--force", "--log"]);
     one(TransferOp::ExportSession {
-        path: optional(argument.replace("--force", "").trim()),
+        path: optional(path),
         format: None,
         scope: None,
         theme: None,
         force,
+        log,
     })
 }
 
@@ -283,6 +301,19 @@ mod tests {
         assert!(budget("off").is_ok());
         for wrong in ["much", "-1", "5 apples", "x turns", "nan"] {
             assert!(budget(wrong).unwrap_err().contains("N tokens"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn flags_stand_before_or_after_the_file() {
+        for (argument, path, found) in [
+            ("", "", [false, false]),
+            ("--log", "", [false, true]),
+            ("--log my talk.md --force", "my talk.md", [true, true]),
+            ("a --log b.md", "a --log b.md", [false, false]),
+            ("--logs.md", "--logs.md", [false, false]),
+        ] {
+            assert_eq!(flags(argument, ["--force", "--log"]), (path, found));
         }
     }
 

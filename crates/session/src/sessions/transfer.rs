@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::cx::Cx;
 use crate::emitter::{Callback, Emitter};
+use crate::run_log;
 use crate::safety::known_secrets;
 use osier_agent::Severity;
 use osier_base::path::resolve;
@@ -22,6 +23,7 @@ pub(crate) fn handle(op: TransferOp, cx: Cx<'_>, done: Callback<(Imported, bool)
             scope,
             theme,
             force,
+            log,
         } => {
             let options = ExportOptions {
                 format,
@@ -29,8 +31,9 @@ pub(crate) fn handle(op: TransferOp, cx: Cx<'_>, done: Callback<(Imported, bool)
                 force,
                 themes: cx.setup.html_themes.clone(),
                 theme,
+                log: None,
             };
-            export(path, options, cx);
+            export(path, options, log, cx);
         }
         TransferOp::ImportSession { path, again, open } => {
             let (data, cwd) = (cx.setup.folders.data.clone(), cx.setup.cwd.clone());
@@ -47,7 +50,7 @@ pub(crate) fn handle(op: TransferOp, cx: Cx<'_>, done: Callback<(Imported, bool)
 }
 
 /// Writes the open session to `path`, which is relative to the working directory, and publishes the outcome.
-fn export(path: Option<String>, options: ExportOptions, cx: Cx<'_>) {
+fn export(path: Option<String>, mut options: ExportOptions, log: bool, cx: Cx<'_>) {
     let Some(session) = cx.needs_session() else {
         return;
     };
@@ -59,6 +62,7 @@ fn export(path: Option<String>, options: ExportOptions, cx: Cx<'_>) {
         let _ = store.findings().await;
         let written = osier_base::task::spawn_blocking(move || {
             known_secrets::remember(&folders, &environment);
+            options.log = log.then(|| run_log::read(&folders.outputs().join(&store.header().id)));
             let reading = Reading::of(store.header().clone(), store.index());
             let path = path.map(|path| resolve(&cwd, &path));
             osier_transfer::export(&reading, &cwd, path.as_deref(), &options)

@@ -29,7 +29,7 @@ use super::error::TransferError;
 use super::options::ExportOptions;
 use super::plan::Plan;
 use osier_base::clock;
-use osier_protocol::{ExportScope, ExportSummary};
+use osier_protocol::{ExportScope, ExportSummary, LogLine};
 use osier_store::Reading;
 
 const STYLE: &str = include_str!("../../../../assets/page.css");
@@ -57,6 +57,7 @@ pub(super) fn write(
             style: &style,
             mode: first,
         },
+        options.log.as_deref(),
         out,
     )
     .map_err(failed)
@@ -73,6 +74,7 @@ fn body(
     reading: &Reading,
     plan: &Plan,
     appearance: &Appearance<'_>,
+    log: Option<&[LogLine]>,
     out: &mut dyn Write,
 ) -> io::Result<ExportSummary> {
     let title = title(reading);
@@ -85,6 +87,14 @@ fn body(
         articles.write(*number, &mut outline, out)?;
     }
     let unreadable = articles.unreadable();
+    if let Some(log) = log {
+        let lines: Vec<String> = log.iter().map(|line| escape(&line.shown())).collect();
+        let lines = lines.join("\n");
+        write!(
+            out,
+            "<details class=file id=log><summary>log</summary><pre class=plain tabindex=0>{lines}</pre></details>"
+        )?;
+    }
     writeln!(out, "<p id=end class=end>·</p></main>")?;
     outline.write(reading, plan, out)?;
     writeln!(out, "<script>{SCRIPT}</script>\n</body>\n</html>")?;

@@ -1,10 +1,12 @@
 //! The text of documents: Word, PowerPoint, Excel and OpenDocument files as Markdown. Headings, lists and tables keep their
-//! form; sheets are tables with their names, slides have their notes.
+//! form; sheets are tables with their names, slides have their notes, and footnotes are at the end.
 //!
 //! A file can be built to need any amount of memory and time. Its parts are read as streams, what they unpack to and the
 //! text have limits, and nothing is followed that leads out of the file.
 
 mod container;
+mod lists;
+mod notes;
 mod opendocument;
 mod presentation;
 mod sheet;

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::TEXT;
 use super::container::{Container, DocumentError};
-use super::table::Table;
+use super::table::{Cell, Table};
 use super::xml::{Node, relations, walk};
 
 /// Slides at most.
@@ -29,6 +30,9 @@ pub(super) fn text(container: &mut Container<'_>) -> Result<String, DocumentErro
     let targets = relations(container, MAIN)?;
     let mut text = String::new();
     for (number, id) in (1..).zip(ids.iter().take(SLIDES)) {
+        if text.len() > TEXT {
+            break;
+        }
         let Some(part) = targets.get(id) else {
             continue;
         };
@@ -38,7 +42,12 @@ pub(super) fn text(container: &mut Container<'_>) -> Result<String, DocumentErro
         let slide = read(&bytes)?;
         let title = slide.title.trim();
         let colon = if title.is_empty() { "" } else { ": " };
-        let _ = write!(text, "## Slide {number}{colon}{title}\n\n{}", slide.body);
+        let hidden = if slide.is_hidden { " (hidden)" } else { "" };
+        let _ = write!(
+            text,
+            "## Slide {number}{hidden}{colon}{title}\n\n{}",
+            slide.body
+        );
         let notes = relations(container, part)?;
         let notes = notes.values().find(|part| part.contains("notesSlides/"));
         if let Some(bytes) = notes
@@ -62,6 +71,7 @@ fn starts_with_digit(text: &str) -> bool {
 
 #[derive(Debug, Default)]
 struct Slide {
+    is_hidden: bool,
     title: String,
     body: String,
 }
@@ -69,12 +79,13 @@ struct Slide {
 /// The text of a slide or of its notes.
 fn read(bytes: &[u8]) -> Result<Slide, DocumentError> {
     let mut slide = Slide::default();
-    let (mut paragraph, mut cell) = (String::new(), String::new());
+    let (mut paragraph, mut cell) = (String::new(), Cell::default());
     let (mut is_title, mut is_left_out, mut is_in_text) = (false, false, false);
     let (mut level, mut in_table) = (0, false);
     let mut table = Table::default();
     walk(bytes, |node| match node {
         Node::Open(element) => match element.name.as_str() {
+            "sld" => slide.is_hidden = element.get("show") == Some("0"),
             "sp" => (is_title, is_left_out) = (false, false),
             "ph" => {
                 let kind = element.get("type").unwrap_or_default();
@@ -97,8 +108,7 @@ fn read(bytes: &[u8]) -> Result<Slide, DocumentError> {
         Node::Close("p") => {
             let line = paragraph.trim();
             if in_table {
-                cell.push_str(line);
-                cell.push(' ');
+                cell.push(line);
             } else if is_title {
                 slide.title.push_str(line);
                 slide.title.push(' ');
@@ -108,7 +118,7 @@ fn read(bytes: &[u8]) -> Result<Slide, DocumentError> {
             }
             paragraph.clear();
         }
-        Node::Close("tc") => table.add(&std::mem::take(&mut cell)),
+        Node::Close("tc") => table.add(&cell.take()),
         Node::Close("tbl") => {
             in_table = false;
             let table = std::mem::take(&mut table).markdown();

@@ -3,23 +3,36 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::TEXT;
 use super::container::{Container, DocumentError};
 use super::table::Table;
 use super::xml::{Node, relations, walk};
 
 /// Days from Excel's day 0 to the start of the Unix epoch.
 const EPOCH: f64 = 25_569.0;
+/// Days from the start of 1900 to that of 1904, as Excel counts them.
+const FROM_1904: f64 = 1_462.0;
 
 pub(super) fn text(container: &mut Container<'_>) -> Result<String, DocumentError> {
     const MAIN: &str = "xl/workbook.xml";
     let main = container.needed(MAIN)?;
     let mut sheets = Vec::new();
+    let mut styles = Styles::default();
     walk(&main, |node| {
-        if let Node::Open(element) = node
-            && element.name == "sheet"
-        {
-            let name = element.get("name").unwrap_or_default().to_owned();
-            sheets.push((name, element.get("id").unwrap_or_default().to_owned()));
+        let Node::Open(element) = node else { return };
+        match element.name.as_str() {
+            "workbookPr" => {
+                let is_1904 = element.get("date1904").unwrap_or_default();
+                styles.from_1904 = matches!(is_1904, "1" | "true");
+            }
+            "sheet" => {
+                let name = element.get("name").unwrap_or_default();
+                let is_hidden = element.get("state").is_some_and(|state| state != "visible");
+                let hidden = if is_hidden { " (hidden)" } else { "" };
+                let id = element.get("id").unwrap_or_default().to_owned();
+                sheets.push((format!("{name}{hidden}"), id));
+            }
+            _ => {}
         }
     })?;
     let targets = relations(container, MAIN)?;
@@ -27,22 +40,30 @@ pub(super) fn text(container: &mut Container<'_>) -> Result<String, DocumentErro
         Some(bytes) => shared_strings(&bytes)?,
         None => Vec::new(),
     };
-    let dates = match container.part("xl/styles.xml")? {
-        Some(bytes) => date_styles(&bytes)?,
-        None => BTreeSet::new(),
-    };
+    if let Some(bytes) = container.part("xl/styles.xml")? {
+        styles.dates = date_styles(&bytes)?;
+    }
     let mut text = String::new();
     for (name, id) in sheets {
-        let Some(part) = targets.get(&id) else {
+        let Some(part) = targets.get(&id).filter(|_| text.len() <= TEXT) else {
             continue;
         };
         let Some(bytes) = container.part(part)? else {
             continue;
         };
-        let table = read(&bytes, &strings, &dates)?;
+        let table = read(&bytes, &strings, &styles)?;
         let _ = write!(text, "## {name}\n\n{table}\n");
     }
     Ok(text)
+}
+
+/// How cells show dates.
+#[derive(Debug, Default)]
+struct Styles {
+    /// The numbers of the cell styles that show dates.
+    dates: BTreeSet<usize>,
+    /// Days are counted from 1904, as Excel for Macs did, not from 1900.
+    from_1904: bool,
 }
 
 fn shared_strings(bytes: &[u8]) -> Result<Vec<String>, DocumentError> {
@@ -98,11 +119,13 @@ fn date_styles(bytes: &[u8]) -> Result<BTreeSet<usize>, DocumentError> {
 /// Whether a format has parts of a date outside of quoted text and colours.
 fn is_date(code: &str) -> bool {
     let mut closing = None;
-    for char in code.chars() {
+    let mut chars = code.chars();
+    while let Some(char) = chars.next() {
         match (closing, char) {
             (Some(end), char) if char == end => closing = None,
             (None, '"') => closing = Some('"'),
             (None, '[') => closing = Some(']'),
+            (None, '\\') => drop(chars.next()),
             (None, 'y' | 'Y' | 'd' | 'D' | 'h' | 'H' | 's') => return true,
             _ => {}
         }
@@ -120,30 +143,28 @@ fn column(place: &str) -> Option<usize> {
     column.checked_sub(1)
 }
 
-fn read(
-    bytes: &[u8],
-    strings: &[String],
-    dates: &BTreeSet<usize>,
-) -> Result<String, DocumentError> {
+fn read(bytes: &[u8], strings: &[String], styles: &Styles) -> Result<String, DocumentError> {
     let mut table = Table::default();
     let (mut kind, mut value) = (String::new(), String::new());
-    let (mut is_in_value, mut is_date, mut is_cut) = (false, false, false);
-    let (mut next, mut at) = (0, 0);
+    let (mut is_in_value, mut is_date) = (false, false);
+    let (mut next, mut at, mut row) = (0, 0, 0);
     walk(bytes, |node| match node {
         Node::Open(element) => match element.name.as_str() {
             "row" => {
-                is_cut = table.is_full();
-                if !is_cut {
+                let number = element.number("r").unwrap_or(row + 1);
+                // Empty rows are not in the file: one stands for all.
+                if number > row + 1 && row > 0 {
                     table.begin_row();
                 }
-                next = 0;
+                table.begin_row();
+                (row, next) = (number, 0);
             }
             "c" => {
                 element.get("t").unwrap_or("n").clone_into(&mut kind);
                 at = element.get("r").and_then(column).unwrap_or(next);
                 is_date = element
                     .number("s")
-                    .is_some_and(|style| dates.contains(&style));
+                    .is_some_and(|style| styles.dates.contains(&style));
                 value.clear();
             }
             "v" | "t" => is_in_value = true,
@@ -151,34 +172,33 @@ fn read(
         },
         Node::Text(text) if is_in_value => value.push_str(text),
         Node::Close("v" | "t") => is_in_value = false,
-        Node::Close("c") if !is_cut => {
-            while next < at && next < 200 {
-                table.add("");
-                next += 1;
-            }
+        Node::Close("c") => {
+            table.add_empty(at.saturating_sub(next));
             next = at + 1;
             let shared = || strings.get(value.parse::<usize>().ok()?);
             match kind.as_str() {
                 "s" => table.add(shared().map_or("", String::as_str)),
                 "b" => table.add(if value == "1" { "TRUE" } else { "FALSE" }),
-                "n" if is_date => table.add(&date(&value)),
+                "n" if is_date => table.add(&date(&value, styles.from_1904)),
                 _ => table.add(&value),
             }
         }
         Node::Text(_) | Node::Close(_) => {}
     })?;
-    let mut text = table.markdown();
-    if is_cut {
-        text.push_str("\n[the rest of the sheet is left out]\n");
-    }
-    Ok(text)
+    Ok(table.markdown())
 }
 
 /// The date or time of a number of days.
-fn date(value: &str) -> String {
-    let Ok(days) = value.parse::<f64>() else {
+fn date(value: &str, from_1904: bool) -> String {
+    let Ok(mut days) = value.parse::<f64>() else {
         return value.to_owned();
     };
+    if from_1904 {
+        days += FROM_1904;
+    } else if (1.0..60.0).contains(&days) {
+        // Excel has a 29th of February in 1900.
+        days += 1.0;
+    }
     if !(0.0..3_000_000.0).contains(&days) {
         return value.to_owned();
     }
@@ -206,6 +226,7 @@ mod tests {
             ("[Red]#,##0", false),
             ("0\" days\"", false),
             ("General", false),
+            ("0\\d", false),
         ] {
             assert_eq!(is_date(code), expected, "{code}");
         }
@@ -213,10 +234,18 @@ mod tests {
             ("45292", "2024-01-01"),
             ("45292.5", "2024-01-01 12:00:00"),
             ("0.25", "06:00:00"),
+            ("1", "1900-01-01"),
+            ("61", "1900-03-01"),
             ("-3", "-3"),
         ] {
-            assert_eq!(date(value), expected);
+            assert_eq!(date(value, false), expected);
         }
+    }
+
+    #[test]
+    fn days_can_be_counted_from_1904() {
+        assert_eq!(date("0", true), "1904-01-01");
+        assert_eq!(date("43830", true), "2024-01-01");
     }
 
     #[test]

@@ -1,30 +1,46 @@
 //! Tables as Markdown.
 
+use super::TEXT;
+
 /// Columns and rows of one table at most, and bytes of one cell.
 const COLUMNS: usize = 200;
-pub(super) const ROWS: usize = 20_000;
+const ROWS: usize = 20_000;
 const CELL: usize = 2_000;
 
-/// The rows of a table, cell by cell.
+/// The rows of a table, cell by cell. What exceeds a limit is left out, and the table says so.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     rows: Vec<Vec<String>>,
+    /// Bytes of all cells as Markdown.
+    size: usize,
+    is_cut: bool,
 }
 
 impl Table {
     pub(super) fn begin_row(&mut self) {
-        self.rows.push(Vec::new());
+        self.is_cut |= self.rows.len() >= ROWS || self.size > TEXT;
+        if !self.is_cut {
+            self.rows.push(Vec::new());
+        }
     }
 
     /// Adds a cell to the last row.
     pub(super) fn add(&mut self, text: &str) {
-        if let Some(row) = self.rows.last_mut()
+        if let Some(row) = self.rows.last_mut().filter(|_| !self.is_cut)
             && row.len() < COLUMNS
         {
             let words: Vec<&str> = text.split_whitespace().collect();
             let mut cell = words.join(" ").replace('|', "\\|");
             cell.truncate(cell.floor_char_boundary(CELL));
+            self.size += cell.len() + 2;
             row.push(cell);
+        }
+    }
+
+    /// Adds empty cells: those that a merged cell covers.
+    pub(super) fn add_empty(&mut self, count: usize) {
+        for _ in 0..count.min(COLUMNS) {
+            self.add("");
         }
     }
 
@@ -34,14 +50,18 @@ impl Table {
             .rows
             .last()
             .filter(|row| row.iter().any(|cell| !cell.is_empty()));
-        if let Some(row) = last.cloned() {
-            let times = times.min(ROWS.saturating_sub(self.rows.len()));
-            self.rows.extend(std::iter::repeat_n(row, times));
+        let Some(row) = last.cloned() else { return };
+        let size: usize = row.iter().map(|cell| cell.len() + 2).sum();
+        for _ in 0..times {
+            self.begin_row();
+            if self.is_cut {
+                return;
+            }
+            self.size += size;
+            if let Some(last) = self.rows.last_mut() {
+                last.clone_from(&row);
+            }
         }
-    }
-
-    pub(super) fn is_full(&self) -> bool {
-        self.rows.len() >= ROWS
     }
 
     /// The table with its first row as the header; empty cells and rows at the ends are left out.
@@ -71,6 +91,52 @@ impl Table {
                 text.push('\n');
             }
         }
+        if self.is_cut {
+            text.push_str("\n[the rest of the table is left out]\n");
+        }
         text
+    }
+}
+
+/// The text of a cell, with the cells of a table in it as text: `a, b; c, d`.
+#[derive(Debug, Default)]
+pub(super) struct Cell {
+    text: String,
+    separator: &'static str,
+}
+
+impl Cell {
+    /// Adds a paragraph.
+    pub(super) fn push(&mut self, line: &str) {
+        if !line.is_empty() {
+            if !self.text.is_empty() {
+                self.text.push_str(self.separator);
+            }
+            self.text.push_str(line);
+            self.separator = " ";
+        }
+    }
+
+    /// An inner cell ended.
+    pub(super) fn end_cell(&mut self) {
+        self.separator = ", ";
+    }
+
+    /// A row of an inner table ended.
+    pub(super) fn end_row(&mut self) {
+        self.separator = "; ";
+    }
+
+    /// An inner table ended.
+    pub(super) fn end_table(&mut self) {
+        self.separator = " ";
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
     }
 }

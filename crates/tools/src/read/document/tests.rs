@@ -122,6 +122,105 @@ fn opendocument_texts_and_sheets_are_read() {
     );
 }
 
+/// The text of a file that LibreOffice wrote.
+fn fixture(name: &str) -> String {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/fixtures/documents"
+    );
+    let bytes = std::fs::read(std::path::Path::new(folder).join(name)).unwrap();
+    text(Kind::of(&bytes).unwrap(), &bytes).unwrap()
+}
+
+#[test]
+fn texts_of_libreoffice_keep_their_form() {
+    let expected = "# Report & plan\n\nSee[^1] and[^2].\n\n## Lists\n\n- one\n  - one a\n    - deep\n- two\n\nthen\n\n\
+        1. first\n  - inner\n2. second\n\n## Tables\n\n| wide | | c |\n|---|---|---|\n\
+        | A\\|B | before inner in1, in2; in3, in4 | z |\n| tall | 1 | 2 |\n| | 3 | 4 |\n\n\
+        in a text box\n\ncomment 漢字 🙂\n\n[^1]: a footnote\n[^2]: an endnote\n";
+    assert_eq!(fixture("text.docx"), expected);
+    assert_eq!(fixture("text.odt"), expected);
+}
+
+#[test]
+fn sheets_of_libreoffice_keep_their_form() {
+    let sheets = |first: &str, second: &str| {
+        format!(
+            "## Sales & more\n\n| Name | Day | At | Amount |\n|---|---|---|---|\n| A\\|B | 2024-01-31 | {first} | 2 |\n\
+            | C | 1999-12-31 | {second} | 3 |\n| | | | |\n| Sum | | | 5 |\n| merged | | | end |\n\n\
+            ## Secret (hidden)\n\n| hidden sheet |\n|---|\n\n"
+        )
+    };
+    let excel = sheets("2024-02-29 08:15:00", "2030-01-01");
+    assert_eq!(fixture("sheets.xlsx"), excel);
+    // As the sheet shows it.
+    let open = sheets("29.02.2024 08:15", "01.01.2030 00:00");
+    assert_eq!(fixture("sheets.ods"), open);
+}
+
+#[test]
+fn slides_of_libreoffice_keep_their_form() {
+    let slides = |text: [&str; 4]| {
+        let [notes, gap, hidden, end] = text;
+        format!(
+            "## Slide 1: A title\n\n- one\n  - sub & more\n\nNotes:\n\n{notes}\n## Slide 2: Table\n\n{gap}\
+            | wide | |\n|---|---|\n| A\\|B | 3 |\n| C | |\n\n\n## Slide 3 (hidden): Spare\n\n{hidden}{end}"
+        )
+    };
+    let powerpoint = slides(["- Say hello.\n", "\n", "- hidden slide\n", "\n"]);
+    assert_eq!(fixture("slides.pptx"), powerpoint);
+    let open = slides(["Say hello.\n\n", "", "hidden slide\n\n", "\n"]);
+    assert_eq!(fixture("slides.odp"), open);
+}
+
+/// A small file can name much more text than it has.
+#[test]
+fn what_a_small_file_repeats_is_limited() {
+    let mime = ("mimetype", "application/vnd.oasis.opendocument.spreadsheet");
+    let row = format!(
+        r#"<table:table table:name="S"><table:table-row table:number-rows-repeated="20000"><table:table-cell
+        table:number-columns-repeated="200"><text:p>{}</text:p></table:table-cell></table:table-row></table:table>"#,
+        "x".repeat(2000)
+    );
+    let sheets = format!(
+        r#"<o xmlns:table="ta" xmlns:text="t"><office:spreadsheet xmlns:office="o">{}</office:spreadsheet></o>"#,
+        row.repeat(50)
+    );
+    let note = r#"<w:footnoteReference w:id="2"/>"#.repeat(5000);
+    let notes = format!(
+        r#"<w:footnotes xmlns:w="w"><w:footnote w:id="2"><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:footnote></w:footnotes>"#,
+        "n".repeat(2000)
+    );
+    let body = format!(r#"<w:document xmlns:w="w"><w:p>{note}</w:p></w:document>"#);
+    let cells = r#"<w:tr><w:tc><w:tcPr><w:gridSpan w:val="200"/></w:tcPr></w:tc></w:tr>"#;
+    let wide = format!(
+        r#"<w:document xmlns:w="w"><w:tbl>{}</w:tbl></w:document>"#,
+        cells.repeat(30_000)
+    );
+    for parts in [
+        vec![mime, ("content.xml", &sheets)],
+        vec![("word/document.xml", &body), ("word/footnotes.xml", &notes)],
+        vec![("word/document.xml", &wide)],
+    ] {
+        let text = markdown(&parts);
+        assert!(text.len() < TEXT + 100, "{}", text.len());
+        assert!(text.contains(" is left out]\n"));
+    }
+}
+
+#[test]
+fn entities_of_a_file_and_deep_elements_have_no_effect() {
+    let entities = r#"<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY e SYSTEM "file:///etc/passwd">]>
+        <w:document xmlns:w="w"><w:p><w:r><w:t>x&a;&e;y</w:t></w:r></w:p></w:document>"#;
+    assert_eq!(markdown(&[("word/document.xml", entities)]), "xy\n\n");
+    let deep = archive(&[("word/document.xml", &"<a>".repeat(100_000))]);
+    let problem = "its elements are nested too deeply".to_owned();
+    assert_eq!(
+        text(Kind::Word, &deep),
+        Err(DocumentError::Damaged(problem))
+    );
+}
+
 #[test]
 fn archives_that_are_no_documents_are_not_read() {
     assert_eq!(Kind::of(&archive(&[("a.txt", "text")])), None);

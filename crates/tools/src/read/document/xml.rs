@@ -66,21 +66,35 @@ fn local(name: &[u8]) -> String {
     local.unwrap_or_else(|| name.into_owned())
 }
 
+/// Elements around an element at most.
+const DEPTH: usize = 1_000;
+
 /// Visits the elements and texts of a part.
 pub(super) fn walk(bytes: &[u8], mut visit: impl FnMut(Node<'_>)) -> Result<(), DocumentError> {
     let mut reader = Reader::from_reader(bytes);
+    let mut depth = 0_usize;
     loop {
         let event = reader
             .read_event()
             .map_err(|error| DocumentError::Damaged(error.to_string()))?;
         match event {
-            Event::Start(start) => visit(Node::Open(&Element::of(&start))),
+            Event::Start(start) => {
+                depth += 1;
+                if depth > DEPTH {
+                    let problem = "its elements are nested too deeply";
+                    return Err(DocumentError::Damaged(problem.to_owned()));
+                }
+                visit(Node::Open(&Element::of(&start)));
+            }
             Event::Empty(start) => {
                 let element = Element::of(&start);
                 visit(Node::Open(&element));
                 visit(Node::Close(&element.name));
             }
-            Event::End(end) => visit(Node::Close(&local(end.name().as_ref()))),
+            Event::End(end) => {
+                depth = depth.saturating_sub(1);
+                visit(Node::Close(&local(end.name().as_ref())));
+            }
             Event::Text(text) => visit(Node::Text(&String::from_utf8_lossy(&text))),
             Event::CData(text) => visit(Node::Text(&String::from_utf8_lossy(&text))),
             Event::GeneralRef(reference) => {
