@@ -124,3 +124,79 @@ fn attached_pdf_is_sent_as_it_is() {
         "{content}"
     );
 }
+
+/// The texts of the last message.
+fn text_of_last(server: &Server) -> String {
+    match &last(server)["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect::<Vec<_>>()
+            .join("\n"),
+        other => panic!("no content: {other}"),
+    }
+}
+
+/// The text as `read` shows it, whatever client attached the file.
+#[test]
+fn attached_pdf_is_text_for_other_models() {
+    let file = pdf(&[says("First page"), says("Second page")], "");
+    let shown = "<file name=\"a.pdf\">\n<page number=\"1\">\nFirst page\n</page>\n<page number=\"2\">\nSecond page\n</page>\n\n</file>";
+    let home = Home::new();
+    home.file("a.pdf", &file);
+    let server = serves(&home, &["text"], [Answer::says("done")]);
+    let by_name = home
+        .cli()
+        .args(["-m", "here/m", "-p", "@a.pdf", "what is it?"]);
+    assert_eq!(by_name.run().code, Some(0));
+    let content = text_of_last(&server);
+    assert!(content.contains(shown), "{content}");
+    // A client sends the file itself.
+    let attachment = json!({"id": "a", "kind": "document", "fileName": "a.pdf", "mimeType": "application/pdf",
+        "size": file.len(), "content": STANDARD.encode(&file)});
+    let prompt = json!({"type": "prompt", "message": "what is it?", "attachments": [attachment]});
+    let by_client = home.cli().args(["rpc", "-m", "here/m"]);
+    let ended = by_client.stdin(format!("{prompt}\n")).run();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(server.requests().len(), 2);
+    let content = text_of_last(&server);
+    assert!(content.contains(shown), "{content}");
+}
+
+#[test]
+fn attached_pdf_without_text_says_why() {
+    let home = Home::new();
+    home.file("a.pdf", b"%PDF-1.4\nnothing");
+    let server = serves(&home, &["text"], [Answer::says("done")]);
+    let ended = home
+        .cli()
+        .args(["-m", "here/m", "-p", "@a.pdf", "what is it?"]);
+    assert_eq!(ended.run().code, Some(0));
+    let content = text_of_last(&server);
+    assert!(
+        content.contains("[the file cannot be read as PDF: "),
+        "{content}"
+    );
+}
+
+/// A document that a client sends as it is becomes text, too.
+#[test]
+fn document_of_a_client_is_text() {
+    let home = Home::new();
+    let file = include_bytes!("../fixtures/documents/sheets.xlsx");
+    let server = serves(&home, &["text"], [Answer::says("done")]);
+    let attachment = json!({"id": "a", "kind": "document", "fileName": "sheets.xlsx",
+        "mimeType": "application/octet-stream", "size": file.len(), "content": STANDARD.encode(file)});
+    let prompt = json!({"type": "prompt", "message": "sum", "attachments": [attachment]});
+    let ended = home
+        .cli()
+        .args(["rpc", "-m", "here/m"])
+        .stdin(format!("{prompt}\n"));
+    assert_eq!(ended.run().code, Some(0));
+    let content = text_of_last(&server);
+    assert!(
+        content.contains("<file name=\"sheets.xlsx\">\n## Sales & more\n"),
+        "{content}"
+    );
+}

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::copy::Copy;
+use crate::context::attachments::AttachedTexts;
 use crate::conversation::compaction::{CompactionOptions, Compactor};
 use crate::safety::tool_policy::ToolPolicy;
 use osier_agent::{
@@ -151,6 +152,7 @@ impl LaneParts {
             .on_branch(writer)
             .interceptors(&workspace, Role::Lane);
         let mut interceptors = self.rules.clone();
+        interceptors.push(Arc::new(AttachedTexts::new(&workspace)));
         interceptors.push(self.policy.plan_reminder());
         interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
         interceptors.push(Arc::new(MessageRecorder::new(writer.clone(), stored)));

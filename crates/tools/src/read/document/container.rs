@@ -8,6 +8,8 @@ use zip::result::ZipError;
 
 /// Bytes that all read parts unpack to, at most.
 pub(super) const UNPACKED: u64 = 64 * 1024 * 1024;
+/// Bytes of the text of a document at most.
+pub(super) const TEXT: usize = 1024 * 1024;
 
 /// Why a document cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

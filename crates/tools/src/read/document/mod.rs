@@ -16,13 +16,11 @@ mod xml;
 
 use std::io::Cursor;
 
-use self::container::Container;
 pub(crate) use self::container::DocumentError;
+use self::container::{Container, TEXT};
 
 /// Bytes of a file at most.
 pub(crate) const LIMIT: u64 = 32 * 1024 * 1024;
-/// Bytes of the text at most.
-const TEXT: usize = 1024 * 1024;
 
 /// A kind of document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::TEXT;
+use super::container::TEXT;
 use super::table::Cell;
 
 /// The notes of a text.

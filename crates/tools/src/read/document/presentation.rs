@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::TEXT;
-use super::container::{Container, DocumentError};
+use super::container::{Container, DocumentError, TEXT};
 use super::table::{Cell, Table};
 use super::xml::{Node, relations, walk};
 

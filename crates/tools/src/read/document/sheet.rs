@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::TEXT;
-use super::container::{Container, DocumentError};
+use super::container::{Container, DocumentError, TEXT};
 use super::table::Table;
 use super::xml::{Node, relations, walk};
 

@@ -1,6 +1,6 @@
 //! Tables as Markdown.
 
-use super::TEXT;
+use super::container::TEXT;
 
 /// Columns and rows of one table at most, and bytes of one cell.
 const COLUMNS: usize = 200;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::TEXT;
-use super::container::{Container, DocumentError};
+use super::container::{Container, DocumentError, TEXT};
 use super::lists::Lists;
 use super::notes::Notes;
 use super::table::{Cell, Table};
