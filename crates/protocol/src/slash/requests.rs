@@ -25,7 +25,7 @@ fn optional(argument: &str) -> Option<String> {
 }
 
 /// The argument without the flags at its start and end, and which of them it has.
-fn flags<const N: usize>(argument: &str, known: [&str; N]) -> (&str, [bool; N]) {
+fn flags<'a, const N: usize>(argument: &'a str, known: [&str; N]) -> (&'a str, [bool; N]) {
     let (mut rest, mut found) = (argument.trim(), [false; N]);
     loop {
         let (first, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

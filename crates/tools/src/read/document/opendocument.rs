@@ -143,7 +143,9 @@ impl Writer {
 
     fn push(&mut self, text: &str) {
         if self.left_out > 0 {
-        } else if let Some(note) = &mut self.note {
+            return;
+        }
+        if let Some(note) = &mut self.note {
             note.push_str(text);
         } else if self.in_paragraph > 0 && self.paragraph.len() <= TEXT {
             self.paragraph.push_str(text);
@@ -283,7 +285,7 @@ impl Writer {
                     if std::mem::take(&mut self.was_item) {
                         self.text.push('\n');
                     }
-                    let _ = write!(self.text, "{}\n", table.markdown());
+                    let _ = writeln!(self.text, "{}", table.markdown());
                 }
             }
             _ => {}

@@ -218,7 +218,7 @@ impl Writer {
                     if std::mem::take(&mut self.was_item) {
                         self.text.push('\n');
                     }
-                    let _ = write!(self.text, "{}\n", table.markdown());
+                    let _ = writeln!(self.text, "{}", table.markdown());
                 }
             }
             _ => {}
