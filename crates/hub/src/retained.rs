@@ -65,7 +65,7 @@ impl RetainedState {
             Event::SessionFailed { .. } => self.opened = Some(timed()),
             Event::QuestionAsked { question } => self.questions.push((time, (**question).clone())),
             Event::QuestionClosed { id } => {
-                self.questions.retain(|(_, question)| question.id != *id)
+                self.questions.retain(|(_, question)| question.id != *id);
             }
             Event::Presence { .. } => self.presence = Some(timed()),
             Event::Tree(event) if is_fan_event(event) => self.update_fan(time, event),

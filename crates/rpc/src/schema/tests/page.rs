@@ -115,7 +115,8 @@ pub(super) fn events(schema: &Value) -> String {
         let description = on_the_wire(&description.replace('\n', " ")).replace('|', "\\|");
         let fields = event["properties"].as_object().unwrap().keys();
         let fields: Vec<String> = fields
-            .filter(|field| *field != "type")
+            // All events have them.
+            .filter(|field| !["type", "timestamp"].contains(&field.as_str()))
             .map(|field| format!("`{field}`"))
             .collect();
         let _ = writeln!(page, "| `{name}` | {description} | {} |", fields.join(", "));
