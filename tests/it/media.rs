@@ -200,3 +200,29 @@ fn document_of_a_client_is_text() {
         "{content}"
     );
 }
+
+#[test]
+fn text_and_other_files_of_a_client_are_no_documents() {
+    let home = Home::new();
+    let server = serves(&home, &["text", "pdf"], [Answer::says("done")]);
+    let file = |name: &str, bytes: &[u8]| {
+        json!({"id": name, "kind": "document", "fileName": name, "mimeType": "application/octet-stream",
+            "size": bytes.len(), "content": STANDARD.encode(bytes)})
+    };
+    let files = [file("note.txt", b"a note"), file("a.bin", b"\x00\x01")];
+    let prompt = json!({"type": "prompt", "message": "look", "attachments": files});
+    let ended = home
+        .cli()
+        .args(["rpc", "-m", "here/m"])
+        .stdin(format!("{prompt}\n"));
+    assert_eq!(ended.run().code, Some(0));
+    let content = text_of_last(&server);
+    assert!(
+        content.contains("<file name=\"note.txt\">\na note\n</file>"),
+        "{content}"
+    );
+    assert!(
+        content.contains("[`a.bin` is neither text, a PDF"),
+        "{content}"
+    );
+}

@@ -4,14 +4,14 @@ import { hasCamera, takePicture } from "./camera.js";
 import { Drafts } from "./drafts.js";
 import { byId, el, glyph, iconButton } from "./dom.js";
 import { line, modelName } from "./format.js";
-import { filesOf, picture, sourceOf } from "./images.js";
+import { documentOf, filesOf, isImage, picture, sourceOf } from "./images.js";
 import { modeName } from "./modes.js";
 import { Suggestions } from "./suggest.js";
 import { showError, toast } from "./toast.js";
 import { Unsent } from "./unsent.js";
 import { Voice, canListen } from "./voice.js";
 
-/** Most images of one message. */
+/** Most images and files of one message. */
 const MAX_IMAGES = 8;
 
 /** A file of a sent message, as the composer has it. */
@@ -54,10 +54,9 @@ export class Composer {
     this.imageList = el("div", { class: "pictures", hidden: true });
     this.files = el("input", {
       type: "file",
-      accept: "image/*",
       multiple: true,
       hidden: true,
-      "aria-label": "Images",
+      "aria-label": "Files",
     });
     this.camera = el("input", {
       type: "file",
@@ -99,7 +98,7 @@ export class Composer {
     const row = el(
       "div",
       { class: "composer-row" },
-      iconButton("picture", "Add images", () => this.files.click()),
+      iconButton("picture", "Add files", () => this.files.click()),
       (touch || hasCamera) && iconButton("camera", "Take a picture", () => this.#takePicture(touch)),
       canListen && this.#microphone(),
       el("span", { class: "gap" }),
@@ -142,7 +141,8 @@ export class Composer {
     });
     this.field.addEventListener("keydown", (event) => this.#key(event));
     this.field.addEventListener("paste", (event) => {
-      const files = filesOf(event.clipboardData);
+      // Office programs paste their files as text, too.
+      const files = filesOf(event.clipboardData).filter(isImage);
       if (files.length) event.preventDefault();
       this.#add(files);
     });
@@ -193,8 +193,9 @@ export class Composer {
   async #add(files) {
     for (const file of files) {
       if (this.#images.length >= MAX_IMAGES)
-        return toast(`A message can have at most ${MAX_IMAGES} images.`, "warning");
-      await picture(file).then((image) => this.#images.push(image), showError);
+        return toast(`A message can have at most ${MAX_IMAGES} files.`, "warning");
+      const added = isImage(file) ? picture(file) : documentOf(file).then(chip);
+      await added.then((image) => this.#images.push(image), showError);
     }
     this.#showImages();
   }

@@ -1,9 +1,11 @@
-// Attached images: pasted, dropped, selected or taken with the camera, and scaled down.
+// Attached files: images, which are scaled down, and documents, whose text the server reads.
 
 /** Longest side in pixels. Models scale larger images down. */
 const MAX_SIDE = 2000;
 /** A larger image is stored as JPEG, in bytes. */
 const MAX_BYTES = 3_000_000;
+/** Most bytes of a file that is no image. */
+const MAX_FILE = 14 * 1024 * 1024;
 const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /** The data URL of an image from a model or a tool; null for an unsupported type. */
@@ -17,9 +19,20 @@ export function sourceOf({ kind, mimeType, content }) {
   return kind === "image" ? imageSource(mimeType, content) : null;
 }
 
-/** The images of a paste or drop. */
-export function filesOf(transfer) {
-  return [...(transfer?.files ?? [])].filter((file) => file.type.startsWith("image/"));
+/** The files of a paste or drop. */
+export const filesOf = (transfer) => [...(transfer?.files ?? [])];
+
+export const isImage = (file) => file.type.startsWith("image/");
+
+/** The attachment of a file that is no image. The server replaces a document by its text if the model does not accept it. */
+export async function documentOf(file) {
+  const { name, size } = file;
+  if (size > MAX_FILE) throw new Error(`${name} has more than ${MAX_FILE / 1024 / 1024} MB.`);
+  const url = await dataUrl(file);
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const id = `attachment_${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  const mimeType = file.type || "application/octet-stream";
+  return { id, kind: "document", fileName: name, mimeType, size, content: url.split(",")[1] ?? "" };
 }
 
 /** `{data, url, name}` of a file, scaled down if it is large. Throws if it is not an image. */
@@ -52,7 +65,7 @@ function dataUrl(blob) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result);
-    reader.onerror = () => reject(new Error("Cannot read the image."));
+    reader.onerror = () => reject(new Error("Cannot read the file."));
     reader.readAsDataURL(blob);
   });
 }

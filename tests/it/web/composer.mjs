@@ -66,6 +66,12 @@ await play(async (stage, serve) => {
   );
   await settled(page);
 
+  // A file that is no image.
+  writeFileSync(join(work, "note.txt"), "hello");
+  await page.setInputFiles('input[type="file"]:not([capture])', join(work, "note.txt"));
+  await page.locator(".picture-chip .file", { hasText: "note.txt" }).waitFor();
+  await page.getByRole("button", { name: "Remove note.txt" }).click();
+
   // Voice input.
   await page.getByRole("button", { name: "Dictate" }).click();
   await page.waitForFunction(() => document.querySelector("#prompt").value === "what was spoken");

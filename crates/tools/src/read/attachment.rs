@@ -167,8 +167,8 @@ pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> 
     }
 }
 
-/// Adds the text of PDF files, and replaces documents that a client sent as they are by their text. Every attachment of a
-/// prompt comes through here, whatever client sent it.
+/// Adds the text of PDF files, and replaces documents and texts that a client sent as they are by their text. Every
+/// attachment of a prompt comes through here, whatever client sent it.
 pub async fn add_texts(workspace: &Workspace, attachments: &mut [Attachment]) {
     for attachment in attachments {
         if attachment.kind != AttachmentKind::Document || attachment.extracted_text.is_some() {
@@ -177,6 +177,9 @@ pub async fn add_texts(workspace: &Workspace, attachments: &mut [Attachment]) {
         let Ok(bytes) = STANDARD.decode(&attachment.content) else {
             continue;
         };
+        if bytes.is_empty() {
+            continue;
+        }
         if pdf::is_pdf(&bytes) {
             let read = pdf::read(workspace, &bytes, 1, pdf::PAGES).await;
             let text = match read {
@@ -184,19 +187,24 @@ pub async fn add_texts(workspace: &Workspace, attachments: &mut [Attachment]) {
                 Err(error) => format!("[the file {error}]"),
             };
             attachment.extracted_text = Some(text);
-        } else if document::Kind::may_be(&bytes) {
-            let text = osier_base::task::spawn_blocking(move || {
-                let kind = document::Kind::of(&bytes)?;
-                Some(document::text(kind, &bytes))
-            });
-            let text = match text.await.ok().flatten() {
-                Some(Ok(text)) => text,
-                Some(Err(error)) => format!("[the file {error}]"),
-                None => continue,
+        } else if media::media_type(&bytes).is_none() {
+            let name = PathBuf::from(&attachment.file_name);
+            let read = osier_base::task::spawn_blocking(move || of_bytes(&name, bytes)).await;
+            let problem = match read {
+                Ok(Ok(read)) => {
+                    let (id, file_name) = (attachment.id.clone(), attachment.file_name.clone());
+                    *attachment = Attachment {
+                        id,
+                        file_name,
+                        ..read
+                    };
+                    continue;
+                }
+                Ok(Err(error)) => error.to_string(),
+                Err(error) => error.to_string(),
             };
-            DOCUMENT_TEXT.clone_into(&mut attachment.mime_type);
             attachment.content.clear();
-            attachment.extracted_text = Some(text);
+            attachment.extracted_text = Some(format!("[{problem}]"));
         }
     }
 }
