@@ -225,8 +225,6 @@ fn times_are_formatted_in_one_place() {
         // The date in a cell, which has no zone.
         "crates/tools/src/read/document/sheet.rs",
     ];
-    // Names of session files have their time in UTC.
-    const NAMES: &[&str] = &["crates/store/src/directory.rs"];
     let rules: [(&[&str], &[&str]); 3] = [
         (&[".strftime(", "TimeZone::system()"], FORMATS),
         (&["rfc3339("], STORES),

@@ -289,17 +289,9 @@ impl Watcher {
         }
     }
 
-    /// Changes the file in every way that osier has, and waits each time until the program has seen it.
-    async fn sees_every_change(&self) {
-        let place = TestProject::new();
-        let work = place.work();
+    /// A model that changes the file in every way.
+    fn script(&self) -> Script {
         let file = self.file;
-        fs::write(work.join(file), self.text("first")).unwrap();
-        let Some(watching) = self.start(&work) else {
-            return;
-        };
-        let ready = self.ready.replace("VALUE", "first");
-        self.until(&watching, "the start", |line| line.contains(&ready));
         let patch = format!(
             "*** Begin Patch\n*** Update File: {file}\n-{}+{}*** End Patch\n",
             self.text("third"),
@@ -314,7 +306,7 @@ impl Watcher {
         };
         let away = renamed(file, "away.tmp", "fifth", "between");
         let back = renamed("away.tmp", file, "between", "sixth");
-        let script = Script::new()
+        Script::new()
             .turn(|turn| turn.tool("read", json!({ "file_path": file })))
             .turn(|turn| {
                 let change =
@@ -340,9 +332,22 @@ impl Watcher {
             .turn(|turn| turn.text("done"))
             .turn(|turn| turn.tool("apply_patch", json!({ "input": away })))
             .turn(|turn| turn.tool("apply_patch", json!({ "input": back })))
-            .turn(|turn| turn.text("done"));
+            .turn(|turn| turn.text("done"))
+    }
+
+    /// Changes the file in every way that osier has, and waits each time until the program has seen it.
+    async fn sees_every_change(&self) {
+        let place = TestProject::new();
+        let work = place.work();
+        let file = self.file;
+        fs::write(work.join(file), self.text("first")).unwrap();
+        let Some(watching) = self.start(&work) else {
+            return;
+        };
+        let ready = self.ready.replace("VALUE", "first");
+        self.until(&watching, "the start", |line| line.contains(&ready));
         let mut session = place
-            .open_with(SessionChoice::New, script, |setup| {
+            .open_with(SessionChoice::New, self.script(), |setup| {
                 setup.permissions = Some(PermissionMode::Yolo);
             })
             .await;

@@ -250,7 +250,7 @@ mod tests {
         let client = AcpClient::new(outgoing);
         let chunk = ContentChunk::new(ContentBlock::from(format!("says {KEY}")));
         let update = SessionUpdate::AgentMessageChunk(chunk);
-        client.update(&SessionId::new("s"), update).await;
+        client.update(&SessionId::new("s"), update, 0).await;
         let names = &CLIENT_METHOD_NAMES;
         for method in [
             names.session_request_permission,

@@ -130,7 +130,7 @@ pub(crate) fn default_name(header: &Header, name: Option<&str>) -> String {
         .filter(char::is_ascii_alphanumeric)
         .collect();
     let id = text::tail_bytes(&id, 8);
-    let parts = ["osier", day, slug, id];
+    let parts = ["osier", &day, slug, id];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let name = parts.join("-");
     name.replace(|char: char| !(char.is_alphanumeric() || char == '-'), "")

@@ -210,6 +210,32 @@ fn plan_is_approved_with_the_mode_to_continue_in() {
     assert!(!editor.unread().contains(&"current_mode_update"));
 }
 
+/// The slash commands that an editor offers.
+const COMMANDS: [&str; 22] = [
+    "model",
+    "compact",
+    "plan",
+    "permissions",
+    "context",
+    "usage",
+    "init",
+    "review",
+    "export",
+    "about",
+    "budget",
+    "log",
+    "logout",
+    "lsp",
+    "mcp",
+    "name",
+    "refresh",
+    "reload",
+    "role",
+    "session",
+    "thinking",
+    "tools",
+];
+
 #[test]
 fn slash_commands_of_osier_answer_with_a_message() {
     let home = Home::new();
@@ -219,33 +245,7 @@ fn slash_commands_of_osier_answer_with_a_message() {
     let names: Vec<&str> = listed
         .map(|command| command["name"].as_str().unwrap())
         .collect();
-    assert_eq!(
-        names,
-        [
-            "model",
-            "compact",
-            "plan",
-            "permissions",
-            "context",
-            "usage",
-            "init",
-            "review",
-            "export",
-            "about",
-            "budget",
-            "log",
-            "logout",
-            "lsp",
-            "mcp",
-            "name",
-            "refresh",
-            "reload",
-            "role",
-            "session",
-            "thinking",
-            "tools",
-        ]
-    );
+    assert_eq!(names, COMMANDS);
     for (command, part) in [
         (
             "/permissions",

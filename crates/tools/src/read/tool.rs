@@ -289,7 +289,7 @@ pub(crate) fn read(
         workspace.ledger.record(target, lines.stamp, known);
     }
     if has_mark && lines.note.is_empty() {
-        lines.note = MARKED.to_owned();
+        MARKED.clone_into(&mut lines.note);
     }
     shown(path, name, window.offset, lines.scan, &lines.note)
 }
