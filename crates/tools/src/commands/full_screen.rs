@@ -94,10 +94,17 @@ fn simple_commands(command: &str) -> Option<List<'_>> {
             (Some(open), _) => quote = (open != char).then_some(open),
             (None, '"' | '\'') => quote = Some(char),
             (None, '|' | '&' | ';' | '\n') => {
-                let is_list = char != '|' && !command[at + 1..].trim().is_empty();
-                list.is_alone &= is_list || command[at..].starts_with("||");
+                // `&&` and `||` are two characters.
+                let is_double = command[at + 1..].starts_with(char);
+                if is_double {
+                    chars.next();
+                }
+                let end = at + 1 + usize::from(is_double);
+                let is_job = char == '&' && command[end..].trim().is_empty();
+                let is_list = char != '|' && !is_job;
+                list.is_alone &= is_double || is_list;
                 list.commands.push(&command[start..at]);
-                start = at + 1;
+                start = end;
             }
             (None, '<') if command[at..].starts_with("<<") => return None,
             (None, '<' | '>' | '(' | '{' | '`') => list.is_alone = false,
