@@ -40,7 +40,7 @@ table! {
     "settings" "" "Change settings";
     "theme" "[NAME]" "Change the theme" .on_screens();
     "tree" "" "Show the session tree";
-    "export" "[FILE] [--log] [--force]" "Export the session as HTML, Markdown or JSON lines, on request with its log" .everywhere(requests::export);
+    "export" "[FILE] [--log] [--force]" "Export the session as HTML, Markdown or JSON lines" .everywhere(requests::export);
     "memory" "" "Edit AGENTS.md, the instructions for this project";
     "help" "" "Show keyboard shortcuts and commands" .aliases(&["keys"]).on_screens();
     "quit" "" "Quit osier" .aliases(&["exit"]).on_screens();
