@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{Server, stored};
-use crate::support::cli::Home;
+use crate::support::cli::{Home, without_time};
 
 #[test]
 fn session_is_opened_prompted_listed_closed_and_reopened() {
@@ -153,6 +153,10 @@ fn every_event_is_available_by_number() {
         .filter(|(number, _)| number.is_some())
         .collect();
     assert_eq!(first, second);
+    // The times, too.
+    first
+        .iter()
+        .for_each(|(_, event)| drop(without_time(event)));
     let gap = server
         .http()
         .events("GET", &format!("{path}?after=1"), "")
@@ -254,4 +258,41 @@ fn signal_stops_runs_and_stores_sessions() {
     let sessions = home.sessions();
     assert_eq!(sessions.len(), 1);
     assert!(stored(&sessions[0]).contains("begun"));
+}
+
+/// A field that a body or an address does not have is refused by name.
+#[test]
+fn unknown_fields_of_requests_are_refused() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let id = server.open(&json!({}));
+    let of_session = |path: &str| format!("/api/sessions/{id}/{path}");
+    for (path, body) in [
+        ("/api/sessions".to_owned(), json!({"extra": 1})),
+        ("/api/markdown".to_owned(), json!({"texts": [], "extra": 1})),
+        (
+            "/api/markdown".to_owned(),
+            json!({"texts": [{"text": "", "extra": 1}]}),
+        ),
+        ("/api/login".to_owned(), json!({"token": "x", "extra": 1})),
+        (of_session("rpc"), json!({"type": "abort", "extra": 1})),
+        (
+            of_session("rpc"),
+            json!({"type": "op", "op": {"type": "abort", "extra": 1}}),
+        ),
+        (of_session("prompt"), json!({"message": "x", "extra": 1})),
+    ] {
+        let answer = server.http().post(&path, &body);
+        assert_eq!(answer.status, 400, "{path} {body}: {answer:?}");
+        assert!(answer.text.contains("`extra`"), "{path}: {}", answer.text);
+    }
+    let address = server.http().get(&of_session("events?extra=1"));
+    let kind = server.http().post(
+        &of_session("prompt"),
+        &json!({"type": "abort", "message": "x"}),
+    );
+    for (answer, named) in [(address, "`extra`"), (kind, "`type`")] {
+        assert_eq!(answer.status, 400, "{answer:?}");
+        assert!(answer.text.contains(named), "{}", answer.text);
+    }
 }
