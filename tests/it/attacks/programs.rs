@@ -13,23 +13,30 @@ const EVIL: &str = "#!/bin/sh\ntouch \"$HOME/evil\"\n";
 const GOOD: &str = "#!/bin/sh\necho ran >> \"$HOME/ran\"\ncat\n";
 
 /// A way to rewrite the program at a path with a tool.
-type Attack = fn(&str) -> Value;
+type Attack = fn(&str) -> Vec<Value>;
 
-fn write_tool(path: &str) -> Value {
-    json!({"tool": "write", "arguments": {"file_path": path, "content": EVIL}})
+fn write_tool(path: &str) -> Vec<Value> {
+    vec![
+        json!({"tool": "read", "arguments": {"file_path": path}}),
+        json!({"tool": "write", "arguments": {"file_path": path, "content": EVIL}}),
+    ]
 }
 
-fn command(path: &str) -> Value {
-    json!({"tool": "bash", "arguments": {"command": format!("printf '%s' '{EVIL}' > {path}")}})
+fn command(path: &str) -> Vec<Value> {
+    vec![
+        json!({"tool": "bash", "arguments": {"command": format!("printf '%s' '{EVIL}' > {path}")}}),
+    ]
 }
 
 /// Another file in place of it, which existed before.
-fn renamed(path: &str) -> Value {
-    json!({"tool": "bash", "arguments": {"command": format!("mv spare.sh {path}")}})
+fn renamed(path: &str) -> Vec<Value> {
+    vec![json!({"tool": "bash", "arguments": {"command": format!("mv spare.sh {path}")}})]
 }
 
-fn linked(path: &str) -> Value {
-    json!({"tool": "bash", "arguments": {"command": format!("ln -sf \"$PWD\"/spare.sh {path}")}})
+fn linked(path: &str) -> Vec<Value> {
+    vec![
+        json!({"tool": "bash", "arguments": {"command": format!("ln -sf \"$PWD\"/spare.sh {path}")}}),
+    ]
 }
 
 fn program(home: &Home, name: &str, text: &str) {
@@ -66,7 +73,9 @@ fn run(home: &Home, calls: &[Value], arguments: &[&str]) -> ProgramOutput {
     let turns: Vec<Value> = turns
         .chain([json!({"steps": [{"text": "done"}]})])
         .collect();
-    let mut cli = home.scripted(&json!(turns)).args(["-p", "go", "--yolo"]);
+    let mut cli = home
+        .scripted(&json!(turns))
+        .args(["-p", "go", "--permissions", "yolo"]);
     for argument in arguments {
         cli = cli.arg(*argument);
     }
@@ -120,7 +129,7 @@ fn program_that_was_rewritten_since_the_project_was_trusted_does_not_run() {
                 let first = run(&home, &[use_of(kind)], &["--trust"]);
                 assert_eq!(first.code, Some(0), "{case}: {}", first.stderr);
                 assert!(exists(&home, "ran"), "{case}");
-                let rewritten = run(&home, &[rewrite(name)], &[]);
+                let rewritten = run(&home, &rewrite(name), &[]);
                 assert_eq!(rewritten.code, Some(0), "{case}: {}", rewritten.stderr);
                 // The hook guards the attack itself, before it.
                 std::fs::remove_file(home.work().join("a.js")).ok();
