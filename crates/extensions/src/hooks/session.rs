@@ -405,7 +405,8 @@ async fn start(
             Ok(Ok(files)) => {
                 let event = handler.event;
                 let may_ask = !matches!(event, HookEvent::SessionEnd | HookEvent::Notification);
-                guard.permit(&shown(handler), &files, may_ask).await
+                let key = format!("{} in {}", shown(handler), cwd.display());
+                guard.permit(&key, &files, may_ask).await
             }
             Ok(Err(error)) => Err(error),
             Err(error) => Err(error.to_string()),

@@ -89,10 +89,12 @@ impl ProgramTrust {
         }
         let all = Arc::clone(&self.programs);
         let stored = osier_base::task::spawn_blocking(move || all.allow(&changed)).await;
-        match stored {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(format!("cannot save the decision: {error}")),
-            Err(error) => Err(error.to_string()),
+        let stored = stored.map_err(|error| error.to_string())?;
+        stored.map_err(|error| format!("cannot save the decision: {error}"))?;
+        // It could change during the question.
+        match self.check(key, programs).await? {
+            None => Ok(()),
+            Some(_) => Err(refusal),
         }
     }
 
