@@ -142,6 +142,7 @@ impl ProjectPrograms {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::Write as _;
     use std::os::unix::fs::symlink;
 
     use osier_base::atomic_file;
@@ -176,7 +177,8 @@ mod tests {
             // The system's clock for files is coarse: the change is later than what happened before.
             loop {
                 let before = std::time::SystemTime::now();
-                atomic_file::write(&path, text.as_bytes()).unwrap();
+                let mut file = fs::File::create(&path).unwrap();
+                file.write_all(text.as_bytes()).unwrap();
                 if path.metadata().unwrap().modified().unwrap() >= before {
                     return path;
                 }
@@ -285,20 +287,24 @@ mod tests {
             (5, &["scripts/check.sh", "scripts/lib.sh", package]),
         ];
         // The program ran before the attack, or did not.
+        let (place, programs) = installed();
         for ran in [true, false] {
             for (number, files) in attacks {
                 for file in *files {
-                    let (place, programs) = installed();
                     let program = &programs[*number];
                     place.decide(true);
                     if ran {
                         assert_eq!(place.check(program), Ok(()), "{file}");
                     }
-                    place.put(file, "evil");
+                    let before = fs::read_to_string(place.project.join(file)).ok();
+                    let attacked = place.put(file, "evil");
                     let reason = place.check(program).expect_err(file);
-                    let expected = format!("has changed since you trusted the folder (`{file}`)");
-                    let of_folder = reason.starts_with("has changed since you trusted the folder");
-                    assert!(reason == expected || of_folder, "{file}: {reason}");
+                    let expected = "has changed since you trusted the folder";
+                    assert!(reason.starts_with(expected), "{file}: {reason}");
+                    match before {
+                        Some(text) => drop(place.put(file, &text)),
+                        None => fs::remove_file(attacked).unwrap(),
+                    }
                 }
             }
         }
