@@ -19,7 +19,7 @@ mod closure;
 mod programs;
 
 pub use crate::project_files::{FILES, ProjectFiles};
-pub use programs::{ChangedProgram, ProjectPrograms};
+pub use programs::{ChangedProgram, ProgramGuard, ProjectPrograms};
 
 /// The stored decisions.
 #[derive(Debug, Clone)]

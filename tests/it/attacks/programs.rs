@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::cli::{Home, ProgramOutput};
 
-/// What the attacker writes: it leaves a trace.
+/// The program of the attacker leaves a trace.
 const EVIL: &str = "#!/bin/sh\ntouch \"$HOME/evil\"\n";
 const GOOD: &str = "#!/bin/sh\necho ran >> \"$HOME/ran\"\ncat\n";
 

@@ -38,7 +38,7 @@ pub use failures::{Blocks, FAILURES, Failure, failures_table};
 pub use fields::answers_table;
 use osier_agent::Severity;
 use osier_base::problem::Problem;
-pub use programs::ProgramGuard;
+use osier_permissions::trust::ProgramGuard;
 pub use session::SessionHooks;
 
 /// The hooks of a session. Reloading the files updates the list for all holders.

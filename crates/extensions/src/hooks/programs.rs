@@ -1,12 +1,10 @@
 //! The program of a hook: whether it can start, without running it, and whether it may run.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use osier_base::process::{Invocation, run_captured};
 
 use super::config::Handler;
@@ -44,16 +42,6 @@ const RUNNERS: [(&str, &[&str]); 9] = [
 const REPLACED: [char; 7] = ['$', '`', '*', '?', '[', '{', '\\'];
 /// Characters that end a command.
 const ENDS: [char; 7] = [';', '|', '&', '<', '>', '(', ')'];
-
-/// Decides whether programs of a project may run.
-#[async_trait]
-pub trait ProgramGuard: Debug + Send + Sync {
-    /// Asks if `may_ask` and the user can answer.
-    ///
-    /// # Errors
-    /// Why these programs, which run together for the use `key`, may not run.
-    async fn permit(&self, key: &str, programs: &[PathBuf], may_ask: bool) -> Result<(), String>;
-}
 
 /// The files that `handler` runs, as far as its words name them: programs, scripts, and what runs for `npm run`. Blocks.
 fn files(handler: &Handler, cwd: &Path, root: &Path) -> Vec<PathBuf> {

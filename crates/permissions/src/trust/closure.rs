@@ -14,7 +14,7 @@ use osier_base::hex::hex;
 use osier_base::real_path::{self, RealPath};
 use osier_base::regular_file;
 
-/// Files that are looked at; a program with more does not run.
+/// Maximum number of files; a program with more does not run.
 const MOST: usize = 100_000;
 const DEPTH: usize = 64;
 /// Bytes of a text that is searched for names of files.
@@ -23,7 +23,7 @@ const TEXT: u64 = 256 * 1024;
 const CHUNK: usize = 64 * 1024;
 /// Names in one text.
 const NAMES: usize = 2_000;
-/// What a name in a text can leave out.
+/// The endings that a name in a text can leave out.
 const ENDS: [&str; 7] = ["", ".js", ".mjs", ".cjs", ".ts", ".json", "/index.js"];
 /// The fields of `package.json` with the packages that the package loads.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "optionalDependencies", "peerDependencies"];

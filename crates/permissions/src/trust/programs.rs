@@ -2,9 +2,11 @@
 //! project, or as the user allowed them since.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use async_trait::async_trait;
 use osier_base::locked_json::LockedJsonError;
 use osier_base::path;
 
@@ -13,6 +15,16 @@ use super::closure::{self, Files};
 
 /// Programs of a project whose contents are stored.
 const STORED: usize = 200;
+
+/// Decides whether programs of a project may run.
+#[async_trait]
+pub trait ProgramGuard: Debug + Send + Sync {
+    /// Asks if `may_ask` and the user can answer.
+    ///
+    /// # Errors
+    /// Why these programs, which run together for the use `key`, may not run.
+    async fn permit(&self, key: &str, programs: &[PathBuf], may_ask: bool) -> Result<(), String>;
+}
 
 /// Whether programs of a project are as the user trusted them.
 #[derive(Debug)]
@@ -82,7 +94,7 @@ impl ProjectPrograms {
         let trusted_at = trusted_at.and_then(|decision| decision.at);
         let is_new = |at: u64| files.iter().find(|(_, stamp)| stamp.changed_at() > at);
         let reason = match (trusted_at.map(is_new), stored) {
-            // What was read is what has this time.
+            // The files that were read are those with these times.
             (Some(None), None)
                 if closure::files(programs, &self.project).as_ref() == Ok(&files) =>
             {

@@ -9,8 +9,9 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use osier_extensions::hooks::ProgramGuard;
-use osier_permissions::trust::{ChangedProgram, ProjectPrograms, Trust, project_root};
+use osier_permissions::trust::{
+    ChangedProgram, ProgramGuard, ProjectPrograms, Trust, project_root,
+};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 
 use crate::setup::SessionSetup;
@@ -45,12 +46,7 @@ impl ProgramTrust {
     ///
     /// # Errors
     /// Why they may not run, and what to do.
-    pub(crate) async fn permit(
-        &self,
-        key: &str,
-        programs: &[PathBuf],
-        may_ask: bool,
-    ) -> Result<(), String> {
+    async fn ask(&self, key: &str, programs: &[PathBuf], may_ask: bool) -> Result<(), String> {
         let Some(changed) = self.check(key, programs).await? else {
             return Ok(());
         };
@@ -113,6 +109,6 @@ impl ProgramTrust {
 #[async_trait]
 impl ProgramGuard for ProgramTrust {
     async fn permit(&self, key: &str, programs: &[PathBuf], may_ask: bool) -> Result<(), String> {
-        Self::permit(self, key, programs, may_ask).await
+        self.ask(key, programs, may_ask).await
     }
 }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use osier_base::process::Invocation;
 use osier_lsp::Launch;
+use osier_permissions::trust::ProgramGuard;
 use osier_sandbox::Confinement;
-
-use crate::safety::programs::ProgramTrust;
 
 /// A folder that cannot exist.
 const NO_FOLDER: &str = "/dev/null/none";
@@ -19,7 +18,7 @@ const COMPILER: &str = "node_modules/typescript/lib/tsserver.js";
 #[derive(Debug, Clone)]
 pub(crate) struct Confined {
     pub sandbox: Arc<Confinement>,
-    pub guard: Arc<ProgramTrust>,
+    pub guard: Arc<dyn ProgramGuard>,
 }
 
 impl Confined {
