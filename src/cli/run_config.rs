@@ -182,11 +182,12 @@ impl RunConfig {
             _ if args.print || !stdout_is_terminal || args.script.has_schema() => RunMode::Text,
             _ if no_screen() && !args.prompts.is_empty() => RunMode::Text,
             _ if no_screen() => {
-                return Err(
-                    "the terminal cannot show the interface (`TERM` is `dumb` or not set); \
+                let is_set = std::env::var_os("TERM").is_some_and(|term| !term.is_empty());
+                let term = if is_set { "`dumb`" } else { "not set" };
+                return Err(format!(
+                    "the terminal cannot show the interface (`TERM` is {term}); \
                      pass a prompt or use `--json`"
-                        .to_owned(),
-                );
+                ));
             }
             _ => RunMode::Screen,
         };
