@@ -40,6 +40,8 @@ struct Watcher {
     output: Option<&'static str>,
     /// Whether it prints `deleted`.
     reports_deletion: bool,
+    /// Whether it ends when its file is deleted.
+    ends_with_file: bool,
     /// Other files that it needs. `FOLDER` stands for the folder of the packages.
     others: &'static [(&'static str, &'static str)],
 }
@@ -59,6 +61,7 @@ const fn printing(
         ready: "ready",
         output: None,
         reports_deletion: true,
+        ends_with_file: false,
         others: &[],
     }
 }
@@ -103,6 +106,7 @@ const SASS: Watcher = Watcher {
     ready: "Sass is watching for changes",
     output: Some("out.css"),
     reports_deletion: false,
+    ends_with_file: false,
     others: &[],
 };
 const TYPESCRIPT: Watcher = Watcher {
@@ -114,6 +118,7 @@ const TYPESCRIPT: Watcher = Watcher {
     ready: "Watching for file changes",
     output: Some("watched.js"),
     reports_deletion: false,
+    ends_with_file: false,
     others: &[],
 };
 const ESBUILD: Watcher = Watcher {
@@ -125,6 +130,7 @@ const ESBUILD: Watcher = Watcher {
     ready: "build finished",
     output: Some("out.js"),
     reports_deletion: false,
+    ends_with_file: false,
     others: &[],
 };
 
@@ -169,6 +175,7 @@ const TAILWIND: Watcher = Watcher {
     ready: "Done in",
     output: Some("out.css"),
     reports_deletion: false,
+    ends_with_file: false,
     others: &[(
         "in.css",
         "@import \"FOLDER/node_modules/tailwindcss/index.css\" source(\"./\");\n",
@@ -177,6 +184,7 @@ const TAILWIND: Watcher = Watcher {
 const ENTR: Watcher = Watcher {
     ready: "VALUE",
     reports_deletion: false,
+    ends_with_file: true,
     ..printing(
         "entr",
         "sh",
@@ -361,14 +369,16 @@ impl Watcher {
         self.sees(&watching, &work, "third");
         session.run("patch").await;
         self.sees(&watching, &work, "fourth");
-        session.run("delete").await;
-        if self.reports_deletion {
-            self.until(&watching, "the deletion", |line| line == "deleted");
+        if !self.ends_with_file {
+            session.run("delete").await;
+            if self.reports_deletion {
+                self.until(&watching, "the deletion", |line| line == "deleted");
+            }
+            session.run("create").await;
+            self.sees(&watching, &work, "fifth");
+            session.run("rename").await;
+            self.sees(&watching, &work, "sixth");
         }
-        session.run("create").await;
-        self.sees(&watching, &work, "fifth");
-        session.run("rename").await;
-        self.sees(&watching, &work, "sixth");
         session
             .host
             .send(Op::Checkpoint(CheckpointOp::RestoreFiles {

@@ -89,7 +89,7 @@ impl SessionDirectory {
 }
 
 /// `/home/me/project` as `--home-me-project--`. Long names lose their front: the end of a path is more specific.
-fn project_name(cwd: &Path) -> String {
+pub(super) fn project_name(cwd: &Path) -> String {
     const LIMIT: usize = 240;
     let path = cwd.to_string_lossy();
     let name = path.trim_start_matches('/').replace(['/', '\\', ':'], "-");

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::SessionError;
 use super::lock;
+use super::moved;
 use osier_base::jsonl;
 use osier_base::locked_file::LockedFile;
 use osier_base::private;
@@ -201,6 +202,9 @@ impl LogFile {
             Ok((file, length)) => {
                 self.length = length;
                 self.file = Some(file);
+                if let Some(directory) = self.path.parent() {
+                    moved::remember(directory, records);
+                }
                 Ok(())
             }
             Err(error) => {

@@ -8,9 +8,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use osier_base::{atomic_file, private, regular_file};
+use osier_base::{atomic_file, regular_file};
+use osier_protocol::Header;
 
-use super::directory::SessionDirectory;
+use super::directory::{SessionDirectory, project_name};
 
 /// The name of the file: a line with the identity, then the path.
 const MARKER: &str = ".project";
@@ -22,26 +23,31 @@ fn identity(directory: &Path) -> Option<String> {
     Some(format!("{}:{}", data.ino(), created.as_nanos()))
 }
 
-impl SessionDirectory {
-    /// Remembers the directory of a project, so that its sessions are found after a move. Without the file, they are only
-    /// found by their names.
-    pub fn remember(&self, cwd: &Path) {
-        let Some(identity) = identity(cwd).filter(|_| self.has_folder_by_project()) else {
-            return;
-        };
-        let Some(path) = cwd.to_str().filter(|path| !path.contains('\n')) else {
-            return;
-        };
-        let folder = self.project(cwd);
-        let marker = folder.join(MARKER);
-        let text = format!("{identity}\n{path}\n");
-        let known = regular_file::read_text(&marker, regular_file::SMALL);
-        if known.is_ok_and(|known| known == text) || private::create_folder(&folder).is_err() {
-            return;
-        }
-        let _ = atomic_file::write_with(&marker, text.as_bytes(), atomic_file::Options::PRIVATE);
+/// Remembers the directory of the first session in `folder`, so that its sessions are found after a move. `records` begin
+/// with the header. Without the file, they are only found by their names.
+pub(super) fn remember(folder: &Path, records: &[u8]) {
+    let header = records.split(|byte| *byte == b'\n').next();
+    let header = header.and_then(|line| serde_json::from_slice::<Header>(line).ok());
+    let Some(cwd) = header.map(|header| header.cwd) else {
+        return;
+    };
+    // A folder that the user chose is no folder of one project.
+    if folder.file_name() != Some(project_name(Path::new(&cwd)).as_ref()) {
+        return;
     }
+    let Some(identity) = identity(Path::new(&cwd)).filter(|_| !cwd.contains('\n')) else {
+        return;
+    };
+    let marker = folder.join(MARKER);
+    let text = format!("{identity}\n{cwd}\n");
+    let known = regular_file::read_text(&marker, regular_file::SMALL);
+    if known.is_ok_and(|known| known == text) {
+        return;
+    }
+    let _ = atomic_file::write_with(&marker, text.as_bytes(), atomic_file::Options::PRIVATE);
+}
 
+impl SessionDirectory {
     /// The paths that the directory `cwd` had before it was moved.
     pub fn former_paths(&self, cwd: &Path) -> Vec<PathBuf> {
         let Some(identity) = identity(cwd).filter(|_| self.has_folder_by_project()) else {

@@ -10,6 +10,8 @@ const PAGE_UP: &str = "\x1b[5~";
 const PAGE_DOWN: &str = "\x1b[6~";
 const HELP: &str = "\x1bOP";
 const ESCAPE: &str = "\x1b";
+/// The title of the box with the keys. Its corners depend on the font.
+const BOX: &str = "─ Keyboard shortcuts ─";
 /// A character that is not on the screen until it is typed.
 const MARK: &str = "^";
 const ERASE: &str = "\x7f";
@@ -199,7 +201,7 @@ fn pressed(keys: &'static [&'static str]) -> impl Fn(&mut dyn Glass) {
 
 /// The first item of the list of keys.
 fn first_item(screen: &str) -> Option<&str> {
-    let mut below = screen.lines().skip_while(|line| !line.contains('╭'));
+    let mut below = screen.lines().skip_while(|line| !line.contains(BOX));
     below.nth(3)
 }
 
@@ -228,10 +230,10 @@ fn sweep(name: &str, glass: &mut dyn Glass) {
     glass.keys(HELP);
     glass.until("the page", &|screen| screen.contains("all keys"));
     glass.keys(HELP);
-    glass.until("the box", &|screen| screen.contains('╰'));
+    glass.until("the box", &|screen| screen.contains(BOX));
     shows_right(name, "a box that scrolls", glass, SIZE, &scrolled);
     glass.keys(ESCAPE);
-    glass.until("no box", &|screen| !screen.contains('╭'));
+    glass.until("no box", &|screen| !screen.contains(BOX));
     shows_right(name, "what was under the box", glass, SIZE, &pressed(&[]));
     resized(glass, SMALL);
     shows_right(name, "a small screen", glass, SMALL, &pressed(&[PAGE_UP]));

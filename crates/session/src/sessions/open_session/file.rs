@@ -96,7 +96,6 @@ pub(super) fn open_file(
     }
     let header = Header::new(cwd);
     let path = directory.path_for(&header);
-    directory.remember(cwd);
     Ok(Opened::empty(SessionStore::create(path, header)?))
 }
 
