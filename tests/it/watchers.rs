@@ -40,8 +40,6 @@ struct Watcher {
     output: Option<&'static str>,
     /// Whether it prints `deleted`.
     reports_deletion: bool,
-    /// Whether it ends when its file is deleted.
-    ends_with_file: bool,
     /// Other files that it needs. `FOLDER` stands for the folder of the packages.
     others: &'static [(&'static str, &'static str)],
 }
@@ -61,7 +59,6 @@ const fn printing(
         ready: "ready",
         output: None,
         reports_deletion: true,
-        ends_with_file: false,
         others: &[],
     }
 }
@@ -106,7 +103,6 @@ const SASS: Watcher = Watcher {
     ready: "Sass is watching for changes",
     output: Some("out.css"),
     reports_deletion: false,
-    ends_with_file: false,
     others: &[],
 };
 const TYPESCRIPT: Watcher = Watcher {
@@ -118,7 +114,6 @@ const TYPESCRIPT: Watcher = Watcher {
     ready: "Watching for file changes",
     output: Some("watched.js"),
     reports_deletion: false,
-    ends_with_file: false,
     others: &[],
 };
 const ESBUILD: Watcher = Watcher {
@@ -130,7 +125,6 @@ const ESBUILD: Watcher = Watcher {
     ready: "build finished",
     output: Some("out.js"),
     reports_deletion: false,
-    ends_with_file: false,
     others: &[],
 };
 
@@ -175,21 +169,10 @@ const TAILWIND: Watcher = Watcher {
     ready: "Done in",
     output: Some("out.css"),
     reports_deletion: false,
-    ends_with_file: false,
     others: &[(
         "in.css",
         "@import \"FOLDER/node_modules/tailwindcss/index.css\" source(\"./\");\n",
     )],
-};
-const ENTR: Watcher = Watcher {
-    ready: "VALUE",
-    reports_deletion: false,
-    ends_with_file: true,
-    ..printing(
-        "entr",
-        "sh",
-        &["-c", "echo watched.txt | entr -n cat watched.txt"],
-    )
 };
 const INOTIFYWAIT: Watcher = Watcher {
     ready: "Watches established",
@@ -226,7 +209,7 @@ impl Watcher {
     /// Starts the program in `work`; `None` if it is not there.
     fn start(&self, work: &Path) -> Option<Watching> {
         let install = "npm install sass @parcel/watcher chokidar typescript esbuild nodemon vite webpack webpack-cli tailwindcss @tailwindcss/cli; pip install watchdog watchfiles";
-        if self.program == "sh" && !skip::has(&[self.name], "apt install entr inotify-tools") {
+        if self.program == "sh" && !skip::has(&[self.name], "apt install inotify-tools") {
             return None;
         }
         let folder = env::var_os("OSIER_TEST_WATCHERS").map(PathBuf::from);
@@ -369,16 +352,14 @@ impl Watcher {
         self.sees(&watching, &work, "third");
         session.run("patch").await;
         self.sees(&watching, &work, "fourth");
-        if !self.ends_with_file {
-            session.run("delete").await;
-            if self.reports_deletion {
-                self.until(&watching, "the deletion", |line| line == "deleted");
-            }
-            session.run("create").await;
-            self.sees(&watching, &work, "fifth");
-            session.run("rename").await;
-            self.sees(&watching, &work, "sixth");
+        session.run("delete").await;
+        if self.reports_deletion {
+            self.until(&watching, "the deletion", |line| line == "deleted");
         }
+        session.run("create").await;
+        self.sees(&watching, &work, "fifth");
+        session.run("rename").await;
+        self.sees(&watching, &work, "sixth");
         session
             .host
             .send(Op::Checkpoint(CheckpointOp::RestoreFiles {
@@ -461,11 +442,6 @@ async fn webpack_sees_every_change() {
 #[tokio::test]
 async fn tailwind_sees_every_change() {
     TAILWIND.sees_every_change().await;
-}
-
-#[tokio::test]
-async fn entr_sees_every_change() {
-    ENTR.sees_every_change().await;
 }
 
 #[tokio::test]
