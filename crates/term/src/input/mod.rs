@@ -27,6 +27,8 @@ pub enum InputEvent {
     /// Columns and rows.
     Resize(u16, u16),
     Reply(TerminalReply),
+    /// The terminal is gone: nothing follows. A terminal that controls the process also sends SIGHUP.
+    Closed,
 }
 
 /// A button of the mouse.

@@ -54,7 +54,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Starts reading `tty` and sends its events. The channel closes when the terminal hangs up.
+    /// Starts reading `tty` and sends its events; the last one when the terminal hangs up is `Closed`.
     pub(crate) fn start(
         tty: OwnedFd,
         timeouts: Timeouts,
@@ -117,13 +117,14 @@ impl InputSource {
         let mut events = Vec::new();
         loop {
             match self.wait(timeouts.of(decoder.pending())) {
-                Ok(WaitResult::Stop) | Err(_) => return,
+                Ok(WaitResult::Stop) => return,
+                Err(_) => return closed(sender),
                 Ok(WaitResult::Timeout) => decoder.expire(&mut events),
                 Ok(WaitResult::Input) => match self.tty.read(&mut bytes) {
-                    Ok(0) => return,
+                    Ok(0) => return closed(sender),
                     Ok(count) => decoder.receive(&bytes[..count], &mut events),
                     Err(error) if is_transient(&error) => {}
-                    Err(_) => return,
+                    Err(_) => return closed(sender),
                 },
             }
             for event in events.drain(..) {
@@ -153,6 +154,11 @@ impl InputSource {
     fn wait_again(&self, timeout: Option<&Timespec>) -> io::Result<WaitResult> {
         self.wait(timeout.and_then(|timeout| Duration::try_from(*timeout).ok()))
     }
+}
+
+fn closed(sender: &UnboundedSender<InputEvent>) {
+    // Nobody receives it while the application ends.
+    let _ = sender.send(InputEvent::Closed);
 }
 
 fn is_transient(error: &io::Error) -> bool {
@@ -196,5 +202,14 @@ mod tests {
         let mut left = [0; 32];
         let count = std::fs::File::from(tty).read(&mut left).unwrap();
         assert_eq!(&left[..count], b"for the editor");
+    }
+
+    #[tokio::test]
+    async fn a_terminal_that_is_gone_is_the_last_event() {
+        let (tty, keyboard) = rustix::pipe::pipe().unwrap();
+        let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+        let _reader = Reader::start(tty, Timeouts::LOCAL, sender.clone()).unwrap();
+        drop(keyboard);
+        assert_eq!(events.recv().await, Some(InputEvent::Closed));
     }
 }

@@ -85,7 +85,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Enters full-screen mode on the terminal of this process and sends the queries. The channel returns the input
-    /// events and closes when the terminal is gone.
+    /// events, the last one when the terminal is gone.
     pub fn enter(
         kind: TerminalKind,
         options: TerminalOptions,

@@ -193,7 +193,7 @@ impl App {
                 true
             }
             InputEvent::Resize(..) => true,
-            InputEvent::Reply(_) => false,
+            InputEvent::Reply(_) | InputEvent::Closed => false,
         };
         self.outbox.redraw(changed);
         self.prompt.serve_editor(&mut self.outbox);

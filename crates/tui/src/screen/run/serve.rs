@@ -49,10 +49,13 @@ impl Screen {
                     }
                 }
                 event = input.recv() => {
-                    let Some(event) = event else { return Ok(None) };
-                    let mut echoes = self.on_input(event);
-                    while let Ok(event) = input.try_recv() {
+                    let (mut next, mut echoes) = (event.or(Some(InputEvent::Closed)), false);
+                    while let Some(event) = next {
+                        if event == InputEvent::Closed {
+                            return Ok(None);
+                        }
                         echoes |= self.on_input(event);
+                        next = input.try_recv().ok();
                     }
                     if echoes {
                         self.clock.request_now(Instant::now());
