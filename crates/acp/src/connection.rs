@@ -510,7 +510,7 @@ mod tests {
 
     use super::*;
 
-    /// What decides about a parameter that an editor sends: a method of osier uses it, or it is named.
+    /// A method of osier uses a parameter that an editor sends, or it is named.
     #[test]
     fn parameters_have_an_effect_or_are_named() {
         for (method, known) in PARAMETERS {

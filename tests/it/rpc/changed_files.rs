@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::process::RpcProcess;
 use super::rpc;
-use crate::support::cli::Home;
+use crate::support::cli::{Home, without_time};
 
 #[test]
 fn event_names_files_that_were_changed_outside_of_osier() {
@@ -22,7 +22,7 @@ fn event_names_files_that_were_changed_outside_of_osier() {
     wire.call("prompt", json!({"message": "more"}));
     let event = wire.event("files_changed_outside");
     assert_eq!(
-        event,
+        without_time(&event),
         json!({"type": "files_changed_outside", "paths": ["a.txt"], "more": 0})
     );
     wire.event("agent_settled");

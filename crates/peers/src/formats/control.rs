@@ -537,7 +537,7 @@ pub fn permission_mode(name: &str) -> Option<PermissionMode> {
 mod tests {
     use super::*;
 
-    /// What a line of the program does: the lines of osier, and how many operations and prompts follow.
+    /// The lines of osier that a line of the program causes, the number of operations, and whether it is a prompt.
     fn effect_of(line: &Value) -> (String, usize, bool) {
         let mut effect = Effect::default();
         Control::new(true).line(line.to_string().as_bytes(), &mut effect);

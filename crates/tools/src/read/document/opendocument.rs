@@ -64,7 +64,7 @@ impl Styles {
         self.hidden.insert(self.name.clone());
     }
 
-    /// What follows the name of a sheet or slide.
+    /// The text after the name of a sheet or slide.
     fn mark(&self, element: &Element) -> &'static str {
         let style = element.get("style-name").unwrap_or_default();
         if self.hidden.contains(style) {
