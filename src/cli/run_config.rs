@@ -122,6 +122,11 @@ impl RunConfig {
         if let SessionChoice::Resume(target) | SessionChoice::Copy(target) = &session {
             find_session(&folders.data, target)?;
         }
+        let session = if args.take_over {
+            session.taken_over()?
+        } else {
+            session
+        };
         let mut setup = SessionSetup {
             settings: settings.clone(),
             environment: Arc::new(environment.clone()),

@@ -86,6 +86,10 @@ impl Log<'_> {
                     };
                     self.notice(severity, &format!("{tool_name}: {}", review.line()));
                 }
+                Event::SessionTakenOver { process } => {
+                    let text = format!("process {process} took the session over");
+                    self.notice(Severity::Warning, &text);
+                }
                 Event::ShutDown => break,
                 Event::Agent(event) => self.agent_event(event, &mut cut)?,
                 _ => {}

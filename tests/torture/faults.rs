@@ -120,7 +120,7 @@ fn one(victim: &mut Victim, calls: &str, fault: &str, place: usize) -> (bool, Ve
         .arg(&victim.program)
         .args(["-p", &format!("GO tools {number}")])
         .spawn();
-    let (code, output) = match child.map(finish) {
+    let Ended { code, output, .. } = match child.map(|child| finish(child, PATIENCE)) {
         Ok(ended) => ended,
         Err(error) => return (true, vec![error.to_string()]),
     };
@@ -139,14 +139,27 @@ fn one(victim: &mut Victim, calls: &str, fault: &str, place: usize) -> (bool, Ve
     (was_injected, problems)
 }
 
-/// The exit code, `None` if it does not end in time, and standard output.
-fn finish(mut child: Child) -> (Option<i32>, String) {
-    let status = exit(&mut child, PATIENCE);
+/// How a run ended.
+pub(crate) struct Ended {
+    /// The exit code; `None` if it does not end in time.
+    pub(crate) code: Option<i32>,
+    pub(crate) output: String,
+    pub(crate) errors: String,
+}
+
+/// Waits for the end, which must come in time.
+pub(crate) fn finish(mut child: Child, patience: Duration) -> Ended {
+    let status = exit(&mut child, patience);
     if status.is_none() {
         let _ = child.kill();
     }
-    let output = child.wait_with_output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let code = status.map(|status| status.code().unwrap_or(137));
-    (code, text.unwrap_or_default())
+    let (output, errors) = match child.wait_with_output() {
+        Ok(output) => (output.stdout, output.stderr),
+        Err(_) => Default::default(),
+    };
+    Ended {
+        code: status.map(|status| status.code().unwrap_or(137)),
+        output: String::from_utf8_lossy(&output).into_owned(),
+        errors: String::from_utf8_lossy(&errors).into_owned(),
+    }
 }

@@ -25,6 +25,7 @@
 mod faults;
 mod http;
 mod kills;
+mod limits;
 mod mixed;
 mod options;
 mod plot;
@@ -62,6 +63,7 @@ const PARTS: &[(&str, Part)] = &[
     ("mixed", mixed::run),
     ("kills", kills::run),
     ("faults", faults::run),
+    ("limits", limits::run),
     ("races", races::run),
     ("stuck", stuck::run),
     ("http", http::run),

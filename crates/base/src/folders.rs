@@ -152,6 +152,11 @@ impl Folders {
         self.data.join("drafts")
     }
 
+    /// Sockets of open sessions, over which another process takes a session over.
+    pub fn handover(&self) -> PathBuf {
+        self.data.join("handover")
+    }
+
     /// Plans that the model presented.
     pub fn plans(&self) -> PathBuf {
         self.data.join("plans")

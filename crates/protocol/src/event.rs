@@ -55,10 +55,15 @@ crate::op::session_events! {
         SessionFailed {
             message: String,
             /// The session file, if another process has the session open. `switch_session` with the `opening`
-            /// `copy` or `read_only` opens it anyway.
+            /// `take_over`, `copy` or `read_only` opens it anyway.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             in_use: Option<String>,
+            /// That process.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            holder: Option<SessionHolder>,
         },
+        /// Another process took the session over. The session stores its work and ends.
+        SessionTakenOver { process: u32 },
         /// The session was renamed; `null` when its name was removed.
         #[event(RetainedForSession)]
         SessionRenamed { name: Option<String> },

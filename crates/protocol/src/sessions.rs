@@ -85,5 +85,63 @@ osier_base::words! {
         Copy = "copy",
         /// Open it read-only. Nothing can be stored.
         ReadOnly = "read_only",
+        /// Continue the session. A process that has it open stores its work, closes the session and ends.
+        TakeOver = "take_over",
+        /// Continue the session, and end a process that has it open: for one that cannot hand it over.
+        EndOther = "end_other",
+    }
+}
+
+osier_base::words! {
+    /// Whether the process that has a session open can hand it over.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum HolderState {
+        /// It answers.
+        Ready = "ready",
+        /// It was stopped, by ctrl+z for example.
+        Stopped = "stopped",
+        /// It does not answer.
+        Silent = "silent",
+        /// It does not listen: it has another version of osier.
+        Older = "older",
+        /// It cannot be seen from here: it runs in another container or on another machine.
+        Hidden = "hidden",
+        /// The session is open in this process.
+        Own = "own",
+    }
+}
+
+/// The process that has a session open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct SessionHolder {
+    /// Not set if the system does not tell.
+    pub process: Option<u32>,
+    pub state: HolderState,
+    /// A run is active there.
+    pub working: bool,
+}
+
+impl SessionHolder {
+    /// Why the process does not hand the session over, and what to do.
+    pub fn reason(&self) -> String {
+        let pid = self.process.unwrap_or_default();
+        match self.state {
+            HolderState::Ready => "it hands the session over".to_owned(),
+            HolderState::Stopped => {
+                format!("it is stopped; continue it with `kill -CONT {pid}`, and try again")
+            }
+            HolderState::Silent => format!("it does not answer; end it with `kill {pid}`"),
+            HolderState::Older => {
+                format!("it is another version of osier; end it with `kill {pid}`")
+            }
+            HolderState::Hidden => {
+                "it runs in another container or on another machine; end it there".to_owned()
+            }
+            HolderState::Own => "it is this process; close the other tab".to_owned(),
+        }
     }
 }

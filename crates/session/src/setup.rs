@@ -13,6 +13,7 @@ use osier_mcp::ServerConfig;
 use osier_permissions::trust::project_root;
 use osier_protocol::{Budget, PermissionMode, SandboxMode};
 use osier_settings::Settings;
+use osier_store::TakeOver;
 use osier_tools::editor::Editor;
 #[cfg(feature = "transfer")]
 use osier_transfer::HtmlThemes;
@@ -109,6 +110,8 @@ pub enum SessionChoice {
     CopyLatest,
     /// The session with this reference, read-only.
     ReadOnly(String),
+    /// The session with this reference, or the newest one of this directory, even if another process has it open.
+    TakeOver(Option<String>, TakeOver),
     /// This file; created if it does not exist.
     File(PathBuf),
     /// Nothing is stored.
@@ -122,6 +125,28 @@ impl SessionChoice {
             Opening::Itself => Self::Resume(target),
             Opening::Copy => Self::Copy(target),
             Opening::ReadOnly => Self::ReadOnly(target),
+            Opening::TakeOver => Self::TakeOver(Some(target), TakeOver::Ask),
+            Opening::EndOther => Self::TakeOver(Some(target), TakeOver::End),
+        }
+    }
+
+    /// This session, taken over from a process that has it open.
+    ///
+    /// # Errors
+    /// The choice names no stored session.
+    pub fn taken_over(self) -> Result<Self, String> {
+        match self {
+            Self::Resume(target) => Ok(Self::TakeOver(Some(target), TakeOver::Ask)),
+            Self::Continue => Ok(Self::TakeOver(None, TakeOver::Ask)),
+            Self::File(path) if path.exists() => {
+                let target = path.to_string_lossy().into_owned();
+                Ok(Self::TakeOver(Some(target), TakeOver::Ask))
+            }
+            Self::File(path) => Ok(Self::File(path)),
+            _ => Err(
+                "`--take-over` needs the session: `--continue`, `--resume ID` or `--session FILE`"
+                    .to_owned(),
+            ),
         }
     }
 }

@@ -19,6 +19,12 @@ pub enum SessionError {
     DiskFull { path: PathBuf },
     #[error("the session `{}` is open in another process{}", path.display(), process(*pid))]
     Locked { path: PathBuf, pid: Option<u32> },
+    #[error("the session `{}` stays open in another process{}: {reason}", path.display(), process(*pid))]
+    NotHandedOver {
+        path: PathBuf,
+        pid: Option<u32>,
+        reason: String,
+    },
     #[error("`{}` is not a session: {reason}", path.display())]
     NotASession { path: PathBuf, reason: String },
     #[error("no session matches `{query}`{}", near_matches(near))]
@@ -56,9 +62,9 @@ impl SessionError {
             Self::DiskFull { .. } => {
                 Some("free some space and continue: stored entries are intact")
             }
-            Self::Locked { .. } => {
-                Some("continue in a copy with `--fork ID`, or read it with `osier sessions show`")
-            }
+            Self::Locked { .. } => Some(
+                "take it over with `--take-over`, continue in a copy with `--fork ID`, or read it with `osier sessions show`",
+            ),
             Self::ReadOnly { .. } | Self::Removed { .. } | Self::Changed { .. } => {
                 Some("continue in a new session with `/clone`")
             }

@@ -22,6 +22,7 @@
 //! - [`SessionDirectory`] lists session files and finds one by id, name or path.
 //! - [`Reading`] reads a session without opening it for writing.
 //! - [`writer::Writer`] appends to one branch; [`recorder::MessageRecorder`] stores the messages of an agent.
+//! - [`HandoverSocket`] and [`take_over`] hand a session over to another process.
 //! - [`prompt_draft`] stores the text of the prompt editor.
 //!
 //! An entry exists only after its write succeeded. The index needs a few bytes per entry; the entries stay in the
@@ -50,6 +51,7 @@ mod fork;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod glimpse;
+mod handover;
 mod index;
 mod key;
 mod lines;
@@ -82,6 +84,7 @@ pub use directory::{EXTENSION as SESSION_EXTENSION, LINK_PREFIX, SessionDirector
 pub use error::SessionError;
 pub use fork::fork;
 pub use glimpse::TreeQuery;
+pub use handover::{HandoverSocket, TakeOver, holder, take_over};
 pub use index::{Counts, EntryIndex};
 pub use lines::Lines;
 pub use list::Scope;

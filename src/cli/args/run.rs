@@ -61,6 +61,10 @@ pub(in crate::cli) struct RunArgs {
           conflicts_with_all = ["continue_session", "resume", "session", "no_session"])]
     pub fork: Option<String>,
 
+    /// Take the session over from the osier that has it open, which stores its work and ends
+    #[arg(long, conflicts_with_all = ["fork", "no_session"])]
+    pub take_over: bool,
+
     /// Use this session file; create it if it does not exist
     #[arg(long, value_name = "PATH", conflicts_with = "no_session")]
     pub session: Option<PathBuf>,

@@ -73,7 +73,7 @@ pub(in crate::cli) struct ScriptArgs {
     pub effort: Option<osier_llm::ThinkingLevel>,
 
     /// Continue in a copy of the session that `--resume` or `--continue` names
-    #[arg(long, requires = "stored")]
+    #[arg(long, requires = "stored", conflicts_with = "take_over")]
     pub fork_session: bool,
 
     /// Replace the system prompt by the content of this file

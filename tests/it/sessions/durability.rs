@@ -139,8 +139,8 @@ fn second_process_gets_an_error_with_the_process_id() {
     assert_eq!(
         ended.stderr,
         format!(
-            "[ERR] the session `{name}` is open in another process (process {}); continue in a copy with \
-             `--fork ID`, or read it with `osier sessions show`\n",
+            "[ERR] the session `{name}` is open in another process (process {}); take it over with \
+             `--take-over`, continue in a copy with `--fork ID`, or read it with `osier sessions show`\n",
             running.id()
         )
     );

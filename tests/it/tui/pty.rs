@@ -17,6 +17,7 @@ mod side_panel;
 mod slow_terminal;
 mod stash;
 mod tabs;
+mod takeover;
 mod terminals;
 mod tmux;
 mod tool_tour;

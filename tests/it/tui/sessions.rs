@@ -134,7 +134,7 @@ async fn session_open_elsewhere_is_copied_or_opened_read_only() {
     }
     third.press("enter").shows("Session open elsewhere").await;
     let opened = |event: &Event| matches!(event, Event::SessionOpened { .. });
-    third.press("enter").until(opened).await;
+    third.type_text("copy").press("enter").until(opened).await;
     assert_eq!(third.conversation(), shown);
     third.send("and on").settled().await;
     assert!(third.conversation().contains("Elsewhere."));

@@ -16,7 +16,7 @@ use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
 use osier_checkpoint::CheckpointStore;
 use osier_protocol::{EntryKind, Event, IndexEvent, IndexOp, Opening, SessionOp, TreeEvent};
-use osier_store::{Findings, SessionError};
+use osier_store::{Findings, SessionError, holder};
 use std::sync::Arc;
 
 impl Actor {
@@ -79,8 +79,11 @@ impl Actor {
             .await
         {
             let message = error.to_string();
-            let in_use = None;
-            self.publish(Event::SessionFailed { message, in_use });
+            self.publish(Event::SessionFailed {
+                message,
+                in_use: None,
+                holder: None,
+            });
             return;
         }
         let context = self.session_context();
@@ -101,6 +104,10 @@ impl Actor {
                     let folder = self.setup.folders.outputs().join(session.id());
                     (folder, path.to_owned())
                 }));
+                let requested = self.detached(|actor, (session, process): (String, u32)| {
+                    actor.hand_over(&session, process);
+                });
+                session.offer_handover(&self.setup, requested);
                 self.session = Some(session);
                 self.announce_program_choices();
                 self.store_choices().await;
@@ -116,7 +123,19 @@ impl Actor {
                 self.warn_about_options();
                 self.wait_for_servers().await;
             }
-            Err(error) => self.not_opened(&error),
+            Err(error) => self.not_opened(&error).await,
+        }
+    }
+
+    /// Another process takes the session over: this one stores its work and ends.
+    fn hand_over(&mut self, session: &str, process: u32) {
+        if self
+            .session
+            .as_ref()
+            .is_some_and(|open| open.id() == session)
+        {
+            self.publish(Event::SessionTakenOver { process });
+            self.is_ending = true;
         }
     }
 
@@ -216,15 +235,28 @@ impl Actor {
     }
 
     /// Publishes why no session is open now, and which file another process has open.
-    pub(super) fn not_opened(&self, error: &OpenError) {
-        let in_use = match error {
+    pub(super) async fn not_opened(&self, error: &OpenError) {
+        let path = match error {
             OpenError::Session {
-                error: SessionError::Locked { path, .. },
-            } => Some(path.to_string_lossy().into_owned()),
+                error: SessionError::Locked { path, .. } | SessionError::NotHandedOver { path, .. },
+            } => Some(path.clone()),
             _ => None,
         };
-        let message = error.to_string();
-        self.publish(Event::SessionFailed { message, in_use });
+        let in_use = path
+            .as_ref()
+            .map(|path| path.to_string_lossy().into_owned());
+        let folder = self.setup.folders.handover();
+        let asking =
+            path.map(|path| osier_base::task::spawn_blocking(move || holder(&folder, &path)));
+        let holder = match asking {
+            Some(asking) => asking.await.ok(),
+            None => None,
+        };
+        self.publish(Event::SessionFailed {
+            message: error.to_string(),
+            in_use,
+            holder,
+        });
     }
 
     /// The context of a session that opens.

@@ -18,28 +18,44 @@ const HOLD: &str = "import fcntl, sys
 locked = open(sys.argv[1], 'a')
 fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
 print('locked', flush=True)
+if len(sys.argv) > 2:
+    import signal
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print('deaf', flush=True)
 sys.stdin.read()";
 
 /// A process that tries to lock `path`.
-struct Holder(Child);
+pub(super) struct Holder(pub(super) Child);
 
 impl Holder {
     /// The process and whether it got the lock; `None` without Python.
-    fn start(path: &Path) -> Option<(Self, bool)> {
+    pub(super) fn start(path: &Path) -> Option<(Self, bool)> {
+        Self::run(path, &[])
+    }
+
+    /// One that ignores SIGTERM.
+    pub(super) fn deaf(path: &Path) -> Option<(Self, bool)> {
+        Self::run(path, &["deaf"])
+    }
+
+    fn run(path: &Path, arguments: &[&str]) -> Option<(Self, bool)> {
         skip::program(&["python3"], "apt install python3")?;
         let child = Command::new("python3")
             .args(["-c", HOLD])
             .arg(path)
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
         let mut child = child.unwrap();
-        let mut output = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut output)
-            .unwrap();
-        Some((Self(child), output == "locked\n"))
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let (mut line, mut rest) = (String::new(), String::new());
+        output.read_line(&mut line).unwrap();
+        if !arguments.is_empty() {
+            output.read_line(&mut rest).unwrap();
+        }
+        Some((Self(child), line == "locked\n"))
     }
 }
 

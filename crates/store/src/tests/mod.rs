@@ -3,6 +3,7 @@
 mod branches;
 mod damage;
 mod draft;
+mod handover;
 mod length;
 mod listing;
 mod locking;
@@ -20,7 +21,7 @@ use osier_protocol::{Entry, EntryKind, Header};
 
 /// A data directory and the project `/work/project`.
 struct TestData {
-    _directory: TempDir,
+    directory: TempDir,
     sessions: SessionDirectory,
 }
 
@@ -31,7 +32,7 @@ impl TestData {
         let directory = TempDir::new().unwrap();
         Self {
             sessions: SessionDirectory::new(directory.path()),
-            _directory: directory,
+            directory,
         }
     }
 
@@ -110,7 +111,7 @@ async fn conversation(store: &SessionStore) -> Vec<Entry> {
         entries.push(store.append(kind).await.unwrap());
     }
     let second = entries[1].id.clone();
-    entries.push(store.set_leaf(Some(&second)).await.unwrap());
+    entries.push(store.set_leaf(Some(&second), None).await.unwrap());
     entries.push(store.append(user("other way")).await.unwrap());
     entries
 }

@@ -24,6 +24,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     ready: Notify,
+    failed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -31,7 +32,8 @@ struct State {
     pending: Vec<u8>,
     /// A buffer to reuse for the next frame.
     spare: Option<Vec<u8>>,
-    writing: bool,
+    /// When the write that is not complete began.
+    writing: Option<Instant>,
     closed: bool,
     failure: Option<io::ErrorKind>,
     drain: Duration,
@@ -61,6 +63,18 @@ impl Output {
     pub async fn ready(&self) {
         while !self.is_idle() {
             self.shared.ready.notified().await;
+        }
+    }
+
+    /// Since when the terminal has not accepted a frame that it was sent.
+    pub fn blocked_since(&self) -> Option<Instant> {
+        self.shared.state.lock().writing
+    }
+
+    /// Waits until a write fails: the terminal is gone. Supports one waiter.
+    pub async fn failed(&self) {
+        while self.shared.state.lock().failure.is_none() {
+            self.shared.failed.notified().await;
         }
     }
 
@@ -119,7 +133,7 @@ impl Drop for Output {
 
 impl State {
     fn is_idle(&self) -> bool {
-        self.failure.is_some() || (self.pending.is_empty() && !self.writing)
+        self.failure.is_some() || (self.pending.is_empty() && self.writing.is_none())
     }
 }
 
@@ -130,10 +144,11 @@ impl Shared {
             let result = write_all(&mut tty, &frame);
             let mut state = self.state.lock();
             state.drain = started.elapsed();
-            state.writing = false;
+            state.writing = None;
             if let Err(error) = result {
                 state.failure = Some(error.kind());
                 state.pending.clear();
+                self.failed.notify_one();
             }
             frame.clear();
             state.spare.get_or_insert(frame);
@@ -152,7 +167,7 @@ impl Shared {
         if state.pending.is_empty() {
             return None;
         }
-        state.writing = true;
+        state.writing = Some(Instant::now());
         Some(std::mem::take(&mut state.pending))
     }
 }
@@ -209,8 +224,12 @@ mod tests {
         output.send(b"one".to_vec());
         assert!(!output.is_idle());
         assert!(!output.flush_blocking(Duration::ZERO));
+        while output.blocked_since().is_none() {
+            std::thread::yield_now();
+        }
         open.send(()).unwrap();
         output.ready().await;
+        assert_eq!(output.blocked_since(), None);
         assert!(output.is_idle());
         assert_eq!(written.recv().unwrap(), b"one");
         assert_eq!(output.buffer(), b"");
@@ -218,6 +237,7 @@ mod tests {
 
         drop(open);
         output.send(b"two".to_vec());
+        output.failed().await;
         output.ready().await;
         assert_eq!(
             output.shared.state.lock().failure,

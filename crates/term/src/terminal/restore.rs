@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
+use super::FLUSH_TIMEOUT;
 use super::modes::FENCE;
 use crate::input::{Decoder, InputEvent, TerminalReply};
 
@@ -123,15 +124,18 @@ impl RestoreGuard {
         let Some(saved) = self.state.lock().saved.take() else {
             return;
         };
-        let mut output = &self.output;
-        let _ = output.write_all(saved.bytes.as_bytes());
-        let mut pending = saved.replies.pending;
-        if saved.replies.asks {
-            let _ = output.write_all(FENCE);
-            pending += 1;
+        // A terminal that accepts nothing, behind a lost connection, must not hold up the end of the program.
+        if self.is_writable(FLUSH_TIMEOUT) {
+            let mut output = &self.output;
+            let _ = output.write_all(saved.bytes.as_bytes());
+            let mut pending = saved.replies.pending;
+            if saved.replies.asks {
+                let _ = output.write_all(FENCE);
+                pending += 1;
+            }
+            let _ = output.flush();
+            let _ = self.drain(saved.replies.time_left(), pending);
         }
-        let _ = output.flush();
-        let _ = self.drain(saved.replies.time_left(), pending);
         if let Some(termios) = &self.state.lock().termios {
             let _ = tcsetattr(&self.input, OptionalActions::Now, termios);
         }
@@ -144,12 +148,8 @@ impl RestoreGuard {
         let Some(state) = self.state.try_lock() else {
             return;
         };
-        let mut fds = [PollFd::from_borrowed_fd(
-            self.output.as_fd(),
-            PollFlags::OUT,
-        )];
         if let Some(saved) = &state.saved
-            && poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+            && self.is_writable(Duration::ZERO)
         {
             let _ = rustix::io::write(&self.output, saved.bytes.as_bytes());
         }
@@ -157,6 +157,16 @@ impl RestoreGuard {
             // Replies that have arrived are not left for the shell.
             let _ = tcsetattr(&self.input, OptionalActions::Flush, termios);
         }
+    }
+
+    /// Whether the terminal accepts output within this time.
+    fn is_writable(&self, limit: Duration) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(
+            self.output.as_fd(),
+            PollFlags::OUT,
+        )];
+        let limit = Timespec::try_from(limit).unwrap_or_default();
+        poll(&mut fds, Some(&limit)).is_ok_and(|ready| ready > 0)
     }
 
     pub(super) fn is_active(&self) -> bool {

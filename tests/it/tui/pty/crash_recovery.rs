@@ -250,7 +250,7 @@ fn unsent(home: &Path) -> Option<String> {
     texts.last()
 }
 
-fn sessions(home: &Path) -> Vec<PathBuf> {
+pub(super) fn sessions(home: &Path) -> Vec<PathBuf> {
     let children = |folder: &Path| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect::<Vec<_>>()
@@ -268,10 +268,10 @@ fn put(path: &Path, text: &str) {
 }
 
 /// A deterministic random number generator (xorshift64*).
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;

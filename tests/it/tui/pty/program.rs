@@ -266,6 +266,14 @@ impl Program {
         assert!(status.unwrap().success());
     }
 
+    /// Signals the program unless it has ended, and waits for its end.
+    pub(super) fn signal_if_running(&mut self, name: &str) {
+        if let Ok(None) = self.child.try_wait() {
+            self.signal(name);
+        }
+        self.exit();
+    }
+
     pub(super) fn shows(&mut self, text: &str) {
         self.until(text, |screen| screen.contains(text));
     }

@@ -1,11 +1,11 @@
 //! Opening the file of a session: the session itself, a copy of it, or read-only. The last two also work while another
-//! process has it open.
+//! process has it open; the first one after that process handed it over.
 
 use std::path::{Path, PathBuf};
 
 use crate::setup::{SessionChoice, SessionSetup};
 use osier_protocol::Header;
-use osier_store::{Ending, SessionDirectory, SessionError, SessionStore, fork};
+use osier_store::{Ending, SessionDirectory, SessionError, SessionStore, fork, take_over};
 
 /// Why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -60,14 +60,14 @@ fn hint(error: &SessionError) -> String {
 /// Opens or creates the file. Blocks while it reads.
 pub(super) fn open_file(
     directory: &SessionDirectory,
-    cwd: &Path,
+    (cwd, handover): (&Path, &Path),
     choice: SessionChoice,
 ) -> Result<Opened, OpenError> {
     let new = |path: PathBuf| SessionStore::create(path, Header::new(cwd)).map(Opened::empty);
     let copy_of = |path: &Path| {
         let (source, _) = SessionStore::open_read_only(path)?;
-        let leaf = source.index().leaf();
-        copy(directory, cwd, &source, leaf.as_deref())
+        let (leaf, files) = (source.index().leaf(), source.index().position());
+        copy(directory, cwd, &source, (leaf.as_deref(), files.as_deref()))
     };
     let path = match choice {
         SessionChoice::New => None,
@@ -77,6 +77,16 @@ pub(super) fn open_file(
         }
         SessionChoice::Continue => directory.latest(cwd)?.map(|summary| summary.path),
         SessionChoice::Resume(target) => Some(directory.find(&target)?),
+        SessionChoice::TakeOver(target, how) => {
+            let path = match target {
+                Some(target) => Some(directory.find(&target)?),
+                None => directory.latest(cwd)?.map(|summary| summary.path),
+            };
+            if let Some(path) = &path {
+                take_over(handover, path, how)?;
+            }
+            path
+        }
         SessionChoice::Copy(target) => Some(copy_of(&directory.find(&target)?)?),
         SessionChoice::CopyLatest => {
             let latest = directory.latest(cwd)?;
@@ -99,19 +109,20 @@ pub(super) fn open_file(
     Ok(Opened::empty(SessionStore::create(path, header)?))
 }
 
-/// Copies the branch up to `leaf` to a new session that names its parent. Blocks.
+/// Copies the branch up to `leaf` to a new session that names its parent; its files are those at the entry `files`.
+/// Blocks.
 pub(crate) fn copy(
     directory: &SessionDirectory,
     cwd: &Path,
     source: &SessionStore,
-    leaf: Option<&str>,
+    (leaf, files): (Option<&str>, Option<&str>),
 ) -> Result<PathBuf, SessionError> {
     let mut header = Header::new(cwd);
     header.parent_session = Some(source.id().to_owned());
     let path = directory.path_for(&header);
     let tree = source.index().read(Clone::clone);
     let runtime = tokio::runtime::Handle::current();
-    let (copy, _) = runtime.block_on(fork(&tree, leaf, path.clone(), header))?;
+    let (copy, _) = runtime.block_on(fork(&tree, (leaf, files), path.clone(), header))?;
     // The caller opens it like any other session.
     let _ = runtime.block_on(copy.close());
     Ok(path)

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
 
 pub(crate) use self::context::SessionContext;
 pub(crate) use self::file::{OpenError, copy, directory};
@@ -27,6 +28,7 @@ use crate::conversation::compaction::{CompactionOptions, Compactor};
 use crate::conversation::transcript::Transcript;
 use crate::conversation::tree::TreeState;
 use crate::cx::ActiveSession;
+use crate::emitter::Callback;
 use crate::extensions::mcp::{self, is_server_tool};
 use crate::extensions::sampling::SessionSampler;
 use crate::files::checkpoints::SessionFiles;
@@ -45,7 +47,9 @@ use osier_mcp::{Instructions, Mcp, Mentions};
 use osier_protocol::{EntryKind, Event, SessionContents, SessionInfo, StoredMessage};
 use osier_store::recorder::{MessageRecorder, StoredHistory};
 use osier_store::writer::Writer;
-use osier_store::{Ending, EntryIndex, Findings, SessionDirectory, SessionStore, State};
+use osier_store::{
+    Ending, EntryIndex, Findings, HandoverSocket, SessionDirectory, SessionStore, State,
+};
 use osier_tools::{BUILT_IN, TOOL_SEARCH, UnknownTool, Workspace};
 
 /// An open session.
@@ -77,6 +81,8 @@ pub(crate) struct OpenSession {
     /// The messages of `SessionOpened`.
     messages: Vec<StoredMessage>,
     at_start: bool,
+    /// Waits for another process that takes the session over.
+    handover: Option<AbortOnDropHandle<()>>,
 }
 
 impl Deref for OpenSession {
@@ -168,7 +174,31 @@ impl OpenSession {
             budget,
             messages,
             at_start,
+            handover: None,
         })
+    }
+
+    /// From now on another process can take the session over; `requested` gets the session and the process.
+    pub(crate) fn offer_handover(
+        &mut self,
+        setup: &SessionSetup,
+        requested: Callback<(String, u32)>,
+    ) {
+        let Some(path) = self.store.path().filter(|_| !self.store.is_read_only()) else {
+            return;
+        };
+        let (folder, path) = (setup.folders.handover(), path.to_owned());
+        let (id, agent) = (self.id().to_owned(), self.agent.clone());
+        let offering = osier_base::task::spawn(async move {
+            let name = id.clone();
+            let bind = move || HandoverSocket::bind(&folder, &name, &path);
+            // Without a socket, signals end this process.
+            if let Ok(Ok(socket)) = osier_base::task::spawn_blocking(bind).await {
+                let process = socket.requested(|| agent.state().is_streaming).await;
+                requested.call((id, process));
+            }
+        });
+        self.handover = Some(AbortOnDropHandle::new(offering));
     }
 
     /// The entries for choices of the branch that the file does not have. Call it once the session is indexed.
@@ -351,7 +381,8 @@ async fn open_store(setup: &SessionSetup, choice: SessionChoice) -> Result<Opene
     let setup = setup.clone();
     let task = osier_base::task::spawn_blocking(move || {
         let directory = directory(&setup).map_err(OpenError::Tools)?;
-        open_file(&directory, &setup.cwd, choice)
+        let places = (&*setup.cwd, &*setup.folders.handover());
+        open_file(&directory, places, choice)
     });
     task.await
         .map_err(|error| OpenError::Tools(error.to_string()))?

@@ -13,7 +13,8 @@ use crate::drawing::Overlays;
 use osier_agent::Severity;
 use osier_base::{path, text};
 use osier_protocol::{
-    Description, IndexEvent, IndexOp, Mark, Op, SessionContents, SessionInfo, SessionSummary,
+    Description, IndexEvent, IndexOp, Mark, Op, SessionContents, SessionHolder, SessionInfo,
+    SessionSummary,
 };
 use view::{Found, ID, SessionsView};
 
@@ -22,8 +23,8 @@ use view::{Found, ID, SessionsView};
 pub(crate) struct Sessions {
     /// Why it is not open.
     failure: Option<String>,
-    /// The session that another osier has.
-    in_use: Option<String>,
+    /// The session that another osier has, and that osier.
+    in_use: Option<(String, Option<SessionHolder>)>,
     /// The newest sessions of this directory, for the start page.
     recent: Vec<SessionSummary>,
 }
@@ -37,7 +38,7 @@ impl Sessions {
     pub(crate) fn set_failed(
         &mut self,
         message: &str,
-        in_use: Option<&str>,
+        in_use: Option<(&str, Option<&SessionHolder>)>,
         is_new_tab: bool,
         outbox: &mut Outbox,
     ) {
@@ -46,7 +47,7 @@ impl Sessions {
             return outbox.push(TabRequest::Abandon { message });
         }
         self.failure = Some(message.to_owned()).filter(|_| in_use.is_none());
-        self.in_use = in_use.map(str::to_owned);
+        self.in_use = in_use.map(|(target, holder)| (target.to_owned(), holder.cloned()));
         outbox.push(Op::NewSession);
     }
 
@@ -74,15 +75,15 @@ impl Sessions {
         if let Some(message) = self.failure.take() {
             transcript.notice(Severity::Error, &message);
         }
-        if let Some(target) = self.in_use.take() {
-            offer_in_use(&target, overlays);
+        if let Some((target, holder)) = self.in_use.take() {
+            offer_in_use(&target, holder.as_ref(), overlays);
         }
     }
 }
 
 /// Asks what to do with a session that is open elsewhere.
-pub(crate) fn offer_in_use(target: &str, overlays: &mut Overlays) {
-    overlays.push(in_use::ID, in_use::picker(target));
+pub(crate) fn offer_in_use(target: &str, holder: Option<&SessionHolder>, overlays: &mut Overlays) {
+    overlays.push(in_use::ID, in_use::picker(target, holder));
 }
 
 /// The requests of the open list to the host.
@@ -247,7 +248,7 @@ mod tests {
         let (mut sessions, mut overlays) = (Sessions::default(), Overlays::default());
         let mut outbox = Outbox::default();
         let mut transcript = Transcript::new(&std::sync::Arc::default());
-        sessions.set_failed("in use", Some("/s/1.jsonl"), true, &mut outbox);
+        sessions.set_failed("in use", Some(("/s/1.jsonl", None)), true, &mut outbox);
         assert_eq!(outbox.take(), [Op::NewSession.into()]);
         sessions.show_failure(&mut transcript, &mut overlays);
         assert!(transcript.is_empty() && overlays.contains(in_use::ID));

@@ -56,7 +56,7 @@ impl App {
             Action::SetEditor { text } => editor.set_text(&text),
             Action::InsertText { text } => editor.paste(&text),
             Action::CloseLayer => self.changes.close_layer(overlays, outbox),
-            Action::OfferInUse { target } => sessions::offer_in_use(&target, overlays),
+            Action::OfferInUse { target } => sessions::offer_in_use(&target, None, overlays),
             Action::OpenSession { stored, new_tab } => {
                 let new_tab = new_tab || self.is_engaged();
                 self.tabs.open_session(stored, new_tab, &mut self.outbox);

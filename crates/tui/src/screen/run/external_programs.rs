@@ -145,7 +145,7 @@ fn edit(program: &str, text: &str) -> std::io::Result<String> {
 pub(super) fn leave_behind(
     options: &Options,
     transcript: &[String],
-    sessions: &[SessionInfo],
+    sessions: &[(SessionInfo, Option<u32>)],
     server: &ServerState,
 ) {
     let mut out = osier_base::terminal_output::stdout();
@@ -158,9 +158,12 @@ pub(super) fn leave_behind(
         let _ = writeln!(out, "{}", server.text(&elsewhere.way_back));
         return;
     }
-    for session in sessions {
+    for (session, taken_by) in sessions {
         let path = session.path.as_deref();
-        if path.is_some_and(|path| Path::new(path).exists()) {
+        if let Some(process) = taken_by {
+            let id = &session.id;
+            let _ = writeln!(out, "Session {id} continues in process {process}");
+        } else if path.is_some_and(|path| Path::new(path).exists()) {
             let name = session.name.as_deref().filter(|_| sessions.len() > 1);
             let name = name.map(|name| format!("  ({})", single_line(&sanitize(name))));
             let name = name.unwrap_or_default();

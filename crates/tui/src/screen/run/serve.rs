@@ -4,18 +4,25 @@
 //! this loop once a frame, not once a delta. A session that is not shown wakes it only when something has
 //! ended there.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
 use super::screen::{Finished, Screen};
 use crate::actions::Command;
+use crate::history::TabState;
 use osier_protocol::Op;
 use osier_term::Highlighted;
 use osier_term::frame::{Cursor, SentFrame};
 use osier_term::input::{InputEvent, TerminalReply};
 use osier_term::terminal::{Signal, Signals};
+
+/// How long a terminal may accept nothing before its user is taken for gone: a connection that was lost without a word.
+const DEAF: Duration = Duration::from_mins(10);
+
+/// The number of SIGHUP.
+const HANGUP: i32 = 1;
 
 impl Screen {
     pub(super) async fn serve(
@@ -37,6 +44,7 @@ impl Screen {
             let is_active = self.terminal.is_active();
             let deadline = self.clock.deadline(Instant::now()).filter(|_| is_active);
             let idle = self.terminal.output().is_idle();
+            let gone = self.gone_at();
             // Decoration is due later than a part of an answer would be.
             let next = self.clock.next_background(Instant::now());
             let is_far = self.clock.is_due_after(next);
@@ -61,6 +69,8 @@ impl Screen {
                         self.clock.request_now(Instant::now());
                     }
                 }
+                () = self.terminal.output().failed() => return Ok(Some(HANGUP)),
+                () = sleep_to(gone), if gone.is_some() => return Ok(Some(HANGUP)),
                 () = self.terminal.output().ready(), if deadline.is_some() && !idle => {}
                 () = sleep_to(deadline), if deadline.is_some() && idle => {
                     self.take_events();
@@ -86,6 +96,12 @@ impl Screen {
                 return Ok(None);
             }
         }
+    }
+
+    /// When the program ends because the terminal accepts nothing. A run ends first, so that its turn is stored.
+    fn gone_at(&self) -> Option<Instant> {
+        let since = self.terminal.output().blocked_since()?;
+        (!self.tabs.has(TabState::Working)).then(|| since + DEAF)
     }
 
     fn take_events(&mut self) {

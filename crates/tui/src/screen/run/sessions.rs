@@ -138,11 +138,14 @@ impl Screen {
 
     /// Updates the tabs. True when the last session has ended.
     pub(super) fn update_tabs(&mut self) -> bool {
-        for number in self.tabs.ended() {
+        for (number, taken_by) in self.tabs.ended() {
             if !self.tabs.is_several() {
                 return true;
             }
-            let text = format!("session {number} ended");
+            let text = match taken_by {
+                Some(process) => format!("session {number} continues in process {process}"),
+                None => format!("session {number} ended"),
+            };
             self.tabs.close(number);
             self.toast(Toast::info(text));
             self.shown();

@@ -36,6 +36,8 @@ pub(crate) struct Tab {
     seen: Seen,
     /// The session has ended.
     pub ended: bool,
+    /// The process that took the session over.
+    pub taken_by: Option<u32>,
 }
 
 /// The draft that the session has stored.
@@ -92,6 +94,7 @@ impl Tab {
             draft: StoredDraft::default(),
             seen: Seen::default(),
             ended: false,
+            taken_by: None,
         }
     }
 
@@ -243,6 +246,7 @@ impl Tab {
                 self.draft.stale = true;
             }
             Event::ShellEnd { .. } => self.seen.unread = true,
+            Event::SessionTakenOver { process } => self.taken_by = Some(*process),
             _ => {}
         }
         let Event::Agent(event) = event else { return };

@@ -111,10 +111,10 @@ impl Tabs {
         another.is_some_and(|number| self.show(number))
     }
 
-    /// Sessions whose hosts have ended.
-    pub(crate) fn ended(&self) -> Vec<usize> {
+    /// Sessions whose hosts have ended, and the processes that took them over.
+    pub(crate) fn ended(&self) -> Vec<(usize, Option<u32>)> {
         let ended = self.all().filter(|tab| tab.ended);
-        ended.map(|tab| tab.number).collect()
+        ended.map(|tab| (tab.number, tab.taken_by)).collect()
     }
 
     /// Waits until something has happened in a session that is not shown. Pieces of an answer wait.
@@ -178,9 +178,12 @@ impl Tabs {
             .any(|tab| tab.app.footer.jobs + tab.app.footer.terminals > 0)
     }
 
-    /// All sessions, the one in front first.
-    pub(crate) fn sessions(&self) -> Vec<SessionInfo> {
-        self.all().map(|tab| tab.app.session.clone()).collect()
+    /// All sessions, the one in front first, and the processes that took them over.
+    pub(crate) fn sessions(&self) -> Vec<(SessionInfo, Option<u32>)> {
+        let sessions = self.all();
+        sessions
+            .map(|tab| (tab.app.session.clone(), tab.taken_by))
+            .collect()
     }
 
     /// The state of the server of the sessions.

@@ -1,0 +1,146 @@
+//! Sessions that another process takes over.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use osier_protocol::{HolderState, SessionHolder};
+
+use super::locking::Holder;
+use super::*;
+use crate::{HandoverSocket, SessionError, TakeOver, holder, take_over};
+
+/// A stored session, and the folder of its socket.
+async fn stored(data: &TestData) -> (SessionStore, PathBuf, PathBuf) {
+    let store = data.create();
+    store.append(user("mine")).await.unwrap();
+    let path = path_of(&store).to_owned();
+    let folder = data.directory.path().join("handover");
+    (store, path, folder)
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work).await.unwrap()
+}
+
+#[tokio::test]
+async fn process_that_listens_hands_the_session_over() {
+    let data = TestData::new();
+    let (store, path, folder) = stored(&data).await;
+    let socket = HandoverSocket::bind(&folder, store.id(), &path).unwrap();
+    let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let is_working = AtomicBool::new(true);
+    let requested = async {
+        let process = socket
+            .requested(|| is_working.load(Ordering::Relaxed))
+            .await;
+        assert_eq!(process, std::process::id());
+        store.close().await.unwrap();
+    };
+    let (place, of) = (folder.clone(), path.clone());
+    let asking = async {
+        let (folder, path) = (place.clone(), of.clone());
+        let found = blocking(move || holder(&folder, &path)).await;
+        let process = Some(std::process::id());
+        let expected = SessionHolder {
+            process,
+            state: HolderState::Ready,
+            working: true,
+        };
+        assert_eq!(found, expected);
+        blocking(move || take_over(&place, &of, TakeOver::Ask)).await
+    };
+    let ((), taken) = tokio::join!(requested, asking);
+    taken.unwrap();
+    SessionStore::open(&path).unwrap();
+    // A free session needs nobody.
+    take_over(&folder, &path, TakeOver::Ask).unwrap();
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn folder_that_others_can_open_is_not_used() {
+    let data = TestData::new();
+    let (store, path, folder) = stored(&data).await;
+    let socket = HandoverSocket::bind(&folder, store.id(), &path).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let refused = take_over(&folder, &path, TakeOver::Ask);
+    assert!(
+        matches!(refused, Err(SessionError::NotHandedOver { .. })),
+        "{refused:?}"
+    );
+    // This process is not ended.
+    let refused = take_over(&folder, &path, TakeOver::End);
+    assert!(
+        matches!(refused, Err(SessionError::NotHandedOver { .. })),
+        "{refused:?}"
+    );
+    drop(socket);
+    store.append(user("still mine")).await.unwrap();
+}
+
+#[tokio::test]
+async fn socket_of_another_file_with_the_same_id_refuses() {
+    let data = TestData::new();
+    let (store, path, folder) = stored(&data).await;
+    let socket = HandoverSocket::bind(&folder, store.id(), &path).unwrap();
+    let copy = path.with_file_name(format!("copy_{}.jsonl", store.id()));
+    std::fs::copy(&path, &copy).unwrap();
+    let Some((process, true)) = Holder::start(&copy) else {
+        return;
+    };
+    let asked = copy.clone();
+    let asking = blocking(move || holder(&folder, &asked));
+    let found = tokio::select! {
+        _ = socket.requested(|| false) => panic!("the session was handed over"),
+        found = asking => found,
+    };
+    assert_eq!(
+        (found.state, found.process),
+        (HolderState::Older, Some(process.0.id()))
+    );
+}
+
+#[tokio::test]
+async fn process_that_cannot_answer_is_ended() {
+    let data = TestData::new();
+    let (store, path, folder) = stored(&data).await;
+    store.close().await.unwrap();
+    for (is_stopped, is_deaf) in [(false, false), (true, false), (false, true)] {
+        let start = if is_deaf { Holder::deaf } else { Holder::start };
+        let Some((mut process, got_it)) = start(&path) else {
+            return;
+        };
+        assert!(got_it);
+        let pid = process.0.id();
+        if is_stopped {
+            let pid = rustix::process::Pid::from_child(&process.0);
+            rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+            let stat = format!("/proc/{}/stat", process.0.id());
+            while !std::fs::read_to_string(&stat).unwrap().contains(") T") {
+                std::thread::yield_now();
+            }
+        }
+        let state = if is_stopped {
+            HolderState::Stopped
+        } else {
+            HolderState::Older
+        };
+        let expected = SessionHolder {
+            process: Some(pid),
+            state,
+            working: false,
+        };
+        assert_eq!(holder(&folder, &path), expected);
+        let refused = take_over(&folder, &path, TakeOver::Ask).unwrap_err();
+        let SessionError::NotHandedOver { pid: named, .. } = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(named, Some(pid));
+        take_over(&folder, &path, TakeOver::End).unwrap();
+        assert!(!process.0.wait().unwrap().success());
+        let (store, loaded) = open(&path).await;
+        assert_eq!(loaded.entries.len(), 1);
+        store.close().await.unwrap();
+    }
+}

@@ -1,0 +1,291 @@
+//! A library function that needs something of the system fails: a thread, a file, a socket, memory. Every call of a run, one
+//! after the other, alone or with all later ones. A library before the C library injects the fault. Then a real limit of
+//! processes (`ulimit -u`).
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use osier_testing::skip;
+
+use crate::Report;
+use crate::faults::{Ended, finish};
+use crate::kills::{Victim, checks, operations::Files};
+use crate::options::Options;
+use crate::support::home::Home;
+use crate::support::model::ModelServer;
+use crate::support::random::Random;
+
+const CALLS: &[&str] = &["pthread_create", "posix_spawn", "open", "socket", "mmap"];
+/// How many calls fail: this one, or all from it on.
+const LENGTHS: &[u32] = &[1, u32::MAX];
+/// Cases of the short version.
+const SHORT: usize = 6;
+/// Calls of one kind at most.
+const MOST: usize = 400;
+/// Limits of processes.
+const PROCESSES: std::ops::RangeInclusive<u32> = 1..=24;
+const PATIENCE: Duration = Duration::from_secs(30);
+const SETTINGS: &str = "model = \"openai-chat-completions/m\"\n";
+
+/// `FAIL_CALL` fails from its call number `FAIL_AT` on, `FAIL_LENGTH` times, in the first process only. `FAIL_REPORT` is
+/// created then.
+const SHIM: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static atomic_long calls;
+static long from, length;
+static int process;
+static const char *name, *report;
+
+__attribute__((constructor)) static void begin(void) {
+  name = getenv("FAIL_CALL");
+  if (!name || getenv("FAIL_BEGUN")) return;
+  from = atol(getenv("FAIL_AT"));
+  length = atol(getenv("FAIL_LENGTH"));
+  report = getenv("FAIL_REPORT");
+  setenv("FAIL_BEGUN", "1", 1);
+  process = getpid();
+}
+
+static int fails(const char *call) {
+  if (!process || getpid() != process || strcmp(name, call)) return 0;
+  long number = ++calls;
+  if (number < from || number >= from + length) return 0;
+  int file = syscall(SYS_openat, AT_FDCWD, report, O_CREAT | O_WRONLY, 0600);
+  if (file >= 0) syscall(SYS_close, file);
+  return 1;
+}
+
+#define REAL(call) static __typeof__(call) *real; if (!real) real = dlsym(RTLD_NEXT, #call)
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *data) {
+  REAL(pthread_create);
+  return fails("pthread_create") ? EAGAIN : real(thread, how, run, data);
+}
+
+int posix_spawnp(pid_t *child, const char *file, const posix_spawn_file_actions_t *actions,
+                 const posix_spawnattr_t *how, char *const *arguments, char *const *variables) {
+  REAL(posix_spawnp);
+  return fails("posix_spawn") ? EAGAIN : real(child, file, actions, how, arguments, variables);
+}
+
+pid_t fork(void) {
+  REAL(fork);
+  if (fails("posix_spawn")) { errno = EAGAIN; return -1; }
+  return real();
+}
+
+int socket(int domain, int type, int protocol) {
+  REAL(socket);
+  if (fails("socket")) { errno = EMFILE; return -1; }
+  return real(domain, type, protocol);
+}
+
+void *mmap(void *at, size_t size, int access, int flags, int file, off_t offset) {
+  REAL(mmap);
+  if (fails("mmap")) { errno = ENOMEM; return MAP_FAILED; }
+  return real(at, size, access, flags, file, offset);
+}
+
+#define OPEN(call) int call(const char *path, int flags, ...) { \
+  REAL(call); \
+  va_list rest; va_start(rest, flags); int mode = va_arg(rest, int); va_end(rest); \
+  if (fails("open")) { errno = EMFILE; return -1; } \
+  return real(path, flags, mode); \
+}
+OPEN(open)
+OPEN(open64)
+"#;
+
+pub(crate) fn run(options: &Options) -> io::Result<Report> {
+    let Some(compiler) = skip::program(&["cc"], "apt install gcc") else {
+        return Ok(Report::default());
+    };
+    let folder = options.folder("limits")?;
+    let shim = compile(&compiler, &folder.path)?;
+    let mut cases = Cases {
+        options,
+        folder: &folder.path,
+        server: Arc::new(ModelServer::start()?),
+        end: options.end(),
+        number: 0,
+        report: Report::default(),
+    };
+    for call in CALLS {
+        for length in LENGTHS {
+            cases.calls(&shim, call, *length)?;
+        }
+    }
+    cases.processes()?;
+    Ok(cases.report)
+}
+
+/// How a run is started, with its number.
+type Start<'a> = &'a dyn Fn(&Victim, u64) -> Command;
+
+/// The cases, one after the other.
+struct Cases<'a> {
+    options: &'a Options,
+    folder: &'a Path,
+    server: Arc<ModelServer>,
+    end: Option<Instant>,
+    number: u64,
+    report: Report,
+}
+
+impl Cases<'_> {
+    fn are_over(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+            || self.options.is_short() && self.report.tried >= SHORT
+    }
+
+    /// Lets each call of one kind fail.
+    fn calls(&mut self, shim: &Path, call: &str, length: u32) -> io::Result<()> {
+        // The short version tries the first call of each kind.
+        let most = match (self.options.is_short(), length) {
+            (true, 1) => 2,
+            (true, _) => 1,
+            (false, _) => MOST,
+        };
+        let injected = self.folder.join("injected");
+        let mut tried = 0;
+        for at in 1..most {
+            if self.are_over() {
+                return Ok(());
+            }
+            let _ = fs::remove_file(&injected);
+            let start = |victim: &Victim, number: u64| {
+                let mut command = victim.home.command(&victim.program);
+                command
+                    .args(["-p", &format!("GO tools {number}")])
+                    .env("LD_PRELOAD", shim)
+                    .env("FAIL_CALL", call)
+                    .env("FAIL_AT", at.to_string())
+                    .env("FAIL_LENGTH", length.to_string())
+                    .env("FAIL_REPORT", &injected);
+                command
+            };
+            self.case(&format!("{call} {at}, {length} times"), &start)?;
+            if !injected.exists() {
+                break;
+            }
+            tried += 1;
+        }
+        let note = format!("{call}, {length} times: {tried}");
+        self.report.notes.push(note);
+        Ok(())
+    }
+
+    /// Limits the processes and threads of the user.
+    fn processes(&mut self) -> io::Result<()> {
+        if rustix::process::geteuid().is_root() {
+            let note = "skipped: `ulimit -u` does not limit root";
+            self.report.notes.push(note.to_owned());
+            return Ok(());
+        }
+        for limit in PROCESSES {
+            if self.are_over() {
+                return Ok(());
+            }
+            let start = |victim: &Victim, number: u64| {
+                let mut command = victim.home.command(Path::new("sh"));
+                let line = format!("ulimit -u {limit}; exec \"$0\" -p \"$1\"");
+                command.args(["-c", &line]).arg(&victim.program);
+                command.arg(format!("GO tools {number}"));
+                command
+            };
+            self.case(&format!("ulimit -u {limit}"), &start)?;
+        }
+        Ok(())
+    }
+
+    fn case(&mut self, name: &str, start: Start<'_>) -> io::Result<()> {
+        self.number += 1;
+        let path = self.folder.join(self.number.to_string());
+        let home = Home::new(path.clone(), &self.server.models_json(), SETTINGS)?;
+        let mut victim = Victim {
+            home,
+            program: self.options.program().to_owned(),
+            server: Arc::clone(&self.server),
+            random: Random::new(self.options.seed),
+            number: self.number * 10,
+            first: self.number * 10,
+        };
+        let problems = one(&mut victim, start);
+        self.report.tried += 1;
+        let is_sound = problems.is_empty();
+        for problem in problems {
+            let text = format!("{name}: {problem}");
+            eprintln!("{text}");
+            self.report.failures.push(text);
+        }
+        if is_sound {
+            fs::remove_dir_all(path)?;
+        }
+        Ok(())
+    }
+}
+
+fn compile(compiler: &Path, folder: &Path) -> io::Result<PathBuf> {
+    let (source, shim) = (folder.join("shim.c"), folder.join("shim.so"));
+    fs::write(&source, SHIM)?;
+    let compiled = Command::new(compiler)
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&shim, &source])
+        .arg("-ldl")
+        .stdin(Stdio::null())
+        .output()?;
+    if compiled.status.success() {
+        return Ok(shim);
+    }
+    Err(io::Error::other(
+        String::from_utf8_lossy(&compiled.stderr).into_owned(),
+    ))
+}
+
+/// Runs a prompt; returns what was wrong.
+fn one(victim: &mut Victim, start: Start<'_>) -> Vec<String> {
+    let number = victim.number;
+    victim.number += 1;
+    let Ended {
+        code,
+        output,
+        errors,
+    } = match start(victim, number).spawn() {
+        Ok(child) => finish(child, PATIENCE),
+        Err(error) => return vec![error.to_string()],
+    };
+    let mut problems = Vec::new();
+    let panicked = errors.contains("panicked") || errors.contains("internal error");
+    match code {
+        None => problems.push("it does not end".to_owned()),
+        Some(0) if !output.contains(&format!("done {number}")) => {
+            problems.push(format!("a success without the answer: {output:?}"));
+        }
+        Some(_) if panicked => problems.push(format!("it panicked: {errors:?}")),
+        Some(code) if code != 0 && errors.trim().is_empty() => {
+            problems.push(format!("code {code} without an error"));
+        }
+        Some(_) => {}
+    }
+    problems.extend(checks::after_kill(victim, &Files::Any.into()));
+    problems.extend(checks::at_end(victim));
+    problems
+}
