@@ -348,6 +348,54 @@ async fn undone_prompts_are_returned_and_redone() {
 }
 
 #[tokio::test]
+async fn fork_during_a_run_leaves_the_run_and_names_the_copy() {
+    let place = TestProject::new();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first"))
+        .turn(|turn| turn.text("begun").gate(&gate).text(" and done"));
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.run("one").await;
+    let source = open.session.id.clone();
+    open.prompt("two");
+    open.until(|event| {
+        matches!(
+            event,
+            Event::Agent(osier_agent::Event::MessageUpdate { .. })
+        )
+    })
+    .await;
+    open.tree(TreeOp::Fork { entry_id: None });
+    let event = open
+        .tree_event(|event| matches!(event, TreeEvent::Forked { .. }))
+        .await;
+    let TreeEvent::Forked {
+        session: Some(copy),
+        parent_session,
+        prompt: Some(prompt),
+    } = event
+    else {
+        panic!("{event:?}");
+    };
+    assert_eq!((parent_session, &*prompt.text), (source.clone(), "two"));
+    gate.open();
+    open.settled().await;
+    assert_eq!(open.session.id, source);
+    assert_eq!(open.ids(Tag::Assistant).await.len(), 2);
+    // The copy ends before the prompt, which is its draft.
+    let mut beside = place.open(SessionChoice::Resume(copy), answers()).await;
+    assert_eq!(beside.ids(Tag::User).await.len(), 1);
+    beside.host.send(Op::FindDraft);
+    let found = beside
+        .until(|event| matches!(event, Event::DraftFound { .. }))
+        .await;
+    let Some(Event::DraftFound { text, .. }) = found.last() else {
+        panic!("{found:?}");
+    };
+    assert_eq!(text.to_string(), "two");
+}
+
+#[tokio::test]
 async fn last_prompt_is_retried_as_a_sibling() {
     let place = TestProject::new();
     let script = Script::new()
@@ -363,6 +411,10 @@ async fn last_prompt_is_retried_as_a_sibling() {
     let model = Some("nobody/knows".to_owned());
     open.tree(TreeOp::RetryPrompt { model });
     assert!(open.noticed().await.contains("nobody/knows"));
+    // Nothing has moved.
+    let outline = open.outline().await;
+    let leaf = outline.get(outline.leaf.unwrap()).unwrap();
+    assert_eq!(leaf.tag, Tag::Assistant);
 }
 
 #[tokio::test]
@@ -458,6 +510,7 @@ async fn forks_and_clones_are_separate_sessions() {
     let TreeEvent::Forked {
         parent_session,
         prompt,
+        session: None,
     } = event
     else {
         panic!();

@@ -157,6 +157,9 @@ pub enum EntryKind {
     Leaf {
         #[serde(default)]
         target_id: Option<String>,
+        /// The prompt before which the conversation continues: the files of this point are those before it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before_id: Option<String>,
     },
     /// A type of a newer version, or a known type with damaged fields: all fields except those of [`Entry`].
     #[serde(untagged)]
@@ -377,7 +380,10 @@ mod tests {
                 custom_type: "c".into(),
                 data: Value::Null,
             },
-            EntryKind::Leaf { target_id: None },
+            EntryKind::Leaf {
+                target_id: None,
+                before_id: None,
+            },
         ];
         let mut names = Vec::new();
         for kind in kinds {

@@ -249,10 +249,14 @@ tree_events! {
             /// The prompt before which the conversation continues, for editing.
             prompt: Option<UserMessage>,
         },
-        /// The session that was just opened is a fork of another one.
+        /// The session that was just opened is a fork of another one. During a run the fork is only stored, as `session`:
+        /// the run continues, and the fork can be opened beside it.
         Forked {
             parent_session: String,
             prompt: Option<UserMessage>,
+            /// Id of a fork that was not opened.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            session: Option<String>,
         },
         EntryLabelled {
             entry_id: String,

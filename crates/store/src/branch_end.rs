@@ -172,7 +172,7 @@ impl Path<'_> {
         }
         if !std::mem::replace(&mut self.begun, true) {
             self.leaf = match &entry.kind {
-                EntryKind::Leaf { target_id } => target_id.clone(),
+                EntryKind::Leaf { target_id, .. } => target_id.clone(),
                 _ => Some(entry.id.clone()),
             };
             self.next.clone_from(&self.leaf);

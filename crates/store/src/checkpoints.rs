@@ -15,12 +15,22 @@ pub struct TurnRange {
 }
 
 impl SessionTree {
-    /// The checkpoint with the state of the files at `at`: before a prompt, after any other entry. `None` means
-    /// before every root.
-    fn checkpoint_at(&self, at: Option<u32>) -> Option<u32> {
-        let Some(at) = at else {
+    /// The checkpoint with the state of the files at `at`: before a prompt, after any other message. An entry that is
+    /// no message has the files of the one above it. `None` means before every root.
+    ///
+    /// A state belongs to the directory, not to a branch: where a turn recorded none, the files are those that were
+    /// recorded last, on whatever branch.
+    pub(super) fn checkpoint_at(&self, at: Option<u32>) -> Option<u32> {
+        let decides = |number: &u32| {
+            let tag = self.tag(*number);
+            tag.is_message() || tag == Tag::Checkpoint
+        };
+        let Some(at) = self.walk(at).find(decides) else {
             return self.checkpoints().next();
         };
+        if self.tag(at) == Tag::Checkpoint {
+            return Some(at);
+        }
         // A run records the files before the first change, so the state before a prompt is in the first checkpoint of
         // the run.
         let near = if self.tag(at) == Tag::User {
@@ -29,12 +39,9 @@ impl SessionTree {
             let mut recorded = self.checkpoints().filter(|number| *number > at);
             recorded.find(|number| self.walk(Some(*number)).nth(1) == Some(at))
         };
-        let above = || {
-            let mut path = self.walk(Some(at));
-            path.find(|number| self.tag(*number) == Tag::Checkpoint)
-        };
+        let earlier = || self.checkpoints().rev().find(|number| *number < at);
         // Without a checkpoint nothing was changed, so the first checkpoint below still applies.
-        near.or_else(above).or_else(|| self.below(at, false))
+        near.or_else(earlier).or_else(|| self.below(at, false))
     }
 
     /// The first checkpoint below `at`; with `same_prompt` only within the same prompt.
@@ -72,12 +79,21 @@ impl SessionTree {
     }
 
     /// All checkpoints, oldest first.
-    fn checkpoints(&self) -> impl DoubleEndedIterator<Item = u32> {
+    pub(super) fn checkpoints(&self) -> impl DoubleEndedIterator<Item = u32> {
         (0..self.records()).filter(|number| self.tag(*number) == Tag::Checkpoint)
     }
 }
 
 impl EntryIndex {
+    /// The entry whose files belong to the current position: the prompt before which the conversation continues, or the
+    /// current entry.
+    pub fn position(&self) -> Option<String> {
+        self.read(|tree| {
+            tree.before()
+                .map_or_else(|| tree.leaf(), |prompt| Some(tree.id(prompt)))
+        })
+    }
+
     /// The checkpoint with the state of the files at an entry: before a prompt, after any other entry. `None` means
     /// before every root.
     pub fn checkpoint_at(&self, entry: Option<&str>) -> Option<Entry> {

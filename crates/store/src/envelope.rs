@@ -162,7 +162,10 @@ mod tests {
             custom_message(true),
             custom_message(false),
             EntryKind::SessionInfo { name: None },
-            EntryKind::Leaf { target_id: None },
+            EntryKind::Leaf {
+                target_id: None,
+                before_id: None,
+            },
             EntryKind::Hide {
                 target_id: "00000001".into(),
                 hidden: true,
@@ -193,7 +196,13 @@ mod tests {
 
     #[test]
     fn unusual_lines_have_no_envelope() {
-        let written = entry(None, EntryKind::Leaf { target_id: None });
+        let written = entry(
+            None,
+            EntryKind::Leaf {
+                target_id: None,
+                before_id: None,
+            },
+        );
         let line = serde_json::to_string(&written).unwrap();
         for other in [
             line.replacen('{', "{ ", 1),

@@ -81,6 +81,7 @@ fn check_tree(data: &[u8], loaded: &Loaded) -> bool {
         }
         if let EntryKind::Leaf {
             target_id: Some(target),
+            ..
         } = &entry.kind
         {
             missing |= !above.contains(&**target);

@@ -322,7 +322,11 @@ impl Reading {
             .parent_id
             .as_deref()
             .map(|id| self.tree.keys().key(id));
-        if let EntryKind::Leaf { target_id } = &entry.kind {
+        if let EntryKind::Leaf {
+            target_id,
+            before_id,
+        } = &entry.kind
+        {
             let target = target_id.as_deref().map(|id| self.tree.keys().key(id));
             let number = target.and_then(|key| self.tree.node(key));
             self.tree.push(key, None, Tag::Leaf, location);
@@ -330,6 +334,7 @@ impl Reading {
                 self.findings.reattached += 1;
             } else {
                 self.tree.move_to(number);
+                self.tree.set_before(before_id.as_deref());
             }
             return;
         }

@@ -18,6 +18,7 @@ use super::index::EntryIndex;
 use super::load::{Findings, Loaded, Scan, read_all, scan};
 use super::log_file::LogFile;
 use super::summary::WINDOW;
+use super::tree::SessionTree;
 use osier_base::{clock, ids, jsonl};
 use osier_protocol::{Entry, EntryKind, Header};
 
@@ -242,6 +243,7 @@ impl Owner {
         };
         if let EntryKind::Leaf {
             target_id: Some(target),
+            ..
         } = &kind
         {
             self.checked(Some(target.clone()))?;
@@ -261,8 +263,7 @@ impl Owner {
 
     /// Stores an entry and, in the same write, that the leaf stays where it is.
     fn append_off_leaf(&mut self, entry: Entry) -> Result<Entry, SessionError> {
-        let target_id = self.index.leaf();
-        let stays = self.entry(None, EntryKind::Leaf { target_id });
+        let stays = self.entry(None, self.index.read(SessionTree::stay));
         let in_memory = |entry: &Entry| Location::Memory(Arc::new(entry.clone()));
         let locations = match &self.backend {
             Backend::Memory => None,
@@ -373,10 +374,10 @@ impl Owner {
             && self.wrote
             && far
         {
-            let target_id = self.index.leaf();
+            let stays = self.index.read(SessionTree::stay);
             let _ = self
                 .append(Parent::Leaf, EntryKind::SessionInfo { name })
-                .and_then(|_| self.append(Parent::Leaf, EntryKind::Leaf { target_id }));
+                .and_then(|_| self.append(Parent::Leaf, stays));
         }
     }
 

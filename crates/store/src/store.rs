@@ -193,10 +193,20 @@ impl SessionStore {
         self.append_under(parent, kind).await
     }
 
-    /// Moves the current leaf (`None`: before every root) and stores the move.
-    pub async fn set_leaf(&self, target: Option<&str>) -> Result<Entry, SessionError> {
+    /// Moves the current leaf (`None`: before every root) and stores the move. `before` is the prompt before which the
+    /// conversation continues.
+    pub async fn set_leaf(
+        &self,
+        target: Option<&str>,
+        before: Option<&str>,
+    ) -> Result<Entry, SessionError> {
         let target_id = target.map(str::to_owned);
-        self.append(EntryKind::Leaf { target_id }).await
+        let before_id = before.map(str::to_owned);
+        let kind = EntryKind::Leaf {
+            target_id,
+            before_id,
+        };
+        self.append(kind).await
     }
 
     async fn append_under(&self, parent: Parent, kind: EntryKind) -> Result<Entry, SessionError> {

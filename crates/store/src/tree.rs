@@ -29,6 +29,8 @@ pub struct SessionTree {
     entry_reader: EntryReader,
     newest_root: Link,
     leaf: Option<u32>,
+    /// The prompt before which the conversation continues.
+    before: Option<u32>,
     /// Number of entries that move the leaf.
     moves: usize,
     /// The visible messages from the root to the leaf, oldest first.
@@ -111,9 +113,14 @@ impl SessionTree {
         let tag = Tag::of(&entry.kind);
         let number = self.push(key, parent, tag, location);
         self.note(entry, number);
-        if let EntryKind::Leaf { target_id } = &entry.kind {
+        if let EntryKind::Leaf {
+            target_id,
+            before_id,
+        } = &entry.kind
+        {
             let target = target_id.as_deref().and_then(|id| self.number(id));
             self.move_to(target);
+            self.set_before(before_id.as_deref());
         }
     }
 
@@ -156,6 +163,9 @@ impl SessionTree {
         self.nodes.push(node);
         let goes_on = parent == self.leaf;
         self.leaf = Some(number);
+        if tag.is_message() {
+            self.before = None;
+        }
         if !goes_on {
             self.stale = true;
         } else if tag.is_shown() {
@@ -197,11 +207,11 @@ impl SessionTree {
 
     /// Adds an entry under `parent` without moving the leaf.
     pub(super) fn add_on_branch(&mut self, entry: &Entry, parent: Option<u32>, location: Location) {
-        let (leaf, stale) = (self.leaf, self.stale);
+        let (leaf, before, stale) = (self.leaf, self.before, self.stale);
         let shown = self.shown.len();
         self.add_entry(entry, parent, location);
         self.shown.truncate(shown);
-        (self.leaf, self.stale) = (leaf, stale);
+        (self.leaf, self.before, self.stale) = (leaf, before, stale);
     }
 
     /// Adds the usage of an answer that was not parsed.
@@ -213,6 +223,25 @@ impl SessionTree {
     pub(super) fn move_to(&mut self, leaf: Option<u32>) {
         self.stale |= leaf != self.leaf;
         self.leaf = leaf;
+        self.before = None;
+    }
+
+    /// After a move: the prompt before which the conversation continues.
+    pub(super) fn set_before(&mut self, prompt: Option<&str>) {
+        self.before = prompt.and_then(|id| self.number(id));
+    }
+
+    /// The prompt before which the conversation continues; unset when a message follows the move.
+    pub(super) fn before(&self) -> Option<u32> {
+        self.before
+    }
+
+    /// The entry that stores the current position again.
+    pub(super) fn stay(&self) -> EntryKind {
+        EntryKind::Leaf {
+            target_id: self.leaf(),
+            before_id: self.before.map(|number| self.id(number)),
+        }
     }
 
     /// Updates the data that depends on the leaf.

@@ -77,6 +77,7 @@ impl Lines<'_> {
         };
         if let EntryKind::Leaf {
             target_id: Some(target),
+            ..
         } = &entry.kind
             && reading.number(target).is_none()
         {

@@ -148,6 +148,34 @@ async fn tree_restores_an_entry_with_or_without_files() {
 }
 
 #[tokio::test]
+async fn tree_restores_the_files_before_the_prompt() {
+    let write = |content: &str| json!({"file_path": "g", "content": content});
+    let script = Script::new()
+        .turn(|turn| turn.tool("write", write("base\n")))
+        .turn(|turn| turn.text("First."))
+        .turn(|turn| turn.tool("read", json!({"file_path": "g"})))
+        .turn(|turn| turn.tool("write", write("agent\n")))
+        .turn(|turn| turn.text("Second."));
+    let mut screen = Screen::new(80, 24).script(script).start().await;
+    let file = screen.work().join("g");
+    let read = || std::fs::read_to_string(&file).unwrap();
+    screen.send("write base").settled().await;
+    std::fs::write(&file, "mine\n").unwrap();
+    screen.send("write agent").settled().await;
+    assert_eq!(read(), "agent\n");
+    screen.press("alt+t").shows("◂ current").await;
+    screen.press("[ r").shows("Restore 1 file").await;
+    screen.press("enter").until(restored).await;
+    assert_eq!(
+        (screen.editor().as_str(), read().as_str()),
+        ("write agent", "mine\n")
+    );
+    // The command asks about the same point.
+    screen.press("ctrl+u").send("/restore");
+    screen.shows("none differ from this point").await;
+}
+
+#[tokio::test]
 async fn undo_never_offers_changes_by_hand_before_the_prompt() {
     let write = |path: &str, content: &str| json!({"file_path": path, "content": content});
     let script = Script::new()

@@ -1,8 +1,10 @@
 //! Events of the agent on their way to the clients: features learn of them here.
 
 use super::run::Actor;
+use crate::conversation::compaction::overflow_advice;
 use futures_util::future::FutureExt as _;
-use osier_agent::Severity;
+use osier_agent::{RunOutcome, Severity};
+use osier_llm::TurnStatus;
 use osier_protocol::Event;
 
 impl Actor {
@@ -20,6 +22,7 @@ impl Actor {
             if settled {
                 self.start_idle_work();
             }
+            self.explain_overflow(&event);
             self.title_first_prompt(&event);
             if let Some(session) = &mut self.session {
                 session.tree.on_event(&event);
@@ -51,6 +54,28 @@ impl Actor {
                     .plugins
                     .run_ended(session.map(|session| &session.agent));
             }
+        }
+    }
+
+    /// A run failed because the conversation does not fit the context window: says what to do.
+    fn explain_overflow(&self, event: &Event) {
+        let Event::Agent(osier_agent::Event::AgentSettled { outcome }) = event else {
+            return;
+        };
+        if let RunOutcome::Failed {
+            status: TurnStatus::ContextOverflow { .. },
+        } = outcome
+            && let Some(session) = &self.session
+        {
+            let index = session.store.index();
+            let messages = index.context(index.leaf().as_deref());
+            let model = self.selection.models.chosen();
+            let window = (&*model.reference(), model.context_window);
+            let is_automatic = session.tree.compactor.is_automatic();
+            self.notice(
+                Severity::Error,
+                overflow_advice(&messages, window, is_automatic),
+            );
         }
     }
 

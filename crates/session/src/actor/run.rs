@@ -101,6 +101,8 @@ pub(super) struct Actor {
     pub(super) work: Work,
     pub(super) extensions: Extensions,
     pub(super) index: IndexHandle,
+    /// Another process took the session over.
+    pub(super) is_ending: bool,
 }
 
 impl Actor {
@@ -130,11 +132,12 @@ impl Actor {
             has_chosen_tools: false,
             prompts: Prompts::new(&setup.folders, &setup.cwd),
             progress: Progress::default(),
-            project: Project::new(&setup.folders, &setup.cwd),
+            project: Project::new(&setup.folders, &setup.cwd, setup.answers_questions),
             safety,
             work: Work::default(),
             extensions,
             index: IndexHandle::new(&setup.folders, &setup.cwd),
+            is_ending: false,
             setup,
         };
         osier_base::task::spawn(actor.serve(Inbox {
@@ -165,7 +168,7 @@ impl Actor {
         self.ask_about_claude_hooks();
         private_files::restrict(&self.setup.folders, self.emitter.detached());
         self.project.sweeping.start();
-        loop {
+        while !self.is_ending {
             tokio::select! {
                 biased;
                 op = inbox.ops.recv() => match op {

@@ -1,5 +1,7 @@
 //! Requests about the tree that replace or change more than the tree: moves, forks and fans.
 
+use std::sync::Arc;
+
 use super::BUSY;
 use super::run::Actor;
 use crate::agents::fan::{Fan, FanOutcome, LaneTarget, lane_models};
@@ -12,13 +14,20 @@ use crate::setup::SessionChoice;
 use futures_util::future::FutureExt as _;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::{Event, TreeEvent, TreeOp};
-use osier_store::{SessionError, State};
+use osier_store::prompt_draft::{PromptDraft, PromptDraftFile};
+use osier_store::{SessionError, State, header_from_name};
 use osier_tools::READ;
 
 impl Actor {
     pub(super) async fn apply_tree(&mut self, op: TreeOp) {
         if let TreeOp::SetAutoCompact { enabled } = &op {
             self.program.auto_compact = Some(*enabled);
+        }
+        // Before the conversation moves.
+        if let TreeOp::RetryPrompt { model: Some(name) } = &op
+            && self.selection.find(name, &self.emitter).is_none()
+        {
+            return;
         }
         let done = self.async_callback(|actor, outcome| actor.finish_tree(outcome).boxed());
         let fans = self.setup.folders.data.join("fans");
@@ -146,26 +155,60 @@ impl Actor {
         let setup = self.setup.clone();
         let origin = Origin::Continued(session.first.clone());
         let is_clone = target == Target::Current;
+        // A fork never ends the run of the session that it comes from.
+        let is_running = self.is_streaming();
         let copied = osier_base::task::spawn_blocking(move || {
             let (leaf, prompt) = target.find(store.index())?;
+            let files = match &prompt {
+                Some((id, _)) => Some(id.clone()),
+                None if is_clone => store.index().position(),
+                None => leaf.clone(),
+            };
             let context = store.index().context(leaf.as_deref());
             if is_clone && context.is_empty() {
                 return Err("nothing to clone yet: send a prompt first".to_owned());
             }
-            let path = copy(&directory(&setup)?, &cwd, &store, leaf.as_deref());
+            let path = copy(
+                &directory(&setup)?,
+                &cwd,
+                &store,
+                (leaf.as_deref(), files.as_deref()),
+            );
             let path = path.map_err(|error: SessionError| error.to_string())?;
-            Ok((path, store.id().to_owned(), prompt))
+            let prompt = prompt.map(|(_, prompt)| prompt);
+            let id = header_from_name(&path).map(|header| header.id);
+            if let (true, Some(id), Some(prompt)) = (is_running, &id, &prompt) {
+                // The client that opens the fork finds the prompt there.
+                let draft = PromptDraft {
+                    session: id.clone(),
+                    cwd: cwd.to_string_lossy().into_owned(),
+                    text: prompt.text.as_str().into(),
+                    files: Arc::new(prompt.attachments.clone()),
+                };
+                let file = PromptDraftFile::open(&setup.folders.drafts(), id);
+                file.and_then(|mut file| file.write(&draft))
+                    .map_err(|error| format!("cannot store the prompt of the fork: {error}"))?;
+            }
+            Ok((path, id, store.id().to_owned(), prompt))
         });
         let copied = copied.await.unwrap_or_else(|error| Err(error.to_string()));
         match copied {
             Err(message) => self.notice(Severity::Error, message),
-            Ok((path, parent_session, prompt)) => {
+            Ok((_, session @ Some(_), parent_session, prompt)) if is_running => {
+                self.tell_tree(TreeEvent::Forked {
+                    parent_session,
+                    prompt,
+                    session,
+                });
+            }
+            Ok((path, _, parent_session, prompt)) => {
                 self.close("other").await;
                 let choice = (SessionChoice::File(path), origin);
                 self.open(choice, Source::Fork).await;
                 self.tell_tree(TreeEvent::Forked {
                     parent_session,
                     prompt,
+                    session: None,
                 });
             }
         }

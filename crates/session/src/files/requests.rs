@@ -21,11 +21,11 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    pub(crate) fn new(folders: &Folders, cwd: &Path) -> Self {
+    pub(crate) fn new(folders: &Folders, cwd: &Path, has_user: bool) -> Self {
         Self {
             directory: WorkingDirectory::new(cwd.to_owned()),
             pruning: Pruning::default(),
-            sweeping: Sweeping::new(folders, cwd),
+            sweeping: Sweeping::new(folders, cwd, has_user),
         }
     }
 

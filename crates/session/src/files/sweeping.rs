@@ -11,7 +11,7 @@ use osier_tools::OWNER;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Time after the start, which nothing may slow down.
+/// Time after the start, which nothing may slow down for a user. A run without one may be over by then.
 const FIRST: Duration = Duration::from_secs(5);
 const INTERVAL: Duration = Duration::from_hours(1);
 
@@ -54,7 +54,8 @@ pub(crate) struct Sweeping {
 }
 
 impl Sweeping {
-    pub(crate) fn new(folders: &Folders, cwd: &Path) -> Self {
+    pub(crate) fn new(folders: &Folders, cwd: &Path, has_user: bool) -> Self {
+        let first = if has_user { FIRST } else { Duration::ZERO };
         let places = Places {
             temporary: std::env::temp_dir(),
             data: folders.data.clone(),
@@ -63,7 +64,7 @@ impl Sweeping {
         };
         Self {
             places,
-            first: Instant::now() + FIRST,
+            first: Instant::now() + first,
             task: None,
         }
     }
@@ -132,5 +133,22 @@ mod tests {
         sweep_outputs(data);
         let left = names.map(|name| data.join("outputs").join(name).exists());
         assert_eq!(left, [true, true, false, true]);
+    }
+
+    #[tokio::test]
+    async fn run_without_a_user_sweeps_the_copies_of_lanes_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        let lane = place.path().join("fans/fan-0123456789ab");
+        create_dir_all(lane.join("files")).unwrap();
+        let long_ago = SystemTime::now() - Duration::from_mins(5);
+        File::open(&lane).unwrap().set_modified(long_ago).unwrap();
+        let mut sweeping = Sweeping::new(&Folders::under(place.path()), place.path(), false);
+        sweeping.start();
+        while lane.exists() {
+            tokio::task::yield_now().await;
+        }
+        let mut waits = Sweeping::new(&Folders::under(place.path()), place.path(), true);
+        assert!(waits.first > Instant::now());
+        waits.stop();
     }
 }

@@ -55,7 +55,7 @@ async fn long(store: &SessionStore) -> Vec<Entry> {
                 name: Some("long".into()),
             };
             entries.push(store.append(name).await.unwrap());
-            entries.push(store.set_leaf(Some(&at)).await.unwrap());
+            entries.push(store.set_leaf(Some(&at), None).await.unwrap());
         }
     }
     entries
@@ -110,7 +110,7 @@ async fn end_is_found_for_every_leaf() {
     let store = data.create();
     let entries = conversation(&store).await;
     for entry in &entries[..4] {
-        store.set_leaf(Some(&entry.id)).await.unwrap();
+        store.set_leaf(Some(&entry.id), None).await.unwrap();
         let (_directory, path) = killed(&store);
         let (store, ending) = open_end(&path);
         store.findings().await.unwrap();
@@ -122,7 +122,7 @@ async fn end_is_found_for_every_leaf() {
         assert_eq!((ending.messages, ending.at_start), (page.messages, true));
         assert_eq!(ending.state, store.index().state());
     }
-    store.set_leaf(None).await.unwrap();
+    store.set_leaf(None, None).await.unwrap();
     let (_directory, path) = killed(&store);
     let (store, ending) = open_end(&path);
     assert_eq!((ending.leaf, ending.messages.len()), (None, 0));

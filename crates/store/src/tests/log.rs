@@ -22,7 +22,7 @@ async fn acknowledged_entries_and_leaf_are_read_back() {
     );
 
     let (again, loaded) = open(path_of(&store)).await;
-    let moved = again.set_leaf(Some(&entries[3].id)).await.unwrap();
+    let moved = again.set_leaf(Some(&entries[3].id), None).await.unwrap();
     again.close().await.unwrap();
     let reopened = load(path_of(&store)).unwrap();
     assert_eq!(reopened.leaf.as_ref(), Some(&entries[3].id));
@@ -99,7 +99,7 @@ async fn unknown_parents_are_rejected() {
     for missing in ["nowhere", mover] {
         for result in [
             store.append_to(Some(missing), user("lost")).await,
-            store.set_leaf(Some(missing)).await,
+            store.set_leaf(Some(missing), None).await,
         ] {
             assert!(matches!(result, Err(SessionError::UnknownEntry { id }) if id == missing));
         }

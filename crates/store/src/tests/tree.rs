@@ -41,7 +41,7 @@ impl Growing {
     }
 
     async fn go(&mut self, id: Option<&str>) {
-        let entry = self.store.set_leaf(id).await.unwrap();
+        let entry = self.store.set_leaf(id, None).await.unwrap();
         self.tree.insert(entry);
         assert_eq!(self.tree.leaf().as_deref(), id);
     }
@@ -186,9 +186,14 @@ async fn fork_has_the_branch_with_labels_boundary_and_name() {
 
     let (path, mut header) = data.plan();
     header.parent_session = Some(session.store.id().to_owned());
-    let (store, tree) = fork(&session.tree, Some(&leaf), path, header.clone())
-        .await
-        .unwrap();
+    let (store, tree) = fork(
+        &session.tree,
+        (Some(&leaf), Some(&leaf)),
+        path,
+        header.clone(),
+    )
+    .await
+    .unwrap();
     assert_eq!(
         texts(&tree.context(tree.leaf().as_deref())),
         ["short", "two", "three"]
@@ -208,4 +213,99 @@ async fn fork_has_the_branch_with_labels_boundary_and_name() {
     let mut expected = fork_entries(&session.tree, Some(&leaf));
     expected.push(added);
     assert_eq!(loaded.entries, expected);
+}
+
+fn checkpoint(state: &str) -> EntryKind {
+    EntryKind::Checkpoint {
+        data: serde_json::json!({ "state": state }),
+    }
+}
+
+/// The state of the files at an entry.
+fn files_at(index: &crate::EntryIndex, entry: Option<&str>) -> Option<String> {
+    match index.checkpoint_at(entry)?.kind {
+        EntryKind::Checkpoint { data } => Some(data["state"].as_str().unwrap().to_owned()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A conversation whose files are: `base` after the first turn, `mine` by hand, `agent` after the second turn. Then a
+/// branch from the first turn with the files as they are, and a turn that changes nothing. Returns the ids of the first
+/// answer, of the second prompt and of the branch's prompt and answer.
+async fn with_files(store: &SessionStore) -> [String; 4] {
+    let add = async |kind| store.append(kind).await.unwrap().id;
+    add(user("write base")).await;
+    add(assistant("a call")).await;
+    add(checkpoint("nothing")).await;
+    add(user("its result")).await;
+    add(checkpoint("base")).await;
+    let first = add(assistant("done")).await;
+    let second = add(user("write agent")).await;
+    add(assistant("a call")).await;
+    add(checkpoint("mine")).await;
+    add(user("its result")).await;
+    add(checkpoint("agent")).await;
+    add(assistant("done again")).await;
+    store.set_leaf(Some(&first), None).await.unwrap();
+    let third = add(user("only talk")).await;
+    let answer = add(assistant("talk")).await;
+    [first, second, third, answer]
+}
+
+#[tokio::test]
+async fn files_of_a_point_are_those_before_its_prompt_on_any_branch() {
+    let data = TestData::new();
+    let store = data.create();
+    let [first, second, third, answer] = with_files(&store).await;
+    let index = store.index();
+    let expected = [
+        (&first, "base"),
+        (&second, "mine"),
+        // The branch began with the files that the other one left.
+        (&third, "agent"),
+        (&answer, "agent"),
+    ];
+    for (entry, state) in expected {
+        assert_eq!(files_at(index, Some(entry)).as_deref(), Some(state));
+    }
+    assert_eq!(index.position(), Some(answer));
+    store.set_leaf(Some(&first), Some(&second)).await.unwrap();
+    assert_eq!(index.position().as_ref(), Some(&second));
+    // What is recorded for the directory, and a choice of a model, do not move the conversation.
+    store
+        .append_on_branch(None, checkpoint("restored"))
+        .await
+        .unwrap();
+    store.append(model("other")).await.unwrap();
+    assert_eq!(index.position().as_ref(), Some(&second));
+    let (path, position) = (path_of(&store).to_owned(), index.position());
+    store.close().await.unwrap();
+    let (store, _) = open(&path).await;
+    assert_eq!(store.index().position(), position);
+    // The next message is a new point.
+    let next = store.append(user("write other")).await.unwrap().id;
+    assert_eq!(store.index().position(), Some(next));
+}
+
+#[tokio::test]
+async fn fork_has_the_files_of_its_entries_and_the_last_state() {
+    let data = TestData::new();
+    let store = data.create();
+    let [first, second, ..] = with_files(&store).await;
+    let source = store.index().read(Clone::clone);
+    let (path, header) = data.plan();
+    let places = (Some(first.as_str()), Some(second.as_str()));
+    let (copy, _) = fork(&source, places, path.clone(), header).await.unwrap();
+    copy.close().await.unwrap();
+    let (copy, loaded) = open(&path).await;
+    assert_eq!((loaded.leaf.as_ref(), loaded.damaged), (Some(&first), 0));
+    let index = copy.index();
+    assert_eq!(files_at(index, None).as_deref(), Some("nothing"));
+    let here = index.position();
+    assert_eq!(files_at(index, here.as_deref()).as_deref(), Some("mine"));
+    let EntryKind::Checkpoint { data } = index.last_checkpoint().unwrap().kind else {
+        panic!("no checkpoint");
+    };
+    assert_eq!(data["state"], "agent");
+    assert_eq!(texts(&index.context(here.as_deref())).len(), 4);
 }

@@ -363,7 +363,7 @@ impl Fan {
         }
         let found = osier_base::task::spawn_blocking(move || Target::LastPrompt.find(&index)).await;
         let (parent, prompt) = found.unwrap_or_else(|error| Err(error.to_string()))?;
-        let prompt = prompt.ok_or("no prompt to send; use `/fan MODEL MODEL -- PROMPT`")?;
+        let (_, prompt) = prompt.ok_or("no prompt to send; use `/fan MODEL MODEL -- PROMPT`")?;
         Ok((parent, prompt))
     }
 

@@ -13,6 +13,7 @@ mod drop_results;
 mod dropping;
 mod estimate;
 mod files;
+mod overflow;
 mod plan;
 mod prompts;
 mod reopened;
@@ -24,5 +25,6 @@ mod written;
 pub(crate) use compactor::{CompactionOptions, Compactor, Draft, end};
 
 pub use estimate::input_tokens;
+pub(crate) use overflow::advice as overflow_advice;
 pub(crate) use report::report;
 pub(crate) use summarize::{SummaryError, summarize_branch};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::target::Target;
+use super::target::{NextPrompt, Target};
 use crate::conversation::compaction::{Compactor, Draft, SummaryError, end, summarize_branch};
 use crate::emitter::{Callback, Emitter};
 use osier_agent::{
@@ -131,6 +131,7 @@ impl Move {
         self.store.findings().await?;
         let from = self.store.index().leaf();
         let (target, prompt) = self.find().await?;
+        let before = prompt.as_ref().map(|(id, _)| id.as_str());
         let left = match &self.left {
             LeftBranch::Summarized(instructions) => {
                 self.summarize(desk, target.as_deref(), instructions.as_deref(), cancel)
@@ -144,15 +145,19 @@ impl Move {
                     from_id: from.clone(),
                     summary,
                 };
+                if before.is_some() {
+                    self.store.set_leaf(target.as_deref(), before).await?;
+                }
                 self.store.append_to(target.as_deref(), kind).await?;
             }
-            _ if target != from => {
-                self.store.set_leaf(target.as_deref()).await?;
+            _ if target != from || before.is_some() => {
+                self.store.set_leaf(target.as_deref(), before).await?;
             }
             _ => {}
         }
         self.store.sync().await?;
         let (session, then) = (self.store.id().to_owned(), self.then.clone());
+        let prompt = prompt.map(|(_, prompt)| prompt);
         let index = self.store.index().clone();
         let read = osier_base::task::spawn_blocking(move || Moved {
             session,
@@ -168,7 +173,7 @@ impl Move {
             .map_err(|error| MoveError::Other(error.to_string()))
     }
 
-    async fn find(&self) -> Result<(Option<String>, Option<UserMessage>), MoveError> {
+    async fn find(&self) -> Result<(Option<String>, Option<NextPrompt>), MoveError> {
         let (index, from) = (self.store.index().clone(), self.target.clone());
         let found = osier_base::task::spawn_blocking(move || from.find(&index)).await;
         found

@@ -15,12 +15,15 @@ pub(crate) enum Target {
     Current,
 }
 
+/// A prompt that follows a position, and its id.
+pub(crate) type NextPrompt = (String, UserMessage);
+
 impl Target {
     /// The entry to continue from, and the prompt that follows it for `Before` and `LastPrompt`. Blocks.
     pub(crate) fn find(
         &self,
         index: &EntryIndex,
-    ) -> Result<(Option<String>, Option<UserMessage>), String> {
+    ) -> Result<(Option<String>, Option<NextPrompt>), String> {
         let id = match self {
             Self::Before(None) | Self::After(None) => return Ok((None, None)),
             Self::Current => return Ok((index.leaf(), None)),
@@ -38,7 +41,7 @@ impl Target {
         match entry.kind {
             EntryKind::Message {
                 message: AgentMessage::User(prompt),
-            } => Ok((entry.parent_id, Some(prompt))),
+            } => Ok((entry.parent_id, Some((id, prompt)))),
             _ => Ok((Some(id), None)),
         }
     }

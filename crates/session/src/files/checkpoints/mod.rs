@@ -149,7 +149,12 @@ impl SessionFiles {
             CheckpointOp::RestoreFiles { at, by_hand } => {
                 let planning = self.clone();
                 // The conversation is or went where these files belong.
-                let is_expected = matches!(at, FilesAt::Here | FilesAt::Undone { .. });
+                let position = self.session.index().position();
+                let is_expected = match &at {
+                    FilesAt::Here | FilesAt::Undone { .. } => true,
+                    FilesAt::Entry { entry_id } => position.as_ref() == Some(entry_id),
+                    FilesAt::Start | FilesAt::LastPrompt => false,
+                };
                 self.restore(&emitter, by_hand, is_expected, move || planning.plan(&at))
                     .await;
             }
@@ -334,7 +339,7 @@ impl SessionFiles {
     fn plan(&self, at: &FilesAt) -> Result<Option<Plan>, CheckpointError> {
         let index = self.session.index();
         let entry = match at {
-            FilesAt::Here => index.leaf(),
+            FilesAt::Here => index.position(),
             FilesAt::Start => None,
             FilesAt::LastPrompt => return self.plan_undo(last_turn(index)),
             FilesAt::Undone { entry_id } => {

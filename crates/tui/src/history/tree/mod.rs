@@ -16,17 +16,17 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::actions::{Outbox, Toast};
+use crate::actions::{Outbox, StoredSession, TabRequest, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::history::checkpoints;
-use crate::input::Editor;
+use crate::input::Prompt;
 use crate::status::{Activity, Footer};
 use compare::CompareView;
 pub(crate) use compare::changed_file;
 use flat::Filter;
-use osier_agent::{Severity, UserMessage};
-use osier_protocol::{Event, FilesAt, Op, SessionInfo, TreeEvent, TreeOp};
+use osier_agent::Severity;
+use osier_protocol::{Event, FilesAt, Op, Opening, SessionInfo, TreeEvent, TreeOp};
 use view::{ID, TreeMemory, TreeView};
 
 /// The tree of the session while its overlay is closed.
@@ -53,7 +53,7 @@ enum MoveFiles {
 #[derive(Debug)]
 pub(crate) struct TreeContext<'a> {
     pub(crate) session: &'a SessionInfo,
-    pub(crate) editor: &'a mut Editor,
+    pub(crate) prompt: &'a mut Prompt,
     pub(crate) transcript: &'a mut Transcript,
     pub(crate) activity: &'a mut Activity,
     pub(crate) footer: &'a mut Footer,
@@ -85,13 +85,6 @@ pub(crate) fn refresh(overlays: &mut Overlays, event: &Event) {
 
 fn view(overlays: &mut Overlays) -> Option<&mut TreeView> {
     overlays.find(ID)
-}
-
-/// Puts the prompt of the entry that was left into the editor.
-fn prefill(prompt: Option<&UserMessage>, editor: &mut Editor) {
-    if let Some(prompt) = prompt {
-        editor.set_text(&prompt.text);
-    }
 }
 
 impl Tree {
@@ -166,11 +159,22 @@ impl Tree {
                 for stored in messages {
                     cx.footer.show_tokens(&stored.message);
                 }
-                prefill(prompt.as_ref(), cx.editor);
+                cx.prompt.put_back(prompt.as_ref());
                 self.check_files(from.as_ref(), cx.outbox);
             }
+            TreeEvent::Forked {
+                session: Some(session),
+                ..
+            } => {
+                let stored = StoredSession {
+                    target: session.clone(),
+                    cwd: None,
+                    opening: Opening::Itself,
+                };
+                cx.outbox.push(TabRequest::Open(stored));
+            }
             TreeEvent::Forked { prompt, .. } => {
-                prefill(prompt.as_ref(), cx.editor);
+                cx.prompt.put_back(prompt.as_ref());
                 let text = "new session with a copy of the branch; the original is unchanged";
                 cx.outbox.push(Toast::info(text));
             }
@@ -218,6 +222,7 @@ impl Tree {
 mod tests {
     use super::*;
     use crate::actions::Action;
+    use osier_agent::UserMessage;
 
     #[test]
     fn files_are_requested_once_after_a_move() {
@@ -233,7 +238,7 @@ mod tests {
                 ..UserMessage::default()
             }),
         };
-        let mut editor = Editor::new();
+        let mut prompt = Prompt::default();
         let undone = FilesAt::Undone {
             entry_id: "b".to_owned(),
         };
@@ -248,7 +253,7 @@ mod tests {
             }
             let mut cx = TreeContext {
                 session: &SessionInfo::default(),
-                editor: &mut editor,
+                prompt: &mut prompt,
                 transcript: &mut Transcript::new(&std::sync::Arc::default()),
                 activity: &mut Activity::default(),
                 footer: &mut Footer::default(),
@@ -260,6 +265,6 @@ mod tests {
             let expected: Vec<Action> = expected.into_iter().map(Into::into).collect();
             assert_eq!(outbox.take(), expected);
         }
-        assert_eq!(editor.text(), "again");
+        assert_eq!(prompt.editor.text(), "again");
     }
 }

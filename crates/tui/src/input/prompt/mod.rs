@@ -101,6 +101,16 @@ impl Prompt {
         outbox.push(Toast::info("the earlier draft is in the prompt history"));
     }
 
+    /// Puts a prompt back into the editor, with its files.
+    pub(crate) fn put_back(&mut self, prompt: Option<&UserMessage>) {
+        let Some(prompt) = prompt else { return };
+        self.editor.set_text(&prompt.text);
+        if !prompt.attachments.is_empty() {
+            self.editor.clear();
+            self.take_back(std::slice::from_ref(prompt));
+        }
+    }
+
     /// Stores the commands of skills, templates and plugins. Built-in names have priority.
     pub(crate) fn set_commands(&mut self, commands: &[AddedCommand], transcript: &mut Transcript) {
         let (taken, free): (Vec<_>, Vec<_>) = commands
@@ -231,6 +241,37 @@ mod tests {
         assert_eq!(prompt.editor.text(), "earlier");
         let history: Vec<&str> = prompt.editor.history().newest().collect();
         assert_eq!(history, ["other"]);
+    }
+
+    #[test]
+    fn prompt_that_returns_has_its_files() {
+        let file = |name: &str| Attachment {
+            id: name.to_owned(),
+            kind: osier_agent::AttachmentKind::Image,
+            file_name: name.to_owned(),
+            mime_type: "image/png".to_owned(),
+            size: 4,
+            content: "AAAA".to_owned(),
+            extracted_text: None,
+        };
+        let sent = UserMessage {
+            attachments: vec![file("red.png"), file("no mark.png")],
+            ..message("see [picture 1: red.png], and say what it is")
+        };
+        let mut prompt = Prompt::default();
+        prompt.put_back(Some(&sent));
+        let numbers = prompt.editor.attachments();
+        assert_eq!(prompt.attached(&numbers), sent.attachments);
+        assert!(
+            prompt
+                .editor
+                .text()
+                .starts_with("see [picture 1: red.png], and say")
+        );
+        // The prompt of another place replaces it.
+        prompt.put_back(Some(&message("only text")));
+        assert_eq!(prompt.editor.text(), "only text");
+        assert_eq!(prompt.editor.attachments(), Vec::<u64>::new());
     }
 
     #[test]
