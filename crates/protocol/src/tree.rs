@@ -250,7 +250,7 @@ tree_events! {
             prompt: Option<UserMessage>,
         },
         /// The session that was just opened is a fork of another one. During a run the fork is only stored, as `session`:
-        /// the run continues, and the fork can be opened beside it.
+        /// the run continues, and the fork can be opened as another session.
         Forked {
             parent_session: String,
             prompt: Option<UserMessage>,

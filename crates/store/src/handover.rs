@@ -209,7 +209,7 @@ fn silent_holder(path: &Path, error: &io::Error) -> SessionHolder {
     }
 }
 
-/// Takes the session `path` over from the process that has it open. Afterwards it can be opened. Blocks for some seconds.
+/// Makes the process that has the session `path` open close it. Afterwards it can be opened. Blocks for some seconds.
 ///
 /// # Errors
 /// The process keeps the session, with what to do.

@@ -271,7 +271,7 @@ async fn files_of_a_point_are_those_before_its_prompt_on_any_branch() {
     assert_eq!(index.position(), Some(answer));
     store.set_leaf(Some(&first), Some(&second)).await.unwrap();
     assert_eq!(index.position().as_ref(), Some(&second));
-    // What is recorded for the directory, and a choice of a model, do not move the conversation.
+    // A checkpoint of the directory, and a choice of a model, do not move the conversation.
     store
         .append_on_branch(None, checkpoint("restored"))
         .await
