@@ -155,7 +155,7 @@ pub(crate) fn finish(mut child: Child, patience: Duration) -> Ended {
     }
     let (output, errors) = match child.wait_with_output() {
         Ok(output) => (output.stdout, output.stderr),
-        Err(_) => Default::default(),
+        Err(_) => (Vec::new(), Vec::new()),
     };
     Ended {
         code: status.map(|status| status.code().unwrap_or(137)),
