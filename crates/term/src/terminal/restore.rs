@@ -13,9 +13,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use super::FLUSH_TIMEOUT;
 use super::modes::FENCE;
 use crate::input::{Decoder, InputEvent, TerminalReply};
+
+/// How long to wait for a terminal that accepts no output.
+const WRITABLE: Duration = Duration::from_millis(300);
 
 /// Owns both ends of the terminal and its saved state.
 #[derive(Debug)]
@@ -125,7 +127,7 @@ impl RestoreGuard {
             return;
         };
         // A terminal that accepts nothing, behind a lost connection, must not hold up the end of the program.
-        if self.is_writable(FLUSH_TIMEOUT) {
+        if self.is_writable(WRITABLE) {
             let mut output = &self.output;
             let _ = output.write_all(saved.bytes.as_bytes());
             let mut pending = saved.replies.pending;
@@ -136,10 +138,7 @@ impl RestoreGuard {
             let _ = output.flush();
             let _ = self.drain(saved.replies.time_left(), pending);
         }
-        if let Some(termios) = &self.state.lock().termios {
-            let _ = tcsetattr(&self.input, OptionalActions::Now, termios);
-        }
-        self.state.lock().termios = None;
+        self.restore_lines();
     }
 
     /// Restores the terminal as far as it is possible at once. Safe in a signal handler: no lock is waited for, nothing is
@@ -156,6 +155,12 @@ impl RestoreGuard {
         if let Some(termios) = &state.termios {
             // Replies that have arrived are not left for the shell.
             let _ = tcsetattr(&self.input, OptionalActions::Flush, termios);
+        }
+    }
+
+    fn restore_lines(&self) {
+        if let Some(termios) = self.state.lock().termios.take() {
+            let _ = tcsetattr(&self.input, OptionalActions::Now, &termios);
         }
     }
 
