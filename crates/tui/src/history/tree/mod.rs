@@ -159,7 +159,7 @@ impl Tree {
                 for stored in messages {
                     cx.footer.show_tokens(&stored.message);
                 }
-                cx.prompt.put_back(prompt.as_ref());
+                cx.prompt.return_prompt(prompt.as_ref());
                 self.check_files(from.as_ref(), cx.outbox);
             }
             TreeEvent::Forked {
@@ -174,7 +174,7 @@ impl Tree {
                 cx.outbox.push(TabRequest::Open(stored));
             }
             TreeEvent::Forked { prompt, .. } => {
-                cx.prompt.put_back(prompt.as_ref());
+                cx.prompt.return_prompt(prompt.as_ref());
                 let text = "new session with a copy of the branch; the original is unchanged";
                 cx.outbox.push(Toast::info(text));
             }

@@ -102,12 +102,12 @@ impl Prompt {
     }
 
     /// Puts a prompt back into the editor, with its files.
-    pub(crate) fn put_back(&mut self, prompt: Option<&UserMessage>) {
+    pub(crate) fn return_prompt(&mut self, prompt: Option<&UserMessage>) {
         let Some(prompt) = prompt else { return };
         self.editor.set_text(&prompt.text);
         if !prompt.attachments.is_empty() {
             self.editor.clear();
-            self.take_back(std::slice::from_ref(prompt));
+            self.put_back(std::slice::from_ref(prompt));
         }
     }
 
@@ -259,7 +259,7 @@ mod tests {
             ..message("see [picture 1: red.png], and say what it is")
         };
         let mut prompt = Prompt::default();
-        prompt.put_back(Some(&sent));
+        prompt.return_prompt(Some(&sent));
         let numbers = prompt.editor.attachments();
         assert_eq!(prompt.attached(&numbers), sent.attachments);
         assert!(
@@ -269,7 +269,7 @@ mod tests {
                 .starts_with("see [picture 1: red.png], and say")
         );
         // The prompt of another place replaces it.
-        prompt.put_back(Some(&message("only text")));
+        prompt.return_prompt(Some(&message("only text")));
         assert_eq!(prompt.editor.text(), "only text");
         assert_eq!(prompt.editor.attachments(), Vec::<u64>::new());
     }
