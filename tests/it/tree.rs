@@ -350,7 +350,7 @@ async fn undone_prompts_are_returned_and_redone() {
 #[tokio::test]
 async fn fork_during_a_run_leaves_the_run_and_names_the_copy() {
     let place = TestProject::new();
-    let gate = Gate::new();
+    let gate = Hold::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.text("begun").gate(&gate).text(" and done"));

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::error::SessionError;
 use super::store::SessionStore;
 use super::tree::SessionTree;
-use osier_base::{clock, ids};
+use osier_base::ids;
 use osier_protocol::{Entry, EntryKind, Header, Tag};
 
 /// Writes the branch that ends in `leaf` to a new session at `path` and opens it. `files` is the entry whose files
@@ -108,10 +108,11 @@ fn with_checkpoints(source: &SessionTree, branch: Vec<Entry>, files: Option<&str
         }
     }
     entries.extend(others.map(root));
+    let last = entries.last().map(|entry| entry.timestamp.clone());
     entries.push(Entry {
         id: ids::entry_id(),
         parent_id: None,
-        timestamp: clock::rfc3339(clock::now_ms()),
+        timestamp: last.unwrap_or_default(),
         kind: EntryKind::Leaf {
             target_id: leaf,
             before_id: None,
