@@ -31,7 +31,7 @@ const MOST_ENTRIES: usize = 30_000;
 /// Files that rules can hide; each is a mount.
 const MOST_FILES: usize = 500;
 
-/// What a deny rule takes from commands. `*` in names of programs is any text; paths are absolute globs.
+/// A program, a path or a host that a deny rule closes to commands. `*` in names of programs is any text; paths are absolute globs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denial {
     /// A program, by its name or path.

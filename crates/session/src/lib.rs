@@ -86,11 +86,11 @@ pub use conversation::compaction::input_tokens;
 pub use extensions::hooks::check_hooks;
 pub use extensions::mcp::server_files;
 pub use extensions::plugins::check_plugins;
+pub use extensions::rule_check::check_deny_rules;
 pub use files::checkpoints::prune_options;
 pub use models::accounts;
 #[cfg(feature = "transfer")]
 pub use safety::known_secrets;
-pub use safety::rule_check::check_deny_rules;
 pub use sessions::faults::{SafetyError, check as check_safety};
 pub use sessions::open_session::{check_tools, find as find_session};
 pub use sessions::session_index;

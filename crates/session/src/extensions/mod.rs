@@ -4,6 +4,7 @@ pub(crate) mod hooks;
 pub(crate) mod mcp;
 pub(crate) mod mcp_on_demand;
 pub(crate) mod plugins;
+pub(crate) mod rule_check;
 pub(crate) mod sampling;
 mod set;
 

@@ -25,7 +25,7 @@ fn denial(rule: &Rule, cwd: &Path) -> Option<Denial> {
 }
 
 /// Why the deny rule `rule` is only advice for commands, and the form that holds. `None` if it holds, or is about no command.
-pub(super) fn advice(rule: &Rule, sandbox: &Confinement, cwd: &Path) -> Option<String> {
+pub(crate) fn advice(rule: &Rule, sandbox: &Confinement, cwd: &Path) -> Option<String> {
     match rule.spelling() {
         Some("*") => {
             return Some(

@@ -12,7 +12,6 @@ pub(crate) mod programs;
 pub(crate) mod questions;
 mod requests;
 pub(crate) mod review;
-pub(crate) mod rule_check;
 pub(crate) mod secret_warnings;
 pub(crate) mod tool_policy;
 pub(crate) mod trust;

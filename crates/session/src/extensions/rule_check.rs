@@ -2,9 +2,9 @@
 
 use osier_permissions::Rule;
 
-use super::deny_rules::advice;
-use super::permissions::PermissionState;
-use crate::extensions::mcp;
+use super::mcp;
+use crate::safety::deny_rules::advice;
+use crate::safety::permissions::PermissionState;
 use crate::setup::SessionSetup;
 
 /// The deny rules of the settings that are only advice, and those of servers that are not configured, as sentences.
