@@ -258,6 +258,16 @@ const TOOL_RESULT: &[u8] = br#""type":"message","message":{"role":"toolResult","
 const ENVELOPE: usize = 160;
 
 impl Entry {
+    /// An entry of now, with an id of its own.
+    pub fn new(parent_id: Option<String>, kind: EntryKind) -> Self {
+        Self {
+            id: ids::entry_id(),
+            parent_id,
+            timestamp: clock::rfc3339(clock::now_ms()),
+            kind,
+        }
+    }
+
     /// Parses one line. Serde buffers the fields of tagged and flattened types before it parses them. Most
     /// lines are messages with a known start, which are parsed directly instead.
     pub fn parse(line: &[u8]) -> serde_json::Result<Self> {

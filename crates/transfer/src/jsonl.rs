@@ -11,7 +11,6 @@ use super::error::TransferError;
 use super::options::ExportOptions;
 use super::plan::Plan;
 use osier_base::redact::redact;
-use osier_base::{clock, ids};
 use osier_protocol::{Entry, EntryKind, ExportScope, ExportSummary, Tag};
 use osier_store::Reading;
 
@@ -49,15 +48,11 @@ pub(super) fn write(
         ExportScope::Branch => lines.branch(reading)?,
     };
     if let Some(log) = &options.log {
-        lines.entry(&Entry {
-            id: ids::entry_id(),
-            parent_id: leaf,
-            timestamp: clock::rfc3339(clock::now_ms()),
-            kind: EntryKind::Custom {
-                custom_type: LOG.to_owned(),
-                data: serde_json::to_value(log)?,
-            },
-        })?;
+        let entry = EntryKind::Custom {
+            custom_type: LOG.to_owned(),
+            data: serde_json::to_value(log)?,
+        };
+        lines.entry(&Entry::new(leaf, entry))?;
     }
     Ok(lines.summary)
 }

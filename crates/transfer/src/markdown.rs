@@ -14,7 +14,7 @@ use osier_base::redact::redact;
 use osier_base::visible::visible;
 use osier_base::{clock, text};
 use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall};
-use osier_protocol::{EntryKind, ExportScope, ExportSummary, LogLine, Review};
+use osier_protocol::{EntryKind, ExportScope, ExportSummary, Review};
 use osier_store::Reading;
 
 /// Maximum columns of the code span in a folded tool's summary.
@@ -61,10 +61,9 @@ pub(super) fn write(
         }
         unanswered(&mut calls, out)?;
     }
-    if let Some(log) = &options.log {
-        let lines: Vec<String> = log.iter().map(LogLine::shown).collect();
+    if let Some(log) = options.log_text() {
         writeln!(out, "# Log\n")?;
-        fenced("", &lines.join("\n"), out)?;
+        fenced("", &log, out)?;
     }
     summary.entries -= summary.unreadable;
     Ok(summary)

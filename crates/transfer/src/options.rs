@@ -21,3 +21,15 @@ pub struct ExportOptions {
     /// The log of the session; not part of the export when not set.
     pub log: Option<Vec<LogLine>>,
 }
+
+impl ExportOptions {
+    /// The log as text, if it is part of the export.
+    pub(super) fn log_text(&self) -> Option<String> {
+        let log = self.log.as_ref()?;
+        let lines: Vec<String> = log.iter().map(LogLine::shown).collect();
+        Some(match lines.as_slice() {
+            [] => "no warnings, retries or failed calls".to_owned(),
+            lines => lines.join("\n"),
+        })
+    }
+}

@@ -29,7 +29,7 @@ use super::error::TransferError;
 use super::options::ExportOptions;
 use super::plan::Plan;
 use osier_base::clock;
-use osier_protocol::{ExportScope, ExportSummary, LogLine};
+use osier_protocol::{ExportScope, ExportSummary};
 use osier_store::Reading;
 
 const STYLE: &str = include_str!("../../../../assets/page.css");
@@ -57,7 +57,7 @@ pub(super) fn write(
             style: &style,
             mode: first,
         },
-        options.log.as_deref(),
+        options.log_text(),
         out,
     )
     .map_err(failed)
@@ -74,7 +74,7 @@ fn body(
     reading: &Reading,
     plan: &Plan,
     appearance: &Appearance<'_>,
-    log: Option<&[LogLine]>,
+    log: Option<String>,
     out: &mut dyn Write,
 ) -> io::Result<ExportSummary> {
     let title = title(reading);
@@ -88,8 +88,7 @@ fn body(
     }
     let unreadable = articles.unreadable();
     if let Some(log) = log {
-        let lines: Vec<String> = log.iter().map(|line| escape(&line.shown())).collect();
-        let lines = lines.join("\n");
+        let lines = escape(&log);
         write!(
             out,
             "<details class=file id=log><summary>log</summary><pre class=plain tabindex=0>{lines}</pre></details>"
