@@ -25,7 +25,7 @@ const APIS = {
   "bedrock-converse-stream": "bedrock-converse",
 };
 
-// recipe: a provider, 2: run it, if the source of the table has the models
+// recipe: a provider, 2: run it, if the package has models of the provider
 const providers = new URL("../crates/llm/src/catalogue/providers.json", import.meta.url);
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];

@@ -272,6 +272,9 @@ fn recipes() -> String {
         let (noun, article) = title.rsplit_once(' ').unwrap();
         let _ = write!(list, "\n**{article} {noun}**\n\n");
         steps.sort();
+        let count = steps.len();
+        steps.dedup_by(|one, other| one.0 == other.0);
+        assert_eq!(steps.len(), count, "{noun}: two steps have one number");
         for (number, text) in steps {
             let _ = writeln!(list, "{number}. {text}");
         }

@@ -12,7 +12,7 @@ use super::proxy;
 use super::state::ServerState;
 use super::{browser_chat, request_check, server_routes, session_routes, websocket};
 
-// recipe: a route of the server: its row in the table below, then `UPDATE_DOCS=1 cargo test -p osier-serve openapi`
+// recipe: a route of the server: its row in the table of `Route`s, then `UPDATE_DOCS=1 cargo test -p osier-serve openapi`
 /// A route of the API.
 #[cfg_attr(
     not(test),

@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    // recipe: a setting, 4: `docs/settings.md`: written by `UPDATE_DOCS=1 cargo test -p osier-settings page`
+    // recipe: a setting, 5: `docs/settings.md`: written by `UPDATE_DOCS=1 cargo test -p osier-settings page`
     #[test]
     fn the_page_in_the_documentation_is_current() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");

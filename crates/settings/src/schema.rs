@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    // recipe: a setting, 3: `docs/settings.schema.json`: written by `UPDATE_DOCS=1 cargo test -p osier-settings schema`
+    // recipe: a setting, 4: `docs/settings.schema.json`: written by `UPDATE_DOCS=1 cargo test -p osier-settings schema`
     #[test]
     fn the_schema_in_the_documentation_is_current() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.schema.json");

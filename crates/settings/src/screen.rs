@@ -1,6 +1,6 @@
 //! The rows of the settings that only the screen uses.
 
-// recipe: a setting, 2: its row, if the screen alone uses it
+// recipe: a setting, 2: instead, its row here in `ScreenSettings`, if the screen alone uses it
 /// Gives the rows to a macro: `settings` makes [`super::ScreenSettings`] of them.
 macro_rules! screen_rows {
     ($declare:ident) => {

@@ -33,7 +33,7 @@ fn lines_for_programs_have_no_key_that_osier_knows() {
         ("stream-json", stream, format!("{user}\n")),
     ] {
         let cli = home.cli().args(["--model", "script/model.json"]);
-        let cli = arguments.split(' ').fold(cli, |cli, one| cli.arg(one));
+        let cli = arguments.split(' ').fold(cli, Cli::arg);
         let ended = cli.stdin(input).run();
         assert!(!ended.stdout.contains(KEY), "{name}: {}", ended.stdout);
         let is_shown = ended.stdout.contains("note: [key removed]");

@@ -46,7 +46,7 @@ const fn format(
 
 use Characters::{Base64, Capital, Digit, Dotted, Hexadecimal, Path, Query, Url, Word};
 
-// recipe: a format of keys: its row
+// recipe: a format of keys, 1: its row in `FORMATS`, if it begins with its mark
 #[rustfmt::skip]
 pub(super) const FORMATS: &[Format] = &[
     // The more specific prefix of two that start alike comes first.
@@ -288,7 +288,7 @@ const fn infix(
     }
 }
 
-// recipe: a format of keys: its row
+// recipe: a format of keys, 2: instead, its row in `INFIXES`, if its mark is inside
 #[rustfmt::skip]
 pub(super) const INFIXES: &[Infix] = &[
     infix("Telegram token", ":AA", (Digit, 7, 12), (Url, 32)),

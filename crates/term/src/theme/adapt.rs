@@ -38,6 +38,7 @@ const TINTS: &[(Token, Tint, f32)] = &[
     (Token::DiffRemovedWord, Tint::Red, 0.28),
 ];
 
+// recipe: a colour, 3: its row, if it is less prominent than text: the theme `system` mixes it
 /// Tokens that are less prominent than text, and the proportion of the background.
 const MUTED_TOKENS: &[(Token, f32)] = &[
     (Token::Muted, 0.45),

@@ -15,6 +15,7 @@ fn docs(name: &str) -> PathBuf {
         .join(name)
 }
 
+// recipe: a request of the protocol, 3: `docs/rpc.md`: written with `docs/rpc.schema.json` by `UPDATE_DOCS=1 cargo test -p osier-rpc schema`
 #[test]
 fn the_schema_is_made_from_the_types() {
     let schema = generator::schema();
@@ -24,6 +25,7 @@ fn the_schema_is_made_from_the_types() {
     pages::check_part(&docs("rpc.md"), "events", &page::events(&schema));
 }
 
+// recipe: a slash command, 4: `docs/commands.md`: written by `UPDATE_DOCS=1 cargo test -p osier-rpc slash`
 #[test]
 fn the_page_of_slash_commands_is_made_from_their_table() {
     pages::check_file(&docs("commands.md"), &page::slash_commands());

@@ -2,6 +2,7 @@
 //! has the description of it, and sends its requests if the row has no action.
 
 // recipe: a command (key, palette entry), 1: its row
+// recipe: a slash command, 3: its command, which the palette lists and a key can be bound to
 // recipe: an overlay, 2: the command that opens it
 /// Gives the rows to a macro: `id` makes [`super::Command`] of them, `info` the table.
 macro_rules! commands {
