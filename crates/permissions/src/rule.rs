@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -351,7 +351,7 @@ impl Rule {
 pub(crate) enum PathGlob {
     Any,
     /// An invalid pattern matches nothing.
-    Pattern(Option<GlobMatcher>),
+    Pattern(Option<Arc<GlobMatcher>>),
 }
 
 impl PathGlob {
@@ -369,15 +369,16 @@ fn is_below(host: &str, above: &str) -> bool {
         .is_some_and(|below| below.len() > 1 && below.ends_with('.'))
 }
 
-/// A compiled glob; the last ones are remembered, because the rules of a session are compared with every call.
-fn glob(pattern: &str) -> Option<GlobMatcher> {
-    static KNOWN: LazyLock<Mutex<HashMap<String, Option<GlobMatcher>>>> =
-        LazyLock::new(Mutex::default);
+/// A compiled glob; the last ones are remembered, because the rules of a session are compared with every call. A copy of a
+/// matcher would prepare its tables again.
+fn glob(pattern: &str) -> Option<Arc<GlobMatcher>> {
+    type Globs = HashMap<String, Option<Arc<GlobMatcher>>>;
+    static KNOWN: LazyLock<Mutex<Globs>> = LazyLock::new(Mutex::default);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let found = known().get(pattern).cloned();
     found.unwrap_or_else(|| {
         let built = GlobBuilder::new(pattern).literal_separator(true).build();
-        let built = built.ok().map(|glob| glob.compile_matcher());
+        let built = built.ok().map(|glob| Arc::new(glob.compile_matcher()));
         let mut known = known();
         if known.len() >= MOST_GLOBS {
             known.clear();

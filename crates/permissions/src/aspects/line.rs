@@ -285,10 +285,10 @@ fn target_of(text: &str, cwd: &Path) -> What {
     What::File(names, found.real)
 }
 
-/// Whether the file is a device, which no file tool reads.
+/// Whether the file is a device, which no file tool reads, or the memory of the system.
 fn is_device(text: &str) -> bool {
     const FINE: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/stdin", "/dev/fd/63"];
-    text.starts_with("/dev") && !FINE.contains(&text)
+    (text.starts_with("/dev") && !FINE.contains(&text)) || text.ends_with("/kcore")
 }
 
 /// Whether bash connects to a host to read from the file.

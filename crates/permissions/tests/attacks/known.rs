@@ -627,6 +627,8 @@ const HOSTILE: &[&str] = &[
     "cat /proc/thread-self/environ",
     "cat /proc/self/cwd/.env",
     "cat /proc/self/root/etc/shadow",
+    "cat /proc/kcore",
+    "cd /proc && cat ./kcore",
     "set -o keyword; git log GIT_PAGER=./evil",
     "set -k; git log GIT_PAGER=./evil",
     "set -a; PATH=.; ls",
