@@ -7,6 +7,7 @@ use serde_json::json;
 
 mod allowed;
 mod files;
+mod hostile;
 mod inputs;
 mod known;
 mod options;
