@@ -98,7 +98,12 @@ async fn a_connection_that_ends_fails_the_call_at_once() {
     ] {
         let server = server("404 Not Found", Some(first));
         let statuses = two_calls(&server).await;
-        let is_error = |status: &ToolStatus| matches!(status, ToolStatus::McpServerError { .. });
+        let is_error = |status: &ToolStatus| {
+            matches!(
+                status,
+                ToolStatus::McpServerError { .. } | ToolStatus::ConnectionError { .. }
+            )
+        };
         let answer = String::from_utf8_lossy(first);
         assert!(is_error(&statuses[0]), "{answer}: {statuses:?}");
         assert_eq!(statuses[1], ToolStatus::Success, "{answer}");
