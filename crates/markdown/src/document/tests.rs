@@ -489,8 +489,13 @@ proptest! {
             .replace("[x]", "")
             .replace("[link](http://x.y)", "link");
         let rows = all_rows(&mut Markdown::from_text(&source), width);
-        let text: String = rows.iter().map(Row::text).collect();
-        prop_assert_eq!(words(&text), words(&source), "{}", text);
+        // Tags are left out, except in code.
+        let without_tags = |text: &str| {
+            let tags = ["<div>", "</div>", "<pre>", "</pre>", "<span>"];
+            tags.iter().fold(text.to_owned(), |text, tag| text.replace(tag, ""))
+        };
+        let text: String = rows.iter().map(|row| without_tags(&row.text())).collect();
+        prop_assert_eq!(words(&text), words(&without_tags(&source)), "{}", text);
         for row in &rows {
             prop_assert!(row.width() <= width, "{:?}", row);
         }

@@ -371,7 +371,7 @@ impl Reader {
             && answer.usage == Usage::default()
         {
             answer.usage = Usage {
-                input: count("input_tokens").saturating_sub(cached + written),
+                input: count("input_tokens").saturating_sub(cached.saturating_add(written)),
                 output: count("output_tokens"),
                 cache_read: cached,
                 cache_write: written,
