@@ -57,7 +57,7 @@ pub(super) fn write(
             style: &style,
             mode: first,
         },
-        options.log_text(),
+        options.log_text().as_deref(),
         out,
     )
     .map_err(failed)
@@ -74,7 +74,7 @@ fn body(
     reading: &Reading,
     plan: &Plan,
     appearance: &Appearance<'_>,
-    log: Option<String>,
+    log: Option<&str>,
     out: &mut dyn Write,
 ) -> io::Result<ExportSummary> {
     let title = title(reading);
@@ -88,7 +88,7 @@ fn body(
     }
     let unreadable = articles.unreadable();
     if let Some(log) = log {
-        let lines = escape(&log);
+        let lines = escape(log);
         write!(
             out,
             "<details class=file id=log><summary>log</summary><pre class=plain tabindex=0>{lines}</pre></details>"
