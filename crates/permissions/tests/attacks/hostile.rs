@@ -435,7 +435,7 @@ pub(crate) const HOSTILE: &[&str] = &[
     "cat <<E\n\\$HOME\nE",
     "sh <<E\n$x\nE",
     "x='touch pwned'; bash <<E\n$x\nE",
-    // What can show secrets.
+    // Values that can be secrets.
     "git config --list",
     "git config -l",
     "git config --get-regexp .",
