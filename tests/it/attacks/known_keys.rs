@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::cli::Home;
+use crate::support::cli::{Cli, Home};
 
 /// The value of a header in `models.json`, without a form that looks like a key.
 const KEY: &str = "plain words of lab 77";
