@@ -85,28 +85,29 @@ impl Aspect {
 
     /// Whether the allow rule `rule` covers it.
     pub(super) fn is_covered(&self, rule: &Rule, cwd: &Path) -> bool {
-        if !rule.is_for(&self.tool) {
+        if !rule.allows_tool(&self.tool) {
             return false;
         }
         match &self.what {
             What::Command(command) => rule.is_general() || command.is_covered(rule),
-            What::Text(text) => rule.fits_text(text),
-            What::Page(page) => rule.covers_page(page),
-            What::File(_, meant) => rule.covers_path(meant, cwd),
+            What::Text(text) => rule.matches_text(text),
+            What::Page(page) => rule.allows_page(page),
+            What::File(_, meant) => rule.allows_path(meant, cwd),
         }
     }
 
     /// Whether the deny or ask rule `rule` applies to it.
     pub(super) fn is_touched(&self, rule: &Rule, cwd: &Path) -> bool {
-        if !rule.is_against(&self.tool) {
+        if !rule.denies_tool(&self.tool) {
             return false;
         }
         match &self.what {
             What::Command(command) => command.is_touched(rule),
-            What::Text(text) => rule.fits_text(text),
-            What::Page(page) => rule.touches_page(page),
+            What::Text(text) => rule.matches_text(text),
+            What::Page(page) => rule.matches_page(page),
             What::File(names, real) => {
-                rule.fits_path(real, cwd) || names.iter().any(|name| rule.fits_path(name, cwd))
+                rule.matches_path(real, cwd)
+                    || names.iter().any(|name| rule.matches_path(name, cwd))
             }
         }
     }
@@ -114,7 +115,7 @@ impl Aspect {
     /// Whether the deny or ask rule `rule` applies to the aspect for some values of its unknown parts.
     pub(super) fn may_be_touched(&self, rule: &Rule) -> bool {
         match &self.what {
-            What::Command(command) => rule.is_against(&self.tool) && command.may_be_touched(rule),
+            What::Command(command) => rule.denies_tool(&self.tool) && command.may_be_touched(rule),
             _ => false,
         }
     }

@@ -65,7 +65,7 @@ impl Permissions {
             return None;
         }
         // A rule for every command is one for what commands read and write.
-        let allows_all = |rule: &&Rule| rule.is_about(BASH) && rule.is_general();
+        let allows_all = |rule: &&Rule| rule.names_tool(BASH) && rule.is_general();
         let by_command = !allow.iter().any(allows_all) && mode != PermissionMode::Yolo;
         let of_command = |list| by_command.then_some(list).into_iter().flatten();
         let writes = aspects.list.iter().filter(|aspect| aspect.writes());
@@ -100,7 +100,7 @@ impl Permissions {
     }
 
     fn may_search(&self, aspects: &Aspects, rules: &[(&Rule, Effect)]) -> bool {
-        let about = |rule: &Rule| rule.is_about(READ) || rule.is_about(GREP);
+        let about = |rule: &Rule| rule.names_tool(READ) || rule.names_tool(GREP);
         let stopping = rules
             .iter()
             .filter(|(rule, effect)| *effect != Effect::Allow && about(rule));
@@ -243,7 +243,7 @@ impl Permissions {
     /// A filter that decides which files a search may show, by the real path of each file that the search has found.
     /// `from` is the real working directory of the agent.
     pub(super) fn read_filter(self: &Arc<Self>, from: &Path) -> ReadFilter {
-        let (mode, rules) = self.snapshot(|rule| rule.is_about(READ) || rule.is_about(GREP));
+        let (mode, rules) = self.snapshot(|rule| rule.names_tool(READ) || rule.names_tool(GREP));
         let (allow, stopping): (Vec<_>, Vec<_>) = rules
             .into_iter()
             .partition(|(_, effect)| *effect == Effect::Allow);

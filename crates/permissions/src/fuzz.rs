@@ -161,7 +161,7 @@ fn check_decisions(rules: &Rules, tool: &str, arguments: &Value) {
         deny: vec![tool.to_owned()],
         ..rules.clone()
     };
-    if Rule::parse(tool).is_some_and(|rule| rule.is_about(tool) && rule.is_general()) {
+    if Rule::parse(tool).is_some_and(|rule| rule.names_tool(tool) && rule.is_general()) {
         let verdict = denied.decide(Yolo, tool, arguments);
         assert_eq!(freedom(&verdict), 0, "a rule denies every call");
     }

@@ -391,20 +391,20 @@ impl Permissions {
         let files = self.for_rules(files, &canonical_key(from));
         let aspects = Aspects::of_targets(self.names(tool), arguments, &files, &self.cwd);
         let may_touch = || {
-            (aspects.unclear && rule.is_about(tool))
+            (aspects.unclear && rule.names_tool(tool))
                 || aspects.list.iter().any(|part| part.may_be_touched(rule))
         };
         self.touches(rule, &aspects) || may_touch()
     }
 
     fn touches(&self, rule: &Rule, aspects: &Aspects) -> bool {
-        let is_about = rule.is_against(&aspects.tool);
+        let is_about = rule.denies_tool(&aspects.tool);
         let whole = is_about && rule.is_general();
         let raw = is_about
             && aspects
                 .command
                 .as_ref()
-                .is_some_and(|text| rule.fits_text(text));
+                .is_some_and(|text| rule.matches_text(text));
         whole
             || raw
             || aspects
@@ -434,8 +434,8 @@ impl State {
             .filter(|scoped| scoped.effect != Effect::Allow)
             .any(|ScopedRule { rule, .. }| {
                 let is_unknown = aspects.unclear || aspects.runs_input;
-                (is_unknown && (rule.is_about(tool) || rule.is_about(WRITE)))
-                    || (aspects.reads_unknown && rule.is_about(READ))
+                (is_unknown && (rule.names_tool(tool) || rule.names_tool(WRITE)))
+                    || (aspects.reads_unknown && rule.names_tool(READ))
             })
     }
 
@@ -447,7 +447,7 @@ impl State {
             .filter(|scoped| scoped.effect == Effect::Allow && sources.contains(&scoped.source))
             .map(|scoped| &scoped.rule)
             .collect();
-        let allows_all = |rule: &&Rule| rule.is_about(BASH) && rule.is_general();
+        let allows_all = |rule: &&Rule| rule.names_tool(BASH) && rule.is_general();
         if aspects.command.is_some()
             && (rules.iter().any(allows_all) || aspects.is_allowed_exactly(&rules))
         {

@@ -116,7 +116,7 @@ impl Rule {
 
     /// The absolute glob of a rule about the file tool `tool` that has a pattern.
     pub fn paths(&self, tool: &str, cwd: &Path) -> Option<PathBuf> {
-        self.full_pattern(cwd).filter(|_| self.is_about(tool))
+        self.full_pattern(cwd).filter(|_| self.names_tool(tool))
     }
 
     /// Whether the rule is `connect` or `connect(HOST)`.
@@ -132,7 +132,7 @@ impl Rule {
     /// The program that a rule for commands begins with, if it compares how a command is written. `*` if that is not one.
     pub fn spelling(&self) -> Option<&str> {
         let pattern = self.pattern.as_deref()?;
-        let is_spelling = self.program().is_none() && self.is_about(BASH);
+        let is_spelling = self.program().is_none() && self.names_tool(BASH);
         let first = pattern.split([' ', ':']).next().unwrap_or_default();
         let is_name = |char: char| char.is_alphanumeric() || "-_.+".contains(char);
         let first = if first.chars().all(is_name) {
@@ -194,18 +194,18 @@ impl Rule {
         let is_built_in = osier_tools::find(&lower).is_some();
         let mut of_files =
             osier_tools::all().filter(|tool| tool.file.is_some() || tool.files.is_some());
-        let is_about_files = of_files.any(|tool| self.is_about(tool.name));
+        let is_about_files = of_files.any(|tool| self.names_tool(tool.name));
         let pattern = self.pattern.as_deref().unwrap_or_default();
         (!is_built_in || lower == self.tool) && (!is_about_files || glob(pattern).is_some())
     }
 
     /// Whether the rule, as an allow rule, applies to `tool`.
-    pub(super) fn is_for(&self, tool: &ToolNames) -> bool {
+    pub(super) fn allows_tool(&self, tool: &ToolNames) -> bool {
         !self.is_network() && tool.is_named_by(&self.tool)
     }
 
     /// Whether the rule, as a deny or ask rule, applies to `tool`.
-    pub(super) fn is_against(&self, tool: &ToolNames) -> bool {
+    pub(super) fn denies_tool(&self, tool: &ToolNames) -> bool {
         tool.may_be_named_by(&self.tool)
     }
 
@@ -215,7 +215,7 @@ impl Rule {
     }
 
     /// Whether the rule applies to the built-in tool `tool`.
-    pub(crate) fn is_about(&self, tool: &str) -> bool {
+    pub(crate) fn names_tool(&self, tool: &str) -> bool {
         is_named(&self.tool, tool)
     }
 
@@ -225,16 +225,16 @@ impl Rule {
     }
 
     /// Whether the pattern matches `text`, the argument of a tool.
-    pub(crate) fn fits_text(&self, text: &str) -> bool {
+    pub(crate) fn matches_text(&self, text: &str) -> bool {
         let text: Vec<Symbol> = text.chars().map(Symbol::Char).collect();
         self.matches(&text)
     }
 
     /// Whether the pattern, as an allow rule, covers the page: `domain:example.org` covers one host,
     /// `domain:*.example.org` its subdomains, and any other pattern is compared with the address.
-    pub(crate) fn covers_page(&self, page: &WebAddress) -> bool {
+    pub(crate) fn allows_page(&self, page: &WebAddress) -> bool {
         match self.domain() {
-            None => self.fits_text(&page.url),
+            None => self.matches_text(&page.url),
             Some(domain) => match domain.strip_prefix("*.") {
                 Some(above) => is_below(&page.host, above),
                 None => page.host == domain,
@@ -243,12 +243,12 @@ impl Rule {
     }
 
     /// Whether the pattern, as a deny or ask rule, applies to the page: `domain:example.org` also to the hosts below it.
-    pub(crate) fn touches_page(&self, page: &WebAddress) -> bool {
+    pub(crate) fn matches_page(&self, page: &WebAddress) -> bool {
         if let Some(host) = &self.host {
             return host.denies_host(&page.host, page.port);
         }
         match self.domain() {
-            None => self.fits_text(&page.url),
+            None => self.matches_text(&page.url),
             Some(domain) => {
                 let above = domain.strip_prefix("*.").unwrap_or(&domain);
                 is_below(&page.host, above) || page.host == domain
@@ -264,7 +264,7 @@ impl Rule {
 
     /// Whether the pattern, as an allow rule, covers the command `words`: nothing that it fixes is unknown, a
     /// blank in it separates words, and it names the options that run other programs.
-    pub(crate) fn covers(&self, words: &[Word]) -> bool {
+    pub(crate) fn allows_command(&self, words: &[Word]) -> bool {
         let Some(pattern) = &self.pattern else {
             return true;
         };
@@ -296,12 +296,12 @@ impl Rule {
     }
 
     /// Whether the pattern, as a deny or ask rule, matches the command `words`.
-    pub(crate) fn fits_command(&self, words: &[Word]) -> bool {
+    pub(crate) fn matches_command(&self, words: &[Word]) -> bool {
         self.matches(&loose(words, false))
     }
 
     /// Whether the pattern matches `words` for some values of their unknown parts.
-    pub(crate) fn may_fit_command(&self, words: &[Word]) -> bool {
+    pub(crate) fn may_match_command(&self, words: &[Word]) -> bool {
         self.matches(&loose(words, true))
     }
 
@@ -312,18 +312,18 @@ impl Rule {
     }
 
     /// Whether the pattern, as an allow rule, covers the path `file`.
-    pub(crate) fn covers_path(&self, file: &Path, cwd: &Path) -> bool {
+    pub(crate) fn allows_path(&self, file: &Path, cwd: &Path) -> bool {
         let is_notebook = || file.extension().is_some_and(|end| end == "ipynb");
         let is_allowed = match self.allows {
             Allows::All => true,
             Allows::Notebooks => is_notebook(),
             Allows::Nothing => false,
         };
-        is_allowed && self.fits_path(file, cwd)
+        is_allowed && self.matches_path(file, cwd)
     }
 
     /// Whether the pattern matches the path `file`, for work in `cwd`.
-    pub(crate) fn fits_path(&self, file: &Path, cwd: &Path) -> bool {
+    pub(crate) fn matches_path(&self, file: &Path, cwd: &Path) -> bool {
         self.path_glob(cwd).fits(file)
     }
 
@@ -606,9 +606,13 @@ mod tests {
             ("bash(*)", "anything", true),
             ("bash(a*a)", "a", false),
         ] {
-            assert_eq!(rule(pattern).fits_text(text), expected, "{pattern} {text}");
+            assert_eq!(
+                rule(pattern).matches_text(text),
+                expected,
+                "{pattern} {text}"
+            );
         }
-        assert!(rule(&format!("bash({})", literal("rm * \\x"))).fits_text("rm * \\x"));
+        assert!(rule(&format!("bash({})", literal("rm * \\x"))).matches_text("rm * \\x"));
     }
 
     #[test]
@@ -622,11 +626,11 @@ mod tests {
         ] {
             let rule = rule(text);
             assert_eq!(
-                (rule.fits_text(command), rule.program()),
+                (rule.matches_text(command), rule.program()),
                 (expected, program),
                 "{text}"
             );
-            assert!(rule.is_about(BASH));
+            assert!(rule.names_tool(BASH));
         }
         assert_eq!(
             ["run", "run()", "run(a b)"].map(Rule::parse),
@@ -663,9 +667,9 @@ mod tests {
             ("connect(10.0.0.0/8)", "http://11.1.2.3/", false),
         ] {
             let (rule, page) = (rule(text), WebAddress::parse(page).unwrap());
-            let touches = rule.is_general() || rule.touches_page(&page);
+            let touches = rule.is_general() || rule.matches_page(&page);
             assert_eq!(touches, expected, "{text} {page:?}");
-            assert!(rule.is_network() && rule.is_about("web_fetch") && !rule.is_about(BASH));
+            assert!(rule.is_network() && rule.names_tool("web_fetch") && !rule.names_tool(BASH));
         }
         for text in ["connect(a b)", "connect(http://a.org)", "connect(*)x"] {
             assert_eq!(Rule::parse(text), None, "{text}");
@@ -701,16 +705,16 @@ mod tests {
             ("edit(/etc/**)", "/etc/hosts", true),
             ("edit", "/anything", true),
         ] {
-            let fits = rule(pattern).fits_path(Path::new(file), cwd);
+            let fits = rule(pattern).matches_path(Path::new(file), cwd);
             assert_eq!(fits, expected, "{pattern} {file}");
         }
     }
 
     #[test]
     fn rules_accept_alternative_tool_names_and_wildcards() {
-        assert!(rule("Bash(x)").is_about("bash"));
-        assert!(rule("mcp__github__*").is_about("mcp__github__search"));
-        assert!(!rule("mcp__github__*").is_about("mcp__gitlab__search"));
+        assert!(rule("Bash(x)").names_tool("bash"));
+        assert!(rule("mcp__github__*").names_tool("mcp__github__search"));
+        assert!(!rule("mcp__github__*").names_tool("mcp__gitlab__search"));
         for (text, tool, expected) in [
             ("github__*", "github__search", true),
             ("mcp__github__*", "github__search", true),
@@ -720,9 +724,9 @@ mod tests {
             ("mcp__*", "bash", false),
         ] {
             let tool = ToolNames::from(tool);
-            assert_eq!(rule(text).is_for(&tool), expected, "{text}");
+            assert_eq!(rule(text).allows_tool(&tool), expected, "{text}");
         }
-        assert!(rule("*").is_about("anything"));
+        assert!(rule("*").names_tool("anything"));
         for wrong in ["", "(x)", "bash(x", "a b", "bash)x(", "a__b)x(y)"] {
             assert_eq!(Rule::parse(wrong), None, "{wrong}");
         }
@@ -732,7 +736,7 @@ mod tests {
     fn rules_mean_the_tools_that_claude_code_names() {
         for row in tools_of(ImportSource::Claude) {
             let rule = rule(row.name);
-            let found = (rule.is_about(row.ours), rule.misspelt());
+            let found = (rule.names_tool(row.ours), rule.misspelt());
             let expected = if row.is_part {
                 (false, Some(row.ours))
             } else {
@@ -740,16 +744,18 @@ mod tests {
             };
             assert_eq!(found, expected, "{row:?}");
         }
-        assert!(rule("NotebookEdit(*.ipynb)").fits_path(Path::new("/w/a.ipynb"), Path::new("/w")));
+        assert!(
+            rule("NotebookEdit(*.ipynb)").matches_path(Path::new("/w/a.ipynb"), Path::new("/w"))
+        );
         for (text, file, expected) in [
             ("NotebookEdit", "/w/a.ipynb", true),
             ("NotebookEdit", "/w/a.rs", false),
             ("MultiEdit", "/w/a.rs", false),
             ("Edit", "/w/a.rs", true),
         ] {
-            let covers = rule(text).covers_path(Path::new(file), Path::new("/w"));
+            let covers = rule(text).allows_path(Path::new(file), Path::new("/w"));
             assert_eq!(covers, expected, "{text} {file}");
-            assert!(rule(text).fits_path(Path::new(file), Path::new("/w")));
+            assert!(rule(text).matches_path(Path::new(file), Path::new("/w")));
         }
         assert!(rule("Monitor").is_foreign());
         assert!(!rule("count").is_foreign());

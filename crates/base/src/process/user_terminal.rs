@@ -3,7 +3,7 @@
 //! A command that the user starts with `!` has no terminal. When it opens an editor, or is a program that needs a terminal,
 //! the hidden subcommand [`super::unattended`] asks the screen over a socket. The screen steps aside, runs the program on the
 //! real terminal, returns, and reports the exit code. Only commands of the user without a sandbox know the socket: its
-//! requests run outside of a sandbox, and the model could not be told apart from the user otherwise.
+//! requests run outside of a sandbox, and a command of the model could ask, too.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

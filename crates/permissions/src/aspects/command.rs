@@ -39,7 +39,8 @@ impl Command {
         let named: Vec<&str> = self.named.iter().map(String::as_str).collect();
         let others = self.others.iter().filter(|other| other.is_complete);
         !self.refused
-            && (rule.covers(&self.words) || rule.covers(self.without_harmless_assignments()))
+            && (rule.allows_command(&self.words)
+                || rule.allows_command(self.without_harmless_assignments()))
             && rule.names(&named)
             && names_unknown(rule, &self.words)
             && others
@@ -50,17 +51,17 @@ impl Command {
     /// Whether the deny or ask rule `rule` applies to it.
     pub(super) fn is_touched(&self, rule: &Rule) -> bool {
         let mut certain = self.others.iter().filter(|other| !other.is_guess);
-        rule.fits_command(&self.words) || certain.any(|other| rule.fits_command(&other.words))
+        rule.matches_command(&self.words) || certain.any(|other| rule.matches_command(&other.words))
     }
 
     /// Whether the deny or ask rule `rule` applies for some values of unknown words, or if an unknown program runs its
     /// arguments.
     pub(super) fn may_be_touched(&self, rule: &Rule) -> bool {
         let may_fit =
-            |words: &[Word]| !words.iter().all(Word::is_fixed) && rule.may_fit_command(words);
+            |words: &[Word]| !words.iter().all(Word::is_fixed) && rule.may_match_command(words);
         may_fit(&self.words)
             || self.others.iter().any(|other| {
-                may_fit(&other.words) || (other.is_guess && rule.fits_command(&other.words))
+                may_fit(&other.words) || (other.is_guess && rule.matches_command(&other.words))
             })
     }
 
