@@ -118,16 +118,6 @@ async fn resumed_session_continues_the_conversation() {
 #[tokio::test]
 async fn session_file_can_be_named_or_not_stored() {
     let place = TestProject::new();
-    let path = place.work().join("mine.jsonl");
-    let choice = SessionChoice::File(path.clone());
-    let mut open = place.open(choice, Script::always("kept")).await;
-    open.run("hi").await;
-    open.close().await;
-    assert_eq!(
-        shape(&path),
-        ["root message user: hi", "1 message assistant: kept"]
-    );
-
     let mut open = place
         .open(SessionChoice::Unstored, Script::always("gone"))
         .await;
@@ -138,6 +128,16 @@ async fn session_file_can_be_named_or_not_stored() {
     open.run("hi again").await;
     open.close().await;
     assert!(!place.data().exists());
+
+    let path = place.work().join("mine.jsonl");
+    let choice = SessionChoice::File(path.clone());
+    let mut open = place.open(choice, Script::always("kept")).await;
+    open.run("hi").await;
+    open.close().await;
+    assert_eq!(
+        shape(&path),
+        ["root message user: hi", "1 message assistant: kept"]
+    );
 }
 
 /// Writes a script to the working directory; its model is `script/NAME`.

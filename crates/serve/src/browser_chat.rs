@@ -102,7 +102,7 @@ fn tools() -> String {
     let rows = osier_tools::all().map(|tool| {
         let use_of_file = match tool.file {
             _ if tool.effect == ToolEffect::Changes => "changed",
-            Some(_) if tool.name == READ => "read",
+            Some(_) if tool.name == READ => READ,
             _ => "",
         };
         let mut row = json!(tool.view);

@@ -6,7 +6,7 @@ use osier_permissions::Rule;
 use osier_sandbox::{Confinement, Denial, Limit};
 use osier_tools::{EDIT, READ, WRITE};
 
-/// What the sandbox takes from commands.
+/// The programs, files and hosts that the sandbox takes from commands.
 pub(super) fn denials(rules: &[String], cwd: &Path) -> Vec<Denial> {
     let rules = rules.iter().filter_map(|rule| Rule::parse(rule));
     rules.filter_map(|rule| denial(&rule, cwd)).collect()

@@ -222,7 +222,7 @@ pub(super) fn text(output: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// What programs print, and what the lines are in the end.
+    /// Output of programs, and the lines that remain of it.
     #[test]
     fn progress_of_several_lines_is_drawn_in_place() {
         let docker = concat!(

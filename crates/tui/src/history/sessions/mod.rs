@@ -13,7 +13,7 @@ use crate::drawing::Overlays;
 use osier_agent::Severity;
 use osier_base::{path, text};
 use osier_protocol::{
-    Description, IndexEvent, IndexOp, Mark, Op, SessionContents, SessionHolder, SessionInfo,
+    Description, Event, IndexEvent, IndexOp, Mark, Op, SessionContents, SessionHolder, SessionInfo,
     SessionSummary,
 };
 use view::{Found, ID, SessionsView};
@@ -33,9 +33,21 @@ pub(crate) struct Sessions {
 const RECENT: usize = 3;
 
 impl Sessions {
+    pub(crate) fn on_failed(&mut self, event: &Event, is_new_tab: bool, outbox: &mut Outbox) {
+        if let Event::SessionFailed {
+            message,
+            in_use,
+            holder,
+        } = event
+        {
+            let in_use = in_use.as_deref().map(|target| (target, holder.as_ref()));
+            self.set_failed(message, in_use, is_new_tab, outbox);
+        }
+    }
+
     /// The requested session is not open: a new one replaces it, which shows why. A new tab, in which nothing is open yet,
     /// is closed.
-    pub(crate) fn set_failed(
+    fn set_failed(
         &mut self,
         message: &str,
         in_use: Option<(&str, Option<&SessionHolder>)>,

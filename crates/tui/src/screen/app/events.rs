@@ -46,21 +46,6 @@ impl App {
         }
     }
 
-    fn session_failed(&mut self, event: &Event) {
-        let Event::SessionFailed {
-            message,
-            in_use,
-            holder,
-        } = event
-        else {
-            return;
-        };
-        let is_new_tab = self.session.id.is_empty() && self.tabs.is_several();
-        let in_use = in_use.as_deref().map(|target| (target, holder.as_ref()));
-        self.sessions
-            .set_failed(message, in_use, is_new_tab, &mut self.outbox);
-    }
-
     /// The session, its files and what runs in it.
     fn on_session(&mut self, event: &Event, now: Instant) {
         let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
@@ -75,7 +60,10 @@ impl App {
             Event::SearchHits { .. } => {
                 self.search.on_event(event, &mut self.transcript, overlays);
             }
-            Event::SessionFailed { .. } => self.session_failed(event),
+            Event::SessionFailed { .. } => {
+                let is_new_tab = self.session.id.is_empty() && self.tabs.is_several();
+                self.sessions.on_failed(event, is_new_tab, outbox);
+            }
             Event::Sessions { sessions, .. } => self.sessions.set_recent(sessions, &self.session),
             Event::SessionRenamed { name } => {
                 self.session.name.clone_from(name);
