@@ -71,6 +71,8 @@ fn prompt_and_footer_fit_every_size() {
             "{size:?}\n{screen}"
         );
         program.write("\x1bOP");
+        program.shows("─ Keys ─");
+        program.write("\x1bOP");
         program.until("the box", |screen| screen.contains('╰'));
         let widest = program
             .screen()

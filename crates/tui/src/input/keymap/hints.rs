@@ -25,18 +25,19 @@ pub(crate) fn after_prefix(
     hints.iter().map(told).collect()
 }
 
-/// Draws keys and their meanings at the bottom of `within`, below a line with `title`.
+/// Draws keys and their meanings at the bottom of `within`, below a line with `title`; in one column for a screen reader.
 pub(crate) fn draw(
     title: &str,
     hints: Vec<(String, String)>,
     within: Rect,
+    linear: bool,
     surface: &mut Surface<'_>,
 ) {
     if hints.is_empty() || within.width < 24 {
         return;
     }
     let width = usize::from(within.width);
-    let columns = (width / COLUMN).max(1);
+    let columns = if linear { 1 } else { (width / COLUMN).max(1) };
     let hints = merge_numbered(hints);
     let keys = hints.iter().map(|(keys, _)| text::width(keys)).max();
     let keys = keys.unwrap_or_default();
@@ -45,7 +46,11 @@ pub(crate) fn draw(
     let meanings: Vec<&str> = hints.iter().map(|(_, meaning)| meaning.as_str()).collect();
     let shown = &meanings[..meanings.len().min(rows * columns)];
     let widths = widths(shown, rows, width.saturating_sub(columns * (keys + 3)));
-    let heading = frame::rule(title, Token::Title.into(), ("", Token::Muted.into()), width);
+    let heading = if linear {
+        Row::plain(format!("{title:<width$}"), Token::Title)
+    } else {
+        frame::rule(title, Token::Title.into(), ("", Token::Muted.into()), width)
+    };
     let mut shown = vec![heading];
     for row in 0..rows {
         let mut line = Row::default();

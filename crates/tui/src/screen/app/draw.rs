@@ -69,7 +69,8 @@ impl App {
                 height: screen.height.saturating_sub(1),
                 ..screen
             };
-            hints::draw("Keys", keys, above, &mut surface);
+            let linear = self.settings.screen_reader;
+            hints::draw("Keys", keys, above, linear, &mut surface);
         }
         surface.paint_ground();
         cursor
@@ -145,7 +146,7 @@ impl App {
             .keymap
             .hints_after(&self.contexts(), &self.pending_keys);
         let next = hints::after_prefix(&next, self.plugins.keys());
-        hints::draw("", next, above_status(areas), &mut surface);
+        hints::draw("", next, above_status(areas), linear, &mut surface);
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
         } else {
