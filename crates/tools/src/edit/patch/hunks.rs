@@ -193,7 +193,9 @@ fn occurrences(text: &str, old: &str) -> usize {
 }
 
 fn is_line_start(text: &str, at: usize) -> bool {
-    at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n')
+    // A byte order mark is before the first line.
+    let before = text.get(..at);
+    before.is_some_and(|before| matches!(before, "" | "\u{feff}") || before.ends_with('\n'))
 }
 
 /// Characters that the changed lines have at least if their context differs: `}` alone says nothing.
