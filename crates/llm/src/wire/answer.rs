@@ -40,6 +40,8 @@ pub(crate) struct Answer {
     chosen: Option<u64>,
     /// The text of the first block, while it can become thinking.
     first_text: Option<String>,
+    /// The server's words about the end of the answer.
+    explanation: Option<String>,
     started: bool,
     ended: bool,
 }
@@ -60,6 +62,7 @@ impl Answer {
             has_text: false,
             chosen: None,
             first_text: None,
+            explanation: None,
             started: false,
             ended: false,
         }
@@ -102,6 +105,24 @@ impl Answer {
         if !std::mem::replace(&mut self.started, true) {
             out.push(StreamEvent::Start { response_id });
         }
+    }
+
+    /// Keeps the server's words about the end of the answer, for the error if there is none.
+    pub(super) fn explain(&mut self, explanation: Option<&str>) {
+        let given = explanation.map(str::trim).filter(|text| !text.is_empty());
+        if let Some(text) = given {
+            self.explanation = Some(text.to_owned());
+        }
+    }
+
+    /// The explanation behind a colon.
+    pub(super) fn explanation(&self) -> String {
+        let text = self.explanation.as_ref();
+        text.map_or_else(String::new, |text| clean(&format!(": {text}"), None))
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        !self.has_text && !self.has_calls
     }
 
     /// Whether the alternative `index` of the answer is taken: the first that has content.
@@ -227,13 +248,17 @@ impl Answer {
         if self.ended {
             return;
         }
-        let silent = !self.has_text && !self.has_calls;
+        let silent = self.is_silent();
+        if reason == StopReason::ToolUse && !self.has_calls {
+            self.leave_out("the call that ends the answer".to_owned());
+        }
         match reason {
             // A refusal is an answer only if it contains text, and never runs tools.
             StopReason::Refusal if silent || self.has_calls => {
                 let message = format!(
-                    "`{}` ended the answer: its safety filter refused",
-                    self.provider
+                    "`{}` ended the answer: its safety filter refused{}",
+                    self.provider,
+                    self.explanation()
                 );
                 self.fail(
                     TurnStatus::ModelError {

@@ -251,6 +251,14 @@ fn nearly_valid_json_is_read() {
         words(Chat, &body),
         " FAILED `vendor/model-1` sent no answer that osier can read: `choices.0.delta.tool_calls`"
     );
+    // The answer ends for a call that was lost.
+    let body = stream(&[
+        json!({"choices": [{"delta": {"tool_calls": [null, {}]}, "finish_reason": "tool_calls"}]}),
+    ]);
+    assert_eq!(
+        words(Chat, &body),
+        " FAILED `vendor/model-1` sent no answer that osier can read: `the call that ends the answer`"
+    );
 }
 
 #[test]

@@ -124,6 +124,21 @@ struct Frame {
     content: Vec<Block>,
     #[serde(default)]
     stop_reason: Option<String>,
+    #[serde(default)]
+    stop_details: Value,
+}
+
+impl Frame {
+    /// The type of an event that leaves it out.
+    fn kind(&self) -> Option<&'static str> {
+        match (&self.message, &self.content_block, &self.delta) {
+            (Some(Start { id: Some(_), .. }), ..) => Some("message_start"),
+            (_, Some(_), _) => Some("content_block_start"),
+            (_, _, Some(delta)) if delta.stop_reason.is_some() => Some("message_delta"),
+            (_, _, Some(_)) => Some("content_block_delta"),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -176,7 +191,7 @@ impl Block {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct BlockDelta {
     #[serde(default)]
     text: Option<String>,
@@ -188,6 +203,8 @@ struct BlockDelta {
     partial_json: Option<String>,
     #[serde(default)]
     stop_reason: Option<String>,
+    #[serde(default)]
+    stop_details: Value,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -246,13 +263,20 @@ impl AnthropicDecoder {
             }
             "message_delta" => {
                 self.count(frame.usage, out);
-                let reason = frame.delta.and_then(|delta| delta.stop_reason);
-                self.stop_reason = reason.or(self.stop_reason.take());
+                let delta = frame.delta.unwrap_or_default();
+                self.explain(&delta.stop_details);
+                self.stop_reason = delta.stop_reason.or(self.stop_reason.take());
             }
             "message_stop" => self.end(out),
             "error" => self.fail_from(data, out),
             _ => {}
         }
+    }
+
+    /// Keeps what the vendor says about a refusal.
+    fn explain(&mut self, details: &Value) {
+        let text = details.get("explanation").and_then(Value::as_str);
+        self.answer.explain(text);
     }
 
     /// Handles a complete message instead of a stream.
@@ -262,6 +286,7 @@ impl AnthropicDecoder {
         for (remote, block) in (0..).zip(frame.content) {
             self.open_block(Some(remote), block, out);
         }
+        self.explain(&frame.stop_details);
         self.stop_reason = frame.stop_reason;
         self.end(out);
     }
@@ -317,6 +342,8 @@ impl AnthropicDecoder {
                 }
                 (0, Kind::Skipped)
             }
+            // Its deltas start it, if there are any.
+            "" => return,
             _ => (0, Kind::Skipped),
         };
         self.open.push(OpenBlock {
@@ -326,10 +353,15 @@ impl AnthropicDecoder {
         });
     }
 
-    /// The block that `delta` continues. Without a valid index, it is the newest of its kind.
+    /// The block that `delta` continues. Without a valid index, of the delta or of the block, it is the newest of
+    /// its kind.
     fn find(&self, remote: Option<u64>, delta: &BlockDelta) -> Option<usize> {
-        let mut open = self.open.iter();
-        open.rposition(|open| (remote.is_none() || open.remote == remote) && open.kind.takes(delta))
+        let newest = |fits: &dyn Fn(Option<u64>) -> bool| {
+            let mut open = self.open.iter();
+            open.rposition(|open| fits(open.remote) && open.kind.takes(delta))
+        };
+        newest(&|open| remote.is_none() || open == remote)
+            .or_else(|| newest(&|open| open.is_none()))
     }
 
     fn grow_block(&mut self, remote: Option<u64>, delta: BlockDelta, out: &mut Vec<StreamEvent>) {
@@ -432,6 +464,7 @@ impl ObjectDecoder for AnthropicDecoder {
         };
         // Proxies leave out one of them.
         let name = frame.r#type.clone().or_else(|| name.map(str::to_owned));
+        let name = name.or_else(|| frame.kind().map(str::to_owned));
         if let Some(name) = name {
             self.decode(&name, frame, data, out);
             return true;

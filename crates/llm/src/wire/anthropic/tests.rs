@@ -214,6 +214,39 @@ fn answer_is_complete_only_with_its_end_marker() {
     assert_eq!(status, SUCCESS_TEXT);
 }
 
+/// Types of events and blocks, and indices, are found by what is there.
+#[test]
+fn missing_types_and_indices_are_found() {
+    let mut events = vec![
+        begin(),
+        block(0, &json!({})),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "so"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "content_block_start", "index": -1,
+            "content_block": {"type": "tool_use", "id": "t", "name": "read", "input": {}}}),
+        json!({"type": "content_block_delta", "index": 1,
+            "delta": {"type": "input_json_delta", "partial_json": "{\"path\":\"a\"}"}}),
+        stop("tool_use"),
+        end(),
+    ];
+    let answer = |events: &[Value]| {
+        let (message, _) = play_data(&claude(), events);
+        let calls: Vec<Value> = message
+            .tool_calls()
+            .map(|call| call.arguments.clone())
+            .collect();
+        (message.text(), calls)
+    };
+    let whole = ("so".to_owned(), vec![json!({"path": "a"})]);
+    assert_eq!(answer(&events), whole);
+    for index in [0, 2, 4, 5, 6] {
+        let old = events[index].clone();
+        events[index]["type"] = Value::Null;
+        assert_eq!(answer(&events), whole, "{old}");
+        events[index] = old;
+    }
+}
+
 #[test]
 fn errors_in_the_stream_and_in_the_stop_reason_fail_the_call() {
     let error =
@@ -239,6 +272,13 @@ fn errors_in_the_stream_and_in_the_stop_reason_fail_the_call() {
         &[begin(), stop("model_context_window_exceeded"), end()],
     );
     assert!(matches!(status, TurnStatus::ContextOverflow { .. }));
+    let details = json!({"type": "refusal", "category": "bio", "explanation": "No toxins."});
+    let refusal = json!({"type": "message_delta", "delta": {"stop_reason": "refusal", "stop_details": details}});
+    let (_, status) = play_data(&claude(), &[begin(), refusal, end()]);
+    assert_eq!(
+        status.message(),
+        "`vendor` ended the answer: its safety filter refused: No toxins."
+    );
     // llama.cpp returns errors in OpenAI's form on this path too.
     let error =
         json!({"error": {"code": 500, "message": "does not match the expected peg-native format"}});

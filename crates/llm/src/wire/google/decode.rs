@@ -45,7 +45,7 @@ const STUMBLES: &[&str] = &[
 pub(super) struct GoogleDecoder {
     answer: Answer,
     open: Option<Open>,
-    finish: Option<Finish>,
+    finish: Option<String>,
 }
 
 /// The open block.
@@ -56,12 +56,6 @@ struct Open {
     /// Length in bytes.
     length: usize,
     signed: SignedRanges,
-}
-
-#[derive(Debug)]
-struct Finish {
-    reason: String,
-    message: Option<String>,
 }
 
 impl GoogleDecoder {
@@ -99,8 +93,8 @@ impl GoogleDecoder {
             Answer::source(&chunk.web, "uri", out);
         }
         if let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) {
-            let message = candidate.finish_message;
-            self.finish = Some(Finish { reason, message });
+            self.answer.explain(candidate.finish_message.as_deref());
+            self.finish = Some(reason);
         }
     }
 
@@ -204,21 +198,26 @@ impl GoogleDecoder {
         }
     }
 
-    fn end(&mut self, finish: &Finish, out: &mut Vec<StreamEvent>) {
+    fn end(&mut self, reason: &str, out: &mut Vec<StreamEvent>) {
         self.close(out);
-        match finish.reason.as_str() {
+        match reason {
             "MAX_TOKENS" => self.answer.done(StopReason::Length, out),
             reason if FILTERS.contains(&reason) => self.answer.done(StopReason::Refusal, out),
             reason if STUMBLES.contains(&reason) => {
-                let detail = finish.message.as_deref();
-                let detail = detail.map_or_else(String::new, |text| format!(": {text}"));
-                let message = format!("the model's answer was not usable ({reason}){detail}");
-                let retryable = true;
-                self.answer
-                    .fail(TurnStatus::ModelError { message, retryable }, out);
+                self.fail("the model's answer was not usable", reason, true, out);
+            }
+            "STOP" | "FINISH_REASON_UNSPECIFIED" => self.answer.done(StopReason::Stop, out),
+            reason if self.answer.is_silent() => {
+                self.fail("the model ended without an answer", reason, false, out);
             }
             _ => self.answer.done(StopReason::Stop, out),
         }
+    }
+
+    fn fail(&mut self, what: &str, reason: &str, retryable: bool, out: &mut Vec<StreamEvent>) {
+        let message = format!("{what} ({reason}){}", self.answer.explanation());
+        self.answer
+            .fail(TurnStatus::ModelError { message, retryable }, out);
     }
 }
 

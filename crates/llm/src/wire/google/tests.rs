@@ -181,6 +181,12 @@ fn finish_reasons_map_to_stop_reasons() {
             "{reason}"
         );
     }
+    let silent =
+        json!({"candidates": [{"finishReason": "ESCALATION", "finishMessage": "Ask a human."}]});
+    assert_eq!(
+        play_data(&gemini(), &[silent]).1.message(),
+        "the model ended without an answer (ESCALATION): Ask a human."
+    );
     for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER"] {
         assert_eq!(
             ended(reason, true).1,

@@ -61,7 +61,9 @@ impl Calls {
     fn find(&self, fragment: &CallFragment) -> Option<usize> {
         let newest = |fits: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(fits);
         let at = match (fragment.index, &fragment.id) {
-            (Some(index), _) => newest(&|call| call.remote == Some(index)),
+            // The start of a call can lack a valid index.
+            (Some(index), _) => newest(&|call| call.remote == Some(index))
+                .or_else(|| newest(&|call| call.remote.is_none())),
             (None, Some(id)) => newest(&|call| call.id.as_ref() == Some(id)),
             (None, None) => self.calls.len().checked_sub(1),
         }?;

@@ -146,6 +146,13 @@ fn calls_in_unusual_forms_are_decoded() {
     );
     assert_eq!(message.content, two[..1]);
     assert_eq!(message.stop_reason, StopReason::ToolUse);
+    // The start has no valid index, the rest has one.
+    let split = content(&[
+        calls(&json!([{"index": null, "id": "a", "function": {"name": "read", "arguments": ""}}])),
+        calls(&json!([{"index": 0, "function": {"arguments": "{\"path\":\"x\"}"}}])),
+        finish("tool_calls"),
+    ]);
+    assert_eq!(split, two[..1]);
     // No ids: complete calls after one another, arguments as an object, generated ids.
     let made = content(&[
         calls(&json!([{"index": 0, "function": {"name": "read", "arguments": {"path": "x"}}}])),
