@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::lines::text;
 use osier_agent::{Attachment, AttachmentKind, UserMessage};
 use osier_base::ids;
-use osier_llm::{ContentBlock, Usage};
+use osier_llm::{AssistantBlock, ContentBlock, Usage};
 
 /// Milliseconds since the Unix epoch from an RFC 3339 time or a number.
 pub(super) fn milliseconds(value: Option<&Value>) -> i64 {
@@ -56,7 +56,13 @@ pub(super) fn content(value: Option<&Value>, draft: &mut Draft) -> Vec<ContentBl
 fn content_block(block: &Value, draft: &mut Draft) -> Option<ContentBlock> {
     let kind = text(block, "type").unwrap_or_default();
     match kind {
-        "text" | "input_text" | "output_text" => Some(ContentBlock::text(text(block, "text")?)),
+        "text" | "input_text" | "output_text" => {
+            let said = text(block, "text");
+            if said.is_none() {
+                draft.drop("texts of an unknown form");
+            }
+            said.map(ContentBlock::text)
+        }
         "image" | "input_image" => {
             let image = image(block);
             if image.is_none() {
@@ -127,6 +133,20 @@ pub(super) fn prompt(blocks: Vec<ContentBlock>, timestamp: i64) -> UserMessage {
         }
     }
     prompt
+}
+
+/// Sets the texts of an answer apart: other programs show each as a paragraph, and osier joins them.
+pub(super) fn set_apart(content: &mut [AssistantBlock]) {
+    let mut has_text_behind = false;
+    for block in content.iter_mut().rev() {
+        let AssistantBlock::Text { text, .. } = block else {
+            continue;
+        };
+        if has_text_behind && !text.is_empty() && !text.ends_with('\n') {
+            text.push_str("\n\n");
+        }
+        has_text_behind |= !text.is_empty();
+    }
 }
 
 pub(super) fn usage(value: Option<&Value>) -> Usage {

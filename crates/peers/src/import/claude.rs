@@ -21,10 +21,10 @@ pub(super) struct Reader {
     subagents: Option<PathBuf>,
     /// Index of the entry of an answer, by the vendor's id.
     answers: HashMap<String, usize>,
-    /// By entry of an answer or of one of its results: the answer.
+    /// By entry of an answer or of one of its results: the answer, or the first of several in a row.
     answer_of: HashMap<String, String>,
-    /// By entry of an answer: its last result.
-    last_result: HashMap<String, String>,
+    /// By that answer: the last answer of its row, or the last result.
+    last_of: HashMap<String, String>,
     /// The boundary that the next summary replaces.
     boundary: Option<Boundary>,
     name: Option<String>,
@@ -76,7 +76,10 @@ impl Read for Reader {
             return draft.drop("messages of subagents");
         }
         let parent = match value.get("parentUuid") {
-            Some(Value::Null) => None,
+            // A compaction starts a new root, and names the entry before it.
+            Some(Value::Null) => {
+                text(&value, "logicalParentUuid").and_then(|parent| draft.parent_of(parent))
+            }
             Some(Value::String(parent)) => draft.parent_of(parent),
             _ => draft.behind_gap(),
         };
@@ -155,21 +158,26 @@ impl Reader {
         steps.unwrap_or_else(|| details(given))
     }
 
-    /// Children of an answer or of one of its results become children of the last result.
+    /// Children of an answer or of one of its results become children of the last result, or of the last answer of
+    /// its row.
     fn behind_results(&self, parent: Option<String>) -> Option<String> {
         let parent = parent?;
         let answer = self.answer_of.get(&parent);
-        let last = answer.and_then(|answer| self.last_result.get(answer));
+        let last = answer.and_then(|answer| self.last_of.get(answer));
         Some(last.cloned().unwrap_or(parent))
     }
 
     fn user(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
-        let said = value
-            .get("message")
-            .and_then(|message| message.get("content"));
+        let Some(said) = value
+            .pointer("/message/content")
+            .filter(|said| is_content(said))
+        else {
+            draft.damaged();
+            return draft.alias(uuid, parent);
+        };
         let mut rest = Vec::new();
         let mut last = parent;
-        for part in blocks::parts(said) {
+        for part in blocks::parts(Some(said)) {
             if text(&part, "type") == Some("tool_result") {
                 last = Some(self.result(uuid, &part, value, last, draft));
             } else {
@@ -241,13 +249,13 @@ impl Reader {
         draft.alias(uuid, Some(id.clone()));
         if let Some(answer) = answer {
             self.answer_of.insert(id.clone(), answer.clone());
-            self.last_result.insert(answer, id.clone());
+            self.last_of.insert(answer, id.clone());
         }
         id
     }
 
     fn assistant(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
-        let Some(message) = value.get("message") else {
+        let Some(message) = value.get("message").filter(|message| message.is_object()) else {
             draft.alias(uuid, parent);
             return draft.damaged();
         };
@@ -257,48 +265,64 @@ impl Reader {
             draft.drop("answers that no model wrote");
             return draft.alias(uuid, parent);
         }
+        if !message.get("content").is_some_and(is_content) {
+            draft.damaged();
+        }
         let content = Self::content(message, draft);
-        let own_id = text(message, "id").unwrap_or(uuid).to_owned();
-        let usage = blocks::usage(message.get("usage"));
-        if let Some(place) = self.answers.get(&own_id)
-            && let Some(entry) = draft.entries.get_mut(*place)
-            && let EntryKind::Message {
-                message: AgentMessage::Assistant(answer),
-            } = &mut entry.kind
-        {
+        let own_id = text(message, "id").filter(|id| !id.is_empty());
+        let row = self.row_before(parent.as_deref(), draft);
+        let joined = self.joined(own_id, row.as_deref(), draft);
+        if let Some((id, answer)) = answer_at(joined.filter(|_| !failed), draft) {
             answer.content.extend(content);
-            answer.usage = usage;
+            blocks::set_apart(&mut answer.content);
+            answer.usage = blocks::usage(message.get("usage"));
+            if let (None, Some(own_id), Some(at)) = (&answer.response_id, own_id, joined) {
+                answer.response_id = Some(own_id.to_owned());
+                self.answers.insert(own_id.to_owned(), at);
+            }
             if let Some(reason) = text(message, "stop_reason") {
                 answer.stop_reason = stop_reason(reason);
             }
-            let id = entry.id.clone();
             return draft.alias(uuid, Some(id));
         }
-        let mut answer = AssistantMessage {
-            content,
-            provider: "anthropic".to_owned(),
-            model: if failed {
-                String::new()
-            } else {
-                model.to_owned()
-            },
-            // Never a wire format of osier: signatures of other programs are shown and not sent back.
-            api: "claude-code".to_owned(),
-            usage,
-            stop_reason: text(message, "stop_reason").map_or(StopReason::Stop, stop_reason),
-            timestamp: blocks::milliseconds(value.get("timestamp")),
-            response_id: text(message, "id").map(str::to_owned),
-            ..AssistantMessage::default()
-        };
-        if failed {
-            answer.error_message = Some(answer.text());
-            answer.stop_reason = StopReason::Error;
-            answer.content.clear();
-        }
-        self.answers.insert(own_id, draft.entries.len());
+        let answer = new_answer(message, content, failed, value.get("timestamp"));
+        let name = own_id.unwrap_or(uuid).to_owned();
+        self.answers.insert(name, draft.entries.len());
         let kind = EntryKind::message(AgentMessage::Assistant(answer));
         let id = draft.add(uuid, parent, time(value), kind);
-        self.answer_of.insert(id.clone(), id);
+        if let Some(row) = &row {
+            self.last_of.insert(row.clone(), id.clone());
+        }
+        let row = row.unwrap_or_else(|| id.clone());
+        self.answer_of.insert(id, row);
+    }
+
+    /// The row of answers that ends with the entry added last, if that is `parent`.
+    fn row_before(&self, parent: Option<&str>, draft: &Draft) -> Option<String> {
+        let last = draft.entries.last()?;
+        let is_answer = matches!(last.kind.as_message(), Some(AgentMessage::Assistant(_)));
+        let row = self.answer_of.get(&last.id).filter(|_| is_answer)?;
+        (parent == Some(last.id.as_str())).then(|| row.clone())
+    }
+
+    /// The index of the answer that a line with `id` belongs to. A line directly behind a row of answers belongs to
+    /// the last of them if its id is missing or is known there.
+    fn joined(&self, id: Option<&str>, row: Option<&str>, draft: &mut Draft) -> Option<usize> {
+        let known = id.and_then(|id| self.answers.get(id)).copied();
+        let Some(row) = row else {
+            return known;
+        };
+        let end = draft.entries.len() - 1;
+        let (_, last) = answer_at(Some(end), draft)?;
+        let is_open = last.error_message.is_none() && (id.is_none() || last.response_id.is_none());
+        let entry = known.and_then(|known| draft.entries.get(known));
+        let is_same = entry
+            .and_then(|entry| self.answer_of.get(&entry.id))
+            .map(String::as_str);
+        if is_open || is_same == Some(row) {
+            return Some(end);
+        }
+        known
     }
 
     fn content(message: &Value, draft: &mut Draft) -> Vec<AssistantBlock> {
@@ -371,6 +395,50 @@ impl Reader {
         };
         draft.add(uuid, boundary.parent, time(value), kind);
     }
+}
+
+/// The answer at an index, with its id.
+fn answer_at(at: Option<usize>, draft: &mut Draft) -> Option<(String, &mut AssistantMessage)> {
+    let entry = draft.entries.get_mut(at?)?;
+    match &mut entry.kind {
+        EntryKind::Message {
+            message: AgentMessage::Assistant(answer),
+        } => Some((entry.id.clone(), answer)),
+        _ => None,
+    }
+}
+
+fn new_answer(
+    message: &Value,
+    content: Vec<AssistantBlock>,
+    failed: bool,
+    timestamp: Option<&Value>,
+) -> AssistantMessage {
+    let own = |name: &str| text(message, name).map(str::to_owned);
+    let mut answer = AssistantMessage {
+        content,
+        provider: "anthropic".to_owned(),
+        model: own("model").filter(|_| !failed).unwrap_or_default(),
+        // Never a wire format of osier: signatures of other programs are shown and not sent back.
+        api: "claude-code".to_owned(),
+        usage: blocks::usage(message.get("usage")),
+        stop_reason: text(message, "stop_reason").map_or(StopReason::Stop, stop_reason),
+        timestamp: blocks::milliseconds(timestamp),
+        response_id: own("id"),
+        ..AssistantMessage::default()
+    };
+    blocks::set_apart(&mut answer.content);
+    if failed {
+        answer.error_message = Some(answer.text());
+        answer.stop_reason = StopReason::Error;
+        answer.content.clear();
+    }
+    answer
+}
+
+/// Whether `said` can be the content of a message.
+fn is_content(said: &Value) -> bool {
+    said.is_string() || said.is_array()
 }
 
 fn time(value: &Value) -> &str {

@@ -220,7 +220,8 @@ impl Reader {
         if self.answer.is_empty() {
             return;
         }
-        let content = std::mem::take(&mut self.answer);
+        let mut content = std::mem::take(&mut self.answer);
+        blocks::set_apart(&mut content);
         let calls = content
             .iter()
             .any(|block| matches!(block, AssistantBlock::ToolCall(_)));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::draft::Draft;
 use super::lines::{Read, regular};
-use super::{claude, codex, pi};
+use super::{claude, codex, opencode, pi};
 
 /// The lines of the texts of the branch that ends with the last entry, oldest first.
 fn branch(draft: &Draft) -> Vec<String> {
@@ -38,10 +38,137 @@ fn read(source: ImportSource, lines: &[Value]) -> Vec<String> {
     };
     for (number, line) in (1..).zip(lines) {
         draft.line = number;
-        reader.line(regular(line.clone()), &mut draft);
+        match line {
+            Value::Object(_) => reader.line(regular(line.clone()), &mut draft),
+            _ => draft.damaged(),
+        }
     }
     reader.end(&mut draft);
     branch(&draft)
+}
+
+fn read_export(export: &Value) -> Vec<String> {
+    let mut draft = Draft::new(ImportSource::Opencode);
+    opencode::read_export(export.clone(), &mut draft);
+    branch(&draft)
+}
+
+/// The places of all values below `at` in `document`, as JSON pointers, and `at` itself.
+fn places(document: &Value, at: &str) -> Vec<String> {
+    let names: Vec<String> = match document.pointer(at).unwrap() {
+        Value::Object(members) => members.keys().cloned().collect(),
+        Value::Array(parts) => (0..parts.len()).map(|at| at.to_string()).collect(),
+        _ => Vec::new(),
+    };
+    let below = names.iter().flat_map(|name| {
+        let name = name.replace('~', "~0").replace('/', "~1");
+        places(document, &format!("{at}/{name}"))
+    });
+    below.chain([at.to_owned()]).collect()
+}
+
+fn odd_values() -> [Value; 10] {
+    [
+        Value::Null,
+        json!(true),
+        json!(7),
+        json!(-1.5e300),
+        json!(""),
+        json!("12"),
+        json!("\u{fffd}\u{0}"),
+        json!([]),
+        json!([{"type": 3}]),
+        json!({"type": "text", "text": 5}),
+    ]
+}
+
+/// Puts odd values at each place of each of `units`, in turn: all texts that are there without the unit must be there.
+fn check(document: &Value, units: &[String], read: impl Fn(&Value) -> Vec<String>) {
+    let all = read(document);
+    assert!(all.len() >= 3, "{all:?}");
+    let mut changed = document.clone();
+    let mut put = |place: &str, value: Value| {
+        let old = std::mem::replace(changed.pointer_mut(place).unwrap(), value);
+        let texts = read(&changed);
+        *changed.pointer_mut(place).unwrap() = old;
+        texts
+    };
+    let mut faults = Vec::new();
+    let mut turn = 0;
+    for unit in units {
+        // A branch that starts at a missing line continues with the line before: its texts are no part of the branch.
+        let mut without = put(unit, Value::Null);
+        without.retain(|text| all.contains(text));
+        for place in places(document, unit) {
+            let odd_values = odd_values();
+            turn += 1;
+            // Most of the structure is not deeper.
+            let depth = place[unit.len()..].matches('/').count();
+            let count = if depth <= 2 { 3 } else { 1 };
+            let in_turn = odd_values.iter().cycle().skip(turn % 10).step_by(4);
+            for odd in in_turn.take(count) {
+                // A new root and more turns that were rolled back are no mistakes.
+                let is_root = odd.is_null() && place.to_lowercase().contains("parent");
+                if is_root || place.ends_with("num_turns") {
+                    continue;
+                }
+                let mut texts = put(&place, odd.clone());
+                for text in &without {
+                    match texts.iter().position(|have| have == text) {
+                        Some(at) => drop(texts.remove(at)),
+                        None => faults.push(format!("{place} = {odd}: lost {text:.40}")),
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+fn check_lines(source: ImportSource, fixture: &str) {
+    let lines = fixture
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    let document = Value::Array(lines.collect());
+    let count = document.as_array().unwrap().len();
+    let units: Vec<String> = (0..count).map(|at| format!("/{at}")).collect();
+    check(&document, &units, |document| {
+        read(source, document.as_array().unwrap())
+    });
+}
+
+#[test]
+fn an_odd_value_of_claude_code_costs_at_most_its_line() {
+    let fixture = include_str!("../../../../tests/fixtures/exchange/claude.jsonl");
+    check_lines(ImportSource::Claude, fixture);
+}
+
+#[test]
+fn an_odd_value_of_codex_costs_at_most_its_line() {
+    let fixture = include_str!("../../../../tests/fixtures/exchange/codex.jsonl");
+    check_lines(ImportSource::Codex, fixture);
+}
+
+#[test]
+fn an_odd_value_of_pi_costs_at_most_its_line() {
+    let fixture = include_str!("../../../../tests/fixtures/exchange/pi.jsonl");
+    let (before_branch, _) = fixture.split_once("{\"type\":\"branch_summary\"").unwrap();
+    for part in [before_branch, fixture] {
+        check_lines(ImportSource::Pi, part);
+    }
+}
+
+#[test]
+fn an_odd_value_of_opencode_costs_at_most_its_part() {
+    let fixture = include_str!("../../../../tests/fixtures/exchange/opencode.json");
+    let export: Value = serde_json::from_str(fixture).unwrap();
+    let mut units = vec!["/info".to_owned()];
+    for (index, message) in export["messages"].as_array().unwrap().iter().enumerate() {
+        units.push(format!("/messages/{index}/info"));
+        let parts = message["parts"].as_array().unwrap();
+        units.extend((0..parts.len()).map(|part| format!("/messages/{index}/parts/{part}")));
+    }
+    check(&export, &units, read_export);
 }
 
 /// A count of any size is no fault.

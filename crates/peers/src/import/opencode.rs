@@ -124,12 +124,17 @@ pub(super) fn read(path: &Path, draft: &mut Draft) -> Result<(), ImportError> {
         }
         None => document(path).unwrap_or_default(),
     };
-    Reader::default().session(&regular(found), draft);
+    read_export(found, draft);
     if is_cut {
         draft.line += 1;
         draft.damaged();
     }
     Ok(())
+}
+
+/// Reads a session in the form of an export.
+pub(super) fn read_export(export: Value, draft: &mut Draft) {
+    Reader::default().session(&regular(export), draft);
 }
 
 /// A session of the database in the form of an export.
@@ -305,6 +310,7 @@ impl Reader {
             };
             return self.add(kind, created, draft);
         }
+        blocks::set_apart(&mut content);
         let error = info.pointer("/error/data/message").and_then(Value::as_str);
         let error = error.or_else(|| text(&info["error"], "name"));
         let answer = AssistantMessage {
