@@ -1,7 +1,7 @@
 //! A provider that plays scripts instead of calling models, for tests, benchmarks and `demo/tour`.
 //!
 //! It sends the same events as a real provider, in the same order, and records every request. Time passes only
-//! through `tokio::time`, so tests can pause it; a [`Gate`] delays the answer until the test opens it. A request
+//! through `tokio::time`, so tests can pause it; a [`Hold`] delays the answer until the test opens it. A request
 //! without a matching turn fails.
 //!
 //! Scripts are built with [`Script`], or parsed from JSON with [`Script::parse`]:
