@@ -142,11 +142,13 @@ impl App {
         let is_quiet = self.activity.is_idle() && !self.activity.toast.is_shown(now);
         self.prompt
             .draw_completion(areas, is_quiet, linear, &mut surface);
-        let next = self
-            .keymap
-            .hints_after(&self.contexts(), &self.pending_keys);
-        let next = hints::after_prefix(&next, self.plugins.keys());
-        hints::draw("", next, above_status(areas), linear, &mut surface);
+        if !self.pending_keys.is_empty() {
+            let next = self
+                .keymap
+                .hints_after(&self.contexts(), &self.pending_keys);
+            let next = hints::after_prefix(&next, self.plugins.keys());
+            hints::draw("", next, above_status(areas), linear, &mut surface);
+        }
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
         } else {
