@@ -56,9 +56,11 @@ impl Protected {
             let repository = folder.repository.iter();
             found.extend(repository.flat_map(|repository| git_directories(repository)));
         });
-        found.sort();
-        found.dedup();
+        // Beyond the limit the upper ones stay: a command can make as many repositories below as it likes.
+        let mut seen = BTreeSet::new();
+        found.retain(|path| seen.insert(path.clone()));
         found.truncate(MAX_PROTECTED);
+        found.sort();
         found
     }
 
@@ -265,6 +267,22 @@ mod tests {
         protected.find(&root);
         fs::create_dir_all(root.join("a/c/.git")).unwrap();
         assert!(names(protected.find(&root)).contains(&"a/c/.git".to_owned()));
+    }
+
+    #[test]
+    fn many_repositories_below_do_not_displace_the_one_of_the_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in 0..=MAX_PROTECTED {
+            fs::create_dir_all(root.join(format!("!{name}/.git"))).unwrap();
+        }
+        for name in [".git", ".osier"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        let found = Protected::default().find(&root);
+        assert_eq!(found.len(), MAX_PROTECTED);
+        assert!(found.contains(&root.join(".git")));
+        assert!(found.contains(&root.join(".osier")));
     }
 
     #[test]

@@ -324,5 +324,6 @@ async fn views_show_their_keys() {
     insta::assert_snapshot!("keys_while_browsing", screen.screen());
     screen.press("esc esc alt+s").shows("Sessions").await;
     screen.press("f1");
-    insta::assert_snapshot!("keys_of_the_sessions", screen.screen());
+    let shown = screen.screen();
+    assert!(shown.contains("Rename the selected session"), "{shown}");
 }
