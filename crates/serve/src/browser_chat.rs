@@ -294,7 +294,7 @@ mod tests {
             .filter_map(|line| line.strip_prefix("  ")?.split_once(':'));
         let names = names.filter(|(name, _)| !name.starts_with(' '));
         let mut own: Vec<&str> = names.map(|(name, _)| name).collect();
-        // Rows that are no request, or that are a dialog without an argument.
+        // Rows that are no request, or that are a dialog or a new draft without an argument.
         let dialogs = [
             "context",
             "export",
@@ -304,7 +304,9 @@ mod tests {
             "model",
             "name",
             "permissions",
+            "session",
             "thinking",
+            "undo",
         ];
         let rows = slash::COMMANDS
             .iter()
