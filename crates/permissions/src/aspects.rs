@@ -16,7 +16,7 @@ pub(super) use command::{Command, Search};
 use osier_agent::{FileTarget, FileUse};
 use osier_base::real_path::RealPath;
 use osier_base::visible::visible;
-use osier_tools::{BASH, EDIT, GREP, READ, RuleText, ToolEffect, WRITE, WebAddress};
+use osier_tools::{BASH, BuiltIn, EDIT, GREP, READ, RuleText, ToolEffect, WRITE, WebAddress};
 
 /// The aspects of a call that rules decide about.
 #[derive(Debug, Default)]
@@ -159,7 +159,7 @@ impl Aspects {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         let tool = names.called.as_str();
         let known = osier_tools::find(tool);
-        let rule_text = known.map_or(RuleText::None, |known| known.rule_text);
+        let rule_text = known.map_or(RuleText::None, BuiltIn::rule_text);
         let main = rule_text.argument().and_then(text);
         if let RuleText::Command(_) = rule_text {
             let command = main.map(|command| Self::of_command(command, cwd));

@@ -85,8 +85,8 @@ pub fn rules(data: &[u8]) {
     let rules = Rules::parse(rules);
     let (tool, argument) = call.split_once('\n').unwrap_or((call, ""));
     let arguments = match osier_tools::find(tool) {
-        Some(known) if known.rule_text != RuleText::None => {
-            json!({ (known.rule_text.argument().unwrap_or_default()): argument })
+        Some(known) if known.rule_text() != RuleText::None => {
+            json!({ (known.rule_text().argument().unwrap_or_default()): argument })
         }
         _ => serde_json::from_str(argument).unwrap_or(Value::Null),
     };

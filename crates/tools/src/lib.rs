@@ -126,6 +126,10 @@ pub const BUILT_IN: &[BuiltIn] = &[
     ask::plan::ROW,
 ];
 
+// recipe: a tool, 3: the first request must stay below `FIRST_REQUEST_TOKENS`, which `cargo test -p osier-session prompt` counts: keep the definition short
+/// The limit of the prompt and the definitions of these tools together, which keep a new session cheap.
+pub const FIRST_REQUEST_TOKENS: usize = 1_100;
+
 /// An unknown tool name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown tool `{name}`")]
@@ -229,8 +233,12 @@ mod tests {
             let effect = effect.as_str().unwrap();
             format!("| `{}` | {effect} | {} |\n", tool.name, tool.does)
         });
+        let limit = (FIRST_REQUEST_TOKENS / 1_000, FIRST_REQUEST_TOKENS % 1_000);
         let table = format!(
-            "| tool | effect | does |\n|---|---|---|\n{}",
+            "The system prompt and all tool definitions together take less than {},{:03} tokens; a test counts them with a \
+             real tokenizer.\n\n| tool | effect | does |\n|---|---|---|\n{}",
+            limit.0,
+            limit.1,
             rows.collect::<String>()
         );
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
@@ -266,7 +274,7 @@ mod tests {
             let known = &(run.spec)().parameters["properties"];
             let parts = tool.view.subject.iter().map(|part| part.argument);
             let file = tool.file.map(|file| file.name);
-            let rules = tool.rule_text.argument();
+            let rules = tool.rule_text().argument();
             let named = parts
                 .chain(file)
                 .chain(rules)

@@ -3,7 +3,7 @@
 
 use osier_agent::{OtherName, Spellings};
 
-use crate::built_in::{BuiltIn, Part, PeerTool, Renamed, RuleText, ToolEffect, ToolView, Verbs};
+use crate::built_in::{BuiltIn, Part, PeerTool, Renamed, ToolEffect, ToolView, Verbs};
 use crate::call::spellings;
 
 /// The tool that starts a subagent.
@@ -19,7 +19,7 @@ const TASK: &[Renamed] = &[("prompt", "prompt"), ("subagent_type", "agent")];
 
 pub(crate) const ROWS: &[BuiltIn] = &[
     BuiltIn {
-        rule_text: RuleText::Argument("agent"),
+        rule_argument: Some("agent"),
         spellings: &SPELLINGS,
         peers: &[
             PeerTool::claude("Task", TASK),
@@ -34,7 +34,6 @@ pub(crate) const ROWS: &[BuiltIn] = &[
         ..BuiltIn::of_session(SUBAGENT, ToolEffect::Delegates)
     },
     BuiltIn {
-        rule_text: RuleText::Argument("query"),
         view: ToolView::new(
             Verbs::new("Looking for tools", "Looked for tools", "look for tools"),
             &[Part::text("query")],
@@ -43,7 +42,6 @@ pub(crate) const ROWS: &[BuiltIn] = &[
         ..BuiltIn::of_session(TOOL_SEARCH, ToolEffect::Looks)
     },
     BuiltIn {
-        rule_text: RuleText::Argument("query"),
         peers: &[PeerTool::claude("WebSearch", &[("query", "query")])],
         view: ToolView {
             question: "Search the web?",

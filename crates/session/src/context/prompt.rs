@@ -1,5 +1,5 @@
-//! The system prompt. Short on purpose: with the tool definitions it stays under 1,100 tokens. Holds
-//! nothing that changes between turns (no clock), so that provider caches hit.
+//! The system prompt. Short on purpose: with the tool definitions it stays below `FIRST_REQUEST_TOKENS`.
+//! Holds nothing that changes between turns (no clock), so that provider caches hit.
 
 use crate::setup::SessionSetup;
 use osier_llm::Preamble;
@@ -113,7 +113,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use osier_tools::Workspace;
+    use osier_tools::{FIRST_REQUEST_TOKENS, Workspace};
 
     fn tokens(text: &str) -> usize {
         bpe_openai::o200k_base().count(text)
@@ -161,10 +161,9 @@ mod tests {
         }
     }
 
-    // recipe: a tool, 3: a test counts the tokens of the first request, which must stay below 1,100: keep the definition short
     /// The tokens of the prompt and the tool definitions.
     #[test]
-    fn prompt_and_tools_cost_less_than_1100_tokens() {
+    fn prompt_and_tools_stay_below_their_limit() {
         let cwd = Path::new("/home/user/projects/some-project");
         let mut tools = osier_tools::build(&Arc::new(Workspace::new(cwd)), None).unwrap();
         tools.retain(|tool| tool.replaces().is_empty());
@@ -187,8 +186,9 @@ mod tests {
             .collect();
         let total = prompt + costs.iter().map(|(_, cost)| cost).sum::<usize>();
         assert!(
-            total < 1100,
-            "the first request has {total} tokens, with the prompt of {prompt}; it must have less than 1,100. Shorten the \
+            total < FIRST_REQUEST_TOKENS,
+            "the first request has {total} tokens, with the prompt of {prompt}; the limit is {FIRST_REQUEST_TOKENS}, \
+             `FIRST_REQUEST_TOKENS` in crates/tools/src/lib.rs. Shorten the \
              definition of the tool that was added or changed, or offer the tool only where it is of use, like `map`: \
              {costs:?}"
         );

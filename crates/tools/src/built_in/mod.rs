@@ -3,6 +3,7 @@
 
 mod effect;
 pub(crate) mod peer;
+mod rule_text;
 mod view;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 pub use self::effect::ToolEffect;
 pub(crate) use self::peer::GeminiForm;
 pub use self::peer::{PeerTool, Renamed};
+pub use self::rule_text::RuleText;
 pub use self::view::{Collapsed, Count, Part, PartKind, ToolView, Verbs};
 use crate::files::target::{FileArgument, NamedFile};
 use crate::workspace::Workspace;
@@ -29,8 +31,8 @@ pub struct BuiltIn {
     pub effect: ToolEffect,
     /// Arguments without which a call only looks, whatever the effect of the tool is.
     pub acts_with: &'static [&'static str],
-    /// The argument that the patterns of rules are compared with, unless the call names files.
-    pub rule_text: RuleText,
+    /// The argument that the patterns of rules are compared with, if it is not the first text of the subject.
+    pub(crate) rule_argument: Option<&'static str>,
     /// The argument that names a file.
     pub file: Option<FileArgument>,
     /// The files that a call names, for a tool that changes several.
@@ -53,27 +55,6 @@ pub struct BuiltIn {
     pub(crate) ends_run: fn(&ToolResultMessage) -> bool,
     /// How it runs; `None` if the session provides the tool.
     pub(crate) run: Option<Run>,
-}
-
-/// The argument that the patterns of rules are compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleText {
-    None,
-    Argument(&'static str),
-    /// A command line, whose commands are compared one by one.
-    Command(&'static str),
-    /// The address of a web page.
-    Page(&'static str),
-}
-
-impl RuleText {
-    /// The name of the argument.
-    pub fn argument(self) -> Option<&'static str> {
-        match self {
-            Self::None => None,
-            Self::Argument(name) | Self::Command(name) | Self::Page(name) => Some(name),
-        }
-    }
 }
 
 /// The definition of a tool and how it prepares calls.
@@ -104,7 +85,7 @@ impl BuiltIn {
             does: "",
             effect,
             acts_with: &[],
-            rule_text: RuleText::None,
+            rule_argument: None,
             file: None,
             files: None,
             replaces: &[],
@@ -128,6 +109,15 @@ impl BuiltIn {
                 .any(|name| arguments.get(name).is_some())
         };
         self.effect.is_free() || (!self.acts_with.is_empty() && !acts())
+    }
+
+    /// The text of a call that the patterns of rules are compared with, unless the call names files.
+    pub fn rule_text(&self) -> RuleText {
+        let file = self.file.map(|file| file.name);
+        match self.rule_argument {
+            Some(argument) => RuleText::Argument(argument),
+            None => RuleText::of(self.view.subject, file),
+        }
     }
 
     /// The subject of a call, as its header shows it: `x in src (*.rs)`. `None` if the call has none of its arguments.

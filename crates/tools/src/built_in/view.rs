@@ -90,6 +90,8 @@ pub enum PartKind {
     Text,
     /// A command line.
     Command,
+    /// The address of a web page.
+    Page,
     /// The path of a file.
     Path,
     /// The lines from `offset` on, `limit` of them.
@@ -107,7 +109,7 @@ pub enum PartKind {
 impl PartKind {
     /// Whether the part is the text of its argument.
     pub fn is_text(self) -> bool {
-        matches!(self, Self::Text | Self::Command | Self::Path)
+        matches!(self, Self::Text | Self::Command | Self::Page | Self::Path)
     }
 }
 
@@ -146,7 +148,7 @@ impl Part {
     ) -> Option<String> {
         let given = arguments.get(self.argument);
         let text = match self.kind {
-            PartKind::Text | PartKind::Command | PartKind::Path => words(given?)?,
+            PartKind::Text | PartKind::Command | PartKind::Page | PartKind::Path => words(given?)?,
             PartKind::Lines => lines(arguments)?,
             PartKind::Patch => patched().join(", "),
             PartKind::Questions => questions(given?)?,

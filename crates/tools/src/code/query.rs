@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::locate::locate;
 use super::report::{Findings, words};
 use super::show;
-use crate::built_in::{BuiltIn, Part, RuleText, ToolEffect, ToolView, Verbs};
+use crate::built_in::{BuiltIn, Part, ToolEffect, ToolView, Verbs};
 use crate::call::arguments;
 use crate::files::target::FileArgument;
 use crate::workspace::{CodeServers, Opened, Workspace};
@@ -75,13 +75,11 @@ const fn row(
     does: &'static str,
     verbs: Verbs,
     subject: &'static [Part],
-    rule_text: RuleText,
     spec: fn() -> &'static ToolSpec,
     prepare: fn(Arc<Workspace>, Value) -> Preparing,
 ) -> BuiltIn {
     BuiltIn {
         does,
-        rule_text,
         file: Some(FILE),
         view: ToolView::new(verbs, subject),
         ..BuiltIn::new(name, ToolEffect::Looks, spec, prepare)
@@ -90,7 +88,7 @@ const fn row(
 
 const SYMBOL_IN_FILE: &[Part] = &[
     Part::text("symbol"),
-    Part::path("file_path").around(" in ", ""),
+    Part::path(FILE.name).around(" in ", ""),
 ];
 
 pub(super) static ROWS: &[BuiltIn] = &[
@@ -103,7 +101,6 @@ pub(super) static ROWS: &[BuiltIn] = &[
             "find the definition of",
         ),
         SYMBOL_IN_FILE,
-        RuleText::Argument("symbol"),
         || &SPECS[0],
         |workspace, arguments| prepare(workspace, arguments, Query::Definition),
     ),
@@ -112,7 +109,6 @@ pub(super) static ROWS: &[BuiltIn] = &[
         "finds the uses of a symbol, with a [language server](code-intelligence.md#tools)",
         Verbs::new("Finding uses of", "Found uses of", "find uses of"),
         SYMBOL_IN_FILE,
-        RuleText::Argument("symbol"),
         || &SPECS[1],
         |workspace, arguments| prepare(workspace, arguments, Query::References),
     ),
@@ -120,8 +116,7 @@ pub(super) static ROWS: &[BuiltIn] = &[
         "symbols",
         "lists the symbols of a file, or finds symbols by name, with a [language server](code-intelligence.md#tools)",
         Verbs::new("Outlining", "Outlined", "outline"),
-        &[Part::path("file_path"), Part::text("query")],
-        RuleText::Argument("query"),
+        &[Part::path(FILE.name), Part::text("query")],
         || &SPECS[2],
         |workspace, arguments| prepare(workspace, arguments, Query::Symbols),
     ),
@@ -130,7 +125,6 @@ pub(super) static ROWS: &[BuiltIn] = &[
         "shows the type and documentation of a symbol, with a [language server](code-intelligence.md#tools)",
         Verbs::new("Looking up", "Looked up", "look up"),
         SYMBOL_IN_FILE,
-        RuleText::Argument("symbol"),
         || &SPECS[3],
         |workspace, arguments| prepare(workspace, arguments, Query::Hover),
     ),
@@ -138,8 +132,7 @@ pub(super) static ROWS: &[BuiltIn] = &[
         "diagnostics",
         "reports the errors and warnings of a [language server](code-intelligence.md#tools)",
         Verbs::new("Checking", "Checked", "check"),
-        &[Part::path("file_path")],
-        RuleText::None,
+        &[Part::path(FILE.name)],
         || &SPECS[4],
         |workspace, arguments| prepare(workspace, arguments, Query::Diagnostics),
     ),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::query::{FILE, NO_SERVER, spot};
-use crate::built_in::{BuiltIn, Collapsed, Part, RuleText, ToolEffect, ToolView, Verbs};
+use crate::built_in::{BuiltIn, Collapsed, Part, ToolEffect, ToolView, Verbs};
 use crate::call::arguments;
 use crate::edit::patch::{PlacedEdit, PlacedFile, placed, prepared};
 use crate::edit::tool::EDIT;
@@ -22,7 +22,6 @@ use crate::workspace::Workspace;
 pub const RENAME: &str = "rename";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    rule_text: RuleText::Argument("symbol"),
     files: Some(named_files),
     // Rules and hooks for `write` and `edit` apply to `rename`, too.
     replaces: &[WRITE, EDIT],

@@ -11,8 +11,8 @@ use thiserror::Error;
 
 use crate::files::diff::FileDiff;
 use crate::files::encoding::{Decoded, MissingCharacter, TextEncoding, decode};
+use crate::files::error::FileError;
 use crate::files::ledger::{Freshness, MAX_HASHED, Stamp};
-use crate::files::target::{is_missing, reason};
 use crate::workspace::Workspace;
 use osier_agent::{FileTarget, Refusal};
 use osier_base::atomic_file::{self, Expected, Options, Replaced, WriteError};
@@ -25,10 +25,8 @@ const SNIPPET_BYTES: usize = 4 * 1024;
 /// Why nothing was changed. The model receives the message.
 #[derive(Debug, Error)]
 pub(crate) enum EditError {
-    #[error("`{path}` does not exist{suggestion}")]
-    Missing { path: String, suggestion: String },
-    #[error("`{path}` is not a regular file")]
-    NotRegular { path: String },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("`{path}` is too large to edit ({size} bytes); use bash: `sed -i`")]
     TooLarge { path: String, size: u64 },
     #[error("`{path}` is not UTF-8 text (first invalid byte at {offset}); use bash to change it")]
@@ -71,8 +69,6 @@ pub(crate) enum EditError {
     Match(String),
     #[error("{0}")]
     Write(String),
-    #[error("cannot read `{path}`: {}", reason(source))]
-    Io { path: String, source: io::Error },
 }
 
 impl From<EditError> for Refusal {
@@ -179,16 +175,12 @@ pub(crate) fn required(
     target: &FileTarget,
     source: Source,
 ) -> Result<Current, EditError> {
-    let path = workspace.display(&target.named);
-    match current(workspace, target, source) {
-        Ok(Some(current)) => Ok(current),
-        Ok(None) => Err(EditError::NotRegular { path }),
-        Err(error) if is_missing(&error) => {
-            let suggestion = workspace.suggestion(&target.named);
-            Err(EditError::Missing { path, suggestion })
-        }
-        Err(source) => Err(EditError::Io { path, source }),
-    }
+    let found = current(workspace, target, source);
+    let current = found.map_err(|error| workspace.unreadable(target, error))?;
+    current.ok_or_else(|| {
+        let path = workspace.display(&target.named);
+        FileError::NotRegular { path }.into()
+    })
 }
 
 pub(crate) fn load(workspace: &Workspace, target: FileTarget) -> Result<Original, EditError> {

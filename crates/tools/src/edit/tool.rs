@@ -13,7 +13,7 @@ use super::notebook::{self, CellChange, CellEditError};
 use super::refusal::{Terms, explain_match};
 use super::stale::{Planned, merge};
 use crate::built_in::{
-    BuiltIn, Collapsed, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs, peer,
+    BuiltIn, Collapsed, GeminiForm, Part, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
 use crate::call::details::{EditDetails, SingleEdit, to_value};
 use crate::call::spellings;
@@ -36,7 +36,6 @@ const FILE: FileArgument = FileArgument::new("file_path", FileUse::Edit);
 pub const EDIT: &str = "edit";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    rule_text: RuleText::Argument("file_path"),
     file: Some(FILE),
     spellings: &SPELLINGS,
     peers: &[
@@ -95,7 +94,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         collapsed: Collapsed::Nothing,
         ..ToolView::new(
             Verbs::new("Editing", "Edited", "edit"),
-            &[Part::path("file_path")],
+            &[Part::path(FILE.name)],
         )
     },
     does: "replaces text that occurs once, all occurrences, or several passages in one call",

@@ -10,8 +10,7 @@ use super::file::{
     Current, changed_on_disk, existing, explain, other_names, record_written, replace,
 };
 use crate::built_in::{
-    BuiltIn, Collapsed, Count, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs,
-    peer,
+    BuiltIn, Collapsed, Count, GeminiForm, Part, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
 use crate::call::details::{WriteDetails, to_value};
 use crate::call::spellings;
@@ -33,7 +32,6 @@ const FILE: FileArgument = FileArgument::new("file_path", FileUse::Write);
 pub const WRITE: &str = "write";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    rule_text: RuleText::Argument("file_path"),
     file: Some(FILE),
     spellings: &SPELLINGS,
     peers: &[
@@ -51,7 +49,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         counts: &[Count::new("size", "byte", "bytes")],
         ..ToolView::new(
             Verbs::new("Writing", "Wrote", "write"),
-            &[Part::path("file_path")],
+            &[Part::path(FILE.name)],
         )
     },
     does: "creates a file with its parent directories, or replaces it",

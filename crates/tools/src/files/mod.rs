@@ -3,6 +3,7 @@
 pub mod diff;
 pub mod editor;
 pub mod encoding;
+pub(crate) mod error;
 pub(crate) mod ledger;
 pub(crate) mod line_window;
 pub(crate) mod target;

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::error::ReadError;
 use super::{document, image, media, pdf};
 use crate::call::details::{ReadDetails, to_value};
+use crate::files::error::FileError;
 use crate::files::ledger::Stamp;
 use crate::workspace::Workspace;
 use osier_agent::{FileTarget, ToolOutput, ToolStatus};
@@ -30,10 +31,10 @@ impl BinaryFile<'_> {
         let mut bytes = Vec::new();
         match source.take(limit + 1).read_to_end(&mut bytes) {
             Ok(_) => Ok(bytes),
-            Err(source) => Err(ReadError::Io {
-                path: self.name.clone(),
-                source,
-            }),
+            Err(source) => {
+                let path = self.name.clone();
+                Err(FileError::Io { path, source }.into())
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 //! Why a file is not read.
 
-use std::io;
 use std::path::Path;
 
 use osier_base::text::counted;
@@ -11,19 +10,15 @@ use super::image::{self, ImageError};
 use super::media;
 use super::notebook;
 use super::pdf::PdfError;
-use crate::files::target::reason;
+use crate::files::error::FileError;
 
 /// Why nothing was read. The model receives the message.
 #[derive(Debug, Error)]
 pub(crate) enum ReadError {
     #[error("interrupted")]
     Interrupted,
-    #[error("`{path}` does not exist{suggestion}")]
-    Missing { path: String, suggestion: String },
-    #[error("`{path}` is a directory; read one of its files:\n{listing}")]
-    Directory { path: String, listing: String },
-    #[error("`{path}` is not a regular file")]
-    NotRegular { path: String },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error(
         "`{path}` is a binary file of {size} bytes; inspect it with bash: `file`, `xxd | head`"
     )]
@@ -57,8 +52,6 @@ pub(crate) enum ReadError {
     LargeDocument { path: String, size: u64 },
     #[error("`{path}` {source}")]
     Pdf { path: String, source: PdfError },
-    #[error("cannot read `{path}`: {}", reason(source))]
-    Io { path: String, source: io::Error },
 }
 
 /// The unit of `offset` in a file.

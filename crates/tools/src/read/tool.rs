@@ -19,16 +19,17 @@ use super::image;
 use super::media;
 use super::notebook;
 use crate::built_in::{
-    BuiltIn, Collapsed, Count, GeminiForm, Part, PartKind, PeerTool, RuleText, ToolEffect,
-    ToolView, Verbs, peer,
+    BuiltIn, Collapsed, Count, GeminiForm, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs,
+    peer,
 };
 use crate::call::arguments;
 use crate::call::details::{ReadDetails, to_value};
 use crate::call::spellings;
 use crate::files::encoding::decode;
+use crate::files::error::FileError;
 use crate::files::ledger::{MAX_HASHED, Stamp};
 use crate::files::line_window::{Scan, Window, scan};
-use crate::files::target::{FileArgument, is_missing};
+use crate::files::target::FileArgument;
 use crate::workspace::Workspace;
 use osier_agent::{
     FileTarget, FileUse, OtherName, PreparedCall, Preparing, Refusal, Spellings, ToolContext,
@@ -43,8 +44,6 @@ pub(crate) const MAX_BYTES: usize = MAX_TOKENS * 3;
 /// Bytes at the start of a file in which a NUL byte means binary.
 const SNIFFED: usize = 8 * 1024;
 const BUFFER: usize = 128 * 1024;
-/// Names shown for a directory.
-const MAX_LISTED: usize = 100;
 
 const FILE: FileArgument = FileArgument::new("file_path", FileUse::Read);
 
@@ -52,7 +51,6 @@ const FILE: FileArgument = FileArgument::new("file_path", FileUse::Read);
 pub const READ: &str = "read";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    rule_text: RuleText::Argument("file_path"),
     file: Some(FILE),
     spellings: &SPELLINGS,
     peers: &[
@@ -78,7 +76,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         ..ToolView::new(
             Verbs::new("Reading", "Read", "read").several("read", "file"),
             &[
-                Part::path("file_path"),
+                Part::path(FILE.name),
                 Part::of("offset", PartKind::Lines).around(":", ""),
             ],
         )
@@ -196,25 +194,6 @@ fn check_text(start: &[u8], name: &str, size: u64) -> Result<bool, ReadError> {
     Ok(is_utf16)
 }
 
-/// Opens a regular file.
-fn open(
-    workspace: &Workspace,
-    target: &FileTarget,
-    name: &str,
-) -> Result<(fs::File, fs::Metadata), ReadError> {
-    let path = name.to_owned();
-    match target.open() {
-        Ok((Some(file), metadata)) => Ok((file, metadata)),
-        Ok((None, metadata)) if metadata.is_dir() => Err(ReadError::Directory {
-            listing: listing(&target.host),
-            path,
-        }),
-        Ok((None, _)) => Err(ReadError::NotRegular { path }),
-        Err(error) if is_missing(&error) => Err(missing(workspace, &target.named)),
-        Err(source) => Err(ReadError::Io { path, source }),
-    }
-}
-
 pub(crate) fn read(
     workspace: &Workspace,
     target: &FileTarget,
@@ -223,11 +202,11 @@ pub(crate) fn read(
 ) -> Result<ToolOutput, ReadError> {
     let path = &target.named;
     let name = workspace.display(path);
-    let failed = |source| ReadError::Io {
+    let failed = |source| FileError::Io {
         path: name.clone(),
         source,
     };
-    let (file, metadata) = open(workspace, target, &name)?;
+    let (file, metadata) = workspace.open(target)?;
     let mut source = BufReader::with_capacity(BUFFER, file);
     let start = source.fill_buf().map_err(failed)?;
     let start = &start[..start.len().min(SNIFFED)];
@@ -410,36 +389,6 @@ fn text(path: &Path, offset: u64, scan: Scan, note: &str) -> ToolOutput {
     }
     text.push_str(note);
     ToolOutput::success(text, to_value(&details))
-}
-
-fn missing(workspace: &Workspace, path: &Path) -> ReadError {
-    ReadError::Missing {
-        path: workspace.display(path),
-        suggestion: workspace.suggestion(path),
-    }
-}
-
-/// Names in `directory`, one per line, directories with a slash.
-fn listing(directory: &Path) -> String {
-    let mut names: Vec<String> = fs::read_dir(directory)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| {
-            let slash = if entry.path().is_dir() { "/" } else { "" };
-            format!("{}{slash}", entry.file_name().to_string_lossy())
-        })
-        .collect();
-    names.sort();
-    let left_out = names.len().saturating_sub(MAX_LISTED);
-    names.truncate(MAX_LISTED);
-    if left_out > 0 {
-        names.push(format!("[{left_out} more]"));
-    }
-    if names.is_empty() {
-        names.push("(empty)".to_owned());
-    }
-    names.join("\n")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::pdf;
-use crate::built_in::{BuiltIn, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs};
+use crate::built_in::{BuiltIn, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs};
 use crate::call::details::to_value;
 use crate::workspace::Workspace;
 use osier_agent::{
@@ -23,7 +23,6 @@ const SHOWN: usize = 40 * 1024;
 const NAME: &str = "web_fetch";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    rule_text: RuleText::Page("url"),
     spellings: &SPELLINGS,
     peers: &[
         PeerTool::claude("WebFetch", &[("url", "url")]),
@@ -33,7 +32,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         question: "Fetch this page?",
         ..ToolView::new(
             Verbs::new("Fetching", "Fetched", "fetch").several("fetched", "page"),
-            &[Part::text("url")],
+            &[Part::of("url", PartKind::Page)],
         )
     },
     does: "fetches a web page as Markdown",

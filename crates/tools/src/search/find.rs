@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::listing::Listing;
 use super::walk::{Problems, Root, entries, names_hidden, with_literal_brackets};
 use crate::built_in::{
-    BuiltIn, Count, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs, peer,
+    BuiltIn, Count, GeminiForm, Part, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
 use crate::call::arguments;
 use crate::call::details::{FindDetails, to_value};
@@ -37,7 +37,6 @@ const FILE: FileArgument = FileArgument::new("path", FileUse::List);
 pub const FIND: &str = "find";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    rule_text: RuleText::Argument("pattern"),
     file: Some(FILE),
     spellings: &SPELLINGS,
     peers: &[
@@ -53,7 +52,10 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         counts: &[Count::new("count", "path", "paths")],
         ..ToolView::new(
             Verbs::new("Looking for", "Looked for", "look for").several("looked for files", "time"),
-            &[Part::text("pattern"), Part::path("path").around(" in ", "")],
+            &[
+                Part::text("pattern"),
+                Part::path(FILE.name).around(" in ", ""),
+            ],
         )
     },
     does: "finds files and directories by name or path",

@@ -15,7 +15,7 @@ use super::listing::Listing;
 use super::ordered_jobs::in_order;
 use super::walk::{Problems, Root, entries, names_hidden, with_literal_brackets};
 use crate::built_in::{
-    BuiltIn, Count, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs, peer,
+    BuiltIn, Count, GeminiForm, Part, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
 use crate::call::arguments;
 use crate::call::details::{GrepDetails, to_value};
@@ -40,7 +40,6 @@ const FILE: FileArgument = FileArgument::new("path", FileUse::Search);
 pub const GREP: &str = "grep";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    rule_text: RuleText::Argument("pattern"),
     file: Some(FILE),
     spellings: &SPELLINGS,
     peers: &[
@@ -83,7 +82,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
             Verbs::new("Searching", "Searched", "search").several("searched", "time"),
             &[
                 Part::text("pattern"),
-                Part::path("path").around(" in ", ""),
+                Part::path(FILE.name).around(" in ", ""),
                 Part::text("glob").around(" (", ")"),
             ],
         )

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use super::listing::Listing;
 use super::walk::Root;
 use crate::built_in::{
-    BuiltIn, Collapsed, Count, GeminiForm, Part, PeerTool, RuleText, ToolEffect, ToolView, Verbs,
-    peer,
+    BuiltIn, Collapsed, Count, GeminiForm, Part, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
 use crate::call::arguments;
 use crate::call::details::{LsDetails, to_value};
@@ -35,7 +34,6 @@ const FILE: FileArgument = FileArgument::new("path", FileUse::List);
 pub const LS: &str = "ls";
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    rule_text: RuleText::Argument("path"),
     file: Some(FILE),
     spellings: &SPELLINGS,
     peers: &[
@@ -52,7 +50,7 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
         collapsed: Collapsed::Nothing,
         ..ToolView::new(
             Verbs::new("Listing", "Listed", "list").several("listed", "folder"),
-            &[Part::path("path")],
+            &[Part::path(FILE.name)],
         )
     },
     does: "lists a directory, including hidden files",

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::walk::Root;
-use crate::built_in::{BuiltIn, Part, RuleText, ToolEffect, ToolView, Verbs};
+use crate::built_in::{BuiltIn, Part, ToolEffect, ToolView, Verbs};
 use crate::call::arguments;
 use crate::call::details::{MapDetails, to_value};
 use crate::call::spellings;
@@ -35,12 +35,14 @@ const SOURCES: usize = 30;
 const FILE: FileArgument = FileArgument::new("path", FileUse::Search);
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    rule_text: RuleText::Argument("path"),
     file: Some(FILE),
     spellings: &SPELLINGS,
     view: ToolView::new(
         Verbs::new("Mapping", "Mapped", "map").several("mapped the project", "time"),
-        &[Part::path("path"), Part::text("query").around(" for ", "")],
+        &[
+            Part::path(FILE.name),
+            Part::text("query").around(" for ", ""),
+        ],
     ),
     does: "outlines the most used files and symbols in a budget of tokens; offered only in [projects](map.md) with 30 source files or more",
     ..BuiltIn::new(NAME, ToolEffect::Looks, || &SPEC, prepare)

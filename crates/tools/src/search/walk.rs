@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 use osier_walk::{Entry, Override, Rules, walk};
 
-use crate::files::target::is_missing;
 use crate::workspace::Workspace;
 use osier_agent::{FileTarget, Refusal};
 
@@ -22,16 +21,10 @@ pub(crate) struct Root {
 impl Root {
     /// The start of a call on `target`, if it can be searched.
     pub(crate) fn find(workspace: &Workspace, target: FileTarget) -> Result<Self, Refusal> {
-        let name = workspace.display(&target.named);
-        let metadata = fs::symlink_metadata(&target.host).map_err(|error| {
-            Refusal::Failed(if is_missing(&error) {
-                let suggestion = workspace.suggestion(&target.named);
-                format!("`{name}` does not exist{suggestion}")
-            } else {
-                format!("cannot read `{name}`: {error}")
-            })
-        })?;
+        let metadata = fs::symlink_metadata(&target.host);
+        let metadata = metadata.map_err(|error| workspace.unreadable(&target, error))?;
         if !metadata.is_dir() && !metadata.is_file() {
+            let name = workspace.display(&target.named);
             return Err(Refusal::Failed(format!(
                 "`{name}` is neither a directory nor a regular file"
             )));

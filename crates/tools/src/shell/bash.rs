@@ -9,8 +9,7 @@ use tokio::time::sleep;
 
 use super::terminal_tool;
 use crate::built_in::{
-    BuiltIn, Collapsed, GeminiForm, Part, PartKind, PeerTool, RuleText, ToolEffect, ToolView,
-    Verbs, peer,
+    BuiltIn, Collapsed, GeminiForm, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
 use crate::call::details::{BashDetails, JobListDetails, to_value};
 use crate::call::spellings;
@@ -41,7 +40,6 @@ pub const BASH: &str = "bash";
 pub(crate) const ROW: BuiltIn = BuiltIn {
     // Without a command, it only lists, reads or kills running jobs.
     acts_with: &["command"],
-    rule_text: RuleText::Command("command"),
     spellings: &SPELLINGS,
     adapt: Some(|workspace, arguments| values::bash(arguments, workspace.cwd())),
     redirect: as_patch,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::built_in::{BuiltIn, Collapsed, Part, RuleText, ToolEffect, ToolView, Verbs};
+use crate::built_in::{BuiltIn, Collapsed, Part, ToolEffect, ToolView, Verbs};
 use crate::call::details::{TerminalDetails, to_value};
 use crate::commands::outcome::describe;
 use crate::terminal::{TerminalSession, Typed, to_text};
@@ -25,7 +25,6 @@ pub const TERMINAL: &str = "terminal";
 pub(crate) const ROW: BuiltIn = BuiltIn {
     // Without input, it only reads, resizes or closes a terminal.
     acts_with: &["text", "keys"],
-    rule_text: RuleText::Argument("text"),
     view: ToolView {
         question: "Type this in the terminal?",
         collapsed: Collapsed::End,

@@ -5,6 +5,7 @@ mod code_servers;
 mod file_targets;
 mod in_editor;
 mod maps;
+mod open;
 mod plan_mode;
 
 use std::collections::BTreeMap;

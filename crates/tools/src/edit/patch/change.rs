@@ -15,6 +15,7 @@ use crate::edit::refusal::{Terms, explain_match};
 use crate::edit::stale::{Planned, merge};
 use crate::files::diff::{FileDiff, combined, deletion, unified};
 use crate::files::encoding::decode;
+use crate::files::error::FileError;
 use crate::files::ledger::{Freshness, Stamp};
 use crate::files::target::reason;
 use crate::workspace::Workspace;
@@ -246,7 +247,7 @@ impl Change {
     fn delete(workspace: &Workspace, name: String, target: FileTarget) -> Result<Self, String> {
         let current = match file::required(workspace, &target, Source::Disk) {
             Ok(current) => Some(current),
-            Err(EditError::NotRegular { .. }) => None,
+            Err(EditError::File(FileError::NotRegular { .. })) => None,
             Err(error) => return Err(error.to_string()),
         };
         check_no_link(&name, &target)?;

@@ -17,9 +17,7 @@ use serde_json::{Map, Value, json};
 
 use self::change::Changes;
 use self::parse::{Action, Patch};
-use crate::built_in::{
-    BuiltIn, Collapsed, Part, PartKind, PeerTool, RuleText, ToolEffect, ToolView, Verbs,
-};
+use crate::built_in::{BuiltIn, Collapsed, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs};
 use crate::call::spellings;
 use crate::edit::tool::EDIT;
 use crate::edit::write::WRITE;
@@ -40,7 +38,6 @@ const INPUT: &str = "input";
 pub(crate) const REPLACES: &[&str] = &[WRITE, EDIT];
 
 pub(crate) const ROW: BuiltIn = BuiltIn {
-    rule_text: RuleText::Argument(INPUT),
     files: Some(named_files),
     replaces: REPLACES,
     is_form: true,
