@@ -1,14 +1,16 @@
 //! Slash commands: one table for the terminal, editors and the browser chat.
 //!
 //! To add one: a row of `table.rs`, in the order of the names. A command that is a request works in every client then;
-//! `text.rs` has the text of its answer. The terminal gives a command a key or a view in its registry of commands, the chat
-//! a view in `assets/chat/app/slash.js`; a client that lacks a command says where it works.
+//! `text.rs` has the text of its answer. The terminal lists it in the palette, and gives it a view in its registry of commands; the chat
+//! gives it a view in `assets/chat/app/slash.js`; a client that lacks a command says where it works.
 
+mod category;
 mod requests;
 mod row;
 mod table;
 mod text;
 
+pub use category::CommandCategory;
 pub use row::{Requests, SlashClient, SlashCommand};
 pub use table::COMMANDS;
 pub use text::describe;
@@ -28,16 +30,13 @@ pub fn find(name: &str) -> Option<&'static SlashCommand> {
     commands.find(|command| command.name == name || command.aliases.contains(&name))
 }
 
-/// The command with this name.
-pub const fn named(name: &str) -> Option<&'static SlashCommand> {
+/// The place of the command with this name in [`COMMANDS`], whose end it is without such a command.
+pub const fn number_of(name: &str) -> usize {
     let mut row = 0;
-    while row < COMMANDS.len() {
-        if is_equal(COMMANDS[row].name.as_bytes(), name.as_bytes()) {
-            return Some(&COMMANDS[row]);
-        }
+    while row < COMMANDS.len() && !is_equal(COMMANDS[row].name.as_bytes(), name.as_bytes()) {
         row += 1;
     }
-    None
+    row
 }
 
 const fn is_equal(left: &[u8], right: &[u8]) -> bool {

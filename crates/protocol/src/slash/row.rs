@@ -1,5 +1,6 @@
 //! A row of the table of slash commands.
 
+use super::category::CommandCategory;
 use crate::{AddedCommand, Op};
 
 osier_base::words! {
@@ -22,6 +23,11 @@ pub type Requests = fn(&str) -> Result<Vec<Op>, String>;
 #[derive(Debug, Clone, Copy)]
 pub struct SlashCommand {
     pub name: &'static str,
+    pub category: CommandCategory,
+    /// The name in keymaps.
+    pub key: &'static str,
+    /// The palette lists it only for a query of the starts of its words: it changes the session or ends something.
+    pub by_word: bool,
     /// Other names, which users know from other programs.
     pub aliases: &'static [&'static str],
     /// The argument that follows the name; empty when the command has none.
@@ -42,11 +48,15 @@ impl SlashCommand {
     /// A command of the terminal.
     pub(super) const fn new(
         name: &'static str,
+        category: CommandCategory,
         argument: &'static str,
         description: &'static str,
     ) -> Self {
         Self {
             name,
+            category,
+            key: name,
+            by_word: false,
             aliases: &[],
             argument,
             values: &[],
@@ -55,6 +65,16 @@ impl SlashCommand {
             yields: false,
             requests: None,
         }
+    }
+
+    pub(super) const fn key(mut self, key: &'static str) -> Self {
+        self.key = key;
+        self
+    }
+
+    pub(super) const fn by_word(mut self) -> Self {
+        self.by_word = true;
+        self
     }
 
     pub(super) const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {

@@ -4,91 +4,107 @@ use osier_agent::Op as AgentOp;
 use osier_base::words::Word;
 use osier_llm::ThinkingLevel;
 
+use super::category::CommandCategory;
 use super::requests;
 use super::row::SlashCommand;
 use crate::{Op, PermissionMode, Role, TreeOp};
 
-// recipe: a slash command, 1: its row, for all clients
-/// Makes the rows: name, argument and description, then the rest.
+// recipe: a slash command, 1: its row, for all clients: lists and the palette have it, and a key can be bound to it
+/// Makes the rows: name, category, argument and description, then the rest.
 macro_rules! table {
-    ($($name:literal $argument:literal $description:literal $(.$part:ident($($value:expr),*))*;)*) => {
+    ($($name:literal $category:ident $argument:literal $description:literal $(.$part:ident($($value:expr),*))*;)*) => {
         /// Every slash command of osier.
         pub const COMMANDS: &[SlashCommand] = &[
-            $(SlashCommand::new($name, $argument, $description)$(.$part($($value),*))*,)*
+            $(SlashCommand::new($name, CommandCategory::$category, $argument, $description)$(.$part($($value),*))*,)*
         ];
     };
 }
 
 table! {
-    "model" "[NAME]" "Choose a model" .everywhere(requests::model);
-    "new" "" "Start a new session; during a run, in a new tab" .aliases(&["clear"]).on_screens();
-    "resume" "[ID]" "Resume a session" .on_screens();
-    "compact" "[INSTRUCTIONS]" "Summarize the earlier conversation" .everywhere(requests::compact);
-    "diff" "[last|session|head|ENTRY|FROM TO]" "Review changed files" .values(&["last", "session", "head"]);
-    "undo" "[files|both]" "Go back to before the last prompt, with files or not"
-        .values(&["files", "both"]).on_screens().sends(requests::undo);
-    "rewind" "" "Go back to an earlier prompt";
-    "plan" "[PROMPT]" "Switch to plan mode; with a prompt, send it" .everywhere(requests::plan);
-    "permissions" "[MODE]" "Change the permission mode and rules"
+    "model" Model "[NAME]" "Choose a model" .key("model_picker").everywhere(requests::model);
+    "new" Session "" "Start a new session; during a run, in a new tab"
+        .key("new_session").by_word().aliases(&["clear"]).on_screens();
+    "resume" Session "[ID]" "Resume a session" .key("session_picker").on_screens();
+    "compact" Run "[INSTRUCTIONS]" "Summarize the earlier conversation" .by_word().everywhere(requests::compact);
+    "diff" Files "[last|session|head|ENTRY|FROM TO]" "Review changed files"
+        .key("changes").values(&["last", "session", "head"]);
+    "undo" Files "[files|both]" "Go back to before the last prompt, with files or not"
+        .key("undo_prompt").by_word().values(&["files", "both"]).on_screens().sends(requests::undo);
+    "rewind" Tree "" "Go back to an earlier prompt" .by_word();
+    "plan" Run "[PROMPT]" "Switch to plan mode; with a prompt, send it"
+        .key("plan_mode").by_word().everywhere(requests::plan);
+    "permissions" Run "[MODE]" "Change the permission mode and rules"
         .values(<PermissionMode as Word>::NAMES).everywhere(requests::permissions);
-    "context" "" "Show what fills the context window" .everywhere(|_| requests::one(TreeOp::GetContext));
-    "usage" "" "Show tokens, cost and cache hits by model"
+    "context" Session "" "Show what fills the context window" .everywhere(|_| requests::one(TreeOp::GetContext));
+    "usage" Session "" "Show tokens, cost and cache hits by model"
         .aliases(&["cost"]).everywhere(|_| requests::one(Op::GetUsage));
-    "init" "[NOTES]" "Have the model write AGENTS.md for this project" .yields().everywhere(requests::init);
-    "review" "[WHAT]" "Have the model review the changes, or what you name" .yields().everywhere(requests::review);
-    "login" "[PROVIDER]" "Sign in to a provider" .on_screens().sends(requests::login);
-    "settings" "" "Change settings";
-    "theme" "[NAME]" "Change the theme" .on_screens();
-    "tree" "" "Show the session tree";
-    "export" "[FILE] [--log] [--force]" "Export the session as HTML, Markdown or JSON lines" .everywhere(requests::export);
-    "memory" "" "Edit AGENTS.md, the instructions for this project";
-    "help" "" "Show keyboard shortcuts and commands" .aliases(&["keys"]).on_screens();
-    "quit" "" "Quit osier" .aliases(&["exit"]).on_screens();
-    "about" "" "Show version, platform and folders" .everywhere(|_| requests::one(Op::GetAbout));
-    "answer" "" "Answer the pending question";
-    "archive" "[off]" "Archive the session, or unarchive it" .values(&["off"]).on_screens();
-    "background" "" "Continue the running command in the background"
+    "init" Prompt "[NOTES]" "Have the model write AGENTS.md for this project"
+        .by_word().yields().everywhere(requests::init);
+    "review" Prompt "[WHAT]" "Have the model review the changes, or what you name"
+        .by_word().yields().everywhere(requests::review);
+    "login" Account "[PROVIDER]" "Sign in to a provider" .on_screens().sends(requests::login);
+    "settings" Settings "" "Change settings";
+    "theme" Settings "[NAME]" "Change the theme" .key("themes").on_screens();
+    "tree" Tree "" "Show the session tree";
+    "export" Session "[FILE] [--log] [--force]" "Export the session as HTML, Markdown or JSON lines"
+        .by_word().everywhere(requests::export);
+    "memory" Settings "" "Edit AGENTS.md, the instructions for this project";
+    "help" Application "" "Show keyboard shortcuts and commands" .aliases(&["keys"]).on_screens();
+    "quit" Application "" "Quit osier" .by_word().aliases(&["exit"]).on_screens();
+    "about" Application "" "Show version, platform and folders" .everywhere(|_| requests::one(Op::GetAbout));
+    "answer" Run "" "Answer the pending question";
+    "archive" Session "[off]" "Archive the session, or unarchive it" .by_word().values(&["off"]).on_screens();
+    "background" Run "" "Continue the running command in the background"
         .on_screens().sends(|_| requests::one(Op::MoveToBackground));
-    "budget" "[USD|N tokens|N turns|off]" "Show or change the budget of the session"
+    "budget" Session "[USD|N tokens|N turns|off]" "Show or change the budget of the session"
         .values(&["off"]).everywhere(requests::budget);
-    "clone" "" "Copy the branch into a new session" .on_screens().sends(|_| requests::one(TreeOp::Clone));
-    "close" "" "Close the tab; the session stays stored" .on_screens();
-    "copy" "" "Copy the last answer" .on_screens();
-    "fan" "MODEL MODEL … [-- PROMPT]" "Run several models side by side" .on_screens().sends(requests::fan);
-    "fork" "" "Fork a new session from before the last prompt"
-        .on_screens().sends(|_| requests::one(TreeOp::Fork { entry_id: None }));
-    "guide" "" "Show the first steps: model, trust, theme";
-    "hooks" "" "List hooks and their last results";
-    "import" "FILE" "Import a session from osier, pi, Claude Code or Codex" .sends(requests::import);
-    "jobs" "" "List background jobs";
-    "keymap" "" "Change keyboard shortcuts";
-    "log" "" "Show warnings, retries and failed calls of the session" .everywhere(|_| requests::one(Op::GetLog));
-    "logout" "[PROVIDER]" "Sign out of a provider" .everywhere(requests::logout);
-    "lsp" "" "Show the language servers and what they report" .everywhere(|_| requests::one(Op::ListCodeServers));
-    "map" "" "Show the map of the project: its most used files and symbols";
-    "mcp" "[ACTION SERVER]" "List MCP servers; restart, enable or sign in to one" .everywhere(requests::server);
-    "name" "TEXT" "Rename the session; `-` removes its name" .aliases(&["rename"]).everywhere(requests::name);
-    "panel" "" "Toggle the side panel: changed files, jobs, to-dos";
-    "pin" "[off]" "Pin the session in the list, or unpin it" .values(&["off"]).on_screens();
-    "redo" "[files|both]" "Redo what `/undo` reverted, with files or not"
-        .values(&["files", "both"]).on_screens().sends(requests::redo);
-    "refresh" "" "Fetch newly published models and prices" .everywhere(|_| requests::one(Op::RefreshModels));
-    "reload" "" "Reload settings, keymaps, themes, hooks and skills" .everywhere(|_| requests::one(Op::Reload));
-    "restore" "[ENTRY|undo]" "Restore files to this point; `undo` reverts it" .values(&["undo"]).on_screens();
-    "retry" "[MODEL]" "Continue a failed run; with a model, retry as a branch" .on_screens().sends(requests::retry);
-    "role" "[plan|edit [MODEL]]" "Switch to the model of the other role"
-        .values(<Role as Word>::NAMES).everywhere(requests::role);
-    "session" "" "Show the session's file, counts and cost"
-        .aliases(&["status"]).everywhere(|_| requests::one(Op::GetStatus));
-    "sessions" "[NUMBER]" "List tabs" .on_screens();
-    "skills" "" "List skills and prompt templates";
-    "stash" "" "List stashed prompts";
-    "tab" "[ID]" "Start a new session in a new tab" .aliases(&["beside"]);
-    "takeover" "" "Take control from another client" .on_screens().sends(|_| requests::one(Op::TakeOver));
-    "terminal" "[COMMAND]" "List terminals and type in them";
-    "thinking" "[LEVEL]" "Switch to the next thinking level"
-        .values(<ThinkingLevel as Word>::NAMES).everywhere(requests::thinking);
-    "todo" "" "Toggle the to-do list";
-    "tools" "" "List tools and their cost, and turn them on or off"
+    "clone" Session "" "Copy the branch into a new session"
+        .by_word().on_screens().sends(|_| requests::one(TreeOp::Clone));
+    "close" Tabs "" "Close the tab; the session stays stored" .key("close_session").by_word().on_screens();
+    "copy" Conversation "" "Copy the last answer" .key("copy_answer").on_screens();
+    "fan" Run "MODEL MODEL … [-- PROMPT]" "Run several models side by side" .on_screens().sends(requests::fan);
+    "fork" Session "" "Fork a new session from before the last prompt"
+        .by_word().on_screens().sends(|_| requests::one(TreeOp::Fork { entry_id: None }));
+    "guide" Application "" "Show the first steps: model, trust, theme";
+    "hooks" Tools "" "List hooks and their last results";
+    "import" Session "FILE" "Import a session from osier, pi, Claude Code or Codex" .sends(requests::import);
+    "jobs" Run "" "List background jobs";
+    "keymap" Settings "" "Change keyboard shortcuts";
+    "log" Application "" "Show warnings, retries and failed calls of the session"
+        .everywhere(|_| requests::one(Op::GetLog));
+    "logout" Account "[PROVIDER]" "Sign out of a provider" .everywhere(requests::logout);
+    "lsp" Session "" "Show the language servers and what they report"
+        .key("language_servers").everywhere(|_| requests::one(Op::ListCodeServers));
+    "map" Tools "" "Show the map of the project: its most used files and symbols";
+    "mcp" Tools "[ACTION SERVER]" "List MCP servers; restart, enable or sign in to one" .everywhere(requests::server);
+    "name" Session "TEXT" "Rename the session; `-` removes its name"
+        .key("rename_session").aliases(&["rename"]).everywhere(requests::name);
+    "panel" Application "" "Toggle the side panel: changed files, jobs, to-dos" .key("side_panel");
+    "pin" Session "[off]" "Pin the session in the list, or unpin it" .by_word().values(&["off"]).on_screens();
+    "redo" Files "[files|both]" "Redo what `/undo` reverted, with files or not"
+        .key("redo_prompt").by_word().values(&["files", "both"]).on_screens().sends(requests::redo);
+    "refresh" Model "" "Fetch newly published models and prices"
+        .key("refresh_models").everywhere(|_| requests::one(Op::RefreshModels));
+    "reload" Settings "" "Reload settings, keymaps, themes, hooks and skills"
+        .everywhere(|_| requests::one(Op::Reload));
+    "restore" Files "[ENTRY|undo]" "Restore files to this point; `undo` reverts it"
+        .key("restore_files").values(&["undo"]).on_screens();
+    "retry" Run "[MODEL]" "Continue a failed run; with a model, retry as a branch"
+        .by_word().on_screens().sends(requests::retry);
+    "role" Model "[plan|edit [MODEL]]" "Switch to the model of the other role"
+        .key("cycle_role").by_word().values(<Role as Word>::NAMES).everywhere(requests::role);
+    "session" Session "" "Show the session's file, counts and cost"
+        .key("session_info").aliases(&["status"]).everywhere(|_| requests::one(Op::GetStatus));
+    "sessions" Tabs "[NUMBER]" "List tabs" .key("open_sessions").on_screens();
+    "skills" Prompt "" "List skills and prompt templates";
+    "stash" Prompt "" "List stashed prompts" .key("stash_list");
+    "tab" Tabs "[ID]" "Start a new session in a new tab" .key("new_tab").aliases(&["beside"]);
+    "takeover" Session "" "Take control from another client"
+        .key("take_over").by_word().on_screens().sends(|_| requests::one(Op::TakeOver));
+    "terminal" Run "[COMMAND]" "List terminals and type in them" .key("terminals");
+    "thinking" Model "[LEVEL]" "Switch to the next thinking level"
+        .key("cycle_thinking").by_word().values(<ThinkingLevel as Word>::NAMES).everywhere(requests::thinking);
+    "todo" Run "" "Toggle the to-do list" .key("toggle_todo");
+    "tools" Tools "" "List tools and their cost, and turn them on or off"
         .everywhere(|_| requests::one(AgentOp::ListTools));
 }

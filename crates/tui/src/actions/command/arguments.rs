@@ -104,7 +104,7 @@ pub(super) fn server(argument: &str) -> Parsed {
     if is_name && ServerAction::from_name(argument).is_none() {
         return Ok(vec![Action::ShowServer(argument.to_owned())]);
     }
-    let requests = slash::named("mcp").and_then(|command| command.requests);
+    let requests = slash::find("mcp").and_then(|command| command.requests);
     let ops = requests.map_or(Ok(Vec::new()), |requests| requests(argument))?;
     Ok(ops.into_iter().map(Action::from).collect())
 }

@@ -6,11 +6,15 @@ use osier_term::Commands;
 use osier_term::widgets::textarea::modal::Edit;
 
 macro_rules! ids {
-    ($($category:ident { $($id:ident $name:literal $($description:literal)? $(.$part:ident($($value:expr),*))*;)* })*) => {
+    ($($category:ident { $($id:ident $name:literal $description:literal $(.$part:ident($($value:expr),*))*;)* })*
+     / { $($slash_id:ident $slash:literal $(.$slash_part:ident($($slash_value:expr),*))*;)* }) => {
         /// Everything a key can be bound to.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Command {
             $($($id,)*)*
+            $($slash_id,)*
+            /// A slash command that sends its requests, by its place in the table.
+            Slash(u16),
             /// A step of modal editing.
             Edit(Edit),
             /// A key of a plugin, by its place in the list of such keys.
@@ -18,12 +22,13 @@ macro_rules! ids {
         }
 
         impl Command {
-            /// The number of its row; steps of modal editing and keys of plugins have none.
+            /// The number of its row in the registry, if it has one.
             pub(super) fn row(self) -> Option<usize> {
-                enum Row { $($($id,)*)* }
+                enum Row { $($($id,)*)* $($slash_id,)* }
                 let row = match self {
                     $($(Self::$id => Row::$id,)*)*
-                    Self::Edit(_) | Self::Plugin(_) => return None,
+                    $(Self::$slash_id => Row::$slash_id,)*
+                    Self::Slash(_) | Self::Edit(_) | Self::Plugin(_) => return None,
                 };
                 Some(row as usize)
             }

@@ -1,40 +1,19 @@
 //! The rows of the registry as values.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use super::arguments::{self, Parsed};
 use super::id::Command;
 use super::registry::commands;
 use crate::actions::{Action, Effect, TabRequest, Toast};
 use osier_agent::Op as AgentOp;
-use osier_protocol::slash::{self, SlashCommand};
+pub(crate) use osier_protocol::slash::CommandCategory as Category;
+use osier_protocol::slash::{self, SlashClient, SlashCommand};
 use osier_protocol::{CheckpointOp, DiffRange, FilesAt, Mark, Op, TreeOp};
 use osier_term::widgets::textarea::modal::EDITS;
 
 type Parse = fn(&str) -> Parsed;
-
-macro_rules! categories {
-    ($($name:ident)*) => {
-        /// The topic of a command: the palette shows it before the description.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Category {
-            $($name,)*
-        }
-
-        impl Category {
-            /// The name that the palette shows.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => stringify!($name),)*
-                }
-            }
-        }
-    };
-}
-
-categories! {
-    Account Application Conversation Editor Files List Model Prompt Run Session Settings Tabs Tools Tree
-}
 
 /// The effect of a command when no component in front has used it.
 #[derive(Debug, Clone, Copy)]
@@ -93,6 +72,16 @@ impl CommandInfo {
         }
     }
 
+    /// The command of `/NAME`.
+    const fn of_slash(command: Command, slash: &'static SlashCommand) -> Self {
+        Self {
+            slash: Some(slash),
+            run: Run::Slash,
+            by_word: slash.by_word,
+            ..Self::new(command, slash.category, slash.key, slash.description)
+        }
+    }
+
     const fn actions(mut self, actions: fn() -> Vec<Action>) -> Self {
         self.run = Run::Actions(actions);
         self
@@ -126,18 +115,6 @@ impl CommandInfo {
         self
     }
 
-    /// `/NAME` does the same, and its row in the table of slash commands has the description.
-    const fn slash(mut self, name: &str) -> Self {
-        if let Some(slash) = slash::named(name) {
-            self.slash = Some(slash);
-            self.description = slash.description;
-            if matches!(self.run, Run::Component) {
-                self.run = Run::Slash;
-            }
-        }
-        self
-    }
-
     /// `/NAME ARGUMENT` does what `parse` makes of the argument.
     const fn parse(mut self, parse: Parse) -> Self {
         self.parse = Some(parse);
@@ -151,20 +128,39 @@ impl CommandInfo {
 }
 
 macro_rules! table {
-    ($($category:ident { $($id:ident $name:literal $($description:literal)? $(.$part:ident($($value:expr),*))*;)* })*) => {
-        /// Every command, grouped as help shows them.
-        pub(super) const COMMANDS: &[CommandInfo] = &[$($(
-            CommandInfo::new(Command::$id, Category::$category, $name, concat!($($description)?))$(.$part($($value),*))*,
-        )*)*];
+    ($($category:ident { $($id:ident $name:literal $description:literal $(.$part:ident($($value:expr),*))*;)* })*
+     / { $($slash_id:ident $slash:literal $(.$slash_part:ident($($slash_value:expr),*))*;)* }) => {
+        /// The rows of the registry.
+        pub(super) const COMMANDS: &[CommandInfo] = &[
+            $($(CommandInfo::new(Command::$id, Category::$category, $name, $description)
+                $(.$part($($value),*))*,)*)*
+            $(CommandInfo::of_slash(Command::$slash_id, &slash::COMMANDS[slash::number_of($slash)])
+                $(.$slash_part($($slash_value),*))*,)*
+        ];
     };
 }
 
 commands!(table);
 
+/// The slash commands without a row in the registry.
+static SLASH_COMMANDS: LazyLock<Vec<CommandInfo>> = LazyLock::new(|| {
+    let rows = (0..).zip(slash::COMMANDS);
+    let others = rows.filter(|(_, slash)| {
+        let mut registered = COMMANDS.iter().filter_map(|info| info.slash);
+        slash.works_in(SlashClient::Terminal) && registered.all(|known| known.name != slash.name)
+    });
+    others
+        .map(|(number, slash)| CommandInfo::of_slash(Command::Slash(number), slash))
+        .collect()
+});
+
 impl Command {
     /// The row of the command; steps of modal editing and keys of plugins have none.
     pub fn info(self) -> Option<&'static CommandInfo> {
-        COMMANDS.get(self.row()?)
+        match self {
+            Self::Slash(_) => SLASH_COMMANDS.iter().find(|info| info.command == self),
+            command => COMMANDS.get(command.row()?),
+        }
     }
 
     /// The description of the command in help.
@@ -178,7 +174,7 @@ impl Command {
 
     /// Every name that a keymap can bind, with its command.
     pub fn names() -> Vec<(&'static str, Self)> {
-        let commands = COMMANDS.iter().flat_map(|info| {
+        let commands = commands().flat_map(|info| {
             let names = [Some(info.name), info.alias].into_iter().flatten();
             names.map(|name| (name, info.command))
         });
@@ -204,9 +200,15 @@ impl fmt::Display for Command {
     }
 }
 
-/// Every command, grouped as help shows them.
+/// Every command by category, those with a slash command last.
 pub(crate) fn commands() -> impl Iterator<Item = &'static CommandInfo> {
-    COMMANDS.iter()
+    static SORTED: LazyLock<Vec<&CommandInfo>> = LazyLock::new(|| {
+        let mut sorted: Vec<&CommandInfo> = COMMANDS.iter().chain(&*SLASH_COMMANDS).collect();
+        let number = |slash: &SlashCommand| slash::number_of(slash.name);
+        sorted.sort_by_key(|info| (info.category, info.slash.map(number)));
+        sorted
+    });
+    SORTED.iter().copied()
 }
 
 #[cfg(test)]
@@ -235,17 +237,19 @@ mod tests {
     }
 
     #[test]
-    fn every_slash_command_has_one_row_that_runs_it() {
-        for command in slash::COMMANDS {
+    fn every_slash_command_of_the_terminal_is_a_command() {
+        for slash in slash::COMMANDS {
             let rows =
-                commands().filter(|info| info.slash.is_some_and(|one| one.name == command.name));
-            let rows: Vec<&CommandInfo> = rows.collect();
-            let runs = match rows[..] {
-                [] => command.requests.is_some(),
-                [row] => !matches!(row.run, Run::Slash) || command.requests.is_some(),
-                _ => false,
-            };
-            assert!(runs, "`/{}`", command.name);
+                commands().filter(|info| info.slash.is_some_and(|one| one.name == slash.name));
+            let runs: Vec<bool> = rows
+                .map(|info| !matches!(info.run, Run::Slash) || slash.requests.is_some())
+                .collect();
+            assert_eq!(
+                runs,
+                [true],
+                "`/{}` needs requests, or a row below `/` in the registry",
+                slash.name
+            );
         }
     }
 

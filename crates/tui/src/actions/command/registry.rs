@@ -1,8 +1,8 @@
-//! The table of commands: one row each, with category, keymap name, description and action. A command with a slash command
-//! has the description of it, and sends its requests if the row has no action.
+//! The table of commands: one row each, with category, keymap name, description and action. A slash command has these in its
+//! own row (`osier_protocol::slash`), so that it needs one here only if it does more in the terminal than send its requests.
 
 // recipe: a command (key, palette entry), 1: its row
-// recipe: a slash command, 3: its command, which the palette lists and a key can be bound to
+// recipe: a slash command, 3: its row below `/`, only if it has a view or an action in the terminal
 // recipe: an overlay, 2: the command that opens it
 /// Gives the rows to a macro: `id` makes [`super::Command`] of them, `info` the table.
 macro_rules! commands {
@@ -17,8 +17,6 @@ macro_rules! commands {
                     .actions(|| vec![AgentOp::RecallQueue.into()]);
                 Stash "stash" "Stash the prompt; in an empty prompt, restore one"
                     .feature();
-                StashList "stash_list"
-                    .feature().slash("stash");
                 HistorySearch "history_search" "Search the prompt history"
                     .feature();
                 ExternalEditor "external_editor" "Edit the prompt in $VISUAL or $EDITOR"
@@ -28,110 +26,31 @@ macro_rules! commands {
                     .actions(|| vec![Effect::ReadPicture.into()]);
                 Complete "complete" "Complete the path, file or command"
                     .feature().key_only();
-                Skills "skills"
-                    .feature().slash("skills");
-                Init "init"
-                    .slash("init").by_word();
-                ReviewChanges "review"
-                    .slash("review").by_word();
             }
             Run {
                 Interrupt "interrupt" "Stop the model and its commands"
                     .feature()
                     .by_word();
-                Answer "answer"
-                    .feature().slash("answer");
-                RetryRun "retry"
-                    .slash("retry").by_word();
                 RetryModel "retry_model" "Retry the last prompt with another model"
                     .feature();
-                FanOut "fan"
-                    .slash("fan");
-                Compact "compact"
-                    .slash("compact").by_word();
                 CyclePermissions "cycle_permissions" "Switch to the next permission mode"
                     .actions(|| vec![Op::CyclePermissions.into()])
                     .by_word();
-                Permissions "permissions"
-                    .feature().slash("permissions");
-                PlanMode "plan_mode"
-                    .slash("plan").by_word();
-                ToggleTodo "toggle_todo"
-                    .feature().slash("todo");
-                Background "background"
-                    .slash("background");
-                Jobs "jobs"
-                    .feature().slash("jobs");
-                Terminals "terminals"
-                    .feature().slash("terminal").parse(arguments::terminal);
             }
             Model {
-                ModelPicker "model_picker"
-                    .feature().slash("model");
                 CycleModel "cycle_model" "Switch to the next favourite model"
                     .actions(|| vec![Op::CycleModel { backward: false }.into()])
                     .by_word();
                 CycleModelBackward "cycle_model_backward" "Switch to the previous favourite model"
                     .actions(|| vec![Op::CycleModel { backward: true }.into()])
                     .by_word();
-                CycleThinking "cycle_thinking"
-                    .slash("thinking").by_word();
-                CycleRole "cycle_role"
-                    .slash("role").by_word();
-                RefreshModels "refresh_models"
-                    .slash("refresh");
-            }
-            Account {
-                Login "login"
-                    .feature().slash("login");
-                Logout "logout"
-                    .feature().slash("logout");
             }
             Session {
-                NewSession "new_session"
-                    .feature().slash("new").by_word();
-                SessionPicker "session_picker"
-                    .feature().slash("resume").parse(|id| Ok(vec![arguments::open_session(id, false)]));
                 Save "save" "Save the session; this happens automatically"
                     .actions(|| vec![Action::Toast(Toast::info("sessions are saved automatically".to_owned()))])
                     .queries(&["w", "w!", "wa", "write", "save"]);
-                RenameSession "rename_session"
-                    .slash("name");
-                ShowSession "session_info"
-                    .feature().slash("session");
-                ShowUsage "usage"
-                    .slash("usage");
-                Budget "budget"
-                    .feature().slash("budget");
-                CodeServers "language_servers"
-                    .feature().slash("lsp");
-                Context "context"
-                    .slash("context");
-                Pin "pin"
-                    .actions(|| vec![Action::MarkSession { mark: Mark::Pinned, on: true }])
-                    .slash("pin").parse(|argument| arguments::mark(argument, Mark::Pinned))
-                    .by_word();
-                Archive "archive"
-                    .actions(|| vec![Action::MarkSession { mark: Mark::Archived, on: true }])
-                    .slash("archive").parse(|argument| arguments::mark(argument, Mark::Archived))
-                    .by_word();
-                Fork "fork"
-                    .slash("fork").by_word();
-                CloneSession "clone"
-                    .slash("clone").by_word();
-                Export "export"
-                    .slash("export").by_word();
-                Import "import"
-                    .slash("import");
-                TakeOver "take_over"
-                    .feature().slash("takeover").by_word();
             }
             Tabs {
-                OpenSessions "open_sessions"
-                    .feature().slash("sessions").parse(arguments::show_tab);
-                NewTab "new_tab"
-                    .actions(|| vec![TabRequest::Begin.into()]).alias("new_beside")
-                    .slash("tab").parse(|id| Ok(vec![arguments::open_session(id, true)]));
                 NextSession "next_session" "Go to the next tab"
                     .feature();
                 PreviousSession "previous_session" "Go to the previous tab"
@@ -140,8 +59,6 @@ macro_rules! commands {
                     .feature();
                 PreviousWaiting "previous_waiting" "Go to the previous tab that needs attention"
                     .feature();
-                CloseSession "close_session"
-                    .feature().slash("close").by_word();
                 Session1 "session_1" "Go to tab 1"
                     .feature().key_only();
                 Session2 "session_2" "Go to tab 2"
@@ -161,44 +78,9 @@ macro_rules! commands {
                 Session9 "session_9" "Go to tab 9"
                     .feature().key_only();
             }
-            Settings {
-                Settings "settings"
-                    .actions(|| vec![Effect::PickSetting.into()]).slash("settings");
-                Themes "themes"
-                    .actions(|| vec![Effect::PickTheme.into()])
-                    .slash("theme").parse(|name| Ok(vec![Effect::LoadTheme(name.to_owned()).into()]));
-                Memory "memory"
-                    .actions(|| vec![Effect::EditFile { path: "AGENTS.md".to_owned(), line: 1 }.into()])
-                    .slash("memory");
-                Keymap "keymap"
-                    .feature().slash("keymap");
-                Reload "reload"
-                    .actions(|| vec![Effect::ReloadAppearance.into(), Op::Reload.into()])
-                    .slash("reload");
-            }
-            Tools {
-                Tools "tools"
-                    .feature().slash("tools");
-                Servers "mcp"
-                    .feature().slash("mcp").parse(arguments::server);
-                Map "map"
-                    .feature().slash("map");
-                Hooks "hooks"
-                    .feature().slash("hooks");
-            }
             Application {
                 Palette "palette" "Show the command palette"
                     .feature().key_only();
-                SidePanel "side_panel"
-                    .feature().slash("panel");
-                Help "help"
-                    .feature().slash("help").queries(&["h", "help"]);
-                Guide "guide"
-                    .feature().slash("guide");
-                About "about"
-                    .slash("about");
-                Log "log"
-                    .slash("log");
                 Redraw "redraw" "Redraw the screen"
                     .actions(|| vec![Effect::Repaint.into()]);
                 Suspend "suspend" "Suspend osier; `fg` resumes it"
@@ -208,13 +90,8 @@ macro_rules! commands {
                     .feature().key_only();
                 Exit "exit" "Quit when the prompt is empty"
                     .feature().key_only();
-                Quit "quit"
-                    .feature().slash("quit")
-                    .by_word().queries(&["q", "q!", "qa", "qa!", "quit", "wq", "wq!", "wqa", "x", "xa", "exit"]);
             }
             Conversation {
-                CopyAnswer "copy_answer"
-                    .feature().slash("copy");
                 ToggleThinking "toggle_thinking" "Toggle thinking"
                     .feature();
                 ToggleTools "toggle_tools" "Toggle tool output"
@@ -269,24 +146,6 @@ macro_rules! commands {
                     .feature();
             }
             Files {
-                Changes "changes"
-                    .actions(|| vec![Action::ShowChanges(DiffRange::Session)])
-                    .slash("diff").parse(arguments::diff);
-                RestoreFiles "restore_files"
-                    .actions(|| vec![arguments::preview(FilesAt::Here).into()])
-                    .slash("restore").parse(arguments::restore);
-                UndoPrompt "undo_prompt"
-                    .actions(|| vec![Action::Move { op: TreeOp::UndoPrompt, files: false }])
-                    .slash("undo").parse(|argument| {
-                        let files = arguments::preview(FilesAt::LastPrompt);
-                        arguments::step(argument, TreeOp::UndoPrompt, files)
-                    }).by_word();
-                RedoPrompt "redo_prompt"
-                    .actions(|| vec![Action::Move { op: TreeOp::RedoPrompt, files: false }])
-                    .slash("redo").parse(|argument| {
-                        let files = Op::Checkpoint(CheckpointOp::UndoRestore);
-                        arguments::step(argument, TreeOp::RedoPrompt, files)
-                    }).by_word();
                 PreviousFile "previous_file" "Go to the previous file";
                 NextFile "next_file" "Go to the next file";
                 PreviousHunk "previous_hunk" "Go to the previous change";
@@ -302,8 +161,6 @@ macro_rules! commands {
                 SendReview "send_review" "Revert rejected changes and send the review";
             }
             Tree {
-                Tree "tree" .feature().slash("tree");
-                Rewind "rewind" .feature().slash("rewind").by_word();
                 Fold "fold" "Collapse the branch, or go to its start";
                 Unfold "unfold" "Expand the branch";
                 PanLeft "pan_left" "Show outer levels of the tree";
@@ -361,6 +218,64 @@ macro_rules! commands {
                 YankPop "yank_pop" "Replace the pasted text with an earlier cut";
                 Undo "undo" "Undo";
                 Redo "redo" "Redo";
+            }
+            / {
+                StashList "stash" .feature();
+                Skills "skills" .feature();
+                Answer "answer" .feature();
+                Permissions "permissions" .feature();
+                ToggleTodo "todo" .feature();
+                Jobs "jobs" .feature();
+                Terminals "terminal" .feature().parse(arguments::terminal);
+                ModelPicker "model" .feature();
+                CycleThinking "thinking";
+                Login "login" .feature();
+                Logout "logout" .feature();
+                NewSession "new" .feature();
+                SessionPicker "resume" .feature().parse(|id| Ok(vec![arguments::open_session(id, false)]));
+                ShowSession "session" .feature();
+                Budget "budget" .feature();
+                CodeServers "lsp" .feature();
+                Context "context";
+                Pin "pin" .actions(|| vec![Action::MarkSession { mark: Mark::Pinned, on: true }])
+                    .parse(|argument| arguments::mark(argument, Mark::Pinned));
+                Archive "archive" .actions(|| vec![Action::MarkSession { mark: Mark::Archived, on: true }])
+                    .parse(|argument| arguments::mark(argument, Mark::Archived));
+                TakeOver "takeover" .feature();
+                OpenSessions "sessions" .feature().parse(arguments::show_tab);
+                NewTab "tab" .actions(|| vec![TabRequest::Begin.into()]).alias("new_beside")
+                    .parse(|id| Ok(vec![arguments::open_session(id, true)]));
+                CloseSession "close" .feature();
+                Settings "settings" .actions(|| vec![Effect::PickSetting.into()]);
+                Themes "theme" .actions(|| vec![Effect::PickTheme.into()])
+                    .parse(|name| Ok(vec![Effect::LoadTheme(name.to_owned()).into()]));
+                Memory "memory" .actions(|| vec![Effect::EditFile { path: "AGENTS.md".to_owned(), line: 1 }.into()]);
+                Keymap "keymap" .feature();
+                Reload "reload" .actions(|| vec![Effect::ReloadAppearance.into(), Op::Reload.into()]);
+                Tools "tools" .feature();
+                Servers "mcp" .feature().parse(arguments::server);
+                Map "map" .feature();
+                Hooks "hooks" .feature();
+                SidePanel "panel" .feature();
+                Help "help" .feature().queries(&["h", "help"]);
+                Guide "guide" .feature();
+                Quit "quit" .feature().queries(&["q", "q!", "qa", "qa!", "quit", "wq", "wq!", "wqa", "x", "xa", "exit"]);
+                CopyAnswer "copy" .feature();
+                Changes "diff" .actions(|| vec![Action::ShowChanges(DiffRange::Session)]).parse(arguments::diff);
+                RestoreFiles "restore" .actions(|| vec![arguments::preview(FilesAt::Here).into()])
+                    .parse(arguments::restore);
+                UndoPrompt "undo" .actions(|| vec![Action::Move { op: TreeOp::UndoPrompt, files: false }])
+                    .parse(|argument| {
+                        let files = arguments::preview(FilesAt::LastPrompt);
+                        arguments::step(argument, TreeOp::UndoPrompt, files)
+                    });
+                RedoPrompt "redo" .actions(|| vec![Action::Move { op: TreeOp::RedoPrompt, files: false }])
+                    .parse(|argument| {
+                        let files = Op::Checkpoint(CheckpointOp::UndoRestore);
+                        arguments::step(argument, TreeOp::RedoPrompt, files)
+                    });
+                Tree "tree" .feature();
+                Rewind "rewind" .feature();
             }
         }
     };
