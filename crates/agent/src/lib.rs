@@ -99,7 +99,7 @@ pub use data::{
     CompactionOutcome, CompactionPlan, CompactionReason, CustomMessage, Direction, Event, LogEntry,
     LogKind, LogSeverity, Notice, Op, Output, QueueMode, RunOutcome, Severity, ShellRun,
     StateSnapshot, Summary, ToolHints, ToolInfo, ToolOrigin, ToolResultMessage, ToolStatus,
-    ToolUpdate, UserMessage, convert_to_llm, last_answer,
+    ToolUpdate, UserMessage, convert_to_llm,
 };
 pub use history::History;
 pub use interceptor::{AgentAccess, CompactionPoint, Interceptor, StopRun, ToolDecision};

@@ -91,7 +91,7 @@ impl Journal {
     }
 
     /// Locks the journal that another process left; `None` if there is none, or if its process is running.
-    pub(super) fn take(path: &Path) -> io::Result<Option<Self>> {
+    pub(super) fn adopt(path: &Path) -> io::Result<Option<Self>> {
         for attempt in 0..TRIES {
             if attempt > 0 {
                 std::thread::sleep(BETWEEN);

@@ -255,7 +255,7 @@ impl CheckpointStore {
         if !self.is_interrupted() {
             return Ok(None);
         }
-        let taken = Journal::take(&self.journal).map_err(|error| match error.kind() {
+        let taken = Journal::adopt(&self.journal).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => CheckpointError::Unfinished(error),
             _ => CheckpointError::Io(error),
         });

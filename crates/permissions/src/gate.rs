@@ -356,7 +356,7 @@ impl Gate {
                     leaves: open.leaves,
                     why: None,
                 };
-                self.take(open.call, answer, &asked, cancel).await
+                self.apply_answer(open.call, answer, &asked, cancel).await
             }
             Advised::Deny(reason) => ToolDecision::Deny { reason },
         };
@@ -399,7 +399,7 @@ impl Gate {
             },
         };
         let answer = self.questions.ask(question, cancel).await;
-        match self.take(call, answer, &asked, cancel).await {
+        match self.apply_answer(call, answer, &asked, cancel).await {
             ToolDecision::Replace(edited) => replaced(*edited),
             decision => decision,
         }
@@ -455,7 +455,7 @@ impl Gate {
             .await
     }
 
-    async fn take(
+    async fn apply_answer(
         &self,
         call: &CheckedCall,
         answer: Answer,

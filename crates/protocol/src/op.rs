@@ -463,7 +463,6 @@ osier_base::requests! {
             /// List instructions, skills and prompt templates with their size in tokens.
             #[request(Extensions, None)]
             ListContext =>
-            #[event(Answer, wire "context")]
             ContextParts { parts: Vec<ContextPart> },
             /// Read settings, hooks, models, instructions, skills, templates and plugins again. Problems in them are
             /// the error of the answer.

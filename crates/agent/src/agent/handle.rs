@@ -9,7 +9,7 @@ use super::task::{Command, Task};
 use crate::change::Change;
 use crate::config::AgentConfig;
 use crate::core::Core;
-use crate::data::{Attachment, Event, Op, StateSnapshot};
+use crate::data::{Attachment, Event, Op, StateSnapshot, last_answer};
 use crate::interceptor::AgentAccess;
 use crate::mailbox::Subscription;
 
@@ -58,6 +58,12 @@ impl Agent {
     /// A copy of the current state.
     pub fn state(&self) -> StateSnapshot {
         self.core.state().snapshot()
+    }
+
+    /// The text of the newest answer that has any.
+    pub fn last_answer(&self) -> Option<String> {
+        let messages = self.state().messages;
+        last_answer(messages.iter().map(|message| &**message))
     }
 
     pub fn system_prompt(&self) -> String {

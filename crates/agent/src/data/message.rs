@@ -215,7 +215,7 @@ impl AgentMessage {
 }
 
 /// The last answer of a conversation: the text of the newest answer that has any.
-pub fn last_answer<'a>(
+pub(crate) fn last_answer<'a>(
     messages: impl DoubleEndedIterator<Item = &'a AgentMessage>,
 ) -> Option<String> {
     messages.rev().find_map(AgentMessage::answer)

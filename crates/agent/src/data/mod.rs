@@ -12,9 +12,10 @@ mod tool;
 pub use compaction::{CompactionDecision, CompactionOutcome, CompactionPlan, CompactionReason};
 pub use event::{Event, RunOutcome, ToolUpdate};
 pub use log::{AccountingEntry, Direction, LogEntry, LogKind, LogSeverity};
+pub(crate) use message::last_answer;
 pub use message::{
     AgentMessage, Attachment, AttachmentKind, CustomMessage, Notice, Severity, ShellRun, Summary,
-    ToolResultMessage, UserMessage, convert_to_llm, last_answer,
+    ToolResultMessage, UserMessage, convert_to_llm,
 };
 pub use op::{Op, QueueMode};
 pub use output::Output;

@@ -212,12 +212,12 @@ impl HookAnswer {
             Some(_) => answer.decision = Some((Decision::Allow, reason().unwrap_or_default())),
             None => {}
         }
-        answer.take_specific(&fields);
+        answer.read_specific(&fields);
         answer
     }
 
     /// Reads the fields of `hookSpecificOutput`.
-    fn take_specific(&mut self, fields: &Fields<'_>) {
+    fn read_specific(&mut self, fields: &Fields<'_>) {
         let text = |name| fields.text(Part::Specific, name);
         let given = |name| fields.get(Part::Specific, name).cloned();
         self.context

@@ -6,9 +6,9 @@ mod forward;
 mod handle;
 mod lifecycle;
 mod models;
-mod queries;
 mod remote;
 mod run;
+mod state;
 #[cfg(feature = "transfer")]
 mod transfer;
 mod tree;

@@ -113,7 +113,7 @@ impl Memory {
         let adaptations = Arc::make_mut(adaptations);
         // The last guess was right. The next request shows whether the others were.
         adaptations.guessed.pop();
-        adaptations.take_guesses_back();
+        adaptations.undo_guesses();
         let found = adaptations.search.accepted(sent)?;
         let text = format!(
             "`{}` refuses the tool `{}`: it is left out, and requests succeed",
@@ -132,7 +132,7 @@ impl Memory {
         if let Some(adaptations) = known.get_mut(&key(request))
             && !adaptations.guessed.is_empty()
         {
-            Arc::make_mut(adaptations).take_guesses_back();
+            Arc::make_mut(adaptations).undo_guesses();
         }
     }
 }
@@ -208,7 +208,7 @@ impl Adaptations {
         Some(more)
     }
 
-    fn take_guesses_back(&mut self) {
+    fn undo_guesses(&mut self) {
         for data in std::mem::take(&mut self.guessed).into_iter().flatten() {
             self.data.remove(&data);
         }

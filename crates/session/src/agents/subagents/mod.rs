@@ -24,7 +24,7 @@ use definition::Definition;
 use osier_agent::{
     Agent, AgentConfig, CheckedCall, Interceptor, PreparedCall, Preparing, RetryPolicy, RunOutcome,
     Spellings, Tool, ToolContext, ToolDecision, ToolOutput, ToolSet, ToolSource, ToolStatus,
-    ToolUpdate, Transport, last_answer, prepare_typed,
+    ToolUpdate, Transport, prepare_typed,
 };
 use osier_llm::{Model, ThinkingLevel, ToolSpec};
 use osier_tools::{SUBAGENT, ToolEffect};
@@ -384,8 +384,7 @@ async fn follow(
             cx.updates.send(ToolUpdate::Agent { event });
         }
     };
-    let messages = agent.state().messages;
-    let answer = last_answer(messages.iter().map(|message| &**message));
+    let answer = agent.last_answer();
     let details = json!(details);
     match outcome {
         RunOutcome::Completed => {

@@ -197,10 +197,6 @@ impl App {
             }
             Event::ContextParts { parts } => skills::refresh(parts, overlays),
             Event::About { about } => about::open(about, overlays),
-            Event::SessionLog { .. } => {
-                let text = osier_protocol::slash::describe(event).unwrap_or_default();
-                self.transcript.notice(Severity::Info, &text);
-            }
             Event::Budget { budget } => self.footer.budget = *budget,
             Event::CodeServers { servers } => self.footer.code_servers.clone_from(servers),
             Event::Usage { spending } => usage::show(spending, &mut self.transcript),

@@ -176,7 +176,7 @@ async fn leave(
     let server = screen.tabs.server_state();
     let deadline = Instant::now() + LAST_WORK;
     screen.tabs.shut_down();
-    screen.take_pictures_back();
+    screen.delete_pictures();
     screen.forget_attention();
     let Screen {
         terminal,

@@ -41,7 +41,7 @@ impl Screen {
     }
 
     /// Has the terminal forget what it was sent.
-    pub(super) fn take_pictures_back(&mut self) {
+    pub(super) fn delete_pictures(&mut self) {
         self.forget_pictures();
         self.terminal
             .output()

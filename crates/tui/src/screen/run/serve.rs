@@ -73,15 +73,15 @@ impl Screen {
                 () = sleep_to(gone), if gone.is_some() => return Ok(Some(HANGUP)),
                 () = self.terminal.output().ready(), if deadline.is_some() && !idle => {}
                 () = sleep_to(deadline), if deadline.is_some() && idle => {
-                    self.take_events();
+                    self.apply_events();
                     self.draw();
                 }
                 // Pieces of an answer wait for their frame; its end, and what tools do, do not.
                 () = events.urgent_ready(), if deadline.is_some() => {
-                    self.take_events();
+                    self.apply_events();
                     self.clock.request(Instant::now());
                 }
-                () = events.ready(), if deadline.is_none() => self.take_events(),
+                () = events.ready(), if deadline.is_none() => self.apply_events(),
                 () = events.ready(), if is_far => self.clock.request_background(Instant::now()),
                 () = self.tabs.others_ready(), if self.tabs.is_several() => self.apply_events_of_others(),
                 Some(lines) = highlighted.recv() => {
@@ -104,9 +104,9 @@ impl Screen {
         (!self.tabs.has(TabState::Working)).then(|| since + DEAF)
     }
 
-    fn take_events(&mut self) {
+    fn apply_events(&mut self) {
         let front = &mut self.tabs.front;
-        front.take_events(&mut self.options, Instant::now());
+        front.apply_events(&mut self.options, Instant::now());
     }
 
     /// Sends ops, carries effects out, and asks for a frame when something changed. True when the user

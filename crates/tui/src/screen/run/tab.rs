@@ -99,7 +99,7 @@ impl Tab {
     }
 
     /// Applies what waits in the queue, a bounded number at a time.
-    pub(crate) fn take_events(&mut self, options: &mut Options, now: Instant) {
+    pub(crate) fn apply_events(&mut self, options: &mut Options, now: Instant) {
         for _ in 0..EVENT_BATCH {
             let Some(event) = self.events.try_recv() else {
                 break;

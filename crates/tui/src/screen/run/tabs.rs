@@ -135,7 +135,7 @@ impl Tabs {
         let mut alerts = Vec::new();
         for tab in &mut self.others {
             let before = tab.state();
-            tab.take_events(options, now);
+            tab.apply_events(options, now);
             let state = tab.state();
             if state != before && state.needs_person() {
                 alerts.push(tab.entry());
