@@ -305,3 +305,48 @@ fn in_a_session_a_broken_or_missing_file_changes_nothing() {
     write("permissions = \"auto\"\n");
     assert_eq!(summary(&reload()), "auto yolo off [] []");
 }
+
+/// The product code below a folder without its blanks.
+fn code(folder: &Path) -> String {
+    let mut found = String::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found += &code(&path);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let product = text.split("#[cfg(test)]\nmod tests").next();
+            found.extend(product.unwrap_or_default().split_whitespace());
+        }
+    }
+    found
+}
+
+/// A setting without an effect would be accepted and ignored.
+#[test]
+fn every_setting_is_read() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut sources = code(&root.join("src"));
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap_or_default();
+        if name != "settings" && name != "testing" {
+            sources += &code(&path.join("src"));
+        }
+    }
+    let options = include_str!("options.rs");
+    let is_read = |field: &str, code: &str| {
+        code.match_indices(field).any(|(at, _)| {
+            let next = code[at + field.len()..].chars().next();
+            next.is_none_or(|next| !next.is_alphanumeric() && !"_(".contains(next))
+        })
+    };
+    let unread = SETTINGS.iter().map(|setting| setting.name).filter(|name| {
+        let owners = ["settings", "settings()", "screen"];
+        let outside = owners.map(|owner| format!("{owner}.{name}"));
+        let is_option = is_read(&format!("self.{name}"), options);
+        !is_option && !outside.iter().any(|field| is_read(field, &sources))
+    });
+    let unread: Vec<&str> = unread.collect();
+    assert_eq!(unread, [""; 0], "these settings have no effect");
+}
