@@ -3,9 +3,10 @@
 
 use osier_base::ansi::{Hue, Style};
 
-/// Declares the tokens, one row each: `Name = "name in theme files" or Fallback`.
+/// Declares the tokens, one row each: `Name = "name in theme files" or Fallback`. A token that is less prominent than text
+/// is `dimmed` by a part of the background.
 macro_rules! tokens {
-    ($($(#[$meta:meta])* $token:ident = $name:literal $(or $fallback:ident)?,)+) => {
+    ($($(#[$meta:meta])* $token:ident = $name:literal $(or $fallback:ident)? $(dimmed $part:literal)?,)+) => {
         /// The role of text. A theme has a style for every token.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
@@ -16,6 +17,14 @@ macro_rules! tokens {
         impl Token {
             /// Every token with its name in theme files, in enum order.
             pub const ALL: &[(Self, &str)] = &[$((Self::$token, $name)),+];
+
+            /// The part of the background that the theme `system` mixes into the colour of text.
+            pub(crate) fn dimmed(self) -> Option<f32> {
+                match self {
+                    $($(Self::$token => Some($part),)?)+
+                    _ => None,
+                }
+            }
 
             /// The token that this one follows: a theme that sets only the followed one gives both its style.
             fn fallback(self) -> Option<Self> {
@@ -28,12 +37,12 @@ macro_rules! tokens {
     };
 }
 
-// recipe: a colour, 1: its row, with the token whose style it has in themes that do not set it
+// recipe: a colour, 1: its row, with the token whose style it has in themes that do not set it; `dimmed` if it is less prominent than text
 // recipe: a colour, 2: `themes/dark.toml`, `themes/system.toml`: its style, unless it is the one of the token that it follows
 tokens! {
     #[default]
     Text = "text",
-    Muted = "muted",
+    Muted = "muted" dimmed 0.45,
     Accent = "accent",
     Border = "border",
     BorderActive = "border_active",
@@ -43,10 +52,10 @@ tokens! {
     Placeholder = "placeholder" or Muted,
     User = "user",
     UserMarker = "user_marker",
-    Thinking = "thinking",
+    Thinking = "thinking" dimmed 0.35,
     Tool = "tool",
     ToolName = "tool_name",
-    ToolOutput = "tool_output",
+    ToolOutput = "tool_output" dimmed 0.3,
     Working = "working",
     Success = "success",
     Warning = "warning",
@@ -55,7 +64,7 @@ tokens! {
     Code = "code",
     CodeBlock = "code_block",
     Link = "link",
-    Quote = "quote",
+    Quote = "quote" dimmed 0.3,
     ListMarker = "list_marker",
     TableBorder = "table_border" or Border,
     Rule = "rule" or Border,
@@ -64,10 +73,10 @@ tokens! {
     DiffAddedWord = "diff_added_word",
     DiffRemovedWord = "diff_removed_word",
     DiffContext = "diff_context",
-    DiffGutter = "diff_gutter",
+    DiffGutter = "diff_gutter" dimmed 0.45,
     DiffHunk = "diff_hunk",
     SyntaxAttribute = "syntax_attribute",
-    SyntaxComment = "syntax_comment",
+    SyntaxComment = "syntax_comment" dimmed 0.45,
     SyntaxConstant = "syntax_constant",
     SyntaxFunction = "syntax_function",
     SyntaxKeyword = "syntax_keyword",
@@ -78,7 +87,7 @@ tokens! {
     SyntaxTag = "syntax_tag",
     SyntaxType = "syntax_type",
     SyntaxVariable = "syntax_variable",
-    Footer = "footer",
+    Footer = "footer" dimmed 0.45,
     FooterAccent = "footer_accent",
     Chip = "chip",
     Backdrop = "backdrop",

@@ -38,18 +38,6 @@ const TINTS: &[(Token, Tint, f32)] = &[
     (Token::DiffRemovedWord, Tint::Red, 0.28),
 ];
 
-// recipe: a colour, 3: its row, if it is less prominent than text: the theme `system` mixes it
-/// Tokens that are less prominent than text, and the proportion of the background.
-const MUTED_TOKENS: &[(Token, f32)] = &[
-    (Token::Muted, 0.45),
-    (Token::Thinking, 0.35),
-    (Token::ToolOutput, 0.3),
-    (Token::Quote, 0.3),
-    (Token::DiffGutter, 0.45),
-    (Token::Footer, 0.45),
-    (Token::SyntaxComment, 0.45),
-];
-
 /// The backgrounds of `DIFF_TOKENS` with 256 colours.
 const DARK_DIFF: [u8; 4] = [22, 52, 28, 88];
 const LIGHT_DIFF: [u8; 4] = [194, 224, 157, 217];
@@ -114,11 +102,13 @@ impl Theme {
         if theme.depth == ColourDepth::Indexed {
             theme.set_diff_backgrounds(text, strongest, base);
         }
-        for (token, part) in MUTED_TOKENS {
-            let backgrounds = theme.backgrounds_of(*token);
-            let spec = &mut theme.specs[*token as usize];
+        for &(token, _) in Token::ALL {
+            let Some(part) = token.dimmed() else { continue };
+            let backgrounds = theme.backgrounds_of(token);
+            let dimmed = text.mixed(base, part);
+            let spec = &mut theme.specs[token as usize];
             spec.fg = Some(mix_until_readable(
-                text.mixed(base, *part),
+                dimmed,
                 text,
                 &backgrounds,
                 SAFE_CONTRAST,
