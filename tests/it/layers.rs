@@ -454,7 +454,7 @@ fn depends_on(manifest: &str, name: &str) -> bool {
 /// Lines outside of the tools with the name of a tool as a literal, in product code. A tool is one row (`BuiltIn`): what
 /// differs between tools is asked of it, and where one tool is meant its constant is used (`osier_tools::BASH`). The limit
 /// only goes down; words such as `read` are also other things.
-const TOOL_NAME_LINES: usize = 97;
+const TOOL_NAME_LINES: usize = 62;
 
 #[test]
 fn names_of_tools_are_in_their_rows() {
@@ -467,14 +467,25 @@ fn names_of_tools_are_in_their_rows() {
         // Slash commands have names of their own.
         let is_product = !path.starts_with("crates/tools/src/")
             && !path.starts_with("crates/protocol/src/slash/")
-            && !["/tests", "tests.rs", "crates/testing", "crates/eval"]
-                .iter()
-                .any(|part| path.contains(part));
+            && ![
+                "/tests",
+                "tests.rs",
+                "testing.rs",
+                "crates/testing",
+                "crates/eval",
+            ]
+            .iter()
+            .any(|part| path.contains(part));
         let code = source.code.split("#[cfg(test)]\nmod tests").next();
         let lines = code.unwrap_or_default().lines().enumerate();
         let lines = lines.filter(|(_, line)| {
             let is_comment = line.trim_start().starts_with("//");
-            is_product && !is_comment && names.iter().any(|name| line.contains(name))
+            // Errors name the operation on a file: `io("read", …)`.
+            let is_operation = ["io(\"", "error(\""].iter().any(|call| line.contains(call));
+            is_product
+                && !is_comment
+                && !is_operation
+                && names.iter().any(|name| line.contains(name))
         });
         found.extend(lines.map(|(number, line)| format!("{path}:{}: {}", number + 1, line.trim())));
     }

@@ -15,9 +15,9 @@ use osier_agent::FileTarget;
 use osier_base::atomic_file::WriteError;
 use osier_base::folders::Folders;
 use osier_base::path::canonical_key;
-use osier_protocol::questions::{EDIT_RULES, Grant};
+use osier_protocol::questions::Grant;
 use osier_protocol::{Effect, PermissionMode};
-use osier_tools::{BASH, READ, ToolEffect, WRITE};
+use osier_tools::{BASH, EDIT_RULES, READ, ToolEffect, WRITE};
 
 /// The sources of rules that the user granted in a dialog, and of those that files contain.
 const GRANTED: [RuleSource; 2] = [RuleSource::Session, RuleSource::Project];

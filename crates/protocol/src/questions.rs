@@ -264,9 +264,6 @@ pub enum Grant {
     Edits,
 }
 
-/// The tools that `Grant::Edits` allows.
-pub const EDIT_RULES: [&str; 2] = ["edit", "write"];
-
 /// A message to the owner of the open questions.
 #[derive(Debug)]
 pub enum Request {

@@ -130,6 +130,9 @@ pub const BUILT_IN: &[BuiltIn] = &[
 /// The limit of the prompt and the definitions of these tools together, which keep a new session cheap.
 pub const FIRST_REQUEST_TOKENS: usize = 1_100;
 
+/// The tools whose rules a grant for all edits writes; rules for them apply to every tool that changes files.
+pub const EDIT_RULES: [&str; 2] = [EDIT, WRITE];
+
 /// An unknown tool name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown tool `{name}`")]

@@ -9,6 +9,7 @@ use osier_base::atomic_file;
 use osier_base::leftovers::{FolderKind, TemporaryFolder};
 use osier_llm::Usage;
 use osier_llm::scripted::{Script, Turn};
+use osier_tools::{BASH, EDIT, READ, WRITE};
 use serde_json::json;
 
 /// The sample project: a shell script with a failing test.
@@ -46,31 +47,31 @@ pub fn script(folder: &Path) -> Script {
                  The tool calls and the files are real. They are in `{place}`, a temporary copy of a sample \
                  project; your own files are not touched.\n\nFirst, I list the files and read the README."
             ));
-            usage(turn.tool("bash", json!({"command": format!("cd {place} && ls -l")}))
-                .tool("read", json!({"file_path": file("README.md")})), 900, 120)
+            usage(turn.tool(BASH, json!({"command": format!("cd {place} && ls -l")}))
+                .tool(READ, json!({"file_path": file("README.md")})), 900, 120)
         })
         .turn(|turn| {
             let turn = think(turn, "The README says that one check fails. I run all checks.");
-            usage(turn.tool("bash", json!({"command": format!("sh {place}/test.sh")})), 1_150, 60)
+            usage(turn.tool(BASH, json!({"command": format!("sh {place}/test.sh")})), 1_150, 60)
         })
         .turn(|turn| {
             let turn = say(turn, "One check fails: two separators become two dashes. Next, I read the code.");
-            usage(turn.tool("read", json!({"file_path": file("slug.sh")})), 1_300, 50)
+            usage(turn.tool(READ, json!({"file_path": file("slug.sh")})), 1_300, 50)
         })
         .turn(|turn| {
             let turn = think(turn, "`s/--/-/g` replaces each pair with one dash, so four dashes become two. \
                                     `s/--*/-/g` replaces any number of dashes with one.");
             let turn = say(turn, "The expression replaces pairs of dashes. It must replace any number of them.");
-            usage(turn.tool("edit", json!({
+            usage(turn.tool(EDIT, json!({
                 "file_path": file("slug.sh"),
                 "old_string": "s/--/-/g",
                 "new_string": "s/--*/-/g",
             })), 1_500, 140)
         })
-        .turn(|turn| usage(turn.tool("bash", json!({"command": format!("sh {place}/test.sh")})), 1_700, 40))
+        .turn(|turn| usage(turn.tool(BASH, json!({"command": format!("sh {place}/test.sh")})), 1_700, 40))
         .turn(|turn| {
             let turn = say(turn, "All checks pass. I write a note about the change.");
-            usage(turn.tool("write", json!({
+            usage(turn.tool(WRITE, json!({
                 "file_path": file("NOTES.md"),
                 "content": "# Notes\n\n- `slug.sh` replaced only pairs of dashes; now it replaces any number of them.\n",
             })), 1_850, 70)

@@ -18,6 +18,9 @@ pub struct Findings {
     pub counts: Counts,
 }
 
+/// The field of a result's details with its diagnostics.
+pub const DIAGNOSTICS: &str = "diagnostics";
+
 /// A diagnostic in the details of a result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -12,7 +12,7 @@ use osier_agent::{
 };
 use osier_llm::ContentBlock;
 use osier_settings::Settings;
-use osier_tools::code::report::{Findings, words};
+use osier_tools::code::report::{DIAGNOSTICS, Findings, words};
 use osier_tools::{ToolEffect, Workspace};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -24,8 +24,6 @@ use crate::files::formatting::Formatting;
 /// Diagnostics that a result shows.
 const SHOWN: usize = 20;
 const KIND: &str = "code";
-/// The field of a result's details.
-const DETAILS: &str = "diagnostics";
 
 /// The interceptor of the main agent.
 #[derive(Debug)]
@@ -81,7 +79,7 @@ impl CodeFeedback {
         let text = self.report("After this change", &findings);
         output.content.push(ContentBlock::text(text));
         if let Value::Object(details) = &mut output.details {
-            details.insert(DETAILS.to_owned(), json!(findings.details()));
+            details.insert(DIAGNOSTICS.to_owned(), json!(findings.details()));
         }
     }
 
@@ -156,7 +154,7 @@ impl CodeFeedback {
                     .trim()
                     .to_owned(),
             );
-            json!({DETAILS: late.details()})
+            json!({DIAGNOSTICS: late.details()})
         };
         (!texts.is_empty()).then(|| reminders::message(KIND, &texts.join("\n\n"), details))
     }

@@ -13,7 +13,7 @@ use osier_agent::ToolResultMessage;
 use osier_base::text;
 use osier_term::widgets::diff;
 use osier_term::{Row, Span, Token};
-use osier_tools::code::report::FoundDiagnostic;
+use osier_tools::code::report::{DIAGNOSTICS, FoundDiagnostic};
 use osier_tools::{BuiltIn, Collapsed};
 
 /// Rows of a diff shown while collapsed.
@@ -25,7 +25,7 @@ const EXPANDED_LIMIT: usize = 256 * 1024;
 
 /// The diagnostics of language servers after a change.
 fn diagnostic_rows(details: &Value, width: u16, expanded: bool) -> Vec<Row> {
-    let found = details.get("diagnostics").cloned();
+    let found = details.get(DIAGNOSTICS).cloned();
     let found = found.and_then(|found| serde_json::from_value(found).ok());
     let found: Vec<FoundDiagnostic> = found.unwrap_or_default();
     let limit = if expanded { usize::MAX } else { FOLDED_ROWS };

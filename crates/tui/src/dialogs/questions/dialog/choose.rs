@@ -7,8 +7,9 @@ use crate::drawing::fit::{cut, cut_middle};
 use osier_base::text;
 use osier_base::visible::one_line;
 use osier_protocol::PermissionMode;
-use osier_protocol::questions::{Answer, EDIT_RULES, Grant, Question, QuestionKind};
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
 use osier_term::{Face, Row, Span, Token};
+use osier_tools::EDIT_RULES;
 
 /// The choices.
 #[derive(Debug)]
