@@ -492,8 +492,23 @@ enum Element {
     Star(bool),
 }
 
-/// Whether `text` matches `pattern`; `*` matches anything, `\*` a literal `*`. Follows all ways to match at once.
+/// Whether `text` matches `pattern`; `*` matches anything, `\*` a literal `*`.
 fn wildcard(pattern: &str, text: &[Symbol]) -> bool {
+    let elements = elements(pattern);
+    let mut reached = Reached::start(&elements);
+    let mut next = reached.clone();
+    for symbol in text {
+        reached.follow(*symbol, &mut next);
+        std::mem::swap(&mut reached, &mut next);
+        if !reached.at.contains(&true) {
+            return false;
+        }
+        reached.skip_stars();
+    }
+    reached.at[elements.len()]
+}
+
+fn elements(pattern: &str) -> Vec<Element> {
     let mut elements = Vec::new();
     let mut chars = pattern.chars();
     while let Some(char) = chars.next() {
@@ -506,71 +521,86 @@ fn wildcard(pattern: &str, text: &[Symbol]) -> bool {
             char => Element::Char(char),
         });
     }
-    let is_star = |at: usize| matches!(elements.get(at), Some(Element::Star(_)));
-    // The positions in the pattern that the text so far can have reached.
-    let mut reached = vec![false; elements.len() + 1];
-    // Whether a `*` that completes a word has passed the end of that word.
-    let mut passed = vec![false; elements.len() + 1];
-    reached[0] = true;
-    let skip_stars = |reached: &mut Vec<bool>| {
-        for at in 0..elements.len() {
-            if reached[at] && is_star(at) {
-                reached[at + 1] = true;
+    elements
+}
+
+/// The positions in a pattern that the text so far can have reached. All ways to match are followed at once.
+#[derive(Clone)]
+struct Reached<'a> {
+    elements: &'a [Element],
+    at: Vec<bool>,
+    /// Whether a `*` that completes a word has passed the end of that word.
+    passed: Vec<bool>,
+}
+
+impl<'a> Reached<'a> {
+    fn start(elements: &'a [Element]) -> Self {
+        let mut start = Self {
+            elements,
+            at: vec![false; elements.len() + 1],
+            passed: vec![false; elements.len() + 1],
+        };
+        start.at[0] = true;
+        start.skip_stars();
+        start
+    }
+
+    /// A `*` can match nothing.
+    fn skip_stars(&mut self) {
+        for (at, element) in self.elements.iter().enumerate() {
+            if self.at[at] && matches!(element, Element::Star(_)) {
+                self.at[at + 1] = true;
             }
         }
-    };
-    skip_stars(&mut reached);
-    let mut next = reached.clone();
-    let mut next_passed = passed.clone();
-    for symbol in text {
-        next.fill(false);
-        next_passed.fill(false);
-        for at in 0..elements.len() {
-            if !reached[at] {
+    }
+
+    /// Sets `next` to the positions after `symbol`.
+    fn follow(&self, symbol: Symbol, next: &mut Self) {
+        next.at.fill(false);
+        next.passed.fill(false);
+        for (at, element) in self.elements.iter().enumerate() {
+            if !self.at[at] {
                 continue;
             }
-            match (elements[at], symbol) {
-                (Element::Star(true), Symbol::Up | Symbol::Climb) if !passed[at] => {}
+            match (*element, symbol) {
+                (Element::Star(true), Symbol::Up | Symbol::Climb) if !self.passed[at] => {}
                 (Element::Star(_), _) => {
-                    next[at] = true;
-                    next_passed[at] |= passed[at] || *symbol == Symbol::Blank;
+                    next.at[at] = true;
+                    next.passed[at] |= self.passed[at] || symbol == Symbol::Blank;
                 }
                 (Element::Char(' '), Symbol::Blank) | (Element::Char('.'), Symbol::Up) => {
-                    next[at + 1] = true;
+                    next.at[at + 1] = true;
                 }
-                (Element::Char(wanted), Symbol::Char(char)) if wanted == *char => {
-                    next[at + 1] = true;
+                (Element::Char(wanted), Symbol::Char(char)) if wanted == char => {
+                    next.at[at + 1] = true;
                 }
                 _ => {}
             }
         }
-        // An unknown text can be empty, or match any number of the following elements.
+        self.follow_unknown(symbol, next);
+    }
+
+    /// An unknown text can be empty, or match any number of the following elements.
+    fn follow_unknown(&self, symbol: Symbol, next: &mut Self) {
         let mut open = false;
-        for at in 0..=elements.len() {
-            let element = elements.get(at);
+        for at in 0..=self.elements.len() {
+            let element = self.elements.get(at);
             let is_blank = element == Some(&Element::Char(' '));
             match symbol {
                 Symbol::Any | Symbol::AnyInWord => {
-                    open |= reached[at];
-                    next[at] |= open;
-                    open &= !(is_blank && *symbol == Symbol::AnyInWord);
+                    open |= self.at[at];
+                    next.at[at] |= open;
+                    open &= !(is_blank && symbol == Symbol::AnyInWord);
                 }
                 Symbol::MoreWords => {
-                    next[at] |= open || reached[at];
+                    next.at[at] |= open || self.at[at];
                     let begins_word = is_blank || matches!(element, Some(Element::Star(_)));
-                    open |= reached[at] && begins_word;
+                    open |= self.at[at] && begins_word;
                 }
                 _ => break,
             }
         }
-        std::mem::swap(&mut reached, &mut next);
-        std::mem::swap(&mut passed, &mut next_passed);
-        if !reached.contains(&true) {
-            return false;
-        }
-        skip_stars(&mut reached);
     }
-    reached[elements.len()]
 }
 
 /// `text` as a pattern that matches only itself.

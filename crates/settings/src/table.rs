@@ -36,7 +36,7 @@ pub struct Setting {
     read: fn(&mut Settings, &DeValue<'_>) -> Option<()>,
     /// Sets the strictest value; only of safety settings.
     pub(super) strictest: Option<fn(&mut Settings)>,
-    /// Combines the value with that of other settings. Whether it names a scripted model, and is ignored.
+    /// Combines the value with that of other settings; true if the other value names a scripted model, which is ignored.
     pub(super) combine: fn(&mut Settings, &Settings, Other) -> bool,
 }
 
@@ -266,7 +266,7 @@ impl Setting {
         }
     }
 
-    /// Applies a value. Whether it is valid.
+    /// Applies a value; false if the value is invalid.
     pub(super) fn read(&self, settings: &mut Settings, value: &DeValue<'_>) -> bool {
         (self.read)(settings, value).is_some()
     }

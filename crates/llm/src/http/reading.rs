@@ -112,7 +112,7 @@ impl Reading {
         };
         loop {
             match chunk {
-                Ok(Ok(Some(bytes))) => self.receive(&bytes, out),
+                Ok(Ok(Some(bytes))) => self.push(&bytes, out),
                 Ok(Ok(None)) => self.finish(key, out),
                 Ok(Err(error)) => self.decoder.fail(fault::cut(&error, &self.host), out),
                 Err(_) => self.decoder.fail(late.clone(), out),
@@ -147,7 +147,7 @@ impl Reading {
         }
     }
 
-    fn receive(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) {
+    fn push(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) {
         if !self.saw_event {
             let room = HEAD_BYTES.saturating_sub(self.head.len());
             self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);

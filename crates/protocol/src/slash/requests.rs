@@ -24,7 +24,7 @@ fn optional(argument: &str) -> Option<String> {
     Some(argument.to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The argument without the flags at its start and end, and which of them it has.
+/// The argument without the flags at its start and end, and whether it had each flag.
 fn flags<'a, const N: usize>(argument: &'a str, known: [&str; N]) -> (&'a str, [bool; N]) {
     let (mut rest, mut found) = (argument.trim(), [false; N]);
     loop {
@@ -151,7 +151,7 @@ pub(super) fn thinking(name: &str) -> Parsed {
     }
 }
 
-/// Switches to the model of a role, and sets it first if it is named.
+/// Switches to the model of a role; a model that is named becomes the model of the role first.
 pub(super) fn role(argument: &str) -> Parsed {
     let (name, model) = argument
         .split_once(char::is_whitespace)

@@ -26,7 +26,7 @@ pub struct SlashCommand {
     pub category: CommandCategory,
     /// The name in keymaps.
     pub key: &'static str,
-    /// The palette lists it only for a query of the starts of its words: it changes the session or ends something.
+    /// The palette lists the command only for a query of the starts of its words: it changes the session or ends something.
     pub by_word: bool,
     /// Other names, which users know from other programs.
     pub aliases: &'static [&'static str],
@@ -40,7 +40,7 @@ pub struct SlashCommand {
     pub clients: &'static [SlashClient],
     /// A skill or template with its name replaces it.
     pub yields: bool,
-    /// The requests that it sends; `None` if each client runs it in its own way.
+    /// The requests that the command sends; `None` if each client runs the command in its own way.
     pub requests: Option<Requests>,
 }
 

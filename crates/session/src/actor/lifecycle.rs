@@ -151,7 +151,7 @@ impl Actor {
         self.progress.titles.opened(is_seen && is_new);
     }
 
-    /// Waits for the servers where no user watches. Those that are not ready are named: their tools are missing.
+    /// Waits for the servers where no user watches. Servers that are not ready are named: their tools are missing.
     async fn wait_for_servers(&self) {
         let Some(session) = self.session.as_ref() else {
             return;

@@ -26,7 +26,7 @@ macro_rules! tokens {
                 }
             }
 
-            /// The token that this one follows: a theme that sets only the followed one gives both its style.
+            /// The token that this one follows: a theme that sets only the followed token gives both tokens its style.
             fn fallback(self) -> Option<Self> {
                 match self {
                     $($(Self::$token => Some(Self::$fallback),)?)+

@@ -1,4 +1,4 @@
-//! The row of a tool: what the program knows of it without running it, and how it prepares its calls. Everything that
+//! The row of a tool: what the program knows of the tool without running it, and how the tool prepares its calls. Everything that
 //! differs between tools is in their rows; no other list of tools exists.
 
 mod effect;
@@ -43,7 +43,7 @@ pub struct BuiltIn {
     /// The names at other agents.
     pub peers: &'static [PeerTool],
     pub(crate) gemini: Option<GeminiForm>,
-    /// The tool is another form of the tools that it replaces. Models get it instead of them, or not at all.
+    /// The tool is another form of the tools in `replaces`: a model gets this tool or those tools, never both.
     pub(crate) is_form: bool,
     /// How models write its calls.
     pub spellings: &'static Spellings,
