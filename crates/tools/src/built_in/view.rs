@@ -36,7 +36,7 @@ impl ToolView {
 /// The part of a result that shows while the result is collapsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collapsed {
-    /// Only its header, unless it failed.
+    /// Only the header of the call, unless the call failed.
     Nothing,
     Start,
     End,

@@ -1,6 +1,6 @@
 //! A private directory for long outputs, created on demand. The outputs of a stored session are kept as long as the
-//! session, because its messages name them; those of others are temporary. The outputs of all sessions of the user have a
-//! maximum of bytes. When it is reached, the oldest complete outputs are deleted, those of the session first.
+//! session, because its messages name the files; the outputs of other sessions are temporary. The outputs of all sessions of
+//! the user have a maximum of bytes. When it is reached, the oldest complete outputs are deleted, those of the session first.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -252,7 +252,7 @@ fn outputs_below(parent: &Path) -> Vec<Found> {
     found
 }
 
-/// Creates the directory of a session that keeps its outputs. Returns those that it has from earlier runs.
+/// Creates the directory of a session that keeps its outputs. Returns the outputs of earlier runs.
 fn keep(folder: &Path, session: &Path) -> io::Result<VecDeque<Output>> {
     private::create_folder(folder)?;
     let owner = folder.join(OWNER);

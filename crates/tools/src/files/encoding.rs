@@ -74,7 +74,7 @@ pub fn decode(bytes: &[u8]) -> Option<Decoded<'_>> {
     })
 }
 
-/// The text with these bytes and its encoding, if writing it gives them again.
+/// The text of these bytes and its encoding, if the encoding writes the text as the same bytes.
 pub fn exact_text(bytes: Vec<u8>) -> Option<(String, TextEncoding)> {
     let text = match String::from_utf8(bytes) {
         Ok(text) => Some((text, TextEncoding::PLAIN)),

@@ -65,8 +65,8 @@ impl Stamp {
         self.file.size == 0
     }
 
-    /// Whether `path` is still the same file, with these `contents` if they are known. A renamed file has another time
-    /// of its last change of metadata, so its contents decide, whatever their size.
+    /// Whether `path` is still the same file, with these `contents` if they are known. A rename
+    /// changes the time of the last change of metadata, so the contents of the file decide, whatever their size.
     pub(crate) fn matches(&self, path: &Path, name: Name, contents: Option<&[u8]>) -> bool {
         let Ok(mut now) = FileStamp::at(path) else {
             return false;
@@ -173,7 +173,7 @@ struct Known {
     stamp: Stamp,
     /// The text, to find changes.
     text: Option<Arc<str>>,
-    /// A command of the model changed it, and did not name it: the model does not know the contents.
+    /// A command of the model changed the file without naming it: the model does not know the contents.
     by_command: bool,
     /// Another program changed the file too: the stamp is not that of the file.
     is_outdated: bool,
@@ -346,8 +346,8 @@ impl Ledger {
         unchanged.map(|(path, _)| path).collect()
     }
 
-    /// Records that osier restored `path`, which therefore no other program changed. The model learns it, or it
-    /// `is_expected` after the conversation went back as well.
+    /// Records that osier restored `path`, so that the change is not one of another program. The model is notified, unless
+    /// the change `is_expected`, because the conversation went back as well.
     pub(crate) fn restored(&self, target: &FileTarget, is_expected: bool) {
         let now = OtherChange::now(&target.host);
         if let Some(known) = self.lock().states.get_mut(&target.host) {

@@ -12,7 +12,7 @@ use osier_llm::ContentBlock;
 
 impl Workspace {
     /// The numbered lines of the text file `path`, as the tool `read` shows them. The model counts as having read it.
-    /// `None` if a rule denies it, or if it is no text of at most `limit` bytes. Blocks.
+    /// `None` if a rule denies the file, or if the file is no text of at most `limit` bytes. Blocks.
     pub fn read_again(&self, path: &str, limit: u64) -> Option<String> {
         let target = self.resolve(&NamedFile::new(path, FileUse::Read));
         let metadata = std::fs::symlink_metadata(&target.host).ok()?;

@@ -167,8 +167,8 @@ pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> 
     }
 }
 
-/// Adds the text of PDF files, and replaces documents and texts that a client sent as they are by their text. Every
-/// attachment of a prompt comes through here, whatever client sent it.
+/// Adds the text of PDF files, and replaces other documents by their text. Every attachment of a prompt comes through here,
+/// whatever client sent it.
 pub async fn add_texts(workspace: &Workspace, attachments: &mut [Attachment]) {
     for attachment in attachments {
         if attachment.kind != AttachmentKind::Document || attachment.extracted_text.is_some() {

@@ -299,7 +299,7 @@ impl Lines {
         }
     }
 
-    /// Reads UTF-8 in bounded memory, and other text at once: all of it says which encoding it has.
+    /// Reads UTF-8 in bounded memory, and other text at once, because the encoding follows from the complete text.
     fn read(
         source: &mut (impl io::BufRead + io::Seek),
         metadata: &fs::Metadata,

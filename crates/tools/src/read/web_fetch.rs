@@ -112,7 +112,7 @@ async fn fetch(workspace: &Workspace, url: &str, cx: &ToolContext) -> ToolOutput
     }
 }
 
-/// The page for the model. What marks its end cannot be part of it.
+/// The page for the model. The tag that ends the page is changed where the text of the page has it.
 async fn shown(workspace: &Workspace, page: &Page) -> ToolOutput {
     let mut text = page.text.replace("</web_page", "<\\/web_page");
     let mut note = String::new();

@@ -22,7 +22,7 @@ impl Workspace {
     }
 
     /// Records the files that a command has shown, written or changed. The files `before` were unchanged before the
-    /// command ran, so it changed those that differ now.
+    /// command ran, so the command changed the files among them that differ now.
     pub(crate) async fn command_ended(
         self: &Arc<Self>,
         outcome: &ShellOutcome,

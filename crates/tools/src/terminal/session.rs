@@ -41,7 +41,7 @@ const FLOOD_PAUSE: Duration = Duration::from_millis(1);
 const CHECK: Duration = Duration::from_millis(100);
 /// How long a program may leave its input unread.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long it may leave answers to its queries unread.
+/// How long a program may leave the answers to its queries unread.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
 /// A program on a terminal. Dropping the last handle ends it.
 pub(crate) struct TerminalSession {
@@ -321,7 +321,7 @@ struct Driver {
     progress: watch::Sender<Progress>,
     observer: Option<TerminalObserver>,
     was_hidden: bool,
-    /// When to look again whether input is hidden: programs change that after they printed their question.
+    /// When to check again whether input is hidden: programs hide it after they printed their question.
     check_at: Option<Instant>,
     /// When the next screen is sent.
     due: Option<Instant>,

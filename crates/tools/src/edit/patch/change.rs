@@ -64,7 +64,8 @@ pub(super) struct Update {
     pub(super) moved_to: Option<FileTarget>,
 }
 
-/// A call that changes `files`, as `plan` says when it is shown and when it runs: files can change in between.
+/// A call that changes `files`. `plan` makes the changes for the preview and again for the run, because files can change in
+/// between.
 pub(crate) fn prepared(
     workspace: Arc<Workspace>,
     doing: &'static str,
@@ -507,7 +508,7 @@ fn apply(workspace: &Workspace, original: &Original, hunks: &[Hunk]) -> Result<P
     Planned::of(workspace, original, merged, applied)
 }
 
-/// A link would be left without its target, or its target would be moved.
+/// Refuses a symbolic link: a deletion would leave it, and a move would move its target.
 fn check_no_link(name: &str, target: &FileTarget) -> Result<(), String> {
     let is_link = target
         .named

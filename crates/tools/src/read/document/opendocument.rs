@@ -123,7 +123,7 @@ struct Writer {
     table: Table,
     is_sheet: bool,
     cell: Cell,
-    /// The value of a cell, which it shows if it has no text.
+    /// The value of a cell, which the cell shows if it has no text.
     value: String,
     repeats: usize,
     row_repeats: usize,
