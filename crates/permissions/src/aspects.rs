@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::programs;
-use super::rule::{Rule, literal};
+use super::rule::Rule;
 use super::tool_names::ToolNames;
+use super::wildcard::literal;
 pub(super) use command::{Command, Search};
 use osier_agent::{FileTarget, FileUse};
 use osier_base::real_path::RealPath;

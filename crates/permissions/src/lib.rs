@@ -5,7 +5,7 @@
 //! `bash(git *)`; and [`Gate`], the interceptor that checks every call and asks the user. [`trust`] decides
 //! whether a project can run code through its files.
 //!
-//! - `policy` decides about a call, `gate` asks the user, `rule` compares, `saved_rules` stores what was granted.
+//! - `policy` decides about a call, `gate` asks the user, `rule` and `wildcard` compare, `saved_rules` stores what was granted.
 //! - `aspects` says what a call does; for commands from [`shell`], which reads them, `known`, the table of forms of which all
 //!   effects are known, `programs`, the table of programs that run others, `equivalents`, the commands that a command stands
 //!   for, and `repository`, the configuration that git would obey.
@@ -59,6 +59,7 @@ mod sensitive;
 pub mod shell;
 mod tool_names;
 pub mod trust;
+mod wildcard;
 
 pub use advice::{Advised, Advisor, Hints};
 pub use files::denies_reading;

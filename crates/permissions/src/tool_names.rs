@@ -7,7 +7,8 @@ use std::fmt;
 use osier_base::server_tool::is_of_changed_server;
 use osier_base::visible::visible;
 
-use super::rule::{Rule, is_named};
+use super::rule::Rule;
+use super::wildcard::is_named;
 
 /// Other agents write it before the name of a server.
 const PREFIX: &str = "mcp__";
