@@ -309,6 +309,7 @@ async fn changed_lines_are_unknown_without_checkpoints() {
     open.host
         .send(Op::Checkpoint(CheckpointOp::CountChangedLines {
             request: 7,
+            range: DiffRange::Session,
         }));
     let events = open
         .until(|event| matches!(event, Event::Checkpoint(_)))

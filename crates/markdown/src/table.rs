@@ -11,6 +11,9 @@ use osier_term::wrap::{Wrap, clusters};
 /// The narrowest that a column with longer text gets.
 const MIN_COLUMN: usize = 6;
 
+/// The narrowest column for the longest cell: below it, a list of `header: value` lines is easier to read.
+const LONGEST_COLUMN: usize = 20;
+
 /// The lines of one cell.
 pub(super) type Cell = Vec<Vec<Span>>;
 
@@ -114,7 +117,12 @@ impl Needs {
                 *width = (*width).min(MIN_COLUMN);
             }
         }
-        shrink(self.natural.clone(), &least, room)
+        let columns = shrink(self.natural.clone(), &least, room)?;
+        let widths = self.natural.iter().zip(&columns);
+        let longest = widths.max_by_key(|(natural, _)| **natural);
+        let is_readable =
+            longest.is_none_or(|(natural, width)| *width >= LONGEST_COLUMN.min(*natural));
+        is_readable.then_some(columns)
     }
 }
 
@@ -310,4 +318,29 @@ fn rule(columns: &[usize], [left, middle, right]: [&str; 3]) -> Row {
     let mut row = Row::plain(text, Token::TableBorder);
     row.decoration = row.width() as u16;
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_content_and_a_narrow_table_is_a_list() {
+        let needs = |natural: &[usize]| Needs {
+            natural: natural.to_vec(),
+            least: natural.iter().map(|width| *width.min(&5)).collect(),
+            tall: false,
+        };
+        for (natural, room, expected) in [
+            (&[5, 9][..], 30, Some(vec![5, 9])),
+            (&[5, 5, 18, 40, 5], 76, Some(vec![5, 5, 18, 27, 5])),
+            (&[5, 60], 32, Some(vec![5, 20])),
+            (&[5, 60], 31, None),
+            (&[40; 7], 76, None),
+            (&[19, 19, 19], 60, None),
+            (&[12, 12, 12], 46, Some(vec![12, 12, 12])),
+        ] {
+            assert_eq!(needs(natural).columns(room), expected, "{natural:?} {room}");
+        }
+    }
 }

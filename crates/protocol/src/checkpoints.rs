@@ -49,9 +49,14 @@ osier_base::requests! {
             known: bool,
             files: Vec<FileDiff>,
         },
-        /// Count the lines that were added to and removed from each file since the session start.
+        /// Count the lines that were added to and removed from each file over a part of the session.
         #[request(Files, None)]
-        CountChangedLines { request: u64 } =>
+        CountChangedLines {
+            request: u64,
+            /// which part, except `head`; the session until now when missing
+            #[serde(default)]
+            range: DiffRange,
+        } =>
         /// Sorted by path. `known` is false, and `files` is empty, when no state of the files is recorded.
         ChangedLines {
             request: u64,
@@ -116,7 +121,7 @@ pub enum FilesAt {
 }
 
 /// The range of a diff.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
     tag = "over",
@@ -125,6 +130,7 @@ pub enum FilesAt {
 )]
 pub enum DiffRange {
     /// From the first recorded state until now.
+    #[default]
     Session,
     /// From the last prompt until now.
     LastPrompt,

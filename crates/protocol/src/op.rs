@@ -464,6 +464,9 @@ osier_base::requests! {
             #[request(Extensions, None)]
             ListContext =>
             ContextParts { parts: Vec<ContextPart> },
+            /// Ask whether the user trusts the project, also about a decision that is stored: `question_asked` follows.
+            #[request(Extensions, Change)]
+            AskTrust,
             /// Read settings, hooks, models, instructions, skills, templates and plugins again. Problems in them are
             /// the error of the answer.
             #[request(Extensions, None)]

@@ -149,7 +149,7 @@ osier_base::requests! {
         /// Move to before the last prompt.
         #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
         UndoPrompt,
-        /// Move back to where the last `undo_prompt` was sent.
+        /// Move back to where the last `undo_prompt` or `move_to` was sent.
         #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
         RedoPrompt,
         /// Replace the earlier part of the conversation by a summary.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::schema::SETTINGS_SCHEMA;
+use toml::Spanned;
 use toml::Table;
 use toml::de::DeTable;
 
@@ -20,16 +21,77 @@ pub fn quoted(text: &str) -> String {
 /// # Errors
 /// Why the file was not changed, as a line for the user.
 pub fn write(path: &Path, name: &str, value: Option<&str>) -> Result<(), String> {
+    change(path, |text| set(text, name, value).map(Some)).map(drop)
+}
+
+/// Adds `text` to the list `name` in the file at `path`, or removes it. Returns false if the list has it already, or does
+/// not have it.
+///
+/// # Errors
+/// Why the file was not changed, as a line for the user.
+pub fn edit_list(path: &Path, name: &str, text: &str, adds: bool) -> Result<bool, String> {
+    change(path, |file| set_in_list(file, name, text, adds))
+}
+
+/// Writes the text that `change` makes of a file; false if it makes none.
+fn change(
+    path: &Path,
+    change: impl FnOnce(&str) -> Result<Option<String>, String>,
+) -> Result<bool, String> {
     let text = match regular_file::read_text(path, super::FILE_LIMIT) {
         Ok(text) => text,
         // Editors of TOML find the schema by this line.
         Err(ReadError::Missing) => format!("#:schema {SETTINGS_SCHEMA}\n"),
         Err(error) => return Err(format!("{} {error}", path.display())),
     };
-    let changed = set(&text, name, value)
+    let changed = change(&text)
         .map_err(|error| format!("{}: {error}; fix the file first", path.display()))?;
+    let Some(changed) = changed else {
+        return Ok(false);
+    };
     atomic_file::write_with(path, changed.as_bytes(), Options::PRIVATE)
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string())?;
+    Ok(true)
+}
+
+/// The text of a settings file with one text more or less in a list, or `None` if nothing changes. Comments in the list
+/// stay.
+fn set_in_list(file: &str, name: &str, text: &str, adds: bool) -> Result<Option<String>, String> {
+    let table = parse(file)?;
+    let list = table.iter().find(|(key, _)| &**key.get_ref() == name);
+    let Some((_, list)) = list else {
+        let value = format!("[{}]", quoted(text));
+        return adds.then(|| set(file, name, Some(&value))).transpose();
+    };
+    let items = list.get_ref().as_array();
+    let items = items.ok_or_else(|| format!("`{name}` is no list"))?;
+    let place = items
+        .iter()
+        .position(|item| item.get_ref().as_str() == Some(text));
+    let mut value = file[list.span()].to_owned();
+    let start = list.span().start;
+    match (adds, place, items.last()) {
+        (true, Some(_), _) | (false, None, _) => return Ok(None),
+        (true, None, None) => value = format!("[{}]", quoted(text)),
+        (true, None, Some(last)) => {
+            value.insert_str(last.span().end - start, &format!(", {}", quoted(text)));
+        }
+        (false, Some(place), _) => {
+            let own = items.get(place).map(Spanned::span).unwrap_or_default();
+            let range = match (items.get(place + 1), place.checked_sub(1)) {
+                (Some(next), _) => own.start..next.span().start,
+                (None, Some(before)) => {
+                    let before = items.get(before).map(Spanned::span);
+                    before.unwrap_or_default().end..own.end
+                }
+                (None, None) => {
+                    return set(file, name, Some("[]")).map(Some);
+                }
+            };
+            value.replace_range(range.start - start..range.end - start, "");
+        }
+    }
+    set(file, name, Some(&value)).map(Some)
 }
 
 /// The text of a settings file with one setting changed.
@@ -63,13 +125,17 @@ fn is_only_change(text: &str, changed: &str, name: &str, value: Option<&str>) ->
     before == after && found == expected
 }
 
-fn changed(text: &str, name: &str, value: Option<&str>) -> Result<String, String> {
+fn parse(text: &str) -> Result<DeTable<'_>, String> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let line = text[..text.floor_char_boundary(at)].matches('\n').count() + 1;
         format!("line {line}: {}", error.message().trim().to_lowercase())
     })?;
-    let table = table.into_inner();
+    Ok(table.into_inner())
+}
+
+fn changed(text: &str, name: &str, value: Option<&str>) -> Result<String, String> {
+    let table = parse(text)?;
     let known = table.iter().find(|(key, _)| &**key.get_ref() == name);
     let mut changed = text.to_owned();
     match (known, value) {
@@ -103,6 +169,48 @@ fn changed(text: &str, name: &str, value: Option<&str>) -> Result<String, String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_added_to_a_list_and_removed_and_comments_stay() {
+        let listed = "deny = [\n  \"read(x)\", # keys\n  \"run(b)\" # ssh\n]\nmouse = true\n";
+        for (file, text, adds, expected) in [
+            ("", "run(a)", true, Some("deny = [\"run(a)\"]\n")),
+            ("deny = []\n", "run(a)", true, Some("deny = [\"run(a)\"]\n")),
+            ("deny = [\"run(a)\"]\n", "run(a)", true, None),
+            (
+                "deny = [\"run(a)\"]\n",
+                "run(a)",
+                false,
+                Some("deny = []\n"),
+            ),
+            ("", "run(a)", false, None),
+            (
+                listed,
+                "run(c)",
+                true,
+                Some(
+                    "deny = [\n  \"read(x)\", # keys\n  \"run(b)\", \"run(c)\" # ssh\n]\nmouse = true\n",
+                ),
+            ),
+            (
+                listed,
+                "run(b)",
+                false,
+                Some("deny = [\n  \"read(x)\" # ssh\n]\nmouse = true\n"),
+            ),
+            (
+                listed,
+                "read(x)",
+                false,
+                Some("deny = [\n  \"run(b)\" # ssh\n]\nmouse = true\n"),
+            ),
+        ] {
+            let changed = set_in_list(file, "deny", text, adds);
+            assert_eq!(changed, Ok(expected.map(str::to_owned)), "{file} {text}");
+        }
+        let no_list = set_in_list("deny = true\n", "deny", "x", true);
+        assert_eq!(no_list, Err("`deny` is no list".to_owned()));
+    }
 
     #[test]
     fn one_setting_changes_and_every_other_byte_stays() {

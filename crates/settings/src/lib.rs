@@ -52,7 +52,7 @@ mod strict;
 mod table;
 mod values;
 
-pub use edit::{quoted, set, write};
+pub use edit::{edit_list, quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
 pub use options::{READING, wants_reading};
 pub use overrides::overrides;

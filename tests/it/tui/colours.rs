@@ -69,7 +69,7 @@ async fn stored_and_copied_output_is_plain() {
     let red = screen.app.theme.style(Token::Error).fg.unwrap();
     assert_eq!(style_of(&mut screen, "red").0, red);
     screen.press("alt+v").press("shift+tab").press("y");
-    let [Effect::Copy(copied)] = screen.effects.as_slice() else {
+    let [Effect::Copy(copied, _)] = screen.effects.as_slice() else {
         panic!("{:?}", screen.effects);
     };
     assert!(copied.trim_end().ends_with("red"), "{copied:?}");

@@ -47,6 +47,6 @@ async fn blocked_prompts_warnings_context_and_the_hook_list_are_shown() {
     let copied = screen
         .effects
         .iter()
-        .any(|effect| matches!(effect, osier_tui::Effect::Copy(text) if text == "never"));
+        .any(|effect| matches!(effect, osier_tui::Effect::Copy(text, _) if text == "never"));
     assert!(copied, "{:?}", screen.effects);
 }

@@ -37,7 +37,7 @@ async fn vim_mode_is_shown_and_every_mode_sends() {
     screen.press("esc").type_text("\"+yy");
     assert_eq!(
         screen.effects,
-        [Effect::Copy("fix the big bug\n".to_owned())]
+        [Effect::Copy("fix the big bug\n".to_owned(), "text")]
     );
     screen.press("enter").settled().await;
     assert_eq!(screen.last_prompt(), "fix the big bug");

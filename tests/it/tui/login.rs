@@ -40,7 +40,10 @@ async fn pasted_url_signs_in() {
     assert!(shown.contains("Sign in to Lab"), "{shown}");
     assert!(shown.contains(&url[..60]), "{shown}");
     screen.press("enter");
-    assert_eq!(screen.effects.last(), Some(&Effect::Copy(url.clone())));
+    assert_eq!(
+        screen.effects.last(),
+        Some(&Effect::Copy(url.clone(), "address"))
+    );
     screen.paste("not a code at all").press("enter");
     screen.shows("the text contains no code").await;
     let callback = server.redirect(&url).await;

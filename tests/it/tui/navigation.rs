@@ -37,7 +37,7 @@ impl Screen {
     fn copied(&mut self) -> Vec<String> {
         let effects = std::mem::take(&mut self.effects);
         let copied = effects.into_iter().filter_map(|effect| match effect {
-            Effect::Copy(text) => Some(text),
+            Effect::Copy(text, _) => Some(text),
             _ => None,
         });
         copied.collect()

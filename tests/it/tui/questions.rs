@@ -473,7 +473,7 @@ async fn url_is_opened_or_copied_and_confirmed() {
     screen.press("alt+a");
     assert!(screen.screen().contains(&url));
     screen.press("c o");
-    let wanted = [Effect::Copy(url.clone()), Effect::Open(url)];
+    let wanted = [Effect::Copy(url.clone(), "address"), Effect::Open(url)];
     assert_eq!(screen.effects, wanted);
     screen.press("y");
     closed(&mut screen).await;

@@ -193,7 +193,10 @@ async fn last_answer_is_copied_as_markdown() {
     screen.press("ctrl+x");
     assert_eq!(
         screen.effects,
-        [Effect::Copy("Some **bold** text\n\n- a".to_owned())]
+        [Effect::Copy(
+            "Some **bold** text\n\n- a".to_owned(),
+            "answer"
+        )]
     );
 }
 

@@ -475,7 +475,6 @@ impl Screen {
                 Effect::WriteSetting { name, value } => {
                     let file = self.home().join("settings.toml");
                     osier_settings::write(&file, name, value.as_deref()).unwrap();
-                    self.list_settings();
                 }
                 Effect::SaveSidePanel(is_on) => {
                     let file = self.home().join("settings.toml");

@@ -69,7 +69,8 @@ table! {
     "hooks" Tools "" "List hooks and their last results";
     "import" Session "FILE" "Import a session from osier, pi, Claude Code or Codex" .sends(requests::import);
     "jobs" Run "" "List background jobs";
-    "keymap" Settings "" "Change keyboard shortcuts";
+    "keymap" Settings "[NAME]" "Change keyboard shortcuts, or use another keymap"
+        .values(&["default", "vim", "emacs"]);
     "log" Application "" "Show warnings, retries and failed calls of the session"
         .everywhere(|_| requests::one(Op::GetLog));
     "logout" Account "[PROVIDER]" "Sign out of a provider" .everywhere(requests::logout);
@@ -107,4 +108,5 @@ table! {
     "todo" Run "" "Toggle the to-do list" .key("toggle_todo");
     "tools" Tools "" "List tools and their cost, and turn them on or off"
         .everywhere(|_| requests::one(AgentOp::ListTools));
+    "trust" Run "" "Trust this folder, or stop trusting it" .everywhere(|_| requests::one(Op::AskTrust));
 }

@@ -56,6 +56,11 @@ impl Actor {
             }
             ExtensionOp::ListHooks => self.extensions.hooks.list(&self.emitter),
             ExtensionOp::ListContext => self.extensions.context.publish(&self.emitter),
+            ExtensionOp::AskTrust => {
+                let decided = self.detached(|actor, decision| actor.trusted(&decision));
+                let emitter = self.emitter.detached();
+                trust::review(&self.setup, self.safety.questions.clone(), emitter, decided);
+            }
             ExtensionOp::Reload => {
                 self.ask_for_trust();
                 self.load_settings();
@@ -124,18 +129,24 @@ impl Actor {
         trust::ask(&self.setup, self.safety.questions.clone(), emitter, decided);
     }
 
-    /// Stores the decision on the project; if it is trusted, its files apply from now on.
+    /// Stores the decision on the project; its files apply from now on, or no longer.
     pub(super) fn trusted(&mut self, decision: &TrustDecision) {
-        if !trust::decide(decision, &self.setup, &self.emitter) || !decision.trusted {
+        let was_trusted = decision.is_stored_trust(&self.setup);
+        let is_stored = trust::decide(decision, &self.setup, &self.emitter);
+        if !is_stored || !(decision.trusted || was_trusted) {
             return;
         }
         self.load_settings();
-        if let Some(source) = self.extensions.hooks.source() {
+        if decision.trusted
+            && let Some(source) = self.extensions.hooks.source()
+        {
             self.start_hooks(source);
         }
         self.load_servers();
         self.read_context(Scope::Everything);
-        self.publish(Event::ProjectTrusted);
+        if decision.trusted {
+            self.publish(Event::ProjectTrusted);
+        }
     }
 
     /// Reads the settings and the hooks again; permission rules apply at once.

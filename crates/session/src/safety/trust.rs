@@ -28,6 +28,64 @@ pub(crate) struct TrustDecision {
     pub trusted: bool,
 }
 
+impl TrustDecision {
+    /// Whether the decision that is stored before this one trusts the project.
+    pub(crate) fn is_stored_trust(&self, setup: &SessionSetup) -> bool {
+        Trust::new(&setup.folders).decision(&self.files) == TrustState::Trusted
+    }
+}
+
+/// Asks the user about the project whatever is decided, for `/trust`.
+pub(crate) fn review(
+    setup: &SessionSetup,
+    questions: Questions,
+    emitter: Emitter,
+    decided: Callback<TrustDecision>,
+) {
+    if !setup.answers_questions {
+        return emitter.post_notice(
+            Severity::Warning,
+            "nobody can answer questions here; use `--trust` to trust this folder",
+        );
+    }
+    let (trust, cwd) = (Trust::new(&setup.folders), setup.cwd.clone());
+    osier_base::task::spawn(async move {
+        let read = osier_base::task::spawn_blocking(move || {
+            let files = ProjectFiles::read(&cwd);
+            let paths = files.paths().map(|file| path::display(file, &cwd));
+            let paths: Vec<String> = paths.collect();
+            (trust.decision(&files), paths, files)
+        });
+        let Ok((state, paths, files)) = read.await else {
+            return;
+        };
+        let title = match state {
+            TrustState::Trusted => STAYS_TRUSTED,
+            TrustState::Refused => REFUSED,
+            TrustState::Changed(_) => CHANGED,
+            TrustState::Nothing | TrustState::Undecided(_) if paths.is_empty() => UNDECIDED,
+            TrustState::Nothing | TrustState::Undecided(_) => NEW,
+        };
+        let subject = match paths.as_slice() {
+            [] => "no settings, hooks, plugins, servers or agents".to_owned(),
+            paths => paths.join("\n"),
+        };
+        let question = question(subject, title);
+        let trusted = match questions.ask(question, &CancellationToken::new()).await {
+            Answer::Yes => true,
+            Answer::Refuse { .. } => false,
+            _ => return,
+        };
+        let text = if trusted {
+            "this folder is trusted: its files that can run code are loaded"
+        } else {
+            "this folder is not trusted: its files that can run code are ignored"
+        };
+        emitter.post_notice(Severity::Info, text);
+        decided.call(TrustDecision { files, trusted });
+    });
+}
+
 /// Asks the user about the project if it has files that can run code and there is no decision on their present
 /// contents.
 pub(crate) fn ask(
@@ -169,6 +227,11 @@ pub(crate) fn decide(decision: &TrustDecision, setup: &SessionSetup, emitter: &E
     stored.is_ok()
 }
 
+const STAYS_TRUSTED: &str = "You trust this folder: its files can run code. Trust it further?";
+const REFUSED: &str =
+    "You do not trust this folder: its files that can run code are ignored. Trust it now?";
+const UNDECIDED: &str =
+    "Language servers, formatters and MCP servers start in it only with trust. Trust this folder?";
 const CHANGED: &str = "Its files that can run code have changed. Trust this folder as it is now?";
 const NEW: &str = "It has files that can run code: settings, hooks, plugins, servers or agents. Trust this folder?";
 const SERVERS_START: &str =

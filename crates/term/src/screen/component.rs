@@ -138,6 +138,12 @@ pub trait Component<C: Commands, A>: Any {
         None
     }
 
+    /// The cells of `screen` that it will cover, if it leaves the others to the screen behind it.
+    fn area_in(&mut self, screen: Rect) -> Option<Rect> {
+        let _ = screen;
+        None
+    }
+
     /// Whether the wheel moves its selection. A choice of answers must not change by it.
     fn takes_wheel(&self) -> bool {
         true

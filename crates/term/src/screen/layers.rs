@@ -148,6 +148,13 @@ impl<C: Commands, A: 'static> Layers<C, A> {
         area.is_none_or(|area| area.contains(at))
     }
 
+    /// The first row of `screen` that a layer will cover; `None` if all of them cover the screen.
+    pub fn first_row_in(&mut self, screen: Rect) -> Option<u16> {
+        let layers = self.stack.iter_mut();
+        let areas = layers.filter_map(|layer| layer.component.area_in(screen));
+        areas.map(|area| area.y).min()
+    }
+
     /// Whether the wheel moves the selection of the topmost layer.
     pub fn takes_wheel(&self) -> bool {
         let top = self.stack.last();

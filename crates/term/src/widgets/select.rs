@@ -1,7 +1,7 @@
 //! A list that is filtered by typing. The list knows labels, details and the selection; its owner knows the meaning of
 //! an item by its index.
 
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::columns::{Cell, ColumnLayout, ColumnWidths, Columns};
@@ -227,32 +227,21 @@ impl Select {
             self.shown = listed.map(|index| (index, Vec::new())).collect();
             return;
         }
-        let pattern = Pattern::parse(&self.query, CaseMatching::Smart, Normalization::Smart);
-        let query = self.query.trim();
-        let mut buffer = Vec::new();
-        let mut text = String::new();
-        let mut scored: Vec<(u32, usize)> = Vec::new();
-        for index in self.listed() {
-            let item = &self.items[index];
-            if item.queries.contains(&query) {
-                scored.push((u32::MAX, index));
-                continue;
-            }
-            text.clear();
-            // The columns before the label are searched as part of it.
-            let before = self.columns.before(&item.details);
-            for part in before.chain([item.label.as_str(), &item.keywords]) {
-                text.push_str(part);
-                text.push(' ');
-            }
-            if item.by_word && !starts_words(query, &text) {
-                continue;
-            }
-            let haystack = Utf32Str::new(&text, &mut buffer);
-            if let Some(score) = pattern.score(haystack, &mut self.matcher) {
-                scored.push((score, index));
+        let scattered = Pattern::parse(&self.query, CaseMatching::Smart, Normalization::Smart);
+        let mut together = scattered.clone();
+        for atom in &mut together.atoms {
+            if atom.kind == AtomKind::Fuzzy {
+                atom.kind = AtomKind::Substring;
             }
         }
+        // Scattered letters count only where no item has them together: in long descriptions they are everywhere.
+        let mut pattern = together;
+        let mut scored = self.matches(&pattern);
+        if scored.is_empty() {
+            pattern = scattered;
+            scored = self.matches(&pattern);
+        }
+        let mut buffer = Vec::new();
         scored.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
         // Only items that may be visible need their matched characters.
         self.shown = scored
@@ -270,7 +259,43 @@ impl Select {
             })
             .collect();
     }
+
+    /// The listed items that match, with their scores.
+    fn matches(&mut self, pattern: &Pattern) -> Vec<(Score, usize)> {
+        let query = self.query.trim();
+        let mut buffer = Vec::new();
+        let mut text = String::new();
+        let mut scored = Vec::new();
+        for index in self.listed() {
+            let item = &self.items[index];
+            if item.queries.contains(&query) {
+                scored.push(((true, u32::MAX), index));
+                continue;
+            }
+            text.clear();
+            // The columns before the label are searched as part of it.
+            let before = self.columns.before(&item.details);
+            for part in before.chain([item.label.as_str()]) {
+                text.push_str(part);
+                text.push(' ');
+            }
+            let name = text.len();
+            text.push_str(&item.keywords);
+            if item.by_word && !starts_words(query, &text) {
+                continue;
+            }
+            let mut score =
+                |text: &str| pattern.score(Utf32Str::new(text, &mut buffer), &mut self.matcher);
+            let named = score(&text[..name]).map(|score| (true, score));
+            let found = named.or_else(|| score(&text).map(|score| (false, score)));
+            scored.extend(found.map(|score| (score, index)));
+        }
+        scored
+    }
 }
+
+/// Whether the label alone matches, and how well.
+type Score = (bool, u32);
 
 /// Whether every word of the query begins a word of the text.
 fn starts_words(query: &str, text: &str) -> bool {
@@ -359,6 +384,33 @@ mod tests {
         assert_eq!(list.selected(), None);
         list.set_query("");
         assert_eq!(list.len(), 3);
+    }
+
+    #[test]
+    fn letters_together_win_over_scattered_ones_and_names_over_descriptions() {
+        let item = |label: &str, keywords: &str| Item {
+            label: label.into(),
+            keywords: keywords.into(),
+            ..Item::default()
+        };
+        let mut list = Select::new(vec![
+            item("export", "the theme of exports"),
+            item("max_retries", "times the model is tried again"),
+            item("theme", "colours"),
+        ]);
+        for (query, found) in [
+            ("theme", vec!["theme", "export"]),
+            ("theme exp", vec!["export"]),
+            ("mxretr", vec!["max_retries"]),
+            ("zzz", vec![]),
+        ] {
+            list.set_query(query);
+            let shown = list
+                .shown
+                .iter()
+                .map(|(index, _)| &*list.items[*index].label);
+            assert_eq!(shown.collect::<Vec<_>>(), found, "{query}");
+        }
     }
 
     #[test]

@@ -99,6 +99,8 @@ pub(crate) enum Action {
     ToggleTool(String),
     /// Changes a setting: to its next value, or in an editor.
     EditSetting(&'static str),
+    /// Opens a box for a permission rule with this effect; without one, for a directory of the sandbox.
+    AddRule(Option<osier_protocol::Effect>),
     /// Waits for the keys of a command in a context.
     CaptureKeys {
         context: String,

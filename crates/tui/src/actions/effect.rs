@@ -8,7 +8,8 @@ use osier_term::KeyPress;
 /// One request to the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    Copy(String),
+    /// Copy a text, which is this: `answer`.
+    Copy(String, &'static str),
     /// Read the image in the clipboard. The app receives it in `attach`; text is pasted.
     ReadPicture,
     /// Read these files. The app receives them in `attach`.
@@ -42,12 +43,20 @@ pub enum Effect {
     PreviewTheme(Option<String>),
     /// Load this theme and save it in the settings.
     LoadTheme(String),
+    /// Use this keymap and save it in the settings.
+    LoadKeymap(String),
     /// List the settings. The app receives them in `show_settings`.
     PickSetting,
     /// Write a setting of the user and apply it; without a value, remove it from the file.
     WriteSetting {
         name: String,
         value: Option<String>,
+    },
+    /// Add a text to a list in the settings of the user, or remove it, and apply it.
+    EditList {
+        name: &'static str,
+        text: String,
+        adds: bool,
     },
     /// Save in the settings whether the side panel is shown.
     SaveSidePanel(bool),

@@ -5,6 +5,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("`osier auth login`", "`/login`"),
     ("`osier auth login ", "`/login "),
     ("`osier sessions`", "`/resume`"),
+    ("`--trust`", "`/trust`"),
 ];
 
 /// `text` with slash commands instead of shell commands.

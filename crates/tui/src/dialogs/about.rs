@@ -28,7 +28,8 @@ fn picker(about: &About) -> Picker<MenuItem> {
     let report = rows
         .map(|(name, value)| format!("{name}: {value}\n"))
         .concat();
-    let items = rows.map(|(name, value)| MenuItem::new(name, value, Effect::Copy(report.clone())));
+    let items = rows
+        .map(|(name, value)| MenuItem::new(name, value, Effect::Copy(report.clone(), "report")));
     Picker::menu("About osier", "", items)
         .with_columns(COLUMNS)
         .taking("copy all")
@@ -60,7 +61,7 @@ mod tests {
         let _ = picker(&about).on_command(Command::Accept, &mut cx);
         let report =
             "version: 1.2.3\nplatform: linux x86_64\nsettings: /c\ndata: /d\ndirectory: /w\n";
-        let copy = Effect::Copy(report.to_owned());
+        let copy = Effect::Copy(report.to_owned(), "report");
         assert_eq!(actions, [Action::CloseLayer, copy.into()]);
     }
 }

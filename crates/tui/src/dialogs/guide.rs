@@ -10,7 +10,7 @@ use osier_base::folders::Folders;
 /// The layer of the guide.
 const ID: &str = "guide";
 
-fn steps() -> [MenuItem; 5] {
+fn steps() -> [MenuItem; 6] {
     [
         MenuItem::new("1. Model: sign in", "with a provider", Command::Login),
         MenuItem::new(
@@ -19,7 +19,12 @@ fn steps() -> [MenuItem; 5] {
             Command::ModelPicker,
         ),
         MenuItem::new(
-            "2. Trust: permission mode",
+            "2. Trust: this folder",
+            "whether its files can run code",
+            Command::Trust,
+        ),
+        MenuItem::new(
+            "   or the permission mode",
             "what runs without asking",
             Command::Permissions,
         ),
@@ -80,13 +85,14 @@ mod tests {
         let opens = [
             Command::Login,
             Command::ModelPicker,
+            Command::Trust,
             Command::Permissions,
             Command::Themes,
         ];
-        let [login, models, trust, themes] = opens.map(Action::Run);
+        let [login, models, trust, mode, themes] = opens.map(Action::Run);
         assert_eq!(
             runs,
-            [&login, &models, &trust, &themes, &Action::CloseLayer]
+            [&login, &models, &trust, &mode, &themes, &Action::CloseLayer]
         );
         let mut overlays = Overlays::default();
         open(&mut overlays);

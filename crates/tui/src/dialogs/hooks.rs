@@ -48,7 +48,7 @@ fn picker(hooks: &[HookInfo]) -> Picker<HookInfo> {
         "Hooks",
         "no hooks: add them to hooks.json in the configuration folder or in .osier",
         hooks.iter().cloned(),
-        |hook| [Effect::Copy(hook.command.clone())],
+        |hook| [Effect::Copy(hook.command.clone(), "command")],
     )
     .with_columns(COLUMNS)
     .taking("copy command")

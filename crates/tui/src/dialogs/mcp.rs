@@ -126,8 +126,9 @@ fn menu(server: &ServerInfo) -> Picker<MenuItem> {
         let name = server.name.clone();
         MenuItem::new(word, meaning, Op::McpServer { name, action })
     });
-    let facts = facts
-        .map(|(name, value)| MenuItem::new(name, &value, Effect::Copy(value.clone())).dimmed());
+    let facts = facts.map(|(name, value)| {
+        MenuItem::new(name, &value, Effect::Copy(value.clone(), "value")).dimmed()
+    });
     let title = format!("MCP server {}", server.name);
     Picker::menu(title, "nothing matches", actions.chain(facts)).taking("run or copy")
 }

@@ -31,11 +31,23 @@ pub(crate) fn editor_limit(height: u16) -> u16 {
     (height * 2 / 5).max(1)
 }
 
-/// Divides `screen`. `editor`, `queue` and `questions` are the rows they want.
-pub(crate) fn divide(screen: Rect, editor: u16, queue: u16, questions: u16) -> Areas {
-    let editor = editor.clamp(1, editor_limit(screen.height));
-    let queue = queue.min(QUEUE_ROWS);
-    let below = 1 + queue + questions + 1 + editor + 1;
+/// The rows that the areas below the conversation want.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub status: u16,
+    pub queue: u16,
+    pub questions: u16,
+    pub editor: u16,
+}
+
+/// Divides `screen`.
+pub(crate) fn divide(screen: Rect, wanted: Wanted) -> Areas {
+    let Wanted {
+        status, questions, ..
+    } = wanted;
+    let editor = wanted.editor.clamp(1, editor_limit(screen.height));
+    let queue = wanted.queue.min(QUEUE_ROWS);
+    let below = status + queue + questions + 1 + editor + 1;
     let transcript = screen.height.saturating_sub(below);
     let mut y = screen.y;
     let mut take = |height: u16| {
@@ -50,7 +62,7 @@ pub(crate) fn divide(screen: Rect, editor: u16, queue: u16, questions: u16) -> A
     };
     Areas {
         transcript: take(transcript),
-        status: take(1),
+        status: take(status),
         queue: take(queue),
         questions: take(questions),
         rule: take(1),
@@ -159,7 +171,13 @@ mod tests {
     #[test]
     fn the_areas_fill_the_screen() {
         let screen = Rect::new(0, 0, 80, 24);
-        let areas = divide(screen, 3, 9, 1);
+        let wanted = Wanted {
+            status: 1,
+            queue: 9,
+            questions: 1,
+            editor: 3,
+        };
+        let areas = divide(screen, wanted);
         assert_eq!(areas.transcript, Rect::new(0, 0, 80, 13));
         assert_eq!(areas.status, Rect::new(0, 13, 80, 1));
         assert_eq!(areas.queue, Rect::new(0, 14, 80, 4));
@@ -167,7 +185,11 @@ mod tests {
         assert_eq!(areas.rule, Rect::new(0, 19, 80, 1));
         assert_eq!(areas.editor, Rect::new(0, 20, 80, 3));
         assert_eq!(areas.footer, Rect::new(0, 23, 80, 1));
-        assert_eq!(divide(screen, 100, 0, 0).editor.height, 9);
+        let much = Wanted {
+            editor: 100,
+            ..wanted
+        };
+        assert_eq!(divide(screen, much).editor.height, 9);
     }
 
     #[test]

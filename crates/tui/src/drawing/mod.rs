@@ -11,7 +11,9 @@ pub(crate) mod preview_pane;
 pub(crate) mod scroll;
 pub(crate) mod styled_lines;
 pub(crate) mod surface;
+pub(crate) mod value_box;
 
 pub(crate) use overlays::Overlays;
 pub(crate) use picker::{Choice, MenuItem, Picker};
 pub(crate) use surface::Surface;
+pub(crate) use value_box::ValueBox;

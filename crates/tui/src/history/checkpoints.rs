@@ -107,14 +107,14 @@ pub(crate) fn on_event(
             request: COMPARISON,
             changes,
             ..
-        } => report_differing(changes.len(), "`/restore` to review", transcript),
+        } => report_differing(changes, "`/restore` to review", transcript),
         CheckpointEvent::FilesPreview {
             request: AFTER_UNDO,
             changes,
             ..
         } => {
             let keys = "`/restore` to review, `/redo` to revert the undo";
-            report_differing(changes.len(), keys, transcript);
+            report_differing(changes, keys, transcript);
         }
         CheckpointEvent::FilesPreview {
             at: FilesAt::LastPrompt | FilesAt::Undone { .. },
@@ -168,12 +168,23 @@ pub(crate) fn on_event(
     }
 }
 
-fn report_differing(count: usize, keys: &str, transcript: &mut Transcript) {
-    let text = match count {
+/// Differing files that a notice names.
+const DIFFERING: usize = 3;
+
+fn report_differing(changes: &[FileChange], keys: &str, transcript: &mut Transcript) {
+    let differ = match changes.len() {
         0 => return,
-        1 => format!("1 file differs from this point: {keys}"),
-        count => format!("{count} files differ from this point: {keys}"),
+        1 => "differs",
+        _ => "differ",
     };
+    let named = changes.iter().take(DIFFERING).map(|change| &*change.path);
+    let named = text::single_line(&named.collect::<Vec<_>>().join(", "));
+    let more = match changes.len().saturating_sub(DIFFERING) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let count = files(changes.len());
+    let text = format!("{count} {differ} from this point: {named}{more}; {keys}");
     transcript.notice(Severity::Info, &text);
 }
 

@@ -199,7 +199,7 @@ impl Pointer {
             }
             // The mark of what is copied stays until something else happens.
             if let Some(text) = transcript.selected_text() {
-                outbox.push(Effect::Copy(text));
+                outbox.push(Effect::Copy(text, "selection"));
             }
             if pointer.followed && pointer.dragged {
                 transcript.go_bottom();

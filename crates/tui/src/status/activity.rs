@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::toast::ToastLine;
+use super::toast::{self, ToastLine};
 use osier_agent::Event as AgentEvent;
 use osier_base::text;
 use osier_llm::Delta;
@@ -51,6 +51,8 @@ pub(crate) struct Activity {
     hint: Option<String>,
     /// The step that the run waits for, and its start.
     step: Option<(String, Instant)>,
+    /// What works, when it is no answer of the model: named at once.
+    task: Option<&'static str>,
     streamed: Streamed,
 }
 
@@ -83,16 +85,28 @@ impl Activity {
         self.work = Work::Working { since: now };
         self.hint = None;
         self.step = None;
+        self.task = None;
         self.streamed = Streamed::default();
+    }
+
+    /// Names what works, until it ends.
+    pub(crate) fn begin_task(&mut self, task: &'static str) {
+        self.task = Some(task);
+    }
+
+    pub(crate) fn end_task(&mut self) {
+        self.task = None;
     }
 
     pub(crate) fn end(&mut self) {
         self.work = Work::Idle;
+        self.task = None;
     }
 
     /// A run has ended; a command of the user may continue. Returns since when the run was on.
     pub(crate) fn settle(&mut self, runs_shell: bool, now: Instant) -> Option<Instant> {
         let since = self.run_since();
+        self.task = None;
         self.work = if runs_shell {
             Work::Shell { since: now }
         } else {
@@ -209,8 +223,50 @@ impl Activity {
         self.hint = hint;
     }
 
-    /// The row at `now`, with `right` at its right edge. `asks`: a question waits for the user.
-    pub(crate) fn row(&self, now: Instant, width: u16, right: Option<&str>, asks: bool) -> Row {
+    /// Rows of the status line at `now`: a reason or a toast that is too long for one has more.
+    pub(crate) fn height(&self, now: Instant, width: u16, asks: bool) -> u16 {
+        let below = self.below(now, width, asks).len();
+        u16::try_from(below).unwrap_or_default().saturating_add(1)
+    }
+
+    /// The status line at `now`, with `right` at the right edge. `asks`: a question waits for the user.
+    pub(crate) fn rows(
+        &self,
+        now: Instant,
+        width: u16,
+        right: Option<&str>,
+        asks: bool,
+    ) -> Vec<Row> {
+        let mut rows = self.below(now, width, asks);
+        rows.insert(0, self.row(now, width, right, asks));
+        rows
+    }
+
+    /// The rows below the first one.
+    fn below(&self, now: Instant, width: u16, asks: bool) -> Vec<Row> {
+        if self.settings.screen_reader {
+            return Vec::new();
+        }
+        let width = usize::from(width);
+        if let Work::Retrying { reason, .. } = &self.work {
+            return toast::wrapped(reason, Token::Text, width, " /log shows all");
+        }
+        let Some((toast, token)) = self.toast.line(now) else {
+            return Vec::new();
+        };
+        let label = self.label_row(now, asks).width();
+        if label + 2 + text::width(&toast) <= width {
+            return Vec::new();
+        }
+        let mut rows = toast::wrapped(&toast, token, width, "");
+        if label == 0 {
+            rows.remove(0);
+        }
+        rows
+    }
+
+    /// What works, and for how long.
+    fn label_row(&self, now: Instant, asks: bool) -> Row {
         let mut row = Row::default();
         if let Some(since) = self.since() {
             let elapsed = now.saturating_duration_since(since);
@@ -226,7 +282,19 @@ impl Activity {
                 self.label(since, elapsed, asks, &mut row);
             }
         }
-        if let Some((toast, token)) = self.toast.line(now) {
+        row
+    }
+
+    /// The first row.
+    fn row(&self, now: Instant, width: u16, right: Option<&str>, asks: bool) -> Row {
+        let mut row = self.label_row(now, asks);
+        let is_long = !self.below(now, width, asks).is_empty();
+        let is_retrying = matches!(self.work, Work::Retrying { .. });
+        if let Some((toast, token)) = self.toast.line(now).filter(|_| is_long && !is_retrying) {
+            if row.spans.is_empty() {
+                row = toast::wrapped(&toast, token, usize::from(width), "").swap_remove(0);
+            }
+        } else if let Some((toast, token)) = self.toast.line(now) {
             if let Some(time) = row
                 .spans
                 .last_mut()
@@ -272,7 +340,10 @@ impl Activity {
         match &self.work {
             Work::Idle => String::new(),
             Work::Working { .. } if asks => "Waiting for you, esc to interrupt ".to_owned(),
-            Work::Working { .. } => "Working, esc to interrupt ".to_owned(),
+            Work::Working { .. } => match self.task {
+                Some(task) => format!("Working, {task}, esc to interrupt "),
+                None => "Working, esc to interrupt ".to_owned(),
+            },
             Work::Shell { .. } => "Running, esc to stop ".to_owned(),
             Work::Retrying {
                 attempt,
@@ -296,7 +367,7 @@ impl Activity {
                 let step = self.step.as_ref().filter(|(_, begun)| {
                     !asks && (since + elapsed).saturating_duration_since(*begun) >= STEP_TIME
                 });
-                let step = step.map(|(step, _)| step.as_str());
+                let step = self.task.or(step.map(|(step, _)| step.as_str()));
                 let tokens = self.streamed.shown / BYTES_PER_TOKEN;
                 let tokens = (!asks && elapsed >= STEP_TIME && tokens > 0).then_some(tokens);
                 row.push(timed(elapsed, step, tokens), Token::Working);
@@ -310,7 +381,6 @@ impl Activity {
                 delay,
                 attempt,
                 attempts,
-                reason,
                 ..
             } => {
                 // Counted by the seconds of the clock: the spinner rests when one of them is over.
@@ -320,7 +390,7 @@ impl Activity {
                 let digits = seconds(*delay).to_string().len();
                 row.push(" Retrying in ", Token::Muted);
                 row.push(format!("{:>digits$}", seconds(left)), Token::Working);
-                let rest = format!("s ({attempt}/{attempts}) · esc to cancel · {reason}");
+                let rest = format!("s ({attempt} of {attempts}) · esc to cancel");
                 row.push(rest, Token::Muted);
             }
         }
@@ -429,6 +499,66 @@ mod tests {
         assert_eq!(text, shown("1:05  writing · ≈1.3k tokens"));
         activity.begin(now);
         assert_eq!(activity.row(now, 80, None, false).text(), shown("0s"));
+    }
+
+    #[test]
+    fn a_reason_has_two_rows_and_a_task_is_named_until_it_ends() {
+        let mut activity = without_motion();
+        let now = Instant::now();
+        activity.begin(now);
+        activity.begin_task("summarizing the earlier conversation");
+        let shown = |activity: &Activity| -> Vec<String> {
+            let rows = activity.rows(now, 44, None, false);
+            rows.iter()
+                .map(|row| row.text().trim_end().to_owned())
+                .collect()
+        };
+        let text = activity.row(now, 80, None, false).text();
+        let expected = "· Working · esc to interrupt · 0s    summarizing the earlier conversation";
+        assert_eq!(text, expected);
+        activity.end();
+        assert_eq!(shown(&activity), [""]);
+        activity.work = Work::Retrying {
+            since: now,
+            until: now + Duration::from_secs(2),
+            delay: Duration::from_secs(2),
+            attempt: 3,
+            attempts: 5,
+            reason: "bad answered 500: the server had an error while it processed your request"
+                .to_owned(),
+        };
+        let expected = [
+            "· Retrying in 2s (3 of 5) · esc to cancel",
+            "  bad answered 500: the server had an error",
+            "  while it processed your request",
+        ];
+        assert_eq!(shown(&activity), expected);
+        assert_eq!(activity.height(now, 44, false), 3);
+        let narrow: Vec<String> = activity
+            .below(now, 30, false)
+            .iter()
+            .map(Row::text)
+            .collect();
+        assert!(narrow[1].ends_with("… /log shows all"), "{narrow:?}");
+    }
+
+    #[test]
+    fn a_toast_that_is_too_long_for_one_row_has_two() {
+        let mut activity = without_motion();
+        let now = Instant::now();
+        let text = "answer, 2 lines: sent to tmux, which ignores it";
+        activity.toast.show(&crate::actions::Toast::info(text), now);
+        let shown = |activity: &Activity| -> Vec<String> {
+            let rows = activity.rows(now, 40, None, false);
+            rows.iter()
+                .map(|row| row.text().trim_end().to_owned())
+                .collect()
+        };
+        let rows = ["  answer, 2 lines: sent to tmux, which", "  ignores it"];
+        assert_eq!(shown(&activity), rows);
+        activity.begin(now);
+        let working = "· Working · esc to interrupt · 0s";
+        assert_eq!(shown(&activity), [working, rows[0], rows[1]]);
     }
 
     #[test]

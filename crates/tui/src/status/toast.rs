@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::actions::{Toast, shell_commands::as_slash_commands};
 use osier_base::text;
-use osier_term::{Row, Token, sentence};
+use osier_term::{Row, Span, Token, Wrap, sentence};
 
 /// How long a toast stays.
 pub(crate) const TOAST_TIME: Duration = Duration::from_secs(4);
@@ -91,13 +91,38 @@ impl ToastLine {
         Some((text::single_line(&toast.text), token))
     }
 
-    /// The toast on a row of its own.
-    pub(crate) fn row(&self, now: Instant, width: u16) -> Option<Row> {
-        let (line, token) = self.line(now)?;
-        let line = format!(" {line}");
-        let line = text::truncate(&line, usize::from(width));
-        Some(Row::new(sentence(&line, token)))
+    /// The toast on rows of its own.
+    pub(crate) fn rows(&self, now: Instant, width: u16) -> Vec<Row> {
+        let line = self.line(now);
+        line.map_or_else(Vec::new, |(line, token)| {
+            wrapped(&line, token, usize::from(width), "")
+        })
     }
+}
+
+/// Rows of a text in the status line at most.
+const MOST_ROWS: usize = 2;
+
+/// The first rows of a text, behind the column of marks. If some are missing, the last one ends with `end`.
+pub(super) fn wrapped(source: &str, token: Token, width: usize, end: &str) -> Vec<Row> {
+    let indent = [Span::new("  ", token)];
+    let mut rows = Vec::new();
+    let wrap = Wrap::new(width).hanging(&indent, &indent);
+    wrap.line(&sentence(source, token), &mut rows);
+    if rows.len() > MOST_ROWS {
+        rows.truncate(MOST_ROWS);
+        let end = format!("…{end}");
+        let room = width.saturating_sub(text::width(&end));
+        if let Some(mut last) = rows.pop() {
+            let kept = text::prefix_of_width(&last.text(), room)
+                .trim_end()
+                .to_owned();
+            last = Row::plain(kept, token);
+            last.spans.extend(sentence(&end, token));
+            rows.push(last);
+        }
+    }
+    rows
 }
 
 #[cfg(test)]
@@ -123,8 +148,8 @@ mod tests {
             &Toast::error("list the sessions with `osier sessions`"),
             now,
         );
-        let row = toast.row(now, 80).unwrap();
-        assert_eq!(row.text(), " list the sessions with /resume");
+        let rows: Vec<String> = toast.rows(now, 80).iter().map(Row::text).collect();
+        assert_eq!(rows, ["  list the sessions with /resume"]);
     }
 
     #[test]

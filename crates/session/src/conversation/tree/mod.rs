@@ -29,7 +29,7 @@ pub(crate) struct TreeState {
     /// A summary that the user reviews.
     draft: Option<Draft>,
     pub(crate) is_compacting: bool,
-    /// The prompts that were undone: the current entry after undoing, and the one before.
+    /// The moves that can be redone: the current entry after each, and the one before.
     undone: Vec<(Option<String>, String)>,
     /// Cancels the search that runs.
     stop: Arc<AtomicBool>,
@@ -213,7 +213,9 @@ impl TreeState {
     /// Notes a move of this session for undo and redo.
     pub(crate) fn moved(&mut self, moved: &Moved) {
         match (&moved.then, &moved.from) {
-            (Then::Undone, Some(from)) => self.undone.push((moved.leaf.clone(), from.clone())),
+            (Then::Undone | Then::Nothing, Some(from)) => {
+                self.undone.push((moved.leaf.clone(), from.clone()));
+            }
             (Then::Redone, _) => {}
             _ => self.undone.clear(),
         }

@@ -91,7 +91,7 @@ pub(crate) fn handle(op: CheckpointOp, files: Option<&SessionFiles>, cx: Cx<'_>)
                 .serve(op, session.agent.clone(), emitter.clone());
             osier_base::task::spawn(serving);
         }
-        (None, CheckpointOp::CountChangedLines { request }) => {
+        (None, CheckpointOp::CountChangedLines { request, .. }) => {
             emitter.publish(changed_lines(request, None));
         }
         (None, _) => emitter.notice(Severity::Warning, "this session records no files"),
@@ -166,10 +166,10 @@ impl SessionFiles {
             CheckpointOp::Review { pieces, tell } => {
                 self.review(&emitter, pieces, tell, &agent).await;
             }
-            CheckpointOp::CountChangedLines { request } => {
+            CheckpointOp::CountChangedLines { request, range } => {
                 let looking = self.clone();
                 // Clients ask often. What is wrong with the files is reported when they are recorded.
-                let counted = background(move || looking.changed_lines()).await;
+                let counted = background(move || looking.changed_lines(&range)).await;
                 emitter.publish(changed_lines(request, counted.ok().flatten()));
             }
             CheckpointOp::ReadFileDiffs { request, range } => {
@@ -446,20 +446,26 @@ impl SessionFiles {
         }
     }
 
-    /// How many lines of each file changed since the session start; `None` when that is not recorded.
-    fn changed_lines(&self) -> Result<Option<(Vec<ChangedLines>, u64)>, CheckpointError> {
-        let first = self.session.index().checkpoint_at(None).and_then(parse);
-        let Some((_, first)) = first else {
+    /// How many lines of each file changed over a part of the session; `None` when that is not recorded.
+    fn changed_lines(
+        &self,
+        range: &DiffRange,
+    ) -> Result<Option<(Vec<ChangedLines>, u64)>, CheckpointError> {
+        let Some(states) = self.states(range)? else {
             return Ok(None);
         };
-        let now = self.files.capture()?.id;
-        let mut counts = self.line_counts.lock();
-        let counted = counts.between(&self.files, (first.state, now), COUNTED_FILES)?;
+        let counted = if *range == DiffRange::Session {
+            // Asked again and again: the counts of most files stay.
+            let mut counts = self.line_counts.lock();
+            counts.between(&self.files, states, COUNTED_FILES)?
+        } else {
+            LineCounts::default().between(&self.files, states, COUNTED_FILES)?
+        };
         Ok(Some(counted))
     }
 
-    /// How files changed over a part of the session; `None` when that is not recorded.
-    fn diffs(&self, range: &DiffRange) -> Result<Option<Vec<FileDiff>>, CheckpointError> {
+    /// The states at the ends of a part of the session; `None` when one is not recorded.
+    fn states(&self, range: &DiffRange) -> Result<Option<(StateId, StateId)>, CheckpointError> {
         let index = self.session.index();
         let state = |entry: Option<&str>| {
             let found = index.checkpoint_at(entry).and_then(parse);
@@ -486,7 +492,12 @@ impl SessionFiles {
                 (state(from.as_deref()), new)
             }
         };
-        let (Some(old), Some(new)) = (old, new) else {
+        Ok(old.zip(new))
+    }
+
+    /// How files changed over a part of the session; `None` when that is not recorded.
+    fn diffs(&self, range: &DiffRange) -> Result<Option<Vec<FileDiff>>, CheckpointError> {
+        let Some((old, new)) = self.states(range)? else {
             return Ok(None);
         };
         let diffs = self.files.diffs(old, new)?.into_iter();

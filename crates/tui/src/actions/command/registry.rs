@@ -224,6 +224,7 @@ macro_rules! commands {
                 Skills "skills" .feature();
                 Answer "answer" .feature();
                 Permissions "permissions" .feature();
+                Trust "trust";
                 ToggleTodo "todo" .feature();
                 Jobs "jobs" .feature();
                 Terminals "terminal" .feature().parse(arguments::terminal);
@@ -250,7 +251,7 @@ macro_rules! commands {
                 Themes "theme" .actions(|| vec![Effect::PickTheme.into()])
                     .parse(|name| Ok(vec![Effect::LoadTheme(name.to_owned()).into()]));
                 Memory "memory" .actions(|| vec![Effect::EditFile { path: "AGENTS.md".to_owned(), line: 1 }.into()]);
-                Keymap "keymap" .feature();
+                Keymap "keymap" .feature().parse(|name| Ok(vec![Effect::LoadKeymap(name.to_owned()).into()]));
                 Reload "reload" .actions(|| vec![Effect::ReloadAppearance.into(), Op::Reload.into()]);
                 Tools "tools" .feature();
                 Servers "mcp" .feature().parse(arguments::server);

@@ -127,12 +127,13 @@ impl Transcript {
 
     /// The selected lines, else the picked block, else the last answer.
     fn copy_block(&mut self, outbox: &mut Outbox) {
-        let selected = self.selected_text();
+        let selected = self.selected_text().map(|text| (text, "selection"));
+        let picked = self.picked_name();
         let text = selected
-            .or_else(|| self.picked_text())
-            .or_else(|| self.last_answer());
+            .or_else(|| self.picked_text().map(|text| (text, picked)))
+            .or_else(|| self.last_answer().map(|text| (text, "answer")));
         match text {
-            Some(text) => outbox.push(Effect::Copy(text)),
+            Some((text, what)) => outbox.push(Effect::Copy(text, what)),
             None => outbox.push(Toast::error("nothing to copy yet")),
         }
         self.clear_selection();
@@ -140,7 +141,7 @@ impl Transcript {
 
     fn copy_command(&mut self, outbox: &mut Outbox) {
         match self.picked_command() {
-            Some(command) => outbox.push(Effect::Copy(command)),
+            Some(command) => outbox.push(Effect::Copy(command, "call")),
             None => outbox.push(Toast::error("select a tool call first")),
         }
     }
@@ -156,7 +157,7 @@ impl Transcript {
     /// Copies the last answer.
     fn copy_answer(&mut self, outbox: &mut Outbox) {
         match self.last_answer() {
-            Some(answer) => outbox.push(Effect::Copy(answer)),
+            Some(answer) => outbox.push(Effect::Copy(answer, "answer")),
             None => outbox.push(Toast::error("no answer to copy yet")),
         }
     }

@@ -6,7 +6,7 @@ use super::cell_style::{CellStyle, picture_rows, plain};
 use osier_agent::{AttachmentKind, Notice, Severity, UserMessage};
 use osier_base::text;
 use osier_term::keymap::describe;
-use osier_term::{Emphasis, Face, Row, Span, Token, Wrap};
+use osier_term::{Emphasis, Face, Row, Span, Token, Wrap, sentence};
 
 /// Lines of a long prompt that are shown.
 pub(super) const PROMPT_LINES: usize = 20;
@@ -127,9 +127,44 @@ pub(super) fn thinking_row(open: bool) -> Row {
     )
 }
 
+/// Rows of the problems of one file at most.
+const PROBLEM_ROWS: usize = 3;
+
+/// The file of a problem in a file of the user: `/home/ann/settings.toml` of `/home/ann/settings.toml:1:1: unknown setting`.
+pub(super) fn problem_file(text: &str) -> Option<&str> {
+    let (place, _) = text.split_once(": ")?;
+    let end = place.find(".toml").or_else(|| place.find(".json"))? + ".toml".len();
+    let file = place.get(..end)?;
+    file.starts_with(['/', '~']).then_some(file)
+}
+
+/// Several problems of one file: a row for each of the first ones.
+fn problem_rows(text: &str, token: Token, width: usize) -> Vec<Row> {
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = if lines.len() > PROBLEM_ROWS {
+        PROBLEM_ROWS - 1
+    } else {
+        lines.len()
+    };
+    let named = lines.iter().take(shown).map(|line| {
+        let folder = problem_file(line).and_then(|file| file.rfind('/'));
+        line[folder.map_or(0, |end| end + 1)..].to_owned()
+    });
+    let more = (shown < lines.len()).then(|| {
+        let count = lines.len() - shown;
+        format!("… {count} more: fix these, then `/reload`")
+    });
+    let rows = named.chain(more).enumerate().map(|(place, line)| {
+        let mut row = Row::plain(if place == 0 { "! " } else { "  " }, token);
+        row.spans.extend(sentence(&line, token));
+        row.truncated(width)
+    });
+    rows.collect()
+}
+
 pub(super) fn notice_rows(notice: &Notice, width: u16, linear: bool) -> Vec<Row> {
     let (mark, word, token) = match notice.severity {
-        Severity::Info => ("· ", "Note: ", Token::Muted),
+        Severity::Info => ("· ", "Note: ", Token::Text),
         Severity::Warning => ("! ", "Warning: ", Token::Warning),
         Severity::Error => ("✗ ", "Error: ", Token::Error),
     };
@@ -137,6 +172,9 @@ pub(super) fn notice_rows(notice: &Notice, width: u16, linear: bool) -> Vec<Row>
     let first = [Span::new(mark, token)];
     let rest = [Span::new("  ", token)];
     let mut rows = Vec::new();
+    if !linear && notice.text.contains('\n') && problem_file(&notice.text).is_some() {
+        return problem_rows(&notice.text, token, usize::from(width));
+    }
     Wrap::new(usize::from(width))
         .hanging(&first, &rest)
         .sentences(&notice.text, token, &mut rows);

@@ -39,10 +39,21 @@ impl Transcript {
         match event {
             Event::SessionOpened {
                 messages, at_start, ..
-            }
-            | Event::Tree(TreeEvent::Moved {
+            } => self.reset(messages, *at_start),
+            Event::Tree(TreeEvent::Moved {
                 messages, at_start, ..
-            }) => self.reset(messages, *at_start),
+            }) => {
+                let left = self.near.describe();
+                self.reset(messages, *at_start);
+                if let Some(left) = left.filter(|_| messages.is_empty()) {
+                    let text = format!(
+                        "before the first prompt of this session; {left} ahead on the branch that you left: \
+                         `/redo` to return, `/tree` to see them"
+                    );
+                    self.notice(Severity::Info, &text);
+                    self.is_before_start = true;
+                }
+            }
             Event::TranscriptPage {
                 request,
                 found,
@@ -169,6 +180,7 @@ impl Transcript {
         self.open = None;
         self.started = None;
         self.below = None;
+        self.is_before_start = false;
         self.position = Position::Follow;
         if keep {
             self.near.cells.extend(reported);

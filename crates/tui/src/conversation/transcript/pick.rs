@@ -84,6 +84,24 @@ impl Transcript {
         Some(text.trim_end().to_owned())
     }
 
+    /// The name of the picked block.
+    pub(super) fn picked_name(&self) -> &'static str {
+        let is_code = self.pick.is_some_and(|pick| pick.code.is_some());
+        let cell = self
+            .picked_cell()
+            .map(|cell| &self.strip().cells[cell].body);
+        match cell {
+            Some(_) if is_code => "code",
+            Some(Body::User(_)) => "prompt",
+            Some(Body::Text(_)) | None => "answer",
+            Some(Body::Thinking { .. }) => "thinking",
+            Some(Body::Summary { .. }) => "summary",
+            Some(Body::Tool(_) | Body::Shell(_)) => "output",
+            Some(Body::Notice(_)) => "notice",
+            Some(Body::Turn(_) | Body::Lines(_)) => "text",
+        }
+    }
+
     /// The command that the picked block ran, or the file it is about.
     pub fn picked_command(&self) -> Option<String> {
         match &self.strip().cells[self.picked_cell()?].body {

@@ -69,6 +69,8 @@ pub struct Transcript {
     pub(super) wanted: Vec<String>,
     /// Whether a session was shown before; earlier notices belong to all sessions.
     pub(super) opened: bool,
+    /// The conversation went back to before its first prompt: it is no new session.
+    pub(super) is_before_start: bool,
     /// Keys belong to the transcript, not to the editor.
     pub(super) browsing: bool,
     /// Strips of pictures that the terminal paints over the last frame.
@@ -216,7 +218,8 @@ impl Transcript {
     pub fn notice_rows(&mut self, width: u16) -> Option<u16> {
         let (style, cells) = (self.style, &mut self.near.cells);
         let is_notice = |cell: &Cell| matches!(cell.body, Body::Notice(_));
-        if cells.len() > START_NOTICES || self.away.is_some() || !cells.iter().all(is_notice) {
+        let is_new = !self.is_before_start && self.away.is_none() && cells.len() <= START_NOTICES;
+        if !is_new || !cells.iter().all(is_notice) {
             return None;
         }
         let rows: usize = cells.iter_mut().map(|cell| cell.height(width, style)).sum();

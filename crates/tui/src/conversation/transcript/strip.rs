@@ -8,11 +8,12 @@ use crate::actions::shell_commands::as_slash_commands;
 use crate::drawing::styled_lines::stored_rows;
 
 use super::cell::{Body, Cell};
+use super::cell_rows::problem_file;
 use super::shell::ShellCell;
 use super::tool::{Phase, ToolCell};
 use super::turn::Turn;
 use osier_agent::{AgentMessage, Notice, Severity};
-use osier_base::clock;
+use osier_base::{clock, text};
 use osier_llm::{AssistantBlock, AssistantMessage, StopReason};
 use osier_markdown::Markdown;
 use osier_protocol::StoredMessage;
@@ -101,9 +102,27 @@ impl Strip {
 
     /// Adds a notice for the user.
     pub(super) fn notice(&mut self, severity: Severity, text: &str) {
+        let mut text = as_slash_commands(text);
+        if let Some(file) = problem_file(&text) {
+            // The screen and the session read the same files.
+            let newest = self.cells.iter().rev().map_while(|cell| match &cell.body {
+                Body::Notice(notice) => Some(&notice.text),
+                _ => None,
+            });
+            let mut lines = newest.flat_map(|notice| notice.lines());
+            if lines.any(|line| line == text) {
+                return;
+            }
+            if let Some(Body::Notice(last)) = self.cells.last().map(|cell| &cell.body)
+                && problem_file(&last.text) == Some(file)
+            {
+                text = format!("{}\n{text}", last.text);
+                self.cells.pop();
+            }
+        }
         let notice = Notice {
             severity,
-            text: as_slash_commands(text),
+            text,
             timestamp: clock::now_ms(),
         };
         self.push(Body::Notice(notice));
@@ -276,6 +295,21 @@ impl Strip {
         self.calls.values_mut().for_each(|place| *place -= cell);
         self.first = self.cells.first().and_then(|cell| cell.entry.clone());
         self.earlier = true;
+    }
+
+    /// How many prompts and calls are loaded: `3 prompts and 11 calls`; `None` without a prompt.
+    pub(super) fn describe(&self) -> Option<String> {
+        let count =
+            |is_one: fn(&Cell) -> bool| self.cells.iter().filter(|cell| is_one(cell)).count();
+        let prompts = count(Cell::is_prompt);
+        let calls = count(|cell| matches!(cell.body, Body::Tool(_)));
+        let least = if self.earlier { "at least " } else { "" };
+        let prompts = (prompts > 0).then(|| text::counted(prompts, "prompt", "prompts"))?;
+        let calls = match calls {
+            0 => String::new(),
+            calls => format!(" and {}", text::counted(calls, "call", "calls")),
+        };
+        Some(format!("{least}{prompts}{calls}"))
     }
 
     /// Removes `cell`, the first of a message, and the cells behind it.

@@ -93,7 +93,7 @@ impl Login {
     fn accept(&mut self, cx: &mut Cx<'_, Action>) {
         let typed = self.line.text().trim().to_owned();
         match (&self.url, typed.is_empty(), self.input) {
-            (Some(url), true, _) => cx.push(Effect::Copy(url.clone())),
+            (Some(url), true, _) => cx.push(Effect::Copy(url.clone(), "address")),
             (_, false, LoginInput::Code | LoginInput::Key) => {
                 self.line.clear();
                 cx.push(Op::LoginInput { text: Typed(typed) });

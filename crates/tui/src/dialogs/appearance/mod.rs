@@ -155,6 +155,32 @@ impl Appearance {
         (keymap, problems)
     }
 
+    /// The embedded keymaps, and those of the user's folder.
+    pub fn keymaps(&self) -> Vec<String> {
+        let embedded = keymap::EMBEDDED.iter().map(|(name, _)| (*name).to_owned());
+        let mut names: Vec<String> = std::iter::once("default".to_owned())
+            .chain(embedded)
+            .collect();
+        let files = std::fs::read_dir(&self.keymaps)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut own: Vec<String> = files
+            .map(|file| file.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .filter(|name| !names.contains(name))
+            .collect();
+        sort::by(&mut own, Ord::cmp);
+        names.append(&mut own);
+        names
+    }
+
+    /// Whether there is a keymap called `name`, or a file of it.
+    pub fn has_keymap(&self, name: &str) -> bool {
+        self.keymaps().iter().any(|known| known == name) || self.keymap_path(name).is_file()
+    }
+
     /// Writes a binding into the user's file of the keymap `name`, made when there is none; gives its path.
     pub fn bind(&self, name: &str, binding: &NewBinding) -> Result<PathBuf, String> {
         let path = self.keymap_path(name);

@@ -1,7 +1,7 @@
-//! Every setting with its value. Enter switches to the next value or opens a line to type one; the preview describes
-//! it and names the file that sets it.
+//! Every setting with its value. Enter turns it on or off, or opens a box for its value; the preview describes it and
+//! names the file that sets it.
 
-use crate::actions::{Action, Command, Effect};
+use crate::actions::{Action, Command};
 use crate::drawing::{Choice, Picker};
 use osier_base::path;
 use osier_settings::{SettingInfo, Source};
@@ -30,8 +30,7 @@ pub(super) fn picker(settings: &[SettingInfo]) -> Picker<SettingInfo> {
     .with_columns(COLUMNS)
     .taking("change")
     .on(Command::Remove, "reset", |info| {
-        let (name, value) = (info.name.to_owned(), None);
-        [Effect::WriteSetting { name, value }]
+        super::write(info.name, None)
     })
     .with_preview(preview)
 }

@@ -1,10 +1,9 @@
 //! The settings editor.
 
 mod list;
-mod value;
 
-use crate::actions::{Effect, Outbox};
-use crate::drawing::{Overlays, overlays};
+use crate::actions::{Action, Effect, Outbox};
+use crate::drawing::{Overlays, ValueBox, overlays, value_box};
 use osier_settings::SettingInfo;
 
 /// The settings as the editor shows them.
@@ -25,7 +24,7 @@ impl SettingsEditor {
         }
     }
 
-    /// Switches to the next value of a setting; when it accepts any value, opens a line to type one.
+    /// Turns a setting on or off; when it accepts other values, opens a box to choose or type one.
     pub(crate) fn edit(&self, name: &str, overlays: &mut Overlays, outbox: &mut Outbox) {
         let Some(info) = self.settings.iter().find(|info| info.name == name) else {
             return;
@@ -33,14 +32,47 @@ impl SettingsEditor {
         if name == "theme" {
             return outbox.push(Effect::PickTheme);
         }
-        let Some(first) = info.choices.first() else {
-            return overlays.push(value::ID, value::ValueLine::new(info));
-        };
-        let current = info.choices.iter().position(|choice| *choice == info.value);
-        let next = current.and_then(|current| info.choices.get(current + 1));
-        outbox.push(Effect::WriteSetting {
-            name: name.to_owned(),
-            value: Some(next.unwrap_or(first).clone()),
-        });
+        if info.choices == ["true", "false"] {
+            let other = info.choices.iter().find(|choice| **choice != info.value);
+            for action in write(info.name, other.cloned()) {
+                outbox.push(action);
+            }
+            return;
+        }
+        overlays.push(value_box::ID, value_box(info));
     }
+}
+
+/// Writes a setting, and shows the new list.
+fn write(name: &str, value: Option<String>) -> [Action; 2] {
+    let name = name.to_owned();
+    [
+        Effect::WriteSetting { name, value }.into(),
+        Effect::PickSetting.into(),
+    ]
+}
+
+fn value_box(info: &SettingInfo) -> ValueBox {
+    let name = info.name;
+    let take = move |typed: &str| {
+        let value = Some(typed).filter(|typed| !typed.is_empty());
+        let value = value.map(|typed| osier_settings::literal(name, typed));
+        Ok(Vec::from(write(name, value.transpose()?)))
+    };
+    let choices = info
+        .choices
+        .iter()
+        .map(|choice| unquoted(choice).to_owned());
+    ValueBox::new(name, info.description, info.accepts.as_str(), take)
+        .with_value(unquoted(&info.value))
+        .with_choices(choices.collect())
+        .with_empty("leave empty for the default")
+}
+
+/// A text is shown and typed without its quotes.
+fn unquoted(value: &str) -> &str {
+    let text = value
+        .strip_prefix('"')
+        .and_then(|value| value.strip_suffix('"'));
+    text.filter(|text| !text.contains('\\')).unwrap_or(value)
 }

@@ -22,7 +22,7 @@ const PLACEHOLDER: &str = "type to filter";
 const LEAVING: &str = "select a step, or type your first prompt";
 
 /// Rows that a picker may take on any screen that has them.
-const ALWAYS: u16 = 20;
+const ALWAYS: u16 = 12;
 
 /// Rows of a picker in addition to its items.
 const FRAME: u16 = 3;
@@ -222,7 +222,7 @@ impl List {
     }
 
     /// The areas of the list and of the preview, as high as their contents.
-    fn areas(&mut self, screen: Rect) -> (Rect, Option<Rect>) {
+    pub(super) fn areas(&mut self, screen: Rect) -> (Rect, Option<Rect>) {
         let width = if self.preview.is_some() { 140 } else { 100 };
         let most = (screen.height * 7 / 10).max(screen.height.min(ALWAYS));
         let heights = match self.opened {

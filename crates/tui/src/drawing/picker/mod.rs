@@ -209,6 +209,11 @@ impl<T: Choice> Component<Command, Action> for Picker<T> {
         Some(self.list.area)
     }
 
+    fn area_in(&mut self, screen: Rect) -> Option<Rect> {
+        let (list, preview) = self.list.areas(screen);
+        Some(preview.map_or(list, |preview| list.union(preview)))
+    }
+
     fn takes_wheel(&self) -> bool {
         !self.list.has_answers
     }

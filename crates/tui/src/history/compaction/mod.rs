@@ -50,9 +50,10 @@ pub(crate) fn on_event(
             if *reason == CompactionReason::Manual {
                 activity.begin(now);
             }
-            outbox.push(Toast::info("summarizing the earlier conversation"));
+            activity.begin_task("summarizing the earlier conversation");
         }
         AgentEvent::CompactionEnd { reason, outcome } => {
+            activity.end_task();
             if *reason == CompactionReason::Manual {
                 activity.end();
             }

@@ -26,7 +26,9 @@ use compare::CompareView;
 pub(crate) use compare::changed_file;
 use flat::Filter;
 use osier_agent::Severity;
-use osier_protocol::{Event, FilesAt, Op, Opening, SessionInfo, TreeEvent, TreeOp};
+use osier_protocol::{
+    CheckpointEvent, Event, FilesAt, Op, Opening, SessionInfo, TreeEvent, TreeOp,
+};
 use view::{ID, TreeMemory, TreeView};
 
 /// The tree of the session while its overlay is closed.
@@ -80,6 +82,11 @@ pub(crate) fn refresh(overlays: &mut Overlays, event: &Event) {
     );
     if stores && let Some(view) = view(overlays) {
         view.refresh();
+    }
+    if let Event::Checkpoint(CheckpointEvent::ChangedLines { request, files, .. }) = event
+        && let Some(view) = view(overlays)
+    {
+        view.set_changes(*request, files);
     }
 }
 
@@ -180,8 +187,7 @@ impl Tree {
             }
             TreeEvent::BranchSummaryStart => {
                 cx.activity.begin(cx.now);
-                cx.outbox
-                    .push(Toast::info("summarizing the previous branch"));
+                cx.activity.begin_task("summarizing the previous branch");
             }
             TreeEvent::BranchSummaryFailed { message } => {
                 cx.activity.end();

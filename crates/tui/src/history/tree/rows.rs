@@ -4,7 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::flat::FlatRow;
+use super::flat::{Filter, FlatRow};
 use super::view::{LEVEL, TreeView, Typing};
 use crate::actions::Command;
 use crate::drawing::{
@@ -13,7 +13,7 @@ use crate::drawing::{
 };
 use osier_base::{clock, text};
 use osier_markdown::plain;
-use osier_protocol::Tag;
+use osier_protocol::{ChangedLines, Tag};
 use osier_term::{Emphasis, Face, Keymap, Row, Span, Token, View, Wrap};
 
 /// Below this height there is no preview.
@@ -141,6 +141,9 @@ impl TreeView {
             self.flat.next_rails(place, &mut rails);
             let shown = self.flat.rows[place];
             self.want(shown.number);
+            if self.memory.borrow().filter == Filter::UserOnly {
+                self.want_changes(shown.number);
+            }
             rows.push(self.row(shown, &rails, pan, width, place == selected));
         }
         rows
@@ -213,10 +216,23 @@ impl TreeView {
             0 => String::new(),
             count => format!("  ⊞ {count}"),
         };
+        let changes = self.changes.get(&shown.number).map(Vec::as_slice);
+        let changes = changed(changes.unwrap_or_default());
+        let changed: usize = changes.iter().map(|span| text::width(&span.text)).sum();
         let tail = text::width(here) + text::width(&folded);
+        // The prompt itself has at least half of the row.
         let room = width.saturating_sub(row.width() + tail);
+        let changes = if changed * 2 > room {
+            Vec::new()
+        } else {
+            changes
+        };
+        let room = room - if changes.is_empty() { 0 } else { changed };
         let mut push = |text: String, face: Face| row.push(text, ground(face));
         push(text::truncate(&line, room).into_owned(), face);
+        for span in changes {
+            push(span.text.into(), span.face);
+        }
         push(folded, Token::Warning.into());
         push(here.to_owned(), Token::Success.into());
         row.truncated(width)
@@ -309,6 +325,25 @@ impl TreeView {
         rows.truncate(height);
         rows
     }
+}
+
+/// What a turn changed: `  cart.py +1 -1`, or how many files.
+fn changed(files: &[ChangedLines]) -> Vec<Span> {
+    let name = match files {
+        [] => return Vec::new(),
+        [file] => {
+            let name = file.path.rsplit('/').next().unwrap_or_default();
+            text::single_line(name)
+        }
+        files => format!("{} files", files.len()),
+    };
+    let added: u64 = files.iter().map(|file| file.added).sum();
+    let removed: u64 = files.iter().map(|file| file.removed).sum();
+    vec![
+        Span::new(format!("  {name}"), Token::Text),
+        Span::new(format!(" +{added}"), Token::Success),
+        Span::new(format!(" -{removed}"), Token::Error),
+    ]
 }
 
 /// The lines before a row, without the `pan` outermost levels; at most two thirds of the width.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ratatui::layout::Position;
 
 use super::flat::{Choice, Filter, Flat};
-use osier_protocol::{Glimpse, Op, Outline, Tag, TreeOp};
+use osier_protocol::{ChangedLines, CheckpointOp, DiffRange, Glimpse, Op, Outline, Tag, TreeOp};
 use osier_term::LineInput;
 
 pub(crate) const ID: &str = "tree";
@@ -17,6 +17,8 @@ pub(crate) const ID: &str = "tree";
 const GLIMPSE: usize = 2_000;
 /// The maximum number of previews in memory.
 const KEPT: usize = 2_000;
+/// The number of the request for the changes of the first entry: other requests count from 0.
+const CHANGES: u64 = 1 << 32;
 /// Columns of a level.
 pub(super) const LEVEL: usize = 3;
 
@@ -68,6 +70,8 @@ pub(crate) struct TreeView {
     pub(super) glimpses: HashMap<u32, Glimpse>,
     asked: HashSet<u32>,
     wanted: Vec<u32>,
+    /// The lines that the turn of each prompt changed, by file. An empty list is also a request without an answer yet.
+    pub(super) changes: HashMap<u32, Vec<ChangedLines>>,
     ops: Vec<Op>,
     pub(super) cursor: Option<Position>,
 }
@@ -204,6 +208,32 @@ impl TreeView {
     }
 
     /// Wants a look at the entry.
+    /// Requests what the turn of a prompt changed.
+    pub(super) fn want_changes(&mut self, number: u32) {
+        if !self.changes.contains_key(&number)
+            && let Some(entry) = self.outline.get(number)
+        {
+            let range = DiffRange::Turn {
+                entry_id: entry.id.to_owned(),
+            };
+            self.changes.insert(number, Vec::new());
+            self.ops
+                .push(Op::Checkpoint(CheckpointOp::CountChangedLines {
+                    request: CHANGES + u64::from(number),
+                    range,
+                }));
+        }
+    }
+
+    /// Sets what the turn of a prompt changed.
+    pub(crate) fn set_changes(&mut self, request: u64, files: &[ChangedLines]) {
+        let number = request.checked_sub(CHANGES);
+        let known = number.and_then(|number| self.changes.get_mut(&u32::try_from(number).ok()?));
+        if let Some(changes) = known {
+            *changes = files.to_vec();
+        }
+    }
+
     pub(super) fn want(&mut self, number: u32) {
         if !self.glimpses.contains_key(&number) && !self.asked.contains(&number) {
             self.wanted.push(number);

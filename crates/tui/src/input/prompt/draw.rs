@@ -18,6 +18,8 @@ pub(crate) const PANEL: Token = Token::User;
 const PROMPT_MARK: &str = "❯ ";
 /// Rows of the list that completes.
 const COMPLETION_ROWS: u16 = 12;
+/// The same on a small screen.
+const LEAST_COMPLETION_ROWS: u16 = 5;
 /// Cells of the picture above the editor.
 const PREVIEW: (u16, u16) = (28, 7);
 /// Rows that the conversation keeps next to it.
@@ -124,36 +126,42 @@ impl Prompt {
         is_inside.then(|| (x.saturating_sub(area.x), y - area.y))
     }
 
-    /// The list above the editor.
-    pub(crate) fn draw_completion(
+    /// The place of the list above the editor, if it is open. It has at most a quarter of the screen: the end of the
+    /// conversation stays in sight.
+    pub(crate) fn completion_area(
         &mut self,
         areas: Areas,
         covers_status: bool,
         linear: bool,
-        surface: &mut Surface<'_>,
-    ) {
-        let Some(list) = self.editor.completion() else {
-            return;
-        };
+    ) -> Option<Rect> {
+        let list = self.editor.completion()?;
+        let most = (areas.footer.bottom() / 4).clamp(LEAST_COMPLETION_ROWS, COMPLETION_ROWS);
         // A status stays visible below the list.
-        let bottom = if covers_status || areas.transcript.height < COMPLETION_ROWS {
+        let bottom = if covers_status || areas.transcript.height < most {
             areas.rule.y
         } else {
             areas.status.y
         };
         let room = bottom.saturating_sub(areas.transcript.y);
-        let height = u16::try_from(list.len())
-            .unwrap_or(u16::MAX)
-            .min(room)
-            .min(COMPLETION_ROWS);
+        let height = u16::try_from(list.len()).unwrap_or(u16::MAX);
+        let height = height.min(room).min(most);
         let rule = u16::from(height < room && !linear);
-        let area = Rect {
+        Some(Rect {
             y: bottom - height - rule,
             height: height + rule,
             ..areas.rule
+        })
+    }
+
+    /// Draws the list above the editor.
+    pub(crate) fn draw_completion(&mut self, area: Rect, linear: bool, surface: &mut Surface<'_>) {
+        let Some(list) = self.editor.completion() else {
+            return;
         };
-        let mut rows = list.rows(usize::from(area.width), usize::from(height));
-        if rule > 0 {
+        let has_rule = !linear && usize::from(area.height) > 1;
+        let height = usize::from(area.height) - usize::from(has_rule);
+        let mut rows = list.rows(usize::from(area.width), height);
+        if has_rule {
             let count = format!("{}/{}", list.selected_index() + 1, list.len());
             rows.insert(0, counted_rule(&count, usize::from(area.width)));
         }

@@ -164,7 +164,7 @@ impl Prompt {
     pub(crate) fn serve_editor(&mut self, outbox: &mut Outbox) {
         for request in self.editor.take_requests() {
             outbox.push(match request {
-                EditorRequest::Copy(text) => Effect::Copy(text),
+                EditorRequest::Copy(text) => Effect::Copy(text, "text"),
                 EditorRequest::Paste => Effect::ReadClipboard,
             });
         }

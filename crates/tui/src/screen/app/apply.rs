@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::actions::{Action, Toast};
-use crate::dialogs::questions;
+use crate::dialogs::{permissions, questions};
 use crate::history::{Changes, sessions};
 use crate::input::{keymap, prompt::Submission};
 
@@ -101,6 +101,7 @@ impl App {
             Action::EndSearch => self.search.end(&mut self.transcript, overlays, outbox),
             Action::ToggleTool(name) => self.tools.toggle(&name, overlays, outbox),
             Action::EditSetting(name) => self.settings_editor.edit(name, overlays, outbox),
+            Action::AddRule(effect) => permissions::add_rule(effect, overlays),
             Action::CaptureKeys { context, command } => {
                 keymap::capture_keys(context, command, overlays);
             }

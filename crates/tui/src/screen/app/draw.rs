@@ -8,7 +8,7 @@ use ratatui::layout::{Position, Rect};
 use super::{App, linear};
 use crate::conversation::{Transcript, search, welcome};
 use crate::dialogs::{Questions, help};
-use crate::drawing::{Surface, layout, layout::Areas};
+use crate::drawing::{Surface, layout, layout::Areas, layout::Wanted};
 use crate::input::{keymap::hints, prompt};
 use crate::status::{Footer, side_panel::Shared};
 use osier_term::keymap::describe;
@@ -80,7 +80,12 @@ impl App {
     fn draw_all(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
         let linear = self.settings.screen_reader;
         let (screen, has_panel) = self.side_panel.divide(buffer.area, !linear);
-        let (mut areas, is_asking) = self.divide(screen);
+        let (mut areas, is_asking) = self.divide(screen, now);
+        let completion = if is_asking {
+            None
+        } else {
+            self.make_room(&mut areas, buffer.area, now)
+        };
         let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
         let mut todo_rows = self.todo.lay_out(screen.height);
         if has_panel {
@@ -139,9 +144,9 @@ impl App {
         }
         self.prompt
             .draw_attached(areas, &mut self.pictures, &mut surface);
-        let is_quiet = self.activity.is_idle() && !self.activity.toast.is_shown(now);
-        self.prompt
-            .draw_completion(areas, is_quiet, linear, &mut surface);
+        if let Some(area) = completion {
+            self.prompt.draw_completion(area, linear, &mut surface);
+        }
         if !self.pending_keys.is_empty() {
             let next = self
                 .keymap
@@ -160,8 +165,28 @@ impl App {
         }
     }
 
+    /// Ends the conversation above the first row that a list covers, so that its newest rows stay in sight. Returns the
+    /// place of the completions.
+    fn make_room(&mut self, areas: &mut Areas, screen: Rect, now: Instant) -> Option<Rect> {
+        let linear = self.settings.screen_reader;
+        let is_quiet = self.activity.is_idle() && !self.activity.toast.is_shown(now);
+        let completion = self.prompt.completion_area(*areas, is_quiet, linear);
+        let list = completion.map(|area| area.y);
+        let covered = list.into_iter().chain(self.overlays.first_row_in(screen));
+        let area = &mut areas.transcript;
+        if let Some(first) = covered.min()
+            && !linear
+            && self.transcript.follows()
+            // The start page has no end.
+            && self.transcript.notice_rows(area.width).is_none()
+        {
+            area.height = area.height.min(first.saturating_sub(area.y));
+        }
+        completion
+    }
+
     /// The areas of the screen, and whether the dialog of a question has the place of the editor.
-    fn divide(&mut self, screen: Rect) -> (Areas, bool) {
+    fn divide(&mut self, screen: Rect, now: Instant) -> (Areas, bool) {
         let status = self.transcript.status(&self.keymap, screen.width);
         let (transcript, overlays) = (&mut self.transcript, &mut self.overlays);
         let is_linear = self.settings.screen_reader;
@@ -174,7 +199,13 @@ impl App {
         let limit = layout::editor_limit(screen.height);
         let editor = self.prompt.height(screen.width, limit);
         let (queue, questions) = (self.prompt.queue_height(), self.questions.height());
-        (layout::divide(screen, editor, queue, questions), false)
+        let wanted = Wanted {
+            status: self.activity.height(now, screen.width, questions > 0),
+            queue,
+            questions,
+            editor,
+        };
+        (layout::divide(screen, wanted), false)
     }
 
     /// Paints the status line, what waits, and the editor; returns where its cursor is. After the conversation, which
@@ -199,8 +230,8 @@ impl App {
         let right = right.filter(|_| is_free);
         let is_waiting = self.questions.height() > 0;
         let right = right.as_deref();
-        let status = self.activity.row(now, width, right, is_waiting);
-        surface.paint(&[status], areas.status);
+        let status = self.activity.rows(now, width, right, is_waiting);
+        surface.paint(&status, areas.status);
         self.prompt.draw_queue(areas, &self.keymap, &mut surface);
         self.questions
             .draw(areas.questions, &self.keymap, &mut surface);
@@ -238,11 +269,13 @@ impl App {
             self.overlays.cursor().map(|cursor| cursor.position)
         };
         self.overlays.request_highlight(&mut self.highlighter);
-        // Overlays cover the status line, so the toast is on the last row.
-        if let Some(row) = self.activity.toast.row(now, screen.width) {
+        // Overlays cover the status line, so the toast is on the last rows.
+        let rows = self.activity.toast.rows(now, screen.width);
+        if !rows.is_empty() {
+            let height = u16::try_from(rows.len()).unwrap_or(1).min(screen.height);
             let line = Rect {
-                y: screen.bottom().saturating_sub(1),
-                height: screen.height.min(1),
+                y: screen.bottom().saturating_sub(height),
+                height,
                 ..screen
             };
             let mut surface = Surface {
@@ -250,7 +283,7 @@ impl App {
                 links,
                 theme: &self.theme,
             };
-            surface.paint(&[row], line);
+            surface.paint(&rows, line);
         }
         cursor
     }

@@ -41,22 +41,73 @@ impl Screen {
         self.write_setting("theme", Some(&osier_settings::quoted(name)));
     }
 
+    /// Applies a keymap and writes it into the settings.
+    pub(super) fn keep_keymap(&mut self, name: &str) {
+        if self.knows_keymap(name) {
+            self.write_setting("keymap", Some(&osier_settings::quoted(name)));
+            self.reload_appearance();
+        }
+    }
+
+    /// Whether there is such a keymap; if not, reports which ones there are.
+    fn knows_keymap(&mut self, name: &str) -> bool {
+        let is_known = self.appearance.has_keymap(name);
+        if !is_known {
+            let names = self.appearance.keymaps().join("`, `");
+            let text = format!("unknown keymap `{name}`; expected one of `{names}`, or a file");
+            self.toast(Toast::error(text));
+        }
+        is_known
+    }
+
+    /// Adds a text to a list in the user's settings, or removes it, and applies it at once.
+    pub(super) fn edit_list(&mut self, name: &'static str, text: &str, adds: bool) {
+        let path = self.options.folders.settings();
+        let shown = path::below_home(&path);
+        let toast = match osier_settings::edit_list(&path, name, text, adds) {
+            Ok(true) if adds => Toast::info(format!("Added `{text}` to `{name}` in {shown}")),
+            Ok(true) => Toast::info(format!("Removed `{text}` from `{name}` in {shown}")),
+            Ok(false) if adds => Toast::error(format!("`{text}` is in `{name}` already")),
+            Ok(false) => Toast::error(format!(
+                "`{text}` is not in {shown}: it comes from the settings of the project or the command line"
+            )),
+            Err(error) => Toast::error(error),
+        };
+        self.toast(toast);
+        self.reload_appearance();
+        self.reload_sessions();
+    }
+
     /// Shows every setting with its value.
     pub(super) fn list_settings(&mut self) {
         let place = PathBuf::from(&self.tabs.front.app.session.cwd);
-        let settings = osier_settings::list(&self.options.folders, &place);
+        let mut settings = osier_settings::list(&self.options.folders, &place);
+        let keymap = settings.iter_mut().find(|info| info.name == "keymap");
+        if let Some(keymap) = keymap {
+            let names = self.appearance.keymaps();
+            keymap.choices = names
+                .iter()
+                .map(|name| osier_settings::quoted(name))
+                .collect();
+        }
         self.tabs.front.app.show_settings(settings);
     }
 
     /// Writes a setting and takes it over at once.
     pub(super) fn change_setting(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value.filter(|_| name == "keymap") {
+            let text = format!("keymap = {value}\n");
+            let (settings, _) = Settings::parse(&PathBuf::new(), &text);
+            if !self.knows_keymap(&settings.screen.keymap) {
+                return;
+            }
+        }
         self.write_setting(name, value);
         self.reload_appearance();
         let group = osier_settings::setting(name).map(|setting| setting.group);
         if group != Some(Group::Screen) {
             self.reload_sessions();
         }
-        self.list_settings();
     }
 
     /// Saves that the side panel is shown or not, and applies it to all tabs. Reports only errors.

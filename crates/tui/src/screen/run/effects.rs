@@ -35,11 +35,13 @@ impl Screen {
                 let text = "cannot open a browser: copy the address";
                 app.act(Toast::error(text), now);
             }
-            Finished::CopyResult(Ok(mut copied)) => {
-                self.writer.queue(std::mem::take(&mut copied.bytes));
-                app.act(Toast::info(copied.to_string()), now);
-            }
-            Finished::CopyResult(Err(error)) => app.act(Toast::error(error.to_string()), now),
+            Finished::CopyResult { amount, copied } => match copied {
+                Ok(mut copied) => {
+                    self.writer.queue(std::mem::take(&mut copied.bytes));
+                    app.act(Toast::info(format!("{amount}: {copied}")), now);
+                }
+                Err(error) => app.act(Toast::error(error.to_string()), now),
+            },
         }
     }
 
@@ -59,10 +61,12 @@ impl Screen {
             Effect::Quit => return true,
             Effect::Tabs(request) => self.on_tab_request(request),
             Effect::Repaint => self.repaint(),
-            Effect::Copy(text) => {
+            Effect::Copy(text, what) => {
                 let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
                 osier_base::task::spawn(async move {
-                    let _ = results.send(Finished::CopyResult(clipboard.copy(&text).await));
+                    let copied = clipboard.copy(&text).await;
+                    let amount = amount(&text, what);
+                    let _ = results.send(Finished::CopyResult { amount, copied });
                 });
             }
             Effect::ReadPicture => self.read_clipboard_picture(),
@@ -97,6 +101,8 @@ impl Screen {
             Effect::Bind(binding) => self.bind(&binding),
             Effect::PreviewTheme(name) => self.preview_theme(name.as_deref()),
             Effect::LoadTheme(name) => self.keep_theme(&name),
+            Effect::LoadKeymap(name) => self.keep_keymap(&name),
+            Effect::EditList { name, text, adds } => self.edit_list(name, &text, adds),
             Effect::PickTheme => {
                 let choices = self.appearance.choices();
                 let app = &mut self.tabs.front.app;
@@ -105,5 +111,27 @@ impl Screen {
             Effect::ReloadAppearance => self.reload_appearance(),
         }
         false
+    }
+}
+
+/// The name of a copied text, and how much it is.
+fn amount(text: &str, what: &str) -> String {
+    let (count, unit) = match text.trim_end().lines().count() {
+        0 | 1 => (text.trim_end().chars().count(), "character"),
+        lines => (lines, "line"),
+    };
+    let end = if count == 1 { "" } else { "s" };
+    format!("{what}, {count} {unit}{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_says_what_and_how_much() {
+        assert_eq!(amount("one\ntwo\n", "answer"), "answer, 2 lines");
+        assert_eq!(amount("one\n", "command"), "command, 3 characters");
+        assert_eq!(amount("x", "text"), "text, 1 character");
     }
 }

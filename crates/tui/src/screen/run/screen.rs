@@ -74,7 +74,11 @@ osier_base::opaque_debug!(Open);
 /// Results of background work.
 #[derive(Debug)]
 pub(super) enum Finished {
-    CopyResult(Result<CopyResult, ClipboardError>),
+    CopyResult {
+        /// What was copied, and how much.
+        amount: String,
+        copied: Result<CopyResult, ClipboardError>,
+    },
     /// The clipboard's text, where it can be read.
     Pasted(Option<String>),
     /// An address was shown in the browser, or could not be.

@@ -9,8 +9,8 @@ use crate::actions::{Action, Command, Effect, Outbox, Toast};
 use crate::drawing::Surface;
 use osier_agent::Event as AgentEvent;
 use osier_protocol::{
-    ChangedLines, CheckpointEvent, CheckpointOp, ConnectionState, Event, JobInfo, Op, TerminalInfo,
-    TreeEvent,
+    ChangedLines, CheckpointEvent, CheckpointOp, ConnectionState, DiffRange, Event, JobInfo, Op,
+    TerminalInfo, TreeEvent,
 };
 use osier_term::Row;
 use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
@@ -266,6 +266,7 @@ impl Files {
         self.request += 1;
         Some(Op::Checkpoint(CheckpointOp::CountChangedLines {
             request: self.request,
+            range: DiffRange::Session,
         }))
     }
 }

@@ -341,7 +341,7 @@ impl Choose {
             ChoiceAction::Session => Step::Answer(allow(Grant::Session { pattern: pattern() })),
             ChoiceAction::Project => Step::Answer(allow(Grant::Project { pattern: pattern() })),
             ChoiceAction::Write(purpose) => Step::Write(*purpose),
-            ChoiceAction::Copy(url) => Step::Act(Effect::Copy(url.clone()).into()),
+            ChoiceAction::Copy(url) => Step::Act(Effect::Copy(url.clone(), "address").into()),
             ChoiceAction::Open(url) => Step::Act(Effect::Open(url.clone()).into()),
         }
     }
