@@ -463,6 +463,21 @@ async fn project_trust_is_asked_once_and_settings_can_only_tighten() {
         _ => None,
     });
     assert_eq!(told, Some((PermissionMode::Ask, 1)));
+    // The user can look at the decision again, and take it back.
+    open.host.send(Op::AskTrust);
+    let again = question(&mut open).await;
+    assert_eq!(again.subject, asked.subject);
+    assert!(
+        again.title.starts_with("You trust this folder"),
+        "{again:?}"
+    );
+    answer(&open, &again, Answer::Refuse { reason: None });
+    let told = "this folder is not trusted: its files that can run code are ignored";
+    open.until(|event| matches!(event, Event::Notice { text, .. } if text == told))
+        .await;
+    open.host.send(Op::AskTrust);
+    let refused = question(&mut open).await;
+    assert!(refused.title.starts_with("You do not trust"), "{refused:?}");
 }
 
 #[test]

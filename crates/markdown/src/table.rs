@@ -65,6 +65,10 @@ pub(super) fn lines(row: &[Cell]) -> usize {
 pub(super) struct Needs {
     /// Nothing wraps.
     natural: Vec<usize>,
+    /// Nothing below the header wraps.
+    body: Vec<usize>,
+    /// The header was added, which is the first row.
+    has_header: bool,
     /// No word is broken.
     least: Vec<usize>,
     /// A row has several lines.
@@ -75,6 +79,8 @@ impl Needs {
     pub(super) fn new(columns: usize) -> Self {
         Self {
             natural: vec![1; columns],
+            body: vec![1; columns],
+            has_header: false,
             least: vec![1; columns],
             tall: false,
         }
@@ -82,19 +88,22 @@ impl Needs {
 
     pub(super) fn add(&mut self, row: &[Cell]) {
         self.tall |= lines(row) > 1;
-        let needs = self.natural.iter_mut().zip(&mut self.least);
-        for (cell, (natural, least)) in row.iter().zip(needs) {
+        let is_body = std::mem::replace(&mut self.has_header, true);
+        for (column, cell) in row.iter().enumerate().take(self.natural.len()) {
             for line in cell {
-                let widths = line.iter().map(|span| text::width(&span.text));
-                *natural = (*natural).max(widths.sum());
-                *least = (*least).max(longest_word(line));
+                let width = line.iter().map(|span| text::width(&span.text)).sum();
+                self.natural[column] = self.natural[column].max(width);
+                self.least[column] = self.least[column].max(longest_word(line));
+                if is_body {
+                    self.body[column] = self.body[column].max(width);
+                }
             }
         }
     }
 
-    /// Whether nothing wraps in columns so wide.
+    /// Whether nothing below the header wraps in columns so wide.
     pub(super) fn fit(&self, columns: &[usize]) -> bool {
-        let mut needs = self.natural.iter().zip(columns);
+        let mut needs = self.body.iter().zip(columns);
         needs.all(|(natural, width)| natural <= width)
     }
 
@@ -117,7 +126,13 @@ impl Needs {
                 *width = (*width).min(MIN_COLUMN);
             }
         }
-        let columns = shrink(self.natural.clone(), &least, room)?;
+        // A long header wraps before the content of any column does.
+        let content = self.body.iter().zip(&least);
+        let content: Vec<usize> = content.map(|(body, least)| *body.max(least)).collect();
+        let columns = match shrink(self.natural.clone(), &content, room) {
+            Some(columns) => columns,
+            None => shrink(content, &least, room)?,
+        };
         let widths = self.natural.iter().zip(&columns);
         let longest = widths.max_by_key(|(natural, _)| **natural);
         let is_readable =
@@ -328,8 +343,9 @@ mod tests {
     fn columns_are_as_wide_as_their_content_and_a_narrow_table_is_a_list() {
         let needs = |natural: &[usize]| Needs {
             natural: natural.to_vec(),
+            body: natural.to_vec(),
             least: natural.iter().map(|width| *width.min(&5)).collect(),
-            tall: false,
+            ..Needs::default()
         };
         for (natural, room, expected) in [
             (&[5, 9][..], 30, Some(vec![5, 9])),
@@ -342,5 +358,9 @@ mod tests {
         ] {
             assert_eq!(needs(natural).columns(room), expected, "{natural:?} {room}");
         }
+        // The header of the first column is long, its numbers are not.
+        let mut headed = needs(&[30, 60]);
+        headed.body[0] = 4;
+        assert_eq!(headed.columns(57), Some(vec![5, 45]));
     }
 }

@@ -58,7 +58,7 @@ impl TodoList {
     pub fn summary(&self) -> String {
         let Some(place) = self.current() else {
             let empty = self.items.is_empty();
-            return if empty { "nothing to do" } else { "all done" }.to_owned();
+            return if empty { "no to-dos" } else { "all done" }.to_owned();
         };
         let item = &self.items[place];
         let word = match item.state {

@@ -474,6 +474,7 @@ fn look_around(wire: &mut RpcProcess) {
     wire.call("list_hooks", json!({}));
     wire.call("list_context", json!({}));
     wire.call("reload", json!({}));
+    wire.call("ask_trust", json!({}));
     wire.call(
         "press_plugin_key",
         json!({"plugin": "none", "keys": "alt+x"}),

@@ -54,7 +54,11 @@ async fn dropped_image_is_a_chip_and_is_sent() {
         prompt.starts_with("what is [picture 1: a flag.png] ?"),
         "{prompt}"
     );
-    assert!(screen.conversation().contains("▣ a flag.png (image/png, "));
+    let conversation = screen.conversation();
+    assert!(
+        conversation.contains("[image 1: a flag.png, 90x72]"),
+        "{conversation}"
+    );
     assert_eq!(screen.editor(), "Ask, or type / for commands");
 }
 

@@ -81,8 +81,8 @@ pub(crate) fn review(
         } else {
             "this folder is not trusted: its files that can run code are ignored"
         };
-        emitter.post_notice(Severity::Info, text);
         decided.call(TrustDecision { files, trusted });
+        emitter.post_notice(Severity::Info, text);
     });
 }
 

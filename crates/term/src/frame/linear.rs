@@ -42,7 +42,7 @@ const SYMBOLS: &[(&str, &str)] = &[
     ("○", "o"),
     ("◐", "~"),
     ("■", "#"),
-    ("≡", "="),
+    ("≡", " "),
     ("⊞", "+"),
     ("⋮", " "),
     ("⋯", " "),
@@ -76,6 +76,7 @@ pub fn strip(buffer: &mut Buffer, area: Rect) -> Option<Position> {
         replace_table_lines(buffer, y);
         replace_dots(buffer, y, area.top() <= y && y < area.bottom());
         replace_checks(buffer, y);
+        replace_arrows(buffer, y);
     }
     for position in screen.positions() {
         let cell = &mut buffer[position];
@@ -211,6 +212,52 @@ fn replace_checks(buffer: &mut Buffer, y: u16) {
     }
 }
 
+/// Keys that are arrows, and their words.
+const ARROWS: [(&str, &str); 4] = [
+    ("←→", "left or right"),
+    ("↑↓", "up or down"),
+    ("↑", "up"),
+    ("↓", "down"),
+];
+
+/// Replaces the arrows of keys with words. The text behind them moves, if the row has room for it.
+fn replace_arrows(buffer: &mut Buffer, y: u16) {
+    let (left, right) = (buffer.area.left(), buffer.area.right());
+    let symbols = |buffer: &Buffer, x: u16, count: u16| -> String {
+        (x..right.min(x + count))
+            .map(|x| buffer[(x, y)].symbol())
+            .collect()
+    };
+    let mut x = left;
+    while x < right {
+        let is_alone = |end: u16| {
+            (x == left || is_empty(buffer, x - 1, y)) && (end >= right || is_empty(buffer, end, y))
+        };
+        let found = ARROWS.iter().find_map(|(arrows, word)| {
+            let count = arrows.chars().count() as u16;
+            let is_here = symbols(buffer, x, count) == *arrows && is_alone(x + count);
+            is_here.then_some((count, *word))
+        });
+        let Some((count, word)) = found else {
+            x += 1;
+            continue;
+        };
+        let more = (word.len() as u16).saturating_sub(count);
+        let is_free = (right.saturating_sub(more)..right).all(|x| is_empty(buffer, x, y));
+        if !is_free || x + count + more > right {
+            x += count;
+            continue;
+        }
+        for at in (x + count..right - more).rev() {
+            buffer[(at + more, y)] = buffer[(at, y)].clone();
+        }
+        for (at, letter) in (x..x + count + more).zip(word.chars()) {
+            buffer[(at, y)].set_char(letter);
+        }
+        x += count + more;
+    }
+}
+
 /// Replaces a separator with a comma, directly behind the text to its left. Without text to its left, nothing is said.
 fn set_comma(buffer: &mut Buffer, separator: u16, y: u16) {
     buffer[(separator, y)].set_symbol(" ");
@@ -324,6 +371,23 @@ mod tests {
             "  a/m       yes  yes",
             "  + done +",
             "one, two, three, fo",
+        ];
+        assert_eq!(lines(&buffer), expected);
+    }
+
+    #[test]
+    fn arrows_of_keys_are_words() {
+        let mut buffer = Buffer::with_lines([
+            "s: edit(a.rs) ←→ wider, 1 of 4                ",
+            "enter, ↑ older · ↓ newer                      ",
+            "a → b, ↑1.2k ↓40                              ",
+        ]);
+        let area = buffer.area;
+        strip(&mut buffer, area);
+        let expected = [
+            "s: edit(a.rs) left or right wider, 1 of 4",
+            "enter, up older, down newer",
+            "a > b, ^1.2k v40",
         ];
         assert_eq!(lines(&buffer), expected);
     }

@@ -132,7 +132,7 @@ impl Cell {
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self::new(text, Token::Muted)
+        Self::new(text, Token::Text)
     }
 }
 

@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(kept(&items), Ok((summary, stored)));
         assert_eq!(
             kept(&json!([])),
-            Ok(("nothing to do".into(), json!({"items": []})))
+            Ok(("no to-dos".into(), json!({"items": []})))
         );
         let (summary, _) = kept(&json!([{"text": "a", "state": "done"}])).unwrap();
         assert_eq!(summary, "all done");

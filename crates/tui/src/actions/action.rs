@@ -97,7 +97,7 @@ pub(crate) enum Action {
     EndSearch,
     /// Enables or disables a tool.
     ToggleTool(String),
-    /// Changes a setting: to its next value, or in an editor.
+    /// Turns a setting on or off, or opens a box for its value.
     EditSetting(&'static str),
     /// Opens a box for a permission rule with this effect; without one, for a directory of the sandbox.
     AddRule(Option<osier_protocol::Effect>),

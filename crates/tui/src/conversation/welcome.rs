@@ -87,7 +87,7 @@ fn smallest(width: u16, height: u16, model: Option<&ModelInfo>) -> Vec<Row> {
     let keys = KEYS.iter().map(|(key, meaning)| format!("{key} {meaning}"));
     wrap.text(
         &keys.collect::<Vec<_>>().join(" · "),
-        Token::Muted,
+        Token::Text,
         &mut rows,
     );
     if rows.len() + 1 < usize::from(height) {
@@ -130,14 +130,14 @@ fn head(start: &Start<'_>, width: u16) -> Vec<Row> {
     let wrap = Wrap::new(usize::from(width)).hanging(&indent, &indent);
     let what =
         "Describe a task. The agent reads and edits files and runs commands in this directory.";
-    wrap.text(what, Token::Muted, &mut rows);
+    wrap.text(what, Token::Text, &mut rows);
     if let Some(model) = start.model {
         let (text, token) = works(model);
         wrap.sentences(&text, token, &mut rows);
     }
     let (name, meaning) = (start.permissions.name(), start.permissions.meaning());
     let text = format!("Permission mode {name}: {meaning}. alt+p changes it.");
-    wrap.text(&text, Token::Muted, &mut rows);
+    wrap.text(&text, Token::Text, &mut rows);
     rows
 }
 
@@ -152,7 +152,7 @@ fn keys(_: &Start<'_>, width: u16) -> Vec<Row> {
         for (place, (key, meaning)) in entries.iter().enumerate() {
             row.push(format!(" {key:<8} "), Token::Text);
             let pad = if place + 1 < entries.len() { 18 } else { 0 };
-            row.push(format!("{meaning:<pad$}"), Token::Muted);
+            row.push(format!("{meaning:<pad$}"), Token::Text);
             if pad > 0 {
                 row.push(" ", Token::Muted);
             }
@@ -166,7 +166,7 @@ fn to_try(_: &Start<'_>, width: u16) -> Vec<Row> {
     let entries = TO_TRY.iter().map(|(prompt, meaning)| {
         let mut row = Row::plain(format!("  {prompt:<TRY$}"), Token::Text);
         if columns(width) == 2 {
-            row.push(*meaning, Token::Muted);
+            row.push(*meaning, Token::Text);
         }
         row
     });

@@ -154,6 +154,10 @@ pub(crate) fn on_event(
             };
             let text = format!("{counts}; `/restore undo` reverts this");
             transcript.notice(Severity::Info, &text);
+            // The view in front covers the notice.
+            if overlays.top().is_some() {
+                outbox.push(Toast::info(text));
+            }
             report_left(left, transcript);
             if let Some(first) = left.first() {
                 let text = format!("{}: {}", first.path, first.reason);

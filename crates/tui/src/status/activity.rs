@@ -51,6 +51,8 @@ pub(crate) struct Activity {
     hint: Option<String>,
     /// The step that the run waits for, and its start.
     step: Option<(String, Instant)>,
+    /// The key that queues the prompt, while there is one.
+    pub(crate) queue_key: Option<String>,
     /// What works, when it is no answer of the model: named at once.
     task: Option<&'static str>,
     streamed: Streamed,
@@ -311,7 +313,7 @@ impl Activity {
             if !self.settings.screen_reader {
                 row.push("  ", Token::Muted);
             }
-            row.push(hint.clone(), Token::Muted);
+            row.push(hint.clone(), Token::Text);
         }
         let width = usize::from(width);
         let Some(right) = right else {
@@ -364,6 +366,9 @@ impl Activity {
                     " Working · esc to interrupt · "
                 };
                 row.push(state, Token::Muted);
+                if let Some(key) = self.queue_key.as_ref().filter(|_| !asks) {
+                    row.push(format!("{key} to queue · "), Token::Muted);
+                }
                 let step = self.step.as_ref().filter(|(_, begun)| {
                     !asks && (since + elapsed).saturating_duration_since(*begun) >= STEP_TIME
                 });

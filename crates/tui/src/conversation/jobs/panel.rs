@@ -123,7 +123,7 @@ impl Jobs {
         let mut rows = vec![self.title_row(inner)];
         let room = height.saturating_sub(2);
         if self.listed.is_empty() {
-            rows.push(boxed(Row::plain(format!("  {EMPTY}"), Token::Muted), inner));
+            rows.push(boxed(Row::plain(format!("  {EMPTY}"), Token::Text), inner));
         }
         let listed = if self.wide {
             1

@@ -6,10 +6,10 @@ use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command};
 use crate::conversation::{transcript::Painted, transcript::tail_rows};
-use crate::drawing::{frame, frame::boxed, layout::docked};
+use crate::drawing::{frame, layout::docked};
 use osier_base::text;
 use osier_protocol::{Op, TerminalInfo, TerminalScreen};
-use osier_term::{Component, Cx, Handled, KeyPress, Row, Token, View};
+use osier_term::{Component, Cx, Face, Handled, KeyPress, Row, Token, View};
 
 use super::keys;
 
@@ -136,28 +136,30 @@ impl Terminals {
         }
     }
 
+    /// Rules above and below, and no sides: the program has every column.
     fn rows(&self, width: usize, height: usize) -> Vec<Row> {
-        let inner = width.saturating_sub(2);
-        let mut rows = vec![self.title_row(inner)];
+        let mut rows = vec![self.title_row(width)];
         let room = height.saturating_sub(2);
         if self.listed.is_empty() {
-            rows.push(boxed(Row::plain(format!("  {EMPTY}"), Token::Muted), inner));
+            rows.push(Row::plain(format!("  {EMPTY}"), Token::Text));
         }
-        let columns = u16::try_from(inner).unwrap_or(u16::MAX);
+        let columns = u16::try_from(width).unwrap_or(u16::MAX);
         let screen = Painted::from(&self.screen.output);
         let shown = tail_rows(screen, columns, &[], room.max(1).into());
         let cut = shown.len().saturating_sub(room);
-        rows.extend(shown.into_iter().skip(cut).map(|row| boxed(row, inner)));
-        while rows.len() + 1 < height {
-            rows.push(boxed(Row::default(), inner));
-        }
-        rows.push(self.hint_row(inner));
+        rows.extend(shown.into_iter().skip(cut));
+        rows.resize_with(height.saturating_sub(1).max(rows.len()), Row::default);
+        rows.push(self.hint_row(width));
         rows
     }
 
-    fn title_row(&self, inner: usize) -> Row {
+    fn title_row(&self, width: usize) -> Row {
+        let rule = |title: &str, state: &str| {
+            let title_face = Face::bold(Token::Title);
+            frame::rule(title, title_face, (state, Token::Muted.into()), width)
+        };
         let Some(info) = self.info() else {
-            return frame::top("Terminals", "", inner + 2);
+            return rule("Terminals", "");
         };
         let state = match (&info.signal, info.exit_code) {
             _ if info.hidden_input => "hidden input".to_owned(),
@@ -166,14 +168,14 @@ impl Terminals {
             (None, code) => format!("exit {}", code.unwrap_or_default()),
         };
         let title = text::single_line(&format!("{}  {}", info.id, info.command));
-        frame::top(&title, &state, inner + 2)
+        rule(&title, &state)
     }
 
-    fn hint_row(&self, inner: usize) -> Row {
+    fn hint_row(&self, width: usize) -> Row {
         let hints: Vec<String> = match self.info() {
             _ if self.doomed => {
-                let asked = "press x again to kill it".to_owned();
-                return frame::bottom(&[asked], Token::Warning, inner + 2);
+                let asked = "press x again to kill it";
+                return frame::rule(asked, Token::Warning.into(), ("", Face::default()), width);
             }
             _ if self.entered => vec!["keys go to the program".into(), "ctrl+] leave".into()],
             None => vec!["esc close".into()],
@@ -194,7 +196,8 @@ impl Terminals {
         } else {
             Token::Muted
         };
-        frame::bottom(&hints, token, inner + 2)
+        let hints = frame::fitting(&hints, width.saturating_sub(4));
+        frame::rule(&hints, token.into(), ("", Face::default()), width)
     }
 }
 
@@ -208,10 +211,9 @@ impl Component<Command, Action> for Terminals {
         let area = docked(area, WIDTH, wanted);
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         self.area = Rect {
-            x: area.x.saturating_add(1),
             y: area.y.saturating_add(1),
-            width: area.width.saturating_sub(2),
             height: area.height.saturating_sub(2),
+            ..area
         };
         let rows = self.rows(width, height);
         view.paint(&rows, area, buffer);

@@ -67,6 +67,9 @@ impl Transcript {
         }
         let keys = keymap.keys_for("global", Command::Bottom);
         let key = keys.first().map_or("scroll", String::as_str);
+        if self.settings.screen_reader {
+            return Some(format!("{} rows below, {key} go to end", self.unseen()));
+        }
         Some(match self.unseen() {
             0 => format!("↓ {key} go to end"),
             1 => format!("↓ 1 new row · {key} go to end"),
@@ -166,8 +169,10 @@ impl Transcript {
 /// The keys that matter while the conversation is browsed.
 const BROWSING: &[(Command, &str)] = &[
     (Command::Cancel, "back"),
-    (Command::NextBlock, "select"),
+    (Command::PreviousBlock, "select"),
     (Command::CopyBlock, "copy"),
+    (Command::PreviousCall, "to a call"),
+    (Command::CopyCall, "copy the call"),
     (Command::PreviousPrompt, "previous prompt"),
     (Command::LineDown, "down"),
     (Command::LineUp, "up"),

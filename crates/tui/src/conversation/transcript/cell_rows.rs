@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::cell_style::{CellStyle, picture_rows, plain};
 use osier_agent::{AttachmentKind, Notice, Severity, UserMessage};
 use osier_base::text;
+use osier_term::images::dimensions;
 use osier_term::keymap::describe;
 use osier_term::{Emphasis, Face, Row, Span, Token, Wrap, sentence};
 
@@ -55,12 +56,19 @@ pub(super) fn user_rows(
     } else {
         Vec::new()
     };
+    let mut images = 0;
     for attachment in &message.attachments {
+        let pixels = (attachment.kind == AttachmentKind::Image)
+            .then(|| dimensions(&attachment.content))
+            .flatten();
         let mark = if style.linear { "Attached:" } else { "▣" };
-        let label = format!(
-            "{mark} {} ({}, {} bytes)",
-            attachment.file_name, attachment.mime_type, attachment.size
-        );
+        let (name, kind) = (&attachment.file_name, &attachment.mime_type);
+        let label = if let Some((width, height)) = pixels {
+            images += 1;
+            format!("[image {images}: {name}, {width}x{height}]")
+        } else {
+            format!("{mark} {name} ({kind}, {} bytes)", attachment.size)
+        };
         rows.extend(plain(&label, Token::Muted, width, &bar, &bar));
         if let Some(cell) = style
             .cell

@@ -47,8 +47,8 @@ impl Transcript {
                 self.reset(messages, *at_start);
                 if let Some(left) = left.filter(|_| messages.is_empty()) {
                     let text = format!(
-                        "before the first prompt of this session; {left} ahead on the branch that you left: \
-                         `/redo` to return, `/tree` to see them"
+                        "before the first prompt of this session; the branch that you left has {left}: `/redo` to return, \
+                         `/tree` to see it"
                     );
                     self.notice(Severity::Info, &text);
                     self.is_before_start = true;

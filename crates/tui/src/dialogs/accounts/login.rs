@@ -66,7 +66,7 @@ impl Login {
             rows.push(row);
         }
         let mut say = |told: &str| {
-            Wrap::new(inner.saturating_sub(2)).text(told, Token::Muted, &mut rows);
+            Wrap::new(inner.saturating_sub(2)).text(told, Token::Text, &mut rows);
         };
         say(match self.input {
             LoginInput::None => {

@@ -9,7 +9,7 @@ use osier_term::{Item, Keymap};
 
 pub(super) const ID: &str = "palette";
 
-/// A command that is built in, with its keys, or one that was added.
+/// A command that is built in, with its key, or one that was added.
 pub(super) enum Entry {
     BuiltIn(&'static CommandInfo, String),
     Added(AddedCommand),
@@ -18,7 +18,7 @@ pub(super) enum Entry {
 /// The picker over commands, built in or added.
 pub(super) fn picker(keymap: &Keymap<Command>, added: &[AddedCommand]) -> Picker<Entry> {
     let listed = commands().filter(|info| info.in_palette());
-    let built_in = listed.map(|info| Entry::BuiltIn(info, keys(keymap, info.command)));
+    let built_in = listed.map(|info| Entry::BuiltIn(info, shortest(keymap, info.command)));
     let added = added.iter().cloned().map(Entry::Added);
     let entries = built_in.chain(added);
     Picker::new("Commands", "no command matches", entries, |entry| {
@@ -77,11 +77,8 @@ impl Choice for Entry {
 /// Contexts whose keys come first: those of the prompt.
 const FIRST: [&str; 2] = ["global", "editor"];
 
-/// Keys of a command at most.
-const LISTED: usize = 2;
-
-/// The keys of a command in any context that binds it, except browse mode.
-fn keys(keymap: &Keymap<Command>, command: Command) -> String {
+/// The shortest key of a command in any context that binds it, except browse mode.
+fn shortest(keymap: &Keymap<Command>, command: Command) -> String {
     let bound_in = |wanted: fn(&str) -> bool| -> Vec<String> {
         let bound = keymap
             .all()
@@ -92,7 +89,6 @@ fn keys(keymap: &Keymap<Command>, command: Command) -> String {
     if keys.is_empty() {
         keys = bound_in(|context| context != "transcript");
     }
-    keys.dedup();
-    keys.truncate(LISTED);
-    keys.join(", ")
+    let shortest = keys.into_iter().min_by_key(String::len);
+    shortest.unwrap_or_default()
 }

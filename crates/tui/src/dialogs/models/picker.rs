@@ -203,7 +203,7 @@ fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
     }
     let used = now.context_tokens;
     if used == 0 {
-        lines.push(("no conversation to carry over yet".to_owned(), Token::Muted));
+        lines.push(("no conversation to carry over yet".to_owned(), Token::Text));
         return lines;
     }
     let room = model

@@ -1,7 +1,7 @@
 //! Every setting with its value. Enter turns it on or off, or opens a box for its value; the preview describes it and
 //! names the file that sets it.
 
-use crate::actions::{Action, Command};
+use crate::actions::{Action, Command, Effect};
 use crate::drawing::{Choice, Picker};
 use osier_base::path;
 use osier_settings::{SettingInfo, Source};
@@ -33,6 +33,15 @@ pub(super) fn picker(settings: &[SettingInfo]) -> Picker<SettingInfo> {
         super::write(info.name, None)
     })
     .with_preview(preview)
+}
+
+/// Writes a setting, and shows the new list.
+pub(super) fn write(name: &str, value: Option<String>) -> [Action; 2] {
+    let name = name.to_owned();
+    [
+        Effect::WriteSetting { name, value }.into(),
+        Effect::PickSetting.into(),
+    ]
 }
 
 impl Choice for SettingInfo {
@@ -68,17 +77,17 @@ fn preview(info: &SettingInfo) -> Vec<Row> {
     rows.push(Row::new(sentence(info.description, Token::Text)));
     rows.push(Row::default());
     let accepts = format!("accepts {}", info.accepts);
-    rows.push(Row::plain(accepts, Token::Muted));
+    rows.push(Row::plain(accepts, Token::Text));
     let default = if info.default.is_empty() {
         "not set"
     } else {
         info.default
     };
-    rows.push(Row::plain(format!("default {default}"), Token::Muted));
+    rows.push(Row::plain(format!("default {default}"), Token::Text));
     let source = match &info.source {
         Source::Default => "using the default".to_owned(),
         Source::File { path, line } => format!("set in {}:{line}", path::below_home(path)),
     };
-    rows.push(Row::plain(source, Token::Muted));
+    rows.push(Row::plain(source, Token::Text));
     rows
 }

@@ -2,7 +2,7 @@
 
 mod list;
 
-use crate::actions::{Action, Effect, Outbox};
+use crate::actions::{Effect, Outbox};
 use crate::drawing::{Overlays, ValueBox, overlays, value_box};
 use osier_settings::SettingInfo;
 
@@ -34,7 +34,7 @@ impl SettingsEditor {
         }
         if info.choices == ["true", "false"] {
             let other = info.choices.iter().find(|choice| **choice != info.value);
-            for action in write(info.name, other.cloned()) {
+            for action in list::write(info.name, other.cloned()) {
                 outbox.push(action);
             }
             return;
@@ -43,21 +43,12 @@ impl SettingsEditor {
     }
 }
 
-/// Writes a setting, and shows the new list.
-fn write(name: &str, value: Option<String>) -> [Action; 2] {
-    let name = name.to_owned();
-    [
-        Effect::WriteSetting { name, value }.into(),
-        Effect::PickSetting.into(),
-    ]
-}
-
 fn value_box(info: &SettingInfo) -> ValueBox {
     let name = info.name;
     let take = move |typed: &str| {
         let value = Some(typed).filter(|typed| !typed.is_empty());
         let value = value.map(|typed| osier_settings::literal(name, typed));
-        Ok(Vec::from(write(name, value.transpose()?)))
+        Ok(Vec::from(list::write(name, value.transpose()?)))
     };
     let choices = info
         .choices
@@ -66,7 +57,7 @@ fn value_box(info: &SettingInfo) -> ValueBox {
     ValueBox::new(name, info.description, info.accepts.as_str(), take)
         .with_value(unquoted(&info.value))
         .with_choices(choices.collect())
-        .with_empty("leave empty for the default")
+        .with_empty("empty: the default")
 }
 
 /// A text is shown and typed without its quotes.

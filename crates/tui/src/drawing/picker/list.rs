@@ -217,7 +217,7 @@ impl List {
         let indent = [Span::new("  ", Token::Muted)];
         let mut rows = Vec::new();
         let wrap = Wrap::new(inner).prefixed(&indent);
-        wrap.text(self.empty, Token::Muted, &mut rows);
+        wrap.text(self.empty, Token::Text, &mut rows);
         rows
     }
 

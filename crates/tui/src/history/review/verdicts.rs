@@ -330,7 +330,7 @@ pub(super) fn keys(keymap: &Keymap<Command>, outdated: bool, width: usize) -> St
         (Command::RejectHunk, "reject"),
         (Command::CommentHunk, "comment"),
         (Command::SendReview, "send"),
-        (Command::RevertHunk, "revert"),
+        (Command::RevertHunk, "revert now"),
         (Command::EditHunk, "edit"),
         (Command::DiffLayout, "side by side"),
         (Command::OtherRange, "range"),

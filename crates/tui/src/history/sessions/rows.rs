@@ -152,7 +152,7 @@ impl SessionsView {
                 (true, true) => "   no session matches",
                 _ => "   …",
             };
-            return vec![Row::plain(text, Token::Muted)];
+            return vec![Row::plain(text, Token::Text)];
         }
         let now = clock::now_ms();
         let end = (self.top + self.page).min(self.found.sessions.len());

@@ -126,7 +126,7 @@ impl TreeView {
                 (_, true) => "  searching…",
                 _ => "  no entry matches",
             };
-            return vec![Row::plain(text, Token::Muted)];
+            return vec![Row::plain(text, Token::Text)];
         }
         let level = self.flat.rows[selected].level as usize;
         // The text of the selected row begins in the first half of the screen.
@@ -363,4 +363,25 @@ fn gutter(shown: FlatRow, rails: &[bool], pan: usize, width: usize) -> String {
         });
     }
     gutter
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_protocol::ChangeKind;
+
+    #[test]
+    fn a_prompt_shows_what_its_turn_changed() {
+        let file = |path: &str, added, removed| ChangedLines {
+            path: path.to_owned(),
+            kind: ChangeKind::Modify,
+            added,
+            removed,
+        };
+        let text = |files: &[ChangedLines]| Row::new(changed(files)).text();
+        assert_eq!(text(&[]), "");
+        assert_eq!(text(&[file("src/cart.py", 1, 1)]), "  cart.py +1 -1");
+        let two = [file("src/cart.py", 1, 1), file("README.md", 3, 0)];
+        assert_eq!(text(&two), "  2 files +4 -1");
+    }
 }

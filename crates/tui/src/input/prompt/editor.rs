@@ -160,7 +160,9 @@ impl Editor {
         let moved = match command {
             Command::Up => self.area.move_by(Motion::Up(1)) || self.recall(true),
             Command::Down => self.area.move_by(Motion::Down(1)) || self.recall(false),
-            Command::DeleteForward if self.area.is_empty() => return false,
+            // At the end of the text, the key has its other meaning.
+            Command::DeleteForward if !edit_area(&mut self.area, command) => return false,
+            Command::DeleteForward => true,
             command => edit_area(&mut self.area, command),
         };
         self.modal.edited(&mut self.area, is_motion(command));

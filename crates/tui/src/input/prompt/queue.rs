@@ -65,7 +65,7 @@ impl Queue {
             let hint = hint.as_deref().filter(|_| place == 0).unwrap_or_default();
             let line = format!("  {kind}: {}", text::single_line(message));
             let room = width.saturating_sub(text::width(hint));
-            let mut row = Row::plain(text::truncate(&line, room).into_owned(), Token::Muted);
+            let mut row = Row::plain(text::truncate(&line, room).into_owned(), Token::Text);
             row.push(hint, Token::Accent);
             rows.push(row);
         }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::App;
-use crate::actions::{Command, command::Category, command::Run, command::run_slash};
+use crate::actions::{Command, Toast, command::Category, command::Run, command::run_slash};
 use crate::conversation::{budget, code_servers, jobs, terminals};
 use crate::dialogs::{accounts, guide, help, hooks, project_map, skills};
 use crate::history::{Tree, sessions, tabs};
@@ -159,7 +159,16 @@ impl App {
             Command::Guide => guide::open(&mut self.overlays),
             Command::ClearOrExit => self.clear_or_exit(now),
             Command::Exit if self.prompt.editor.is_empty() => self.quit(),
-            Command::Exit => return Some(false),
+            Command::Exit if !self.writes() => return Some(false),
+            Command::Exit => {
+                let key = |command| {
+                    let keys = self.keymap.keys_for("global", command);
+                    keys.into_iter().next().unwrap_or_default()
+                };
+                let (quit, clear) = (key(Command::Exit), key(Command::ClearOrExit));
+                let text = format!("{quit} quits when the prompt is empty; {clear} clears it");
+                self.activity.toast.show(&Toast::info(text), now);
+            }
             Command::Quit => self.quit(),
             _ => return None,
         }

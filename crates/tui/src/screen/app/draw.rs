@@ -6,6 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::{App, linear};
+use crate::actions::Command;
 use crate::conversation::{Transcript, search, welcome};
 use crate::dialogs::{Questions, help};
 use crate::drawing::{Surface, layout, layout::Areas, layout::Wanted};
@@ -199,6 +200,9 @@ impl App {
         let limit = layout::editor_limit(screen.height);
         let editor = self.prompt.height(screen.width, limit);
         let (queue, questions) = (self.prompt.queue_height(), self.questions.height());
+        let has_text = !self.activity.is_idle() && !self.prompt.editor.is_empty();
+        let keys = has_text.then(|| self.keymap.keys_for("global", Command::FollowUp));
+        self.activity.queue_key = keys.and_then(|keys| keys.into_iter().next());
         let wanted = Wanted {
             status: self.activity.height(now, screen.width, questions > 0),
             queue,

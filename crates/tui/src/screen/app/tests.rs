@@ -1,5 +1,6 @@
 //! The parts of the app together.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ratatui::buffer::Buffer;
@@ -8,10 +9,10 @@ use ratatui::layout::Rect;
 use super::{App, AppOptions};
 use crate::actions::{Command, command::Run, command::commands};
 use crate::dialogs::Appearance;
-use osier_agent::{Event as AgentEvent, Severity};
+use osier_agent::{AgentMessage, Event as AgentEvent, Severity, UserMessage};
 use osier_base::folders::Folders;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
-use osier_protocol::{Event, Op};
+use osier_protocol::{Event, Op, StoredMessage, TreeEvent};
 use osier_settings::ScreenSettings;
 use osier_term::Highlighter;
 use osier_term::frame::Links;
@@ -215,4 +216,99 @@ fn a_call_is_edited_as_text() {
     };
     let id = "q".to_owned();
     assert_eq!(app.take_ops(), [Op::AnswerQuestion { id, answer }]);
+}
+
+#[test]
+fn lists_leave_the_newest_rows_in_sight() {
+    let now = Instant::now();
+    for (size, least) in [((60, 20), 10), ((80, 24), 14), ((100, 30), 19)] {
+        let mut app = app();
+        for number in 0..30 {
+            let text = format!("row {number}");
+            app.transcript.notice(Severity::Info, &text);
+        }
+        app.on_input(InputEvent::Key(parse_key("/").unwrap()), now);
+        let shown = rows(&mut app, size, now);
+        let newest = shown.iter().position(|row| row == "· row 29");
+        assert!(newest.is_some_and(|row| row + 1 >= least), "{shown:#?}");
+        assert!(shown[newest.unwrap() + 1].ends_with("──"), "{shown:#?}");
+        app.on_input(InputEvent::Key(parse_key("ctrl+u").unwrap()), now);
+        app.act(Command::Permissions, now);
+        let shown = rows(&mut app, size, now);
+        let newest = shown.iter().position(|row| row == "· row 29");
+        assert!(newest.is_some_and(|row| row >= 3), "{shown:#?}");
+        assert!(
+            shown[newest.unwrap() + 1].starts_with("╭─ Permissions"),
+            "{shown:#?}"
+        );
+    }
+}
+
+#[test]
+fn before_the_first_prompt_the_screen_says_what_is_ahead() {
+    let (mut app, now) = (app(), Instant::now());
+    let moved = |messages: Vec<StoredMessage>| {
+        Event::Tree(TreeEvent::Moved {
+            from: Some("1".to_owned()),
+            leaf: None,
+            messages,
+            at_start: true,
+            count: 1,
+            prompt: None,
+        })
+    };
+    let prompt = StoredMessage {
+        entry_id: "1".to_owned(),
+        message: Arc::new(AgentMessage::User(UserMessage::new("go", 0))),
+    };
+    app.on_event(&moved(vec![prompt]), now);
+    app.on_event(&moved(Vec::new()), now);
+    let shown = rows(&mut app, (80, 24), now);
+    let expected = [
+        "· before the first prompt of this session; the branch that you left has 1",
+        "  prompt: /redo to return, /tree to see it",
+        "",
+    ];
+    assert_eq!(shown[..3], expected);
+    assert!(
+        !shown.iter().any(|row| row.contains("osier ")),
+        "{shown:#?}"
+    );
+}
+
+#[test]
+fn problems_of_one_file_are_shown_once_in_three_rows() {
+    let (mut app, now) = (app(), Instant::now());
+    for _ in 0..2 {
+        for line in 1..6 {
+            let text = format!("/home/ann/settings.toml:{line}:1: unknown setting `a{line}`");
+            app.transcript.notice(Severity::Warning, &text);
+        }
+    }
+    let shown = rows(&mut app, (80, 40), now);
+    let first = shown.iter().position(|row| row.starts_with('!')).unwrap();
+    let expected = [
+        "! settings.toml:1:1: unknown setting a1",
+        "  settings.toml:2:1: unknown setting a2",
+        "  … 3 more: fix these, then /reload",
+    ];
+    assert_eq!(shown[first..first + 3], expected);
+    let rest = &shown[first + 3..];
+    assert!(
+        !rest.iter().any(|row| row.contains("settings.toml")),
+        "{rest:#?}"
+    );
+}
+
+#[test]
+fn ctrl_d_with_text_says_what_quits() {
+    let (mut app, now) = (app(), Instant::now());
+    for key in ["a", "b", "left", "ctrl+d", "ctrl+d"] {
+        app.on_input(InputEvent::Key(parse_key(key).unwrap()), now);
+    }
+    let shown = rows(&mut app, (80, 24), now);
+    assert_eq!(shown[22], "❯ a");
+    let told = "  ctrl+d quits when the prompt is empty; ctrl+c clears it";
+    assert_eq!(shown[20], told);
+    assert_eq!(app.take_effects(), []);
 }

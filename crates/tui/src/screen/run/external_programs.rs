@@ -14,8 +14,10 @@ use osier_base::process::{Exit, TerminalRequest};
 use osier_base::regular_file;
 use osier_base::text::{sanitize, single_line};
 use osier_base::{atomic_file, foreground};
+use osier_markdown::Markdown;
 use osier_protocol::SessionInfo;
 use osier_settings::ExitOutput;
+use osier_term::terminal;
 
 impl Screen {
     /// Lets the user write the prompt in their editor.
@@ -150,8 +152,9 @@ pub(super) fn leave_behind(
 ) {
     let mut out = osier_base::terminal_output::stdout();
     if options.settings.screen.exit_output != ExitOutput::Nothing {
+        let width = usize::from(terminal::size().width).min(PROSE);
         for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
-            let _ = writeln!(out, "{}\n", sanitize(text).trim_end());
+            let _ = writeln!(out, "{}\n", rendered(text, width));
         }
     }
     if let Some(elsewhere) = &options.elsewhere {
@@ -169,5 +172,30 @@ pub(super) fn leave_behind(
             let name = name.unwrap_or_default();
             let _ = writeln!(out, "Resume with: osier --resume {}{name}", session.id);
         }
+    }
+}
+
+/// Columns of prose at most, as on the screen.
+const PROSE: usize = 110;
+
+/// Markdown as it is shown on the screen, without its colours.
+fn rendered(source: &str, width: usize) -> String {
+    let mut markdown = Markdown::from_text(&sanitize(source));
+    let mut rows = Vec::new();
+    let height = markdown.height(width);
+    markdown.rows(width, 0..height, &mut rows);
+    let lines = rows.iter().map(|row| row.text().trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stays_in_the_terminal_is_rendered_and_wrapped() {
+        let source = "It **works** now, in all of the cases that were named.\n\n- `a`\n- b\n";
+        let expected = "It works now, in all of the\ncases that were named.\n\n• a\n• b";
+        assert_eq!(rendered(source, 30), expected);
     }
 }

@@ -305,7 +305,8 @@ impl Tab {
                 self.said.push(answer.text());
             }
             (AgentMessage::User(prompt), ExitOutput::Transcript) => {
-                self.said.push(format!("> {}", prompt.text));
+                let lines = prompt.text.lines().map(|line| format!("> {line}"));
+                self.said.push(lines.collect::<Vec<_>>().join("\n"));
             }
             _ => {}
         }

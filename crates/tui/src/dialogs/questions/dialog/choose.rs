@@ -259,7 +259,7 @@ impl Choose {
         row.spans
             .extend(self.label(line, face(Token::Text), inner - text::width(&row.text())));
         if !line.description.is_empty() {
-            row.push(format!("  {}", line.description), face(Token::Muted));
+            row.push(format!("  {}", line.description), face(Token::Text));
         }
         cut(&mut row, inner);
         row.fill = ground.map(|_| face(Token::Text));

@@ -99,7 +99,7 @@ impl Fields {
         let wrap = Wrap::new(inner).prefixed(&indent);
         if selected && !field.description.is_empty() {
             let description = text::single_line(&field.description);
-            wrap.text(&description, Token::Muted, &mut painted.rows);
+            wrap.text(&description, Token::Text, &mut painted.rows);
         }
         for (_, fault) in self.faults.iter().filter(|(at, _)| *at == place) {
             wrap.text(fault, Token::Error, &mut painted.rows);

@@ -31,9 +31,9 @@ impl DiffView {
             };
             starts = rows.iter().enumerate().filter_map(begins).collect();
         } else if place < self.changed {
-            rows.push(Row::plain(format!("  {}", unshown(file)), Token::Muted));
+            rows.push(Row::plain(format!("  {}", unshown(file)), Token::Text));
         } else if outdated.is_empty() {
-            rows.push(Row::plain("  no changes", Token::Muted));
+            rows.push(Row::plain("  no changes", Token::Text));
         }
         for piece in outdated {
             let Some(review) = self.review.of(path, piece) else {
@@ -156,7 +156,7 @@ impl DiffView {
         let place = match self.files.len() {
             0 => {
                 let text = format!("  no changes {}", title(&self.range));
-                return Row::plain(text, Token::Muted);
+                return Row::plain(text, Token::Text);
             }
             1 => String::new(),
             count => format!(" {}/{count} ", self.selected + 1),
