@@ -251,7 +251,14 @@ impl Activity {
         }
         let width = usize::from(width);
         if let Work::Retrying { reason, .. } = &self.work {
-            return toast::wrapped(reason, Token::Text, width, " /log shows all");
+            if self
+                .reason_fits(&self.label_row(now, asks), width)
+                .is_some()
+            {
+                return Vec::new();
+            }
+            let reason = text::single_line(reason);
+            return toast::wrapped(&reason, Token::Text, width, " /log shows all");
         }
         let Some((toast, token)) = self.toast.line(now) else {
             return Vec::new();
@@ -265,6 +272,15 @@ impl Activity {
             rows.remove(0);
         }
         rows
+    }
+
+    /// The reason of a retry, if it fits behind the label.
+    fn reason_fits(&self, label: &Row, width: usize) -> Option<String> {
+        let Work::Retrying { reason, .. } = &self.work else {
+            return None;
+        };
+        let reason = format!(" · {}", text::single_line(reason));
+        (label.width() + text::width(&reason) <= width).then_some(reason)
     }
 
     /// What works, and for how long.
@@ -290,6 +306,11 @@ impl Activity {
     /// The first row.
     fn row(&self, now: Instant, width: u16, right: Option<&str>, asks: bool) -> Row {
         let mut row = self.label_row(now, asks);
+        if let Some(reason) = self.reason_fits(&row, usize::from(width))
+            && !self.settings.screen_reader
+        {
+            row.push(reason, Token::Text);
+        }
         let is_long = !self.below(now, width, asks).is_empty();
         let is_retrying = matches!(self.work, Work::Retrying { .. });
         if let Some((toast, token)) = self.toast.line(now).filter(|_| is_long && !is_retrying) {
@@ -395,7 +416,7 @@ impl Activity {
                 let digits = seconds(*delay).to_string().len();
                 row.push(" Retrying in ", Token::Muted);
                 row.push(format!("{:>digits$}", seconds(left)), Token::Working);
-                let rest = format!("s ({attempt} of {attempts}) · esc to cancel");
+                let rest = format!("s ({attempt}/{attempts}) · esc to cancel");
                 row.push(rest, Token::Muted);
             }
         }
@@ -533,7 +554,7 @@ mod tests {
                 .to_owned(),
         };
         let expected = [
-            "· Retrying in 2s (3 of 5) · esc to cancel",
+            "· Retrying in 2s (3/5) · esc to cancel",
             "  bad answered 500: the server had an error",
             "  while it processed your request",
         ];
