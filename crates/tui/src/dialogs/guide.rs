@@ -6,6 +6,7 @@ use crate::actions::{Action, Command};
 use crate::drawing::{MenuItem, Overlays, Picker};
 use osier_base::atomic_file;
 use osier_base::folders::Folders;
+use osier_term::Columns;
 
 /// The layer of the guide.
 const ID: &str = "guide";
@@ -36,9 +37,16 @@ fn steps() -> [MenuItem; 6] {
 /// Opens the guide. It stays open while a step has its own list.
 pub(crate) fn open(overlays: &mut Overlays) {
     let title = "Welcome to osier: three steps, esc skips them";
-    let picker = Picker::menu(title, "no step matches", steps());
+    let picker = Picker::new(title, "no step matches", steps(), |item| {
+        let action = item.action().cloned();
+        // Its question has the place of the guide.
+        let closes = action == Some(Action::Run(Command::Trust));
+        let close = closes.then_some(Action::CloseLayer);
+        close.into_iter().chain(action)
+    });
     // Who types has a first prompt in mind.
-    overlays.push(ID, picker.leaving_text().staying());
+    let picker = picker.with_columns(Columns::SENTENCE).leaving_text();
+    overlays.push(ID, picker.staying());
 }
 
 /// The file that says that the guide was shown.
