@@ -28,7 +28,7 @@ const COLUMNS: Columns = Columns {
 fn picker(servers: &[ServerInfo]) -> Picker<ServerInfo> {
     Picker::new(
         "MCP servers",
-        "no servers configured: add one with osier mcp add",
+        "no servers yet: type !osier mcp add NAME COMMAND to add one, /reload starts it",
         servers.iter().cloned(),
         |server| [Action::ShowServer(server.name.clone())],
     )

@@ -29,10 +29,11 @@ const IDLE: &[Row] = &[
     Bound(Command::Newline, "new line"),
     Typed("/", "commands"),
     Typed("@", "attach a file"),
+    Bound(Command::AttachPicture, "attach an image"),
     Typed("!", "run a command yourself"),
     Bound(Command::HistorySearch, "search earlier prompts"),
     Bound(Command::ExternalEditor, "write in your editor"),
-    Bound(Command::Stash, "put the prompt aside"),
+    Bound(Command::Stash, "stash the prompt"),
     Typed("esc esc", "go back to a prompt"),
     Bound(Command::Tree, "tree of the session"),
     Bound(Command::Changes, "review the changes"),
@@ -133,7 +134,7 @@ impl Row {
                         .slash
                         .map(|slash| format!("/{}", slash.name))
                 };
-                let key = shortest(keymap, contexts, command).or_else(slash)?;
+                let key = first_key(keymap, contexts, command).or_else(slash)?;
                 (key, meaning)
             }
         };
@@ -141,12 +142,23 @@ impl Row {
     }
 }
 
-/// The shortest key of a command in the first context that has any.
-fn shortest(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> Option<String> {
-    let mut found = contexts
+/// The keys of a command in the first context that has any.
+fn keys_of(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> Vec<String> {
+    let found = contexts
         .iter()
         .map(|context| keymap.keys_for(context, command));
-    let keys = found.find(|keys| !keys.is_empty())?;
+    let mut found = found.filter(|keys| !keys.is_empty());
+    found.next().unwrap_or_default()
+}
+
+/// The key that the screen names for a command.
+fn first_key(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> Option<String> {
+    keys_of(keymap, contexts, command).into_iter().next()
+}
+
+/// The same in a view, whose line of keys names the shortest.
+fn shortest(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> Option<String> {
+    let keys = keys_of(keymap, contexts, command);
     keys.into_iter().min_by_key(String::len)
 }
 

@@ -18,7 +18,7 @@ pub(super) enum Entry {
 /// The picker over commands, built in or added.
 pub(super) fn picker(keymap: &Keymap<Command>, added: &[AddedCommand]) -> Picker<Entry> {
     let listed = commands().filter(|info| info.in_palette());
-    let built_in = listed.map(|info| Entry::BuiltIn(info, shortest(keymap, info.command)));
+    let built_in = listed.map(|info| Entry::BuiltIn(info, first_key(keymap, info.command)));
     let added = added.iter().cloned().map(Entry::Added);
     let entries = built_in.chain(added);
     Picker::new("Commands", "no command matches", entries, |entry| {
@@ -77,8 +77,8 @@ impl Choice for Entry {
 /// Contexts whose keys come first: those of the prompt.
 const FIRST: [&str; 2] = ["global", "editor"];
 
-/// The shortest key of a command in any context that binds it, except browse mode.
-fn shortest(keymap: &Keymap<Command>, command: Command) -> String {
+/// The first key of a command in any context that binds it, except browse mode: other keys are for terminals without it.
+fn first_key(keymap: &Keymap<Command>, command: Command) -> String {
     let bound_in = |wanted: fn(&str) -> bool| -> Vec<String> {
         let bound = keymap
             .all()
@@ -89,6 +89,5 @@ fn shortest(keymap: &Keymap<Command>, command: Command) -> String {
     if keys.is_empty() {
         keys = bound_in(|context| context != "transcript");
     }
-    let shortest = keys.into_iter().min_by_key(String::len);
-    shortest.unwrap_or_default()
+    keys.into_iter().next().unwrap_or_default()
 }
