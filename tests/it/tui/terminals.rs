@@ -22,14 +22,14 @@ async fn cell_shows_the_screen_and_the_user_types_in_it() {
     let mut screen = Screen::new(80, 24).script(starts()).start().await;
     screen.send("start").settled().await;
     screen.shows("1 terminal").await;
-    screen.send("/terminal").shows("│ready").await;
+    screen.send("/terminal").shows("\nready").await;
     assert!(screen.screen().contains("enter type · x kill · esc close"));
     // Keys are commands of the panel until it is entered.
     screen.press("enter").shows("ctrl+] leave").await;
     screen.type_text("x q").press("enter");
-    screen.shows("│<x q>").await;
+    screen.shows("\n<x q>").await;
     // The terminal has the size of the panel, and the cursor is in it.
-    screen.shows("78x").await;
+    screen.shows("80x").await;
     screen.press("tab").press("esc").press("ctrl+c");
     screen.press("ctrl+]");
     assert!(!screen.screen().contains("ctrl+] leave"));
@@ -41,9 +41,9 @@ async fn cell_shows_the_screen_and_the_user_types_in_it() {
 async fn cell_follows_the_terminal() {
     let mut screen = Screen::new(80, 24).script(starts()).start().await;
     screen.send("start").settled().await;
-    screen.send("/terminal").shows("│ready").await;
+    screen.send("/terminal").shows("\nready").await;
     screen.press("enter").type_text("one").press("enter");
-    screen.shows("│<one>").await;
+    screen.shows("\n<one>").await;
     screen.press("ctrl+]").press("esc");
     screen.shows("  <one>").await;
     assert!(screen.conversation().contains("ready"));
@@ -52,7 +52,7 @@ async fn cell_follows_the_terminal() {
 #[tokio::test]
 async fn user_starts_and_kills_a_terminal() {
     let mut screen = Screen::new(80, 24).start().await;
-    screen.send("!> echo up; exec sleep 600").shows("│up").await;
+    screen.send("!> echo up; exec sleep 600").shows("\nup").await;
     screen.type_text("x");
     assert!(screen.screen().contains("press x again to kill it"));
     // The shell gets SIGHUP with its terminal, and SIGTERM as any process that is killed: the faster one ends it.
