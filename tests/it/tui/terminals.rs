@@ -52,7 +52,10 @@ async fn cell_follows_the_terminal() {
 #[tokio::test]
 async fn user_starts_and_kills_a_terminal() {
     let mut screen = Screen::new(80, 24).start().await;
-    screen.send("!> echo up; exec sleep 600").shows("\nup").await;
+    screen
+        .send("!> echo up; exec sleep 600")
+        .shows("\nup")
+        .await;
     screen.type_text("x");
     assert!(screen.screen().contains("press x again to kill it"));
     // The shell gets SIGHUP with its terminal, and SIGTERM as any process that is killed: the faster one ends it.

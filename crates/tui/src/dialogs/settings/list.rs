@@ -29,9 +29,7 @@ pub(super) fn picker(settings: &[SettingInfo]) -> Picker<SettingInfo> {
     .staying()
     .with_columns(COLUMNS)
     .taking("change")
-    .on(Command::Remove, "reset", |info| {
-        super::write(info.name, None)
-    })
+    .on(Command::Remove, "reset", |info| write(info.name, None))
     .with_preview(preview)
 }
 
