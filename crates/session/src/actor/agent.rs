@@ -67,7 +67,7 @@ impl Actor {
     }
 }
 
-/// Whether the user starts or continues a run with it.
+/// Whether the user starts or continues a run with this request.
 fn starts_run(op: &osier_agent::Op) -> bool {
     use osier_agent::Op;
     matches!(

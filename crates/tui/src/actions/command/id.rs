@@ -13,7 +13,7 @@ macro_rules! ids {
         pub enum Command {
             $($($id,)*)*
             $($slash_id,)*
-            /// A slash command that sends its requests, by its place in the table.
+            /// A slash command without a row in the registry, by its place in the table of slash commands.
             Slash(u16),
             /// A step of modal editing.
             Edit(Edit),
@@ -22,7 +22,7 @@ macro_rules! ids {
         }
 
         impl Command {
-            /// The number of its row in the registry, if it has one.
+            /// The number of the row of the command in the registry, if there is one.
             pub(super) fn row(self) -> Option<usize> {
                 enum Row { $($($id,)*)* $($slash_id,)* }
                 let row = match self {

@@ -18,12 +18,12 @@ type Parse = fn(&str) -> Parsed;
 /// The effect of a command when no component in front has used it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Run {
-    /// Nothing: only components use it.
+    /// No effect: only components use the command.
     Component,
     Actions(fn() -> Vec<Action>),
-    /// A feature runs it: `app/commands.rs` passes it on.
+    /// A feature runs the command: `app/commands.rs` calls the feature.
     Feature,
-    /// It sends the requests of its slash command. A command that needs an argument is typed into the prompt.
+    /// Sends the requests of the slash command. A command that needs an argument is typed into the prompt.
     Slash,
 }
 
@@ -40,13 +40,13 @@ pub struct CommandInfo {
     pub description: &'static str,
     /// The command as it is typed into the prompt.
     pub slash: Option<&'static SlashCommand>,
-    /// The actions of the slash command with an argument; it sends its requests by default.
+    /// The actions of the slash command with an argument; by default, the command sends its requests.
     pub(super) parse: Option<Parse>,
     pub(crate) run: Run,
     key_only: bool,
-    /// Queries that put it first in the palette: Vim's names for it.
+    /// Queries that put the command first in the palette, such as its names in Vim.
     pub(crate) queries: &'static [&'static str],
-    /// The palette lists it only for a query of the starts of its words.
+    /// The palette lists the command only for a query of the starts of its words.
     pub(crate) by_word: bool,
 }
 
@@ -92,19 +92,20 @@ impl CommandInfo {
         self
     }
 
-    /// Leaves it out of the palette: it makes sense only as a key.
+    /// Leaves the command out of the palette, because it makes sense only as a key.
     const fn key_only(mut self) -> Self {
         self.key_only = true;
         self
     }
 
-    /// Puts it first in the palette for these queries.
+    /// Puts the command first in the palette for these queries.
     const fn queries(mut self, queries: &'static [&'static str]) -> Self {
         self.queries = queries;
         self
     }
 
-    /// Leaves it out of the palette while the query only resembles it: it changes the session or ends something.
+    /// Leaves the command out of the palette while the query only resembles its name, because the command changes the session
+    /// or ends something.
     const fn by_word(mut self) -> Self {
         self.by_word = true;
         self
@@ -121,7 +122,7 @@ impl CommandInfo {
         self
     }
 
-    /// Whether the palette lists it.
+    /// Whether the palette lists the command.
     pub fn in_palette(&self) -> bool {
         !self.key_only && !matches!(self.run, Run::Component)
     }
