@@ -31,7 +31,7 @@ impl FileStamp {
     /// The stamp of the file, or of the symbolic link, at `path`.
     ///
     /// # Errors
-    /// It does not exist, for example.
+    /// The file does not exist, for example.
     pub fn at(path: &Path) -> io::Result<Self> {
         path.symlink_metadata().map(|metadata| Self::of(&metadata))
     }

@@ -15,7 +15,7 @@ use crate::process::{keyless_command, program_path};
 ///
 /// # Errors
 ///
-/// It could not be started, or its exit code was not 0.
+/// The program could not be started, or its exit code was not 0.
 pub fn run<A: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = A>) -> io::Result<()> {
     let status = run_in(Path::new("."), program, args)?;
     if status.success() {

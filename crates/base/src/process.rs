@@ -104,9 +104,9 @@ pub struct Invocation {
     pub cwd: Option<PathBuf>,
     /// Added to the current environment, which lacks the keys of osier.
     pub env: Vec<(OsString, OsString)>,
-    /// Whether it gets the complete environment, keys included: another osier, or a command that prints a key.
+    /// Whether the program gets the complete environment, keys included: another osier, or a command that prints a key.
     pub has_keys: bool,
-    /// Whether it can ask the user, in a window of its own: the ssh that connects osier.
+    /// Whether the program can ask the user, in a window of its own: the ssh that connects osier.
     pub may_ask: bool,
 }
 

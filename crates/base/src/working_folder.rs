@@ -21,7 +21,7 @@ pub struct WorkingFolder {
 /// Where a folder is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FolderState {
-    /// Its path has a folder, or never had one.
+    /// The path of the folder has one, or never had one.
     Present,
     MovedTo(PathBuf),
     Removed,

@@ -131,7 +131,7 @@ impl Capabilities {
         })
     }
 
-    /// Whether it answers requests for diagnostics.
+    /// Whether the server answers requests for diagnostics.
     pub(crate) fn answers(&self) -> bool {
         self.pulls || self.asks_tsserver
     }

@@ -44,7 +44,7 @@ pub(super) struct Nested {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HtmlBlock {
     None,
-    /// It begins here, and nothing of it was drawn yet.
+    /// The block begins here, and nothing of the block was drawn yet.
     Waits(usize),
     Shown,
 }

@@ -120,7 +120,7 @@ impl Unit {
         self.part.as_ref().map_or("", |part| &part.opener)
     }
 
-    /// Whether it begins in the middle of a paragraph.
+    /// Whether the unit begins in the middle of a paragraph.
     pub(super) fn is_flow(&self) -> bool {
         self.part.as_ref().is_some_and(|part| part.carry.is_some())
     }

@@ -190,7 +190,7 @@ impl Spent {
 /// The request that `params` describe.
 ///
 /// # Errors
-/// It is too large, or has something that osier does not send.
+/// The request is too large, or has something that osier does not send.
 fn request(server: &str, params: CreateMessageRequestParams) -> Result<SamplingRequest, String> {
     if params.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err("tools in sampling requests are not supported".to_owned());

@@ -7,7 +7,7 @@ use osier_base::problem::Problem;
 use super::config::{Launch, ServerConfig};
 
 impl ServerConfig {
-    /// Whether it asks for a working directory in the project, whose directory is `project`.
+    /// Whether the server asks for a working directory in the project, whose directory is `project`.
     pub fn wants_project(&self, project: &Path) -> bool {
         let cwd = match &self.launch {
             Launch::Command { cwd, .. } => cwd.as_deref(),

@@ -126,7 +126,7 @@ impl Aspect {
         Self::of(READ, What::File(found.names, found.real))
     }
 
-    /// Whether it writes a file.
+    /// Whether the aspect is a change of a file.
     pub(super) fn writes(&self) -> bool {
         osier_tools::effect(&self.tool.called) == Some(ToolEffect::Changes)
             && !self.paths().is_empty()

@@ -173,7 +173,7 @@ async fn talk(child: &mut Child, input: Option<&[u8]>, limit: usize) -> io::Resu
     Ok(output)
 }
 
-/// It is not an error if the program does not read its input.
+/// No error if the program does not read its input.
 async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(input).await;

@@ -40,7 +40,7 @@ pub(super) struct Output<'a> {
     pub code: Option<i32>,
     pub stdout: &'a str,
     pub stderr: &'a str,
-    /// It printed more than osier stores.
+    /// The hook printed more than osier stores.
     pub is_cut: bool,
     /// The JSON that it received.
     pub input: &'a [u8],

@@ -81,7 +81,7 @@ struct Row {
     kind: Kind,
     /// The events that know it.
     events: fn(&EventInfo) -> bool,
-    /// Its effect; empty if osier does not support it.
+    /// The effect of the field; empty if osier does not support the field.
     effect: &'static str,
 }
 

@@ -39,7 +39,7 @@ impl Matcher {
         }
     }
 
-    /// Whether it matches any of these names.
+    /// Whether the matcher matches any of these names.
     pub(super) fn fits(&self, names: &[&str]) -> bool {
         match self {
             Self::All => true,

@@ -24,9 +24,9 @@ const TRIED: usize = 4 * 1024;
 pub(super) enum Printed {
     Answer(Map<String, Value>),
     Text(String),
-    /// It contains an answer, as far as one can see, that cannot be read.
+    /// The output seems to contain an answer, which cannot be read.
     Unread(String),
-    /// It comes from something else than the hook.
+    /// The output is not one of the hook.
     Foreign(&'static str),
 }
 

@@ -149,7 +149,7 @@ fn words(handler: &Handler, root: &Path) -> Vec<String> {
 /// The files that `handler` runs.
 ///
 /// # Errors
-/// One that it needs is missing.
+/// A file that the hook needs is missing.
 pub(super) fn needed_files(
     handler: &Handler,
     cwd: &Path,

@@ -30,7 +30,7 @@ pub(super) enum HookEnd {
         exit: Exit,
         stdout: String,
         stderr: String,
-        /// It printed more than is stored.
+        /// The hook printed more than is stored.
         is_cut: bool,
     },
     /// The hook announced that it continues in the background, for at most this time.

@@ -8,7 +8,7 @@ use super::api::PluginEvent;
 /// The table that a handler returned; `None` if it returned nothing.
 ///
 /// # Errors
-/// It returned something else, or a field that is no value of JSON.
+/// The plugin returned something else, or a field that is no value of JSON.
 pub(super) fn table(values: MultiValue) -> Result<Option<Table>, String> {
     let mut values = values.into_iter().filter(|value| !value.is_nil());
     let table = match (values.next(), values.next()) {

@@ -145,7 +145,7 @@ fn listed(folder: &Path) -> Vec<ConfigFile> {
 #[derive(Debug)]
 pub struct Found {
     pub name: String,
-    /// Its files, or why they cannot be read.
+    /// The files of the plugin, or why they cannot be read.
     pub source: Result<Source, Problem>,
 }
 
@@ -154,7 +154,7 @@ pub struct Found {
 pub struct Ignored {
     pub name: String,
     pub problem: Problem,
-    /// Its files, as far as they can be read.
+    /// The files of the plugin, as far as they can be read.
     pub source: Option<Source>,
 }
 

@@ -34,7 +34,7 @@ pub struct Probe {
     pub port: u16,
     /// The path that lists its models.
     pub path: &'static str,
-    /// Whether it is Ollama, which reports more details of each model and has its own wire format.
+    /// Whether the server is Ollama, which reports more details of each model and has its own wire format.
     pub shows: bool,
 }
 

@@ -47,7 +47,7 @@ pub struct ProviderRow {
     pub headers: BTreeMap<&'static str, &'static str>,
     #[serde(default)]
     pub compat: Compat,
-    /// Its name at models.dev, from where updates come.
+    /// The name of the provider at models.dev, from where updates come.
     pub published: Option<&'static str>,
     /// Read by `scripts/bundle-models.mjs`: its file in the source of the table of models, the ids that come first, and a
     /// regular expression for the ids that the provider does not have.

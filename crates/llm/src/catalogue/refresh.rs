@@ -50,7 +50,7 @@ struct PublishedModel {
     context_window: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u64>,
-    /// Whether it can think; set only for new models.
+    /// Whether the model can think; set only for new models.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ const MIN_SHARED_LETTERS: usize = 3;
 /// A known model with a similar id.
 pub(super) struct Relative<'a> {
     pub model: &'a Arc<Model>,
-    /// Whether it is of the same family, such as `gpt`; otherwise it may only be of the same vendor at a router.
+    /// Whether the model is of the same family, such as `gpt`; otherwise the model may only be of the same vendor at a router.
     pub is_of_family: bool,
 }
 

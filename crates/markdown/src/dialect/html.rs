@@ -84,7 +84,7 @@ const ENTITY: usize = 40;
 pub(super) enum Markup<'a> {
     LineBreak,
     Nothing,
-    /// It is no known element.
+    /// The tag is not that of a known element.
     Text,
     /// Text begins that is above or below the line.
     Script(Script),

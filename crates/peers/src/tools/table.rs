@@ -8,11 +8,11 @@ use osier_tools::{PeerTool, Renamed};
 /// A tool of another agent, and the tool of osier that does the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownTool {
-    /// Its name there.
+    /// The name of the tool there.
     pub name: &'static str,
     /// The name of osier's tool.
     pub ours: &'static str,
-    /// It does only a part of what osier's tool does.
+    /// The tool does only a part of what osier's tool does.
     pub is_part: bool,
     /// The names of the arguments, there and in osier.
     pub arguments: &'static [Renamed],

@@ -18,7 +18,7 @@ pub(crate) struct Command {
     pub named: Vec<String>,
     /// The command only reads, and what it reads is known.
     pub reads_only: bool,
-    /// It searches files: see `Aspects::searches`.
+    /// The command searches files: see `Aspects::searches`.
     pub searches: bool,
     /// Why only a rule for every command, or for this line alone, covers it.
     pub refused: bool,

@@ -300,7 +300,7 @@ fn may_connect(word: &Word) -> bool {
     is_open || texts.iter().any(|text| connects(text))
 }
 
-/// Whether it is unknown which file the word names.
+/// Whether the word can name an unknown file.
 fn is_unknown(word: &Word, moved: bool) -> bool {
     !word.is_fixed() || (moved && !word.text.starts_with(['/', '~']))
 }

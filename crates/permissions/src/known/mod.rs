@@ -52,7 +52,7 @@ pub(crate) struct Known {
     pub is_open: bool,
     /// The files of which it shows the contents.
     pub shown: Vec<Word>,
-    /// It shows all files below these.
+    /// The command shows all files below these folders.
     pub searched: Vec<Word>,
     /// The names that a search is limited to.
     pub included: Vec<String>,
@@ -62,11 +62,11 @@ pub(crate) struct Known {
     pub written: Vec<Word>,
     /// The directory in which it works.
     pub folder: Option<Word>,
-    /// It is git.
+    /// The command is git.
     pub is_git: bool,
     /// Other files of the project select the program that runs.
     pub is_pinned: bool,
-    /// It shows addresses of the configuration of git, which can contain passwords.
+    /// The command shows addresses of the configuration of git, which can contain passwords.
     pub shows_addresses: bool,
     /// The programs that it runs besides the first one.
     pub programs: Vec<String>,

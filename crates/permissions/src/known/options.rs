@@ -65,7 +65,7 @@ impl Entry {
         }
     }
 
-    /// Whether it is a group of flags of one letter.
+    /// Whether the option is a group of flags of one letter.
     fn is_group(&self) -> bool {
         self.values == 0
             && !self.is_optional

@@ -86,7 +86,7 @@ pub struct Word {
     sources: Vec<Source>,
     /// The variables in it.
     names: Vec<String>,
-    /// Its possible texts, if the only unknown part is a variable of a loop over known words.
+    /// The possible texts of the word, if its only unknown part is a variable of a loop over known words.
     values: Vec<String>,
 }
 
@@ -135,7 +135,7 @@ impl Word {
         self.names.iter().map(String::as_str)
     }
 
-    /// Its texts, in which only `GLOB` is unknown; none if they cannot be known.
+    /// The texts of the word, in which only `GLOB` is unknown; none if the texts cannot be known.
     pub(crate) fn texts(&self) -> Vec<&str> {
         if self.text.contains(HOLE) {
             self.values.iter().map(String::as_str).collect()
@@ -144,7 +144,7 @@ impl Word {
         }
     }
 
-    /// Its text with `value` for its only unknown part.
+    /// The text of the word with `value` for its only unknown part.
     pub(crate) fn with_value(&self, value: &str) -> Option<String> {
         (self.text.matches([HOLE, GLOB]).count() == 1).then(|| self.text.replace(HOLE, value))
     }

@@ -71,7 +71,7 @@ pub(super) type Files = BTreeMap<PathBuf, Stamp>;
 /// The files of `project` that run when `programs` run; none if they all lie elsewhere.
 ///
 /// # Errors
-/// They cannot be listed.
+/// The files cannot be listed.
 pub(super) fn files(programs: &[PathBuf], project: &Path) -> Result<Files, String> {
     let mut search = Search {
         project,

@@ -27,7 +27,7 @@ impl HostRule {
     /// Parses an entry.
     ///
     /// # Errors
-    /// It is not a host, with the reason for the user.
+    /// The text is not a host, with the reason for the user.
     pub fn parse(text: &str) -> Result<Self, String> {
         let unknown = || {
             format!(

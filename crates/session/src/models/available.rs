@@ -78,7 +78,7 @@ pub struct Models {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SeveralModels {
     pub wanted: String,
-    /// Their `PROVIDER/ID`s.
+    /// The `PROVIDER/ID`s of the models.
     pub fits: Vec<String>,
     pub level: Option<ThinkingLevel>,
 }

@@ -117,7 +117,7 @@ pub trait Component<C: Commands, A>: Any {
         "global"
     }
 
-    /// Whether it has a use for a command of its context.
+    /// Whether the component has a use for a command of its context.
     fn uses(&self, command: C) -> bool {
         let _ = command;
         true

@@ -42,7 +42,7 @@ pub struct TerminalKind {
     /// An old terminal or an emulation of one: it supports the cursor and colours, but may not
     /// support moving or erasing parts of the screen.
     pub limited: bool,
-    /// Whether it puts right-to-left text in visual order itself.
+    /// Whether the terminal puts right-to-left text in visual order itself.
     pub reorders: bool,
 }
 

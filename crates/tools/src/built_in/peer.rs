@@ -8,9 +8,9 @@ use osier_protocol::ImportSource;
 pub struct PeerTool {
     /// The agent; `None` if osier imports nothing from it, and the name is for advice only.
     pub source: Option<ImportSource>,
-    /// Its name there. The first one at Claude Code is the name that hooks and scripts see.
+    /// The name of the tool there. The first name at Claude Code is the name that hooks and scripts see.
     pub name: &'static str,
-    /// It does only a part of what osier's tool does: a rule that allows it must not allow that tool.
+    /// The tool does only a part of what osier's tool does: a rule that allows the part must not allow osier's tool.
     pub is_part: bool,
     /// The names of the arguments, there and in osier. Others are left out.
     pub arguments: &'static [Renamed],

@@ -42,7 +42,7 @@ const PREFIXES: [&str; 8] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Need<'a> {
     pub(crate) program: &'a str,
-    /// It waits for keys without one.
+    /// Without a terminal, the program waits for keys.
     pub(crate) hangs: bool,
     /// Nothing else reads its input or output, so that the complete command can run on one.
     pub(crate) is_alone: bool,

@@ -128,7 +128,7 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// Whether it has an effect on the lines.
+    /// Whether the sequence has an effect on the lines.
     fn is_drawing(&self) -> bool {
         if !self.is_csi {
             return matches!(self.bytes, b"\x1bM" | b"\x1b7" | b"\x1b8");

@@ -153,7 +153,7 @@ impl TextEncoding {
         Ok(bytes)
     }
 
-    /// Whether it is UTF-8 or UTF-16.
+    /// Whether the encoding is UTF-8 or UTF-16.
     pub(crate) fn is_unicode(&self) -> bool {
         [UTF_8, UTF_16LE, UTF_16BE].contains(&self.encoding)
     }

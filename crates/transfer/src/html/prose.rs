@@ -70,7 +70,7 @@ struct Page<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Markup {
     None,
-    /// It begins, and nothing of it was written yet.
+    /// The markup begins, and nothing of the markup was written yet.
     Waits,
     Shown,
 }

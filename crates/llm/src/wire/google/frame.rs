@@ -65,7 +65,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Whether it has an error, or nothing of this format.
+    /// Whether the frame has an error, or nothing of this format.
     pub(super) fn can_be_error(&self) -> bool {
         let is_empty = self.candidates.is_empty()
             && self.prompt_feedback.is_none()

@@ -95,7 +95,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Whether it has a part of the answer or its end.
+    /// Whether the choice has a part of the answer or its end.
     pub(super) fn has_content(&self) -> bool {
         let has_text = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
         has_text(&self.text)
@@ -199,7 +199,7 @@ impl CallFragment {
         self
     }
 
-    /// Whether it has no part of a call.
+    /// Whether the delta has no part of a call.
     pub(super) fn is_empty(&self) -> bool {
         let is_blank = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
         let arguments = self.function.arguments.as_ref();

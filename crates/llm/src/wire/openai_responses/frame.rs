@@ -197,13 +197,13 @@ impl ItemFields {
             .collect()
     }
 
-    /// Whether it is a call whose name is not known.
+    /// Whether the item is a call whose name is not known.
     pub(super) fn is_nameless_call(&self) -> bool {
         let is_call = matches!(self.r#type.as_str(), "function_call" | "custom_tool_call");
         is_call && self.name.as_ref().is_none_or(String::is_empty)
     }
 
-    /// Whether it is a call with neither a name nor arguments.
+    /// Whether the item is a call with neither a name nor arguments.
     pub(super) fn is_empty_call(&self) -> bool {
         let is_blank = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
         self.is_nameless_call() && is_blank(&self.arguments) && is_blank(&self.input)

@@ -57,7 +57,7 @@ pub(crate) struct Compactor {
     stored: UnboundedSender<String>,
     pub(super) options: CompactionOptions,
     workspace: Arc<Workspace>,
-    /// Whether it compacts automatically now.
+    /// Whether the compactor compacts automatically now.
     automatic: Arc<AtomicBool>,
     /// The user was warned that the context window is nearly full.
     warned: Arc<AtomicBool>,
@@ -97,7 +97,7 @@ impl Compactor {
         }
     }
 
-    /// Whether it compacts automatically when the context window is nearly full.
+    /// Whether the compactor compacts automatically when the context window is nearly full.
     pub(crate) fn set_automatic(&self, automatic: bool) {
         self.automatic.store(automatic, Ordering::Relaxed);
         self.forget_failures();

@@ -333,7 +333,7 @@ impl<'t> Line<'t> {
         lines.collect()
     }
 
-    /// Whether it only closes a block.
+    /// Whether the line only closes a block.
     fn closes(&self) -> bool {
         self.content == "end" || self.content.starts_with(['}', ')', ']'])
     }

@@ -183,7 +183,7 @@ impl Cell {
         }
     }
 
-    /// Whether it is a prompt that is too long to be shown completely.
+    /// Whether the cell is a prompt that is too long to be shown completely.
     pub(super) fn folds(&self) -> bool {
         matches!(&self.body, Body::User(message) if shown_prompt(&message.text, false).1 > 0)
     }

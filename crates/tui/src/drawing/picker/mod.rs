@@ -133,7 +133,7 @@ impl<T: Choice> Picker<T> {
         self
     }
 
-    /// Its items are the answers of a question.
+    /// The items are the answers of a question.
     #[must_use]
     pub(crate) fn with_answers(mut self) -> Self {
         self.list.has_answers = true;

@@ -55,7 +55,7 @@ pub(super) struct Dialog {
     top: usize,
     page: usize,
     setting: Setting,
-    /// Its cells in the last frame, and those of its choices.
+    /// The cells of the dialog in the last frame, and the cells of the choices.
     area: Rect,
     hits: Vec<(Rect, usize)>,
     cursor: Option<Position>,
