@@ -227,7 +227,7 @@ pub(crate) fn decide(decision: &TrustDecision, setup: &SessionSetup, emitter: &E
     stored.is_ok()
 }
 
-const STAYS_TRUSTED: &str = "You trust this folder: its files can run code. Trust it further?";
+const STAYS_TRUSTED: &str = "You trust this folder: its files can run code. Keep trusting it?";
 const REFUSED: &str =
     "You do not trust this folder: its files that can run code are ignored. Trust it now?";
 const UNDECIDED: &str =

@@ -1,6 +1,6 @@
 //! MCP servers: their list, `/mcp`, and the completion of their prompts and resources.
 
-use crate::actions::{Action, Effect, Outbox};
+use crate::actions::{Action, Effect, Outbox, Toast};
 use crate::drawing::{Choice, MenuItem, Overlays, Picker, overlays};
 use crate::input::Editor;
 use osier_base::text;
@@ -164,16 +164,15 @@ impl Servers {
     }
 
     /// Opens the menu of a server.
-    ///
-    /// # Errors
-    /// There is no server with this name.
-    pub(crate) fn open_menu(&self, name: &str, overlays: &mut Overlays) -> Result<(), String> {
+    pub(crate) fn open_menu(&self, name: &str, overlays: &mut Overlays, outbox: &mut Outbox) {
         let mut servers = self.servers.iter();
-        let Some(server) = servers.find(|server| server.name == name) else {
-            return Err(format!("unknown MCP server `{name}`; `/mcp` lists them"));
-        };
-        overlays.push(MENU_ID, menu(server));
-        Ok(())
+        match servers.find(|server| server.name == name) {
+            Some(server) => overlays.push(MENU_ID, menu(server)),
+            None => {
+                let text = format!("unknown MCP server `{name}`; `/mcp` lists them");
+                outbox.push(Toast::error(text));
+            }
+        }
     }
 
     pub(crate) fn set(

@@ -42,18 +42,7 @@ impl Transcript {
             } => self.reset(messages, *at_start),
             Event::Tree(TreeEvent::Moved {
                 messages, at_start, ..
-            }) => {
-                let left = self.near.describe();
-                self.reset(messages, *at_start);
-                if let Some(left) = left.filter(|_| messages.is_empty()) {
-                    let text = format!(
-                        "before the first prompt of this session; the branch that you left has {left}: `/redo` to return, \
-                         `/tree` to see it"
-                    );
-                    self.notice(Severity::Info, &text);
-                    self.is_before_start = true;
-                }
-            }
+            }) => self.moved(messages, *at_start),
             Event::TranscriptPage {
                 request,
                 found,
@@ -153,6 +142,20 @@ impl Transcript {
         if from != model.reference() {
             let text = format!("{SWITCHED}{from} to {}", model.reference());
             self.notice(Severity::Info, &text);
+        }
+    }
+
+    /// The conversation continues elsewhere. Before its first prompt, a notice names the way back.
+    fn moved(&mut self, messages: &[StoredMessage], at_start: bool) {
+        let left = self.near.describe();
+        self.reset(messages, at_start);
+        if let Some(left) = left.filter(|_| messages.is_empty()) {
+            let text = format!(
+                "before the first prompt of this session; the branch that you left has {left}: `/redo` to return, \
+                 `/tree` to see it"
+            );
+            self.notice(Severity::Info, &text);
+            self.is_before_start = true;
         }
     }
 

@@ -5,7 +5,7 @@ use crate::actions::{Action, Command, Effect};
 use crate::drawing::{Choice, Picker};
 use osier_base::path;
 use osier_settings::{SettingInfo, Source};
-use osier_term::{Column, Columns, Face, Item, Row, Token, sentence};
+use osier_term::{Column, Columns, Item, Row, Token, sentence};
 
 pub(super) const ID: &str = "settings";
 
@@ -71,9 +71,7 @@ impl Choice for SettingInfo {
 }
 
 fn preview(info: &SettingInfo) -> Vec<Row> {
-    let mut rows = vec![Row::plain(info.name, Face::bold(Token::Title))];
-    rows.push(Row::new(sentence(info.description, Token::Text)));
-    rows.push(Row::default());
+    let mut rows = vec![Row::new(sentence(info.description, Token::Text))];
     let accepts = format!("accepts {}", info.accepts);
     rows.push(Row::plain(accepts, Token::Text));
     let default = if info.default.is_empty() {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::App;
-use crate::actions::{Action, Toast};
+use crate::actions::Action;
 use crate::dialogs::{permissions, questions};
 use crate::history::{Changes, sessions};
 use crate::input::{keymap, prompt::Submission};
@@ -86,11 +86,7 @@ impl App {
             Action::ShowEditedAnswer { id, text } => {
                 self.questions.edited(&id, &text, overlays, outbox);
             }
-            Action::ShowServer(name) => {
-                if let Err(text) = self.servers.open_menu(&name, overlays) {
-                    outbox.push(Toast::error(text));
-                }
-            }
+            Action::ShowServer(name) => self.servers.open_menu(&name, overlays, outbox),
             Action::Search(query) => {
                 self.search
                     .start(query, &mut self.transcript, overlays, outbox);

@@ -101,14 +101,7 @@ impl App {
         };
         let (page, conversation) = start_page(&mut self.transcript, areas.transcript);
         if page.height > 0 {
-            let start = welcome::Start {
-                model: self.footer.model.as_ref(),
-                permissions: self.footer.permissions,
-                directory: &self.footer.cwd,
-                recent: self.sessions.recent(),
-                is_drawn: !linear,
-            };
-            surface.paint(&welcome::rows(page.width, page.height, &start), page);
+            self.draw_start_page(page, &mut surface);
         }
         if conversation.height > 0 {
             self.transcript
@@ -164,6 +157,17 @@ impl App {
             }
             self.draw_overlays(buffer, buffer.area, links, now)
         }
+    }
+
+    fn draw_start_page(&self, page: Rect, surface: &mut Surface<'_>) {
+        let start = welcome::Start {
+            model: self.footer.model.as_ref(),
+            permissions: self.footer.permissions,
+            directory: &self.footer.cwd,
+            recent: self.sessions.recent(),
+            is_drawn: !self.settings.screen_reader,
+        };
+        surface.paint(&welcome::rows(page.width, page.height, &start), page);
     }
 
     /// Ends the conversation above the first row that a list covers, so that its newest rows stay in sight. Returns the
