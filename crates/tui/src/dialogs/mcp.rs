@@ -166,12 +166,11 @@ impl Servers {
     /// Opens the menu of a server.
     pub(crate) fn open_menu(&self, name: &str, overlays: &mut Overlays, outbox: &mut Outbox) {
         let mut servers = self.servers.iter();
-        match servers.find(|server| server.name == name) {
-            Some(server) => overlays.push(MENU_ID, menu(server)),
-            None => {
-                let text = format!("unknown MCP server `{name}`; `/mcp` lists them");
-                outbox.push(Toast::error(text));
-            }
+        if let Some(server) = servers.find(|server| server.name == name) {
+            overlays.push(MENU_ID, menu(server));
+        } else {
+            let text = format!("unknown MCP server `{name}`; `/mcp` lists them");
+            outbox.push(Toast::error(text));
         }
     }
 
