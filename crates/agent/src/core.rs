@@ -132,11 +132,25 @@ impl Core {
         let Some(history) = self.state().conversation.history().cloned() else {
             return Ok(true);
         };
+        let window = self
+            .models()
+            .first()
+            .map_or(0, |model| model.context_window);
         tokio::select! {
             biased;
             () = cancel.cancelled() => Ok(false),
-            earlier = history.load() => {
-                self.state().conversation.prepend(earlier?);
+            earlier = history.load(window) => {
+                let earlier = earlier?;
+                if earlier.is_cut {
+                    self.notice(
+                        Severity::Warning,
+                        format!(
+                            "the conversation is far longer than the context window: the model gets the last {} messages",
+                            earlier.messages.len()
+                        ),
+                    );
+                }
+                self.state().conversation.prepend(earlier.messages);
                 Ok(true)
             }
         }

@@ -6,10 +6,19 @@ use std::fmt;
 use crate::data::AgentMessage;
 use crate::interceptor::StopRun;
 
+/// The messages before an agent's own.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    /// Oldest first.
+    pub messages: Vec<AgentMessage>,
+    /// There are older ones, which no context window can hold.
+    pub is_cut: bool,
+}
+
 /// A source of the messages before an agent's own.
 #[async_trait]
 pub trait History: Send + Sync + fmt::Debug {
-    /// The messages, oldest first. Called once, before the first request. An error stops the run; the next
-    /// run calls it again.
-    async fn load(&self) -> Result<Vec<AgentMessage>, StopRun>;
+    /// The messages. If they are far too many, those that a context window of `window` tokens holds; 0 is an unknown window.
+    /// Called once, before the first request. An error stops the run; the next run calls it again.
+    async fn load(&self, window: u64) -> Result<Earlier, StopRun>;
 }

@@ -101,7 +101,7 @@ pub use data::{
     StateSnapshot, Summary, ToolHints, ToolInfo, ToolOrigin, ToolResultMessage, ToolStatus,
     ToolUpdate, UserMessage, convert_to_llm,
 };
-pub use history::History;
+pub use history::{Earlier, History};
 pub use interceptor::{AgentAccess, CompactionPoint, Interceptor, StopRun, ToolDecision};
 pub use mailbox::{Coalesce, Publisher, Subscription};
 pub use retry::{CallFailure, RetryPolicy, RetryStep};

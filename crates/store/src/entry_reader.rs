@@ -3,12 +3,22 @@
 //! A stored entry stays in the file until it is shown or sent. Only entries that are not stored yet are in memory.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use osier_protocol::{Entry, EntryKind, Tag};
+
+/// Bytes per read of a copy.
+const BLOCK: usize = 1 << 20;
+
+#[cfg(test)]
+thread_local! {
+    /// Bytes that this thread read from entries.
+    pub(super) static READ: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
 
 /// The location of one entry.
 #[derive(Debug, Clone)]
@@ -89,6 +99,30 @@ impl EntryReader {
     /// Fills `bytes` from `offset`.
     pub(super) fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         let file = self.0.get().ok_or(io::ErrorKind::NotFound)?;
+        #[cfg(test)]
+        READ.with(|read| read.set(read.get() + bytes.len() as u64));
         file.read_exact_at(bytes, offset)
+    }
+
+    /// Appends `bytes` of the file to `copy`, without reading them where the system can copy them.
+    pub(super) fn copy(&self, bytes: Range<u64>, mut copy: &File) -> io::Result<()> {
+        let file = self.0.get().ok_or(io::ErrorKind::NotFound)?;
+        let (mut at, end) = (bytes.start, bytes.end);
+        while at < end {
+            let left = usize::try_from(end - at).unwrap_or(usize::MAX);
+            // No reason of the system against it is an error: reading finds those of the disk.
+            match rustix::fs::copy_file_range(file, Some(&mut at), copy, None, left) {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {}
+            }
+        }
+        let mut block = vec![0; BLOCK.min((end - at) as usize)];
+        while at < end {
+            let length = block.len().min((end - at) as usize);
+            file.read_exact_at(&mut block[..length], at)?;
+            copy.write_all(&block[..length])?;
+            at += length as u64;
+        }
+        Ok(())
     }
 }

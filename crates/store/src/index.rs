@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::page::Page;
 use super::tree::SessionTree;
-use super::walk::{ContextEntry, State, into_message};
+use super::walk::{ContextEntries, ContextLimit, State, into_message};
 use osier_agent::{AgentMessage, ToolResultMessage};
 use osier_llm::Usage;
 use osier_protocol::{Entry, PageAt, Tag};
@@ -115,14 +115,21 @@ impl EntryIndex {
     pub fn context(&self, leaf: Option<&str>) -> Vec<AgentMessage> {
         let (plan, entry_reader) =
             self.read(|tree| (tree.context_plan(leaf), tree.entry_reader().clone()));
-        plan.read(&entry_reader)
+        let records = |numbers: &[u32]| self.read(|tree| tree.records_of(numbers));
+        plan.read(&entry_reader, &records)
     }
 
-    /// The messages of the conversation at `leaf`, with their entries.
-    pub fn context_entries(&self, leaf: Option<&str>) -> Vec<ContextEntry> {
+    /// Whether the conversation at `leaf` has messages. Reads none.
+    pub fn has_context(&self, leaf: Option<&str>) -> bool {
+        self.read(|tree| !tree.context_plan(leaf).is_empty())
+    }
+
+    /// The end of the conversation at `leaf` that `limit` allows, with its entries.
+    pub fn context_within(&self, leaf: Option<&str>, limit: ContextLimit) -> ContextEntries {
         let (plan, entry_reader) =
             self.read(|tree| (tree.context_plan(leaf), tree.entry_reader().clone()));
-        plan.read_entries(&entry_reader)
+        let records = |numbers: &[u32]| self.read(|tree| tree.records_of(numbers));
+        plan.read_within(&entry_reader, &records, limit)
     }
 
     /// The messages that a move to `target` leaves, oldest first.

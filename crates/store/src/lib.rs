@@ -99,4 +99,4 @@ pub use store::SessionStore;
 pub use stored_keys::stored_keys;
 pub use summary::{SessionSummary, milliseconds, summarize};
 pub use tree::SessionTree;
-pub use walk::{ContextEntry, LEFT_OUT, State};
+pub use walk::{ContextEntries, ContextEntry, ContextLimit, LEFT_OUT, State};

@@ -262,6 +262,7 @@ impl Reading {
         };
         let parent = self.parent(parent);
         if free != key {
+            self.tree.alter_next();
             self.second.insert(key, self.tree.records());
         }
         let key = free;
@@ -295,7 +296,11 @@ impl Reading {
         let found = second.or_else(|| self.tree.node(parent));
         if found.is_none() {
             self.findings.reattached += 1;
+            self.tree.alter_next();
             return self.last_node;
+        }
+        if second.is_some() {
+            self.tree.alter_next();
         }
         found
     }
@@ -344,6 +349,7 @@ impl Reading {
             self.tree.add_entry(entry, parent, location);
             return;
         }
+        self.tree.alter_next();
         self.second.insert(own, self.tree.records());
         let renamed = Entry {
             id: self.tree.keys().text(key),
@@ -386,6 +392,8 @@ impl Reading {
             length,
         } in &found
         {
+            // Its neighbours in the file are not lines.
+            self.tree.alter_next();
             self.accept(entry, stored(line.offset + *offset as u64, *length));
         }
         !found.is_empty()

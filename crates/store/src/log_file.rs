@@ -60,7 +60,8 @@ impl LogFile {
             file: Some(file),
             length: 0,
             tail: Tail::Torn,
-            name_unsynced: false,
+            // A copy is not synced before its first prompt.
+            name_unsynced: true,
         })
     }
 
@@ -90,7 +91,7 @@ impl LogFile {
     /// Appends complete lines: all of them, or none and an error. Returns their offset.
     pub(super) fn write(&mut self, records: Vec<u8>) -> Result<u64, SessionError> {
         if self.file.is_none() {
-            return self.create(&records).map(|()| 0);
+            return self.create(&records, |_| Ok(())).map(|()| 0);
         }
         if let Some(file) = &self.file {
             self.check_unchanged(file)?;
@@ -180,7 +181,12 @@ impl LogFile {
         Ok(())
     }
 
-    fn create(&mut self, records: &[u8]) -> Result<(), SessionError> {
+    /// Creates the file with `records`, and with the complete lines that `more` adds to it.
+    pub(super) fn create(
+        &mut self,
+        records: &[u8],
+        more: impl FnOnce(&File) -> io::Result<()>,
+    ) -> Result<(), SessionError> {
         if let Some(directory) = self.path.parent() {
             create_directory(directory)?;
         }
@@ -192,8 +198,9 @@ impl LogFile {
             .open(&unnamed)
             .map_err(|error| self.error("create", error))?;
         let written = lock::acquire(file, &self.path).and_then(|file| {
-            let length = jsonl::append(&file, 0, records)
-                .map_err(|error| self.error("write", error.source))?;
+            jsonl::append(&file, 0, records).map_err(|error| self.error("write", error.source))?;
+            let length = Self::add(&unnamed, more);
+            let length = length.map_err(|error| self.error("write", error))?;
             let named = name_new(&unnamed, &self.path);
             named.map_err(|error| self.error("create", error))?;
             Ok((file, length))
@@ -213,6 +220,15 @@ impl LogFile {
                 Err(error)
             }
         }
+    }
+
+    /// Lets `more` write after the end of the file at `path`; returns its length. The system copies no bytes to a file that
+    /// is open for appending.
+    fn add(path: &Path, more: impl FnOnce(&File) -> io::Result<()>) -> io::Result<u64> {
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        file.seek(SeekFrom::End(0))?;
+        more(&file)?;
+        file.stream_position()
     }
 
     fn repair_torn_tail(&mut self) -> Result<(), SessionError> {

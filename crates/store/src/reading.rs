@@ -67,12 +67,15 @@ impl Reading {
         self.tree.records()
     }
 
+    /// Reads the entry `number`, as far as it is readable.
+    pub fn any_entry(&self, number: u32) -> Option<Entry> {
+        let reader = self.tree.entry_reader();
+        reader.try_read(&self.tree.record(number))
+    }
+
     /// Reads the entry `number`; `None` if it is damaged.
     pub fn entry(&self, number: u32) -> Option<Entry> {
-        let entry = self
-            .tree
-            .entry_reader()
-            .try_read(&self.tree.record(number))?;
+        let entry = self.any_entry(number)?;
         // Unknown entries of a newer version are not damage.
         let readable = !entry.kind.is_damaged() || self.header.version > VERSION;
         readable.then_some(entry)

@@ -6,9 +6,12 @@ use async_trait::async_trait;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::walk::ContextLimit;
 use super::writer::Writer;
 use crate::{SessionError, SessionStore};
-use osier_agent::{AgentMessage, History, Interceptor, RunOutcome, StopRun, ToolResultMessage};
+use osier_agent::{
+    AgentMessage, Earlier, History, Interceptor, RunOutcome, StopRun, ToolResultMessage,
+};
 use osier_llm::{AssistantMessage, Delta};
 use osier_protocol::EntryKind;
 
@@ -83,20 +86,41 @@ impl Interceptor for MessageRecorder {
 pub struct StoredHistory {
     store: SessionStore,
     leaf: Option<String>,
+    /// Tokens of a message.
+    tokens: fn(&AgentMessage) -> u64,
 }
 
 impl StoredHistory {
-    pub fn new(store: SessionStore, leaf: Option<String>) -> Self {
-        Self { store, leaf }
+    pub fn new(
+        store: SessionStore,
+        leaf: Option<String>,
+        tokens: fn(&AgentMessage) -> u64,
+    ) -> Self {
+        Self {
+            store,
+            leaf,
+            tokens,
+        }
     }
 }
 
 #[async_trait]
 impl History for StoredHistory {
-    async fn load(&self) -> Result<Vec<AgentMessage>, StopRun> {
+    async fn load(&self, window: u64) -> Result<Earlier, StopRun> {
         self.store.findings().await.map_err(|error| stop(&error))?;
         let (index, leaf) = (self.store.index().clone(), self.leaf.clone());
-        let reading = osier_base::task::spawn_blocking(move || index.context(leaf.as_deref()));
+        let limit = ContextLimit::with_room(window, self.tokens);
+        let reading = osier_base::task::spawn_blocking(move || {
+            let context = index.context_within(leaf.as_deref(), limit);
+            Earlier {
+                messages: context
+                    .entries
+                    .into_iter()
+                    .map(|entry| entry.message)
+                    .collect(),
+                is_cut: context.is_cut,
+            }
+        });
         reading.await.map_err(|error| StopRun {
             message: format!("the session could not be read: {error}"),
         })

@@ -26,6 +26,8 @@ pub struct SessionTree {
     by_key: HashMap<Key, u32>,
     keys: Keys,
     in_memory: HashMap<u32, Arc<Entry>>,
+    /// Entries whose line has another id or another parent than the tree.
+    altered: BTreeSet<u32>,
     entry_reader: EntryReader,
     newest_root: Link,
     leaf: Option<u32>,
@@ -349,8 +351,22 @@ impl SessionTree {
         }
     }
 
+    pub(super) fn records_of(&self, numbers: &[u32]) -> Vec<Record> {
+        numbers.iter().map(|number| self.record(*number)).collect()
+    }
+
     pub(super) fn read(&self, number: u32) -> Entry {
         self.entry_reader.read(&self.record(number))
+    }
+
+    /// Whether the line of the entry has its id and its parent.
+    pub(super) fn is_as_written(&self, number: u32) -> bool {
+        !self.altered.contains(&number)
+    }
+
+    /// The next entry has another id or another parent than its line.
+    pub(super) fn alter_next(&mut self) {
+        self.altered.insert(self.nodes.len() as u32);
     }
 
     /// The entries from `leaf` to its root.

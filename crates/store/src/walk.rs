@@ -32,25 +32,83 @@ pub struct ContextEntry {
     pub left_out: usize,
 }
 
+/// How much of a conversation is read.
+///
+/// A summary can shorten a conversation of a few context windows. One of hundreds, which was imported or never compacted,
+/// cannot be read, summarised or sent: its end is the conversation, as much as the context window holds.
+#[derive(Debug, Clone, Copy)]
+pub struct ContextLimit {
+    /// Tokens that are read.
+    pub(super) read: u64,
+    /// Tokens that stay of a conversation that has more.
+    pub(super) keep: u64,
+    /// Tokens of a message.
+    pub(super) tokens: fn(&AgentMessage) -> u64,
+}
+
+/// Tokens up to which a conversation is read completely, or twice the context window if that is more.
+const READ: u64 = 1_000_000;
+/// The context window of a model that does not say its own.
+const USUAL_WINDOW: u64 = 128_000;
+
+impl ContextLimit {
+    /// For a context window of `window` tokens, 0 if it is unknown.
+    pub fn of(window: u64, tokens: fn(&AgentMessage) -> u64) -> Self {
+        let window = if window == 0 { USUAL_WINDOW } else { window };
+        Self {
+            read: READ.max(window.saturating_mul(2)),
+            keep: window,
+            tokens,
+        }
+    }
+
+    /// The same, with room for the next prompts and answers.
+    pub(super) fn with_room(window: u64, tokens: fn(&AgentMessage) -> u64) -> Self {
+        let limit = Self::of(window, tokens);
+        Self {
+            keep: limit.keep / 4 * 3,
+            ..limit
+        }
+    }
+}
+
+/// A conversation, or its end.
+#[derive(Debug, Default)]
+pub struct ContextEntries {
+    pub entries: Vec<ContextEntry>,
+    /// It is longer than the limit: older messages are missing.
+    pub is_cut: bool,
+}
+
 /// The entries of a conversation, not read yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ContextPlan {
     /// A compaction and the root of the messages it replaces.
     summary: Option<(Record, Option<String>)>,
-    messages: Vec<Record>,
+    messages: Vec<u32>,
     /// Entries that name results which are left out.
     dropped: Vec<Record>,
 }
+
+/// Gives the records of entries: the index is locked for a few of them at a time.
+pub(super) type Records<'a> = &'a dyn Fn(&[u32]) -> Vec<Record>;
+
+/// Messages whose records are in memory at a time.
+const CHUNK: usize = 256;
 
 /// The text for the model in place of a result that is left out.
 pub const LEFT_OUT: &str =
     "[This result was left out to save context. Call the tool again if you need it.]";
 
+/// The text for the model in place of the messages before the end of a very long conversation.
+const EARLIER_LEFT_OUT: &str = "[The messages before the next one were left out: the conversation is far longer than the context window.]";
+
 impl SessionTree {
     /// The messages of the conversation at `leaf`. A compaction replaces everything before the first entry that it
     /// leaves uncompacted.
     pub fn context(&self, leaf: Option<&str>) -> Vec<AgentMessage> {
-        self.context_plan(leaf).read(self.entry_reader())
+        let records = |numbers: &[u32]| self.records_of(numbers);
+        self.context_plan(leaf).read(self.entry_reader(), &records)
     }
 
     pub(super) fn context_plan(&self, leaf: Option<&str>) -> ContextPlan {
@@ -78,7 +136,7 @@ impl SessionTree {
         let sent = path[start..]
             .iter()
             .filter(|number| sent(self.tag(**number)));
-        plan.messages = sent.map(|number| self.record(*number)).collect();
+        plan.messages = sent.copied().collect();
         let dropped = path[start..]
             .iter()
             .filter(|number| self.tag(**number) == Tag::DroppedResults);
@@ -99,15 +157,87 @@ impl SessionTree {
 }
 
 impl ContextPlan {
-    /// Reads the messages. Skips unreadable ones.
-    pub(super) fn read(&self, entry_reader: &EntryReader) -> Vec<AgentMessage> {
-        let entries = self.read_entries(entry_reader);
-        entries.into_iter().map(|entry| entry.message).collect()
+    pub(super) fn is_empty(&self) -> bool {
+        self.summary.is_none() && self.messages.is_empty()
     }
 
-    /// Reads the messages with their entries.
-    pub(super) fn read_entries(&self, entry_reader: &EntryReader) -> Vec<ContextEntry> {
+    /// Reads the messages. Skips unreadable ones.
+    pub(super) fn read(&self, reader: &EntryReader, records: Records<'_>) -> Vec<AgentMessage> {
+        let dropped = self.dropped_ids(reader);
         let mut context = Vec::with_capacity(self.messages.len() + 1);
+        context.extend(self.summary(reader));
+        for chunk in self.messages.chunks(CHUNK) {
+            let records = records(chunk);
+            context.extend(
+                records
+                    .iter()
+                    .filter_map(|record| read(record, reader, &dropped)),
+            );
+        }
+        context.into_iter().map(|entry| entry.message).collect()
+    }
+
+    /// Reads the end of the conversation that `limit` allows, from the newest message to older ones.
+    pub(super) fn read_within(
+        &self,
+        entry_reader: &EntryReader,
+        records: Records<'_>,
+        limit: ContextLimit,
+    ) -> ContextEntries {
+        let dropped = self.dropped_ids(entry_reader);
+        let (mut read_tokens, mut keep) = (0, 0);
+        let mut entries = Vec::new();
+        let newest_first = self.messages.rchunks(CHUNK);
+        for record in newest_first.flat_map(|chunk| records(chunk).into_iter().rev()) {
+            let Some(entry) = read(&record, entry_reader, &dropped) else {
+                continue;
+            };
+            read_tokens += (limit.tokens)(&entry.message);
+            if read_tokens > limit.read {
+                entries.truncate(keep);
+                entries.push(self.left_out(entry_reader, entries.first()));
+                entries.reverse();
+                return ContextEntries {
+                    entries,
+                    is_cut: true,
+                };
+            }
+            // The call of a result must not be missing.
+            let can_begin = !matches!(entry.message, AgentMessage::ToolResult(_));
+            entries.push(entry);
+            if read_tokens <= limit.keep && can_begin {
+                keep = entries.len();
+            }
+        }
+        entries.extend(self.summary(entry_reader));
+        entries.reverse();
+        ContextEntries {
+            entries,
+            is_cut: false,
+        }
+    }
+
+    /// The beginning of a conversation of which only the end is read. The provider's counts of tokens before `newest`
+    /// include what is left out.
+    fn left_out(&self, entry_reader: &EntryReader, newest: Option<&ContextEntry>) -> ContextEntry {
+        let mut entry = self.summary(entry_reader).unwrap_or_else(|| ContextEntry {
+            id: String::new(),
+            message: AgentMessage::CompactionSummary(Summary::default()),
+            details: serde_json::Value::Null,
+            left_out: 0,
+        });
+        if let AgentMessage::CompactionSummary(summary) = &mut entry.message {
+            let earlier = std::mem::take(&mut summary.summary);
+            let parts = [earlier.as_str(), EARLIER_LEFT_OUT];
+            let parts = parts.into_iter().filter(|part| !part.is_empty());
+            summary.summary = parts.collect::<Vec<_>>().join("\n\n");
+            summary.timestamp = newest.map_or(summary.timestamp, |entry| entry.message.timestamp());
+        }
+        entry
+    }
+
+    /// The summary with which the conversation begins.
+    fn summary(&self, entry_reader: &EntryReader) -> Option<ContextEntry> {
         if let Some((record, root)) = &self.summary
             && let Some(entry) = entry_reader.try_read(record)
             && let Some(AgentMessage::CompactionSummary(summary)) = message_of(&entry)
@@ -116,7 +246,7 @@ impl ContextPlan {
                 EntryKind::Compaction { details, .. } => details,
                 _ => serde_json::Value::Null,
             };
-            context.push(ContextEntry {
+            return Some(ContextEntry {
                 id: entry.id,
                 message: AgentMessage::CompactionSummary(Summary {
                     from_id: root.clone(),
@@ -126,30 +256,7 @@ impl ContextPlan {
                 left_out: 0,
             });
         }
-        let dropped = self.dropped_ids(entry_reader);
-        let entries = self
-            .messages
-            .iter()
-            .filter_map(|record| entry_reader.try_read(record));
-        context.extend(entries.filter_map(|entry| {
-            let id = entry.id.clone();
-            let mut message = into_message(entry)?;
-            let mut left_out = 0;
-            if let AgentMessage::ToolResult(result) = &mut message
-                && dropped.contains(&id)
-            {
-                let stub = vec![ContentBlock::text(LEFT_OUT)];
-                let content = std::mem::replace(&mut result.result.content, stub);
-                left_out = content.iter().map(size).sum();
-            }
-            Some(ContextEntry {
-                id,
-                message,
-                details: serde_json::Value::Null,
-                left_out,
-            })
-        }));
-        context
+        None
     }
 
     /// The entries of the results that are left out.
@@ -165,6 +272,31 @@ impl ContextPlan {
             })
             .collect()
     }
+}
+
+/// Reads a message of the conversation; `dropped` are the results that are left out.
+fn read(
+    record: &Record,
+    entry_reader: &EntryReader,
+    dropped: &HashSet<String>,
+) -> Option<ContextEntry> {
+    let entry = entry_reader.try_read(record)?;
+    let id = entry.id.clone();
+    let mut message = into_message(entry)?;
+    let mut left_out = 0;
+    if let AgentMessage::ToolResult(result) = &mut message
+        && dropped.contains(&id)
+    {
+        let stub = vec![ContentBlock::text(LEFT_OUT)];
+        let content = std::mem::replace(&mut result.result.content, stub);
+        left_out = content.iter().map(size).sum();
+    }
+    Some(ContextEntry {
+        id,
+        message,
+        details: serde_json::Value::Null,
+        left_out,
+    })
 }
 
 fn size(block: &ContentBlock) -> usize {

@@ -164,8 +164,7 @@ impl Actor {
                 None if is_clone => store.index().position(),
                 None => leaf.clone(),
             };
-            let context = store.index().context(leaf.as_deref());
-            if is_clone && context.is_empty() {
+            if is_clone && !store.index().has_context(leaf.as_deref()) {
                 return Err("nothing to clone yet: send a prompt first".to_owned());
             }
             let path = copy(

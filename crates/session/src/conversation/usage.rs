@@ -4,9 +4,9 @@
 use osier_agent::{AccountingEntry, ToolUpdate};
 use osier_llm::Model;
 use osier_protocol::{ContextReport, Event, PageAt, Review, Spending, TreeEvent};
-use osier_store::EntryIndex;
+use osier_store::{ContextLimit, EntryIndex};
 
-use crate::conversation::compaction::{CompactionOptions, report};
+use crate::conversation::compaction::{CompactionOptions, message_tokens, report};
 use crate::cx::{ActiveSession, when_indexed};
 use crate::emitter::{Callback, Emitter};
 use crate::models::Models;
@@ -107,9 +107,10 @@ impl Usage {
         let uncounted = self.uncounted(session);
         when_indexed(&session.store, move |store| {
             let leaf = store.index().leaf();
-            let entries = store.index().context_entries(leaf.as_deref());
+            let limit = ContextLimit::of(model.context_window, message_tokens);
+            let context = store.index().context_within(leaf.as_deref(), limit);
             let (prompt, tools) = (agent.system_prompt(), agent.tool_specs());
-            let report = report(&model, &prompt, &tools, &entries, &options);
+            let report = report(&model, &prompt, &tools, &context.entries, &options);
             done.call(ContextUsage {
                 session: store.id().to_owned(),
                 report: Box::new(report),

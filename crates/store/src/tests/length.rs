@@ -3,7 +3,9 @@
 
 use super::damage::put;
 use super::*;
-use crate::{Needle, Page, load};
+use crate::entry_reader::READ;
+use crate::walk::ContextLimit;
+use crate::{Needle, Page, fork, load};
 use osier_agent::ToolResultMessage;
 use osier_llm::{ToolCall, ToolResult};
 use osier_protocol::{Landmark, PageAt, SearchHit};
@@ -293,4 +295,63 @@ async fn search_finds_visible_text_newest_first() {
     // Entries in memory are searched too.
     let memory = SessionStore::in_memory(Header::new(Path::new(CWD)), &entries[..4]).unwrap();
     assert_eq!(found(&memory, "answer 0").len(), 1);
+}
+
+#[tokio::test]
+async fn copy_reads_no_entry_that_stays_as_it_is() {
+    let data = TestData::new();
+    let store = data.create();
+    long(&store).await;
+    let source = store.index().read(Clone::clone);
+    let leaf = source.leaf();
+    let (path, header) = data.plan();
+    READ.set(0);
+    fork(&source, (leaf.as_deref(), None), path.clone(), &header).unwrap();
+    // The name is on another branch.
+    assert!(READ.get() < 200, "{}", READ.get());
+    let copied = load(&path).unwrap();
+    assert_eq!((copied.damaged, copied.reattached), (0, 0));
+    let (name, branch) = copied.entries.split_last().unwrap();
+    assert_eq!(branch, source.path(leaf.as_deref()));
+    assert!(matches!(name.kind, EntryKind::SessionInfo { .. }));
+}
+
+/// Tokens of the tests: one for each byte.
+fn bytes(message: &AgentMessage) -> u64 {
+    message.text().len() as u64
+}
+
+#[tokio::test]
+async fn end_of_a_conversation_of_many_windows_is_read_alone() {
+    let data = TestData::new();
+    let store = data.create();
+    long(&store).await;
+    let (index, leaf) = (store.index(), store.index().leaf());
+    let all = texts(&index.context(leaf.as_deref()));
+    let limit = |read, keep| ContextLimit {
+        read,
+        keep,
+        tokens: bytes,
+    };
+    let context = index.context_within(leaf.as_deref(), limit(1_000_000, 100));
+    let messages = context.entries.into_iter().map(|entry| entry.message);
+    assert_eq!(texts(&messages.collect::<Vec<_>>()), all);
+    assert!(!context.is_cut);
+
+    READ.set(0);
+    let context = index.context_within(leaf.as_deref(), limit(1_000, 100));
+    assert!(context.is_cut);
+    let messages: Vec<AgentMessage> = context
+        .entries
+        .into_iter()
+        .map(|entry| entry.message)
+        .collect();
+    let read = texts(&messages);
+    assert!(read[0].contains("were left out"), "{}", read[0]);
+    assert_eq!(read[1..], all[all.len() + 1 - read.len()..]);
+    assert!(!matches!(messages[1], AgentMessage::ToolResult(_)));
+    let kept: u64 = messages[1..].iter().map(bytes).sum();
+    assert!((50..=100).contains(&kept), "{kept}");
+    let size = std::fs::metadata(path_of(&store)).unwrap().len();
+    assert!(READ.get() < size / 8, "{} of {size}", READ.get());
 }

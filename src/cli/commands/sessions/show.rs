@@ -7,7 +7,7 @@ use osier_agent::AgentMessage;
 use osier_base::text::sanitize;
 use osier_llm::AssistantBlock;
 use osier_protocol::EntryKind;
-use osier_store::{SessionError, load};
+use osier_store::Reading;
 
 /// The number of lines of tool output without `--full`.
 const OUTPUT_LINES: usize = 12;
@@ -29,42 +29,26 @@ pub(in crate::cli) struct Options {
 
 pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
     let path = context.find(&options.session)?;
+    let session = Reading::open(&path)?;
     if options.json {
-        let loaded = load(&path)?;
-        for entry in &loaded.entries {
-            context.print_json(entry)?;
+        for number in 0..session.count() {
+            if let Some(entry) = session.any_entry(number) {
+                context.print_json(&entry)?;
+            }
         }
         return Ok(Exit::Success);
     }
-    let branch = branch(&path)?;
-    for message in &branch {
-        print_message(message, options.full, context)?;
+    for number in session.path(session.leaf()) {
+        if !session.tag(number).is_message() {
+            continue;
+        }
+        if let Some(EntryKind::Message { message }) =
+            session.any_entry(number).map(|entry| entry.kind)
+        {
+            print_message(&message, options.full, context)?;
+        }
     }
     Ok(Exit::Success)
-}
-
-/// The messages of the current branch, oldest first.
-fn branch(path: &std::path::Path) -> Result<Vec<AgentMessage>, SessionError> {
-    let loaded = load(path)?;
-    let by_id: std::collections::HashMap<&str, usize> = loaded
-        .entries
-        .iter()
-        .enumerate()
-        .map(|(index, entry)| (entry.id.as_str(), index))
-        .collect();
-    let mut messages = Vec::new();
-    let mut next = loaded.leaf.as_deref();
-    while let Some(entry) = next
-        .and_then(|id| by_id.get(id))
-        .map(|index| &loaded.entries[*index])
-    {
-        if let EntryKind::Message { message } = &entry.kind {
-            messages.push(message.clone());
-        }
-        next = entry.parent_id.as_deref();
-    }
-    messages.reverse();
-    Ok(messages)
 }
 
 fn print_message(

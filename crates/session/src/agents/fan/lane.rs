@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::copy::Copy;
 use crate::context::attachments::AttachedTexts;
-use crate::conversation::compaction::{CompactionOptions, Compactor};
+use crate::conversation::compaction::{CompactionOptions, Compactor, message_tokens};
 use crate::safety::tool_policy::ToolPolicy;
 use osier_agent::{
     AccountingEntry, Agent, AgentConfig, Interceptor, RetryPolicy, Transport, UserMessage,
@@ -159,7 +159,7 @@ impl LaneParts {
         interceptors.push(Arc::new(compactor));
         interceptors.push(Arc::new(gate));
         interceptors.extend(self.policy.guards());
-        let history = StoredHistory::new(self.store.clone(), self.parent.clone());
+        let history = StoredHistory::new(self.store.clone(), self.parent.clone(), message_tokens);
         Ok(Agent::spawn(AgentConfig {
             models: vec![Arc::clone(&self.model)],
             thinking: self.thinking,

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::check::Facts;
-use super::estimate::{context_tokens, text_tokens, tool_tokens};
+use super::estimate::{context_tokens, message_tokens, text_tokens, tool_tokens};
 use super::files::FileLists;
 use super::plan::{Limits, cut, split_prompt};
 use super::reopened;
@@ -29,7 +29,7 @@ use osier_llm::{CacheRetention, Model};
 use osier_protocol::{EntryKind, TOOL, TodoList};
 use osier_store::recorder::{StoredHistory, stop};
 use osier_store::writer::Writer;
-use osier_store::{ContextEntry, SessionError};
+use osier_store::{ContextEntry, ContextLimit, SessionError};
 use osier_tools::{READ, WRITE, Workspace};
 
 /// How often automatic compaction is tried with one model before it pauses.
@@ -138,7 +138,7 @@ impl Compactor {
             return Err(refused("no model is selected: select one with `/model`"));
         };
         let limits = Limits::of(&model);
-        let entries = self.entries().await;
+        let entries = self.entries(limits.window).await;
         let place = cut(&entries, &limits, limits.keep).or_else(|| {
             // A request of the user or the provider compacts a conversation of any length.
             let must = reason != CompactionReason::Threshold;
@@ -226,7 +226,7 @@ impl Compactor {
         };
         let entry = self.writer.append(kind).await.map_err(failed)?;
         self.writer.store().sync().await.map_err(failed)?;
-        let entries = self.entries().await;
+        let entries = self.entries(0).await;
         let reopened = self.reopen(desk, &entries).await;
         let mut messages: Vec<AgentMessage> =
             entries.into_iter().map(|entry| entry.message).collect();
@@ -296,13 +296,14 @@ impl Compactor {
 
     /// Whether the messages that a draft keeps are still in the conversation.
     pub(crate) async fn fits(&self, draft: &Draft) -> bool {
-        let entries = self.entries().await;
+        let entries = self.entries(0).await;
         draft.first_kept.is_empty() || entries.iter().any(|entry| entry.id == draft.first_kept)
     }
 
     /// The stored conversation.
     pub(crate) fn history(&self) -> StoredHistory {
-        StoredHistory::new(self.writer.store().clone(), self.writer.leaf())
+        let store = self.writer.store().clone();
+        StoredHistory::new(store, self.writer.leaf(), message_tokens)
     }
 
     /// Requests and stores a summary.
@@ -372,10 +373,13 @@ impl Compactor {
         *self.failures.lock() = (String::new(), 0);
     }
 
-    pub(super) async fn entries(&self) -> Vec<ContextEntry> {
+    /// The stored conversation, as much as a context window of `window` tokens needs.
+    pub(super) async fn entries(&self, window: u64) -> Vec<ContextEntry> {
         let (index, leaf) = (self.writer.store().index().clone(), self.writer.leaf());
-        let reading =
-            osier_base::task::spawn_blocking(move || index.context_entries(leaf.as_deref()));
+        let limit = ContextLimit::of(window, message_tokens);
+        let reading = osier_base::task::spawn_blocking(move || {
+            index.context_within(leaf.as_deref(), limit).entries
+        });
         reading.await.unwrap_or_default()
     }
 

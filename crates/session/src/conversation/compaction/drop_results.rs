@@ -55,7 +55,7 @@ impl Compactor {
             return Ok(None);
         };
         // Find the same results in the stored conversation, which has the ids of the entries.
-        let entries = self.entries().await;
+        let entries = self.entries(model.context_window).await;
         let stored: Vec<&AgentMessage> = entries.iter().map(|entry| &entry.message).collect();
         let found = superseded(&stored);
         let (count, saved) = (found.len(), sum(&found));
@@ -72,7 +72,7 @@ impl Compactor {
             severity: Severity::Info,
             text: notice(count, saved, reason),
         });
-        let messages = self.entries().await;
+        let messages = self.entries(model.context_window).await;
         let messages = messages.into_iter().map(|entry| entry.message).collect();
         Ok(Some((messages, saved)))
     }

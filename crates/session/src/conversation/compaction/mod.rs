@@ -25,6 +25,7 @@ mod written;
 pub(crate) use compactor::{CompactionOptions, Compactor, Draft, end};
 
 pub use estimate::input_tokens;
+pub(crate) use estimate::message_tokens;
 pub(crate) use overflow::advice as overflow_advice;
 pub(crate) use report::report;
 pub(crate) use summarize::{SummaryError, summarize_branch};

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::target::{NextPrompt, Target};
-use crate::conversation::compaction::{Compactor, Draft, SummaryError, end, summarize_branch};
+use crate::conversation::compaction::{
+    Compactor, Draft, SummaryError, end, message_tokens, summarize_branch,
+};
 use crate::emitter::{Callback, Emitter};
 use osier_agent::{
     AgentAccess, AgentMessage, Change, ChangeOutcome, CompactionOutcome, CompactionReason, History,
@@ -95,7 +97,8 @@ impl Change for Move {
     ) -> ChangeOutcome {
         let made = self.make(desk, cancel).await;
         let history = made.as_ref().ok().map(|moved| {
-            let history = StoredHistory::new(self.store.clone(), moved.leaf.clone());
+            let (store, leaf) = (self.store.clone(), moved.leaf.clone());
+            let history = StoredHistory::new(store, leaf, message_tokens);
             Arc::new(history) as Arc<dyn History>
         });
         ChangeOutcome {

@@ -121,9 +121,6 @@ pub(crate) fn copy(
     header.parent_session = Some(source.id().to_owned());
     let path = directory.path_for(&header);
     let tree = source.index().read(Clone::clone);
-    let runtime = tokio::runtime::Handle::current();
-    let (copy, _) = runtime.block_on(fork(&tree, (leaf, files), path.clone(), header))?;
-    // The caller opens it like any other session.
-    let _ = runtime.block_on(copy.close());
+    fork(&tree, (leaf, files), path.clone(), &header)?;
     Ok(path)
 }

@@ -24,7 +24,7 @@ use crate::context::attachments::AttachedTexts;
 use crate::context::prompt::session_prompt;
 use crate::context::reminders::{self, Environment, Reminders};
 use crate::conversation::budget::SessionBudget;
-use crate::conversation::compaction::{CompactionOptions, Compactor};
+use crate::conversation::compaction::{CompactionOptions, Compactor, message_tokens};
 use crate::conversation::transcript::Transcript;
 use crate::conversation::tree::TreeState;
 use crate::cx::ActiveSession;
@@ -374,7 +374,8 @@ fn workspace(
 
 /// The messages before the end of the session.
 fn history(store: &SessionStore, ending: &Ending) -> Arc<dyn History> {
-    Arc::new(StoredHistory::new(store.clone(), ending.leaf.clone()))
+    let (store, leaf) = (store.clone(), ending.leaf.clone());
+    Arc::new(StoredHistory::new(store, leaf, message_tokens))
 }
 
 async fn open_store(setup: &SessionSetup, choice: SessionChoice) -> Result<Opened, OpenError> {
