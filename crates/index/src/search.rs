@@ -29,6 +29,11 @@ const BYTES: u64 = 48 << 20;
 const CANDIDATES: usize = 200_000;
 /// Maximum number of spans that are read when the index cannot select any.
 const NEWEST: usize = 400;
+/// Bytes of the files that are searched without the index, and of a part of them.
+const UNREAD: u64 = 1 << 30;
+const PART: u64 = 128 * 1024;
+/// A longer line is not searched.
+const LONGEST_LINE: u64 = 32 << 20;
 /// Bytes of an excerpt before the first match.
 const BEFORE: usize = 40;
 const AFTER: usize = 140;
@@ -101,7 +106,8 @@ impl IndexReader {
             known: HashSet::new(),
         };
         search.search_names(filter)?;
-        let cut = search.search_text(cancel)?;
+        let mut cut = search.search_text(cancel)?;
+        cut |= search.search_unread(cancel)?;
         let mut hits = Vec::new();
         for matched in std::mem::take(&mut search.found) {
             hits.push(Hit {
@@ -150,6 +156,27 @@ struct Search<'a> {
     found: Vec<Match>,
     /// Sessions that are in `found`.
     known: HashSet<i64>,
+}
+
+/// The lines of about [`PART`] bytes that end at `end`, but not those before `from`, and where they start. `None` if the
+/// file cannot be read or a line is too long.
+fn lines_before(file: &File, from: u64, end: u64) -> Option<(u64, Vec<u8>)> {
+    let mut length = PART;
+    while length <= LONGEST_LINE {
+        let start = end.saturating_sub(length).max(from);
+        let mut bytes = vec![0; (end - start) as usize];
+        file.read_exact_at(&mut bytes, start).ok()?;
+        if start == from {
+            return Some((start, bytes));
+        }
+        // The last line ends at `end`.
+        let body = bytes.len() - 1;
+        if let Some(newline) = bytes[..body].iter().position(|byte| *byte == b'\n') {
+            return Some((start + newline as u64 + 1, bytes.split_off(newline + 1)));
+        }
+        length *= 8;
+    }
+    None
 }
 
 impl Search<'_> {
@@ -243,6 +270,47 @@ impl Search<'_> {
             // A file that has changed is indexed again; it does not match now.
             if file.read_exact_at(&mut text, start).is_ok() && self.search_span(session, &text) {
                 words += 1;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Searches the part of each file that is not indexed yet, from its end. Returns whether there may be more matches.
+    fn search_unread(&mut self, cancel: &CancellationToken) -> Result<bool, IndexError> {
+        let sql =
+            "SELECT number, seen FROM sessions WHERE seen < size ORDER BY active DESC, number DESC";
+        let mut statement = self.index.connection.prepare_cached(sql)?;
+        let rows =
+            statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
+        let mut left = UNREAD;
+        for row in rows {
+            let (session, seen): (i64, u64) = row?;
+            let allowed = self.allowed.as_ref();
+            if self.known.contains(&session)
+                || allowed.is_some_and(|allowed| !allowed.contains(&session))
+            {
+                continue;
+            }
+            if self.found.len() >= self.limit || left == 0 {
+                return Ok(true);
+            }
+            let Ok(file) = File::open(self.index.row(session)?.path) else {
+                continue;
+            };
+            let mut end = file.metadata().map_or(0, |data| data.len());
+            while end > seen && left > 0 {
+                if cancel.is_cancelled() {
+                    return Err(IndexError::Cancelled);
+                }
+                let Some((start, lines)) = lines_before(&file, seen, end) else {
+                    break;
+                };
+                left = left.saturating_sub(end - start);
+                end = start;
+                let has_all = self.terms.needles().all(|needle| needle.is_in_line(&lines));
+                if has_all && self.search_span(session, &lines) {
+                    break;
+                }
             }
         }
         Ok(false)

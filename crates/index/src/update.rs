@@ -25,6 +25,8 @@ const BATCH_TEXT: usize = 1 << 20;
 const BATCH_SESSIONS: usize = 64;
 /// Bytes to index before a list is shown; with more, the rows come first.
 const AT_ONCE: u64 = 16 << 20;
+/// Bytes of text that [`Depth::Soon`] indexes when there are more than that to read.
+const SOON_TEXT: usize = 4 << 20;
 
 /// How much to index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub enum Depth {
     Rows,
     /// The text of every session.
     Words,
+    /// The text of every session, unless that takes long: then a part of it, and a search reads the files.
+    Soon,
 }
 
 /// The progress of an update.
@@ -119,6 +123,7 @@ impl SessionIndex {
             connection,
             now: clock::now_ms(),
             text: 0,
+            left: usize::MAX,
         };
         let mut wanted = update.compare(found)?;
         // Newest files last: search returns the rows that were added last first.
@@ -136,9 +141,15 @@ impl SessionIndex {
         if depth == Depth::Rows && unread > AT_ONCE {
             return Ok(Outcome::Done { read: 0 });
         }
+        if depth == Depth::Soon && unread > AT_ONCE {
+            update.left = SOON_TEXT;
+        }
         let read = wanted.len();
         for batch in wanted.chunks(BATCH_SESSIONS) {
             update.batch(batch, cancel)?;
+            if update.left == 0 {
+                break;
+            }
             progress.done += batch.len();
             tell(progress);
         }
@@ -175,6 +186,8 @@ struct Update<'a> {
     now: i64,
     /// Bytes of text in the current transaction.
     text: usize,
+    /// Bytes of text that may still be indexed.
+    left: usize,
 }
 
 impl Update<'_> {
@@ -292,7 +305,7 @@ impl Update<'_> {
         self.text = 0;
         self.in_transaction(|update| {
             for file in files {
-                if cancel.is_cancelled() {
+                if cancel.is_cancelled() || update.left == 0 {
                     return Ok(());
                 }
                 match update.read(file, cancel) {
@@ -331,7 +344,7 @@ impl Update<'_> {
         let found = &wanted.found;
         let now = self.now;
         let seen = reading::read(&file, &path, &mut facts, seen, now, &mut |facts, span| {
-            if cancel.is_cancelled() {
+            if cancel.is_cancelled() || self.left == 0 {
                 return Err(IndexError::Cancelled);
             }
             self.add_span(number, &span)?;
@@ -379,6 +392,7 @@ impl Update<'_> {
         };
         statement.execute(params![number, text])?;
         self.text += span.text.len();
+        self.left = self.left.saturating_sub(span.text.len());
         Ok(())
     }
 

@@ -362,3 +362,47 @@ fn long_session_is_read_in_parts() {
         .unwrap();
     assert_eq!((hits.hits.len(), hits.cut), (1, false));
 }
+
+#[test]
+fn long_session_is_searched_before_all_of_it_is_indexed() {
+    let place = TestData::new();
+    let mut one = place.begin(1, "/work/a");
+    one.says("the quokka question");
+    // Each answer is longer than its part that is indexed.
+    let text = "word ".repeat(36_000);
+    let answers = (2..102).map(|number| {
+        format!(
+            r#"{{"id":"{number:08x}","parentId":"{:08x}","timestamp":"2026-01-01T00:00:00.000Z","type":"message","message":{{"role":"assistant","content":[{{"type":"text","text":"answer {number}: {text}"}}],"provider":"demo","model":"tour","timestamp":2}}}}"#,
+            number - 1
+        )
+    });
+    one.line(&answers.collect::<Vec<_>>().join("\n"));
+    let library = place.library();
+    let refresh = || library.refresh(Depth::Soon, &CancellationToken::new(), &mut |_| {});
+    refresh().unwrap();
+    let known = library.open().unwrap().unwrap();
+    let read: (i64, i64) = known
+        .connection
+        .query_row("SELECT seen, size FROM sessions", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    assert!(0 < read.0 && read.0 < read.1, "{read:?}");
+    let title = "the quokka question";
+    // In the part that is indexed, in the other one, and in none.
+    for (query, expected) in [
+        ("quokka question", vec![title]),
+        ("\"answer 101\"", vec![title]),
+        ("nowhere", vec![]),
+    ] {
+        assert_eq!(place.found(query), expected, "{query}");
+    }
+    // The next search indexes more.
+    refresh().unwrap();
+    let sql = "SELECT seen FROM sessions";
+    let more: i64 = known
+        .connection
+        .query_row(sql, [], |row| row.get(0))
+        .unwrap();
+    assert!(more > read.0);
+}

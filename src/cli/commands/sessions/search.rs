@@ -39,7 +39,7 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
     let query = options.query.join(" ");
     let filter = options.filter.filter(context, !options.here);
     let cancel = CancellationToken::new();
-    let found = context.query(Depth::Words, |index| {
+    let found = context.query(Depth::Soon, |index| {
         index.search(&query, &filter, options.limit, &cancel)
     })?;
     if options.json {
