@@ -45,11 +45,14 @@ pub struct ClearedQueue {
     pub follow_up: Vec<UserMessage>,
 }
 
-/// Answer to `get_messages`: the messages of the current branch, oldest first.
+/// Answer to `get_messages`: messages of the current branch, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Messages {
     pub messages: Vec<StoredMessage>,
+    /// There are more messages after these.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
 }
 
 /// Answer to `get_last_assistant_text`.
@@ -236,17 +239,30 @@ pub(super) fn compaction(_: &mut Value, event: &EventFields<'_>) -> Step {
     }
 }
 
-/// Collects the messages of the branch page by page.
+/// Collects the messages of the branch page by page, as many as the command asks for.
 pub(super) fn messages(partial: &mut Value, event: &EventFields<'_>) -> Step {
     let Some(page) = page(event) else {
         return Step::Ignore;
     };
-    let last = page.last().map(|message| message["entryId"].clone());
-    append(partial, page.clone());
-    match last {
-        Some(last) if event.fields.get("atEnd") == Some(&json!(false)) => {
-            Step::Request(read_page, json!({"at": "after", "entryId": last}))
-        }
+    if event.fields.get("found") == Some(&json!(false))
+        && let Some(after) = event.parameters.get("after")
+    {
+        return Step::Failed(format!("no message {after} on the current branch"));
+    }
+    let limit = event.parameters.get("limit").and_then(Value::as_u64);
+    let limit = limit.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    });
+    let known = partial.as_array().map_or(0, Vec::len);
+    let taken = page.len().min(limit - known);
+    append(partial, page[..taken].to_vec());
+    let more = taken < page.len() || event.fields.get("atEnd") == Some(&json!(false));
+    match page.last() {
+        Some(last) if more && known + taken < limit => Step::Request(
+            read_page,
+            json!({"at": "after", "entryId": last["entryId"]}),
+        ),
+        Some(_) if more => Step::Done(json!({"messages": collect_all(partial), "more": true})),
         _ => Step::Done(json!({"messages": collect_all(partial)})),
     }
 }
@@ -316,8 +332,15 @@ pub(super) fn read_page(request: u64, at: Value) -> Option<Op> {
     Some(Op::ReadTranscript { request, page })
 }
 
-pub(super) fn first_page(_: &Map<String, Value>, _: &TrackedState) -> Result<FirstStep, String> {
-    Ok(FirstStep::Numbered(read_page, json!({"at": "start"})))
+pub(super) fn first_page(
+    parameters: &Map<String, Value>,
+    _: &TrackedState,
+) -> Result<FirstStep, String> {
+    let at = match parameters.get("after") {
+        Some(after) => json!({"at": "after", "entryId": after}),
+        None => json!({"at": "start"}),
+    };
+    Ok(FirstStep::Numbered(read_page, at))
 }
 
 pub(super) fn last_page(_: &Map<String, Value>, _: &TrackedState) -> Result<FirstStep, String> {

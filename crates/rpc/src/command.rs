@@ -74,6 +74,8 @@ pub(super) struct EventFields<'a> {
     /// The `type` of the event.
     pub kind: &'a str,
     pub fields: &'a Map<String, Value>,
+    /// The parameters of the command.
+    pub parameters: &'a Map<String, Value>,
 }
 
 /// The meaning of an event for a pending command.

@@ -234,6 +234,7 @@ impl Dispatcher {
         let mut form = wants_reply.then_some(Form::Event);
         let number_of_op = parameters.get("op").and_then(|op| op["request"].as_u64());
         let mut earlier = Vec::new();
+        let mut own = Map::new();
         let mut op = match command.start {
             Start::Dispatcher if command.name == "hello" => return self.hello(&parameters),
             Start::Dispatcher => return self.reply(parameters),
@@ -255,6 +256,7 @@ impl Dispatcher {
                 FirstStep::Data(data) => return Ok(CommandStart::Done(data)),
                 FirstStep::Numbered(make, value) => {
                     reply_number = Some(request);
+                    own = parameters;
                     make(request, value)
                         .ok_or("invalid parameters; `osier rpc --schema` describes them")?
                 }
@@ -272,7 +274,8 @@ impl Dispatcher {
             self.session.send(op);
         }
         let mut pending =
-            PendingCommand::new(command.answer, response.clone(), request, reply_number);
+            PendingCommand::new(command.answer, response.clone(), request, reply_number)
+                .with_parameters(own);
         if let Some(form) = form {
             pending = pending.with_reply(op.request(), number_of_op, form);
         }

@@ -35,6 +35,7 @@ pub(super) struct PendingCommand {
     ops: usize,
     /// The collected parts of the answer.
     partial: Value,
+    parameters: Map<String, Value>,
 }
 
 /// The part of its event that the answer contains.
@@ -75,7 +76,16 @@ impl PendingCommand {
             notices: Vec::new(),
             ops: 1,
             partial: Value::Null,
+            parameters: Map::new(),
         }
+    }
+
+    /// The parameters of the command, for an answer of several parts.
+    pub(super) fn with_parameters(mut self, parameters: Map<String, Value>) -> Self {
+        if matches!(self.answer, Answer::Steps(_)) {
+            self.parameters = parameters;
+        }
+        self
     }
 
     /// Answers with the event that replies to `request`, in this form.
@@ -133,7 +143,15 @@ impl PendingCommand {
                     Err(error) => Progress::Failed(error),
                 };
             }
-            Answer::Steps(step) => step(&mut self.partial, &EventFields { kind, fields }),
+            Answer::Steps(step) => {
+                let parameters = &self.parameters;
+                let event = EventFields {
+                    kind,
+                    fields,
+                    parameters,
+                };
+                step(&mut self.partial, &event)
+            }
         };
         match step {
             Step::Ignore => Progress::Waiting,
@@ -176,6 +194,7 @@ impl PendingCommand {
                 let event = EventFields {
                     kind: OP_ENDED,
                     fields,
+                    parameters: &self.parameters,
                 };
                 Some(match step(&mut self.partial, &event) {
                     Step::Done(data) => Progress::Done(data),

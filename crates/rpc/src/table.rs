@@ -161,8 +161,13 @@ fn conversation() -> Vec<Command> {
         Command::new(
             state,
             "get_messages",
-            "Return every message of the current branch, oldest first. `read_transcript` returns them in pages.",
+            "Return the messages of the current branch, oldest first: all of them, or a page of `limit`. With `more` in the \
+             answer, ask for the next page with the last `entryId` as `after`.",
         )
+        .parameters(&[
+            optional("after", Kind::Text, "only the messages after this entry"),
+            optional("limit", Kind::Number, "maximum number; all when missing"),
+        ])
         .starts_with(answer::first_page)
         .steps("Messages", answer::messages),
         Command::new(

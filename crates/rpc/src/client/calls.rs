@@ -14,6 +14,9 @@ use osier_protocol::{
     Event, ModelInfo, Op, PermissionMode, SessionInfo, SessionSummary, Status, StoredMessage,
 };
 
+/// Messages of one answer to `get_messages`.
+const MESSAGES: usize = 1_000;
+
 /// The model and level of the next request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelSelection {
@@ -69,8 +72,16 @@ impl Client {
 
     /// Every message of the current branch, oldest first.
     pub async fn messages(&self) -> Result<Vec<StoredMessage>, CallError> {
-        let messages: Messages = self.call("get_messages", json!({})).await?;
-        Ok(messages.messages)
+        let mut messages = Vec::new();
+        let mut parameters = json!({"limit": MESSAGES});
+        loop {
+            let page: Messages = self.call("get_messages", parameters.clone()).await?;
+            messages.extend(page.messages);
+            match messages.last() {
+                Some(last) if page.more => parameters["after"] = json!(last.entry_id),
+                _ => return Ok(messages),
+            }
+        }
     }
 
     /// The text of the last answer with text.
