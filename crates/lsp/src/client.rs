@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::frame::{FrameReader, framed};
 use crate::lists;
+use crate::pace::Pace;
 
 /// Messages that wait until the server reads them. With more, it hangs.
 const QUEUE: usize = 256;
@@ -62,6 +63,9 @@ impl fmt::Display for Problem {
 /// The receiver of a server's notifications and requests.
 pub(crate) trait Receiver: Send + Sync + 'static {
     fn notification(&self, method: &str, params: &str);
+
+    /// The server sends more than is read.
+    fn flooded(&self);
 
     /// The answer to a request; `None` for an unknown one.
     fn request(&self, method: &str, params: &str) -> Option<Value>;
@@ -121,12 +125,16 @@ impl Connection {
         receiver: &dyn Receiver,
     ) -> String {
         let mut frames = FrameReader::new(stdout);
+        let mut pace = Pace::new();
         let mut invalid = 0;
         loop {
             let message = match frames.next().await {
                 Ok(message) => message,
                 Err(error) => return error.to_string(),
             };
+            if pace.message(message.len()).await {
+                receiver.flooded();
+            }
             let read = str::from_utf8(&message).ok();
             let read = read.and_then(|text| serde_json::from_str::<Incoming<'_>>(text).ok());
             let Some(incoming) = read else {

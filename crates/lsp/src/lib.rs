@@ -21,6 +21,7 @@ mod frame;
 mod known_servers;
 mod launch;
 mod lists;
+mod pace;
 mod places;
 mod position;
 mod queries;

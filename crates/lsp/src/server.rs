@@ -21,6 +21,7 @@ use crate::documents::{Change, Documents, Sync, TEXT_LIMIT};
 use crate::frame::FrameError;
 use crate::launch::Limits;
 use crate::lists;
+use crate::pace::Pace;
 use crate::server_config::ServerConfig;
 use crate::tsserver;
 use crate::uri;
@@ -72,6 +73,8 @@ struct State {
     reports: u64,
     /// How many changes in a row it did not report on in time.
     misses: usize,
+    /// It sent more messages than are read at once.
+    floods: bool,
 }
 
 /// Why a server does not run.
@@ -175,6 +178,11 @@ impl Server {
     /// Why the server has ended, if it has.
     pub fn ended(&self) -> Option<String> {
         self.connection.ended()
+    }
+
+    /// Whether it sends so many messages that they are read slowly.
+    pub fn floods(&self) -> bool {
+        self.shared.state.lock().floods
     }
 
     /// The process id, as long as it runs.
@@ -415,6 +423,12 @@ impl Shared {
 }
 
 impl Receiver for Shared {
+    fn flooded(&self) {
+        if !std::mem::replace(&mut self.state.lock().floods, true) {
+            self.reports.send_modify(|number| *number += 1);
+        }
+    }
+
     fn notification(&self, method: &str, params: &str) {
         if method == "textDocument/publishDiagnostics" {
             self.store_pushed(params);
@@ -478,7 +492,9 @@ fn taken(process: &Mutex<Option<Piped>>) -> Option<Piped> {
 /// Reads standard error to its end. Returns its last line.
 async fn last_errors(mut stderr: ChildStderr) -> String {
     let (mut kept, mut buffer) = (Vec::new(), vec![0; 8 * 1024]);
+    let mut pace = Pace::new();
     while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
+        pace.message(read).await;
         kept.extend_from_slice(&buffer[..read]);
         let surplus = kept.len().saturating_sub(ERRORS_KEPT);
         kept.drain(..surplus);

@@ -86,6 +86,8 @@ struct Used {
     known: known::KnownDiagnostics,
     /// A notice has told the user that the server failed.
     told: bool,
+    /// A notice has told the user that the server floods.
+    told_flood: bool,
 }
 
 fn change(server: &LanguageServer) -> Override {
@@ -208,6 +210,7 @@ impl CodeIntelligence {
             key,
             known: known::KnownDiagnostics::default(),
             told: false,
+            told_flood: false,
         };
         self.0.state.lock().slots.insert(id, used);
         self.observe(&slot);
@@ -237,7 +240,7 @@ impl CodeIntelligence {
         });
     }
 
-    /// Tells the user once about each server that does not run.
+    /// Tells the user once about each server that does not run, or that floods.
     fn tell_failures(&self) {
         let mut notices = Vec::new();
         for used in self.0.state.lock().slots.values_mut() {
@@ -245,6 +248,14 @@ impl CodeIntelligence {
                 && !std::mem::replace(&mut used.told, true)
             {
                 notices.push(failure(used.slot.config(), &reason));
+            }
+            let floods = used.slot.running().is_some_and(|server| server.floods());
+            if floods && !std::mem::replace(&mut used.told_flood, true) {
+                notices.push(format!(
+                    "the language server {} sends thousands of messages: osier reads them slowly, so its reports may be late; \
+                     `lsp_servers` in `settings.toml` can change or disable it",
+                    used.slot.config().name
+                ));
             }
         }
         for notice in notices {
