@@ -10,6 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use super::adapt::{Adaptations, diagnose};
 use super::client::{Clients, Way};
+use super::encoding::Encoding;
 use super::fault::{self, Peer};
 use super::outgoing::Outgoing;
 use super::polling::Pace;
@@ -188,9 +189,18 @@ impl Call {
                 Err(status) => self.fail(status),
             };
         }
+        let encoding = match Encoding::of(response.headers()) {
+            Ok(encoding) => encoding,
+            Err(name) => return self.fail(fault::compressed(&host, &name)),
+        };
         let framing = (wire.framing.parser(), (wire.decoder)(model));
         let pace = Pace::new(self.is_unbatched());
-        let reading = Reading::new(response, (self.peer.name.clone(), host), framing, pace);
+        let reading = Reading::new(
+            (response, encoding),
+            (self.peer.name.clone(), host),
+            framing,
+            pace,
+        );
         self.phase = Phase::Read(Box::new(reading));
     }
 

@@ -11,6 +11,7 @@ use reqwest::{Response, Url};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
+use super::encoding::{Encoding, PIECE};
 use crate::errors::{Fault, clean, excerpt};
 use crate::model::Model;
 use crate::secret::Secret;
@@ -214,20 +215,43 @@ pub(super) fn no_stream(name: &str, what: &str, body: &[u8], key: Option<&Secret
     }
 }
 
-/// The first bytes of a body that arrive before the timeout.
+/// The first bytes of a body that arrive before the timeout. A body in an unknown encoding stays as it is.
 async fn body(mut response: Response, idle: Duration) -> Vec<u8> {
     let deadline = Instant::now() + BODY_TIMEOUT.min(idle);
+    let mut encoding = Encoding::of(response.headers()).unwrap_or(Encoding::Plain);
     let mut body = Vec::new();
     while body.len() < BODY_LIMIT {
         match timeout_at(deadline, response.chunk()).await {
             Ok(Ok(Some(bytes))) => {
-                let room = BODY_LIMIT - body.len();
-                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                for piece in bytes.chunks(PIECE) {
+                    let Ok(text) = encoding.decode(piece) else {
+                        return body;
+                    };
+                    let room = BODY_LIMIT - body.len();
+                    body.extend_from_slice(&text[..text.len().min(room)]);
+                }
             }
             _ => break,
         }
     }
     body
+}
+
+/// The server compressed its answer in a way that osier did not ask for.
+pub(super) fn compressed(host: &str, encoding: &str) -> TurnStatus {
+    TurnStatus::InvalidResponse {
+        message: format!(
+            "`{host}` compressed its answer with `{encoding}`, which osier did not ask for: change that at the server or the \
+             proxy before it"
+        ),
+    }
+}
+
+/// A compressed answer is damaged.
+pub(super) fn not_compressed(host: &str, error: &std::io::Error) -> TurnStatus {
+    TurnStatus::InvalidResponse {
+        message: format!("the compressed answer of `{host}` cannot be decoded: {error}"),
+    }
 }
 
 /// The delay requested by the server in milliseconds: `retry-after-ms`, or `retry-after` in seconds or as a

@@ -8,6 +8,7 @@ use reqwest::header::{ACCEPT, ETAG, HeaderValue, IF_NONE_MATCH};
 use tokio::time::{Instant, timeout_at};
 
 use super::client::{HttpOptions, Way, client};
+use super::encoding::{Encoding, PIECE};
 use super::fault::{self, Peer};
 
 use crate::secret::Secret;
@@ -81,18 +82,25 @@ impl Fetch<'_> {
             let fault = fault::answered(response, peer, 0, self.token, self.time).await?;
             return Err(fault.status_of(&peer.name, &peer.suggestion, self.token));
         }
+        let encoding = Encoding::of(response.headers());
+        let mut encoding = encoding.map_err(|name| fault::compressed(&host, &name))?;
         let etag = response.headers().get(ETAG);
         let etag = etag.and_then(|etag| etag.to_str().ok()).map(str::to_owned);
         let mut body = Vec::new();
         loop {
             let chunk = timeout_at(until, response.chunk()).await.map_err(late)?;
             match chunk.map_err(|error| fault::cut(&error, &host))? {
-                Some(bytes) if body.len() + bytes.len() <= self.limit => {
-                    body.extend_from_slice(&bytes);
-                }
-                Some(_) => {
-                    let message = format!("`{host}` sent more than {} bytes", self.limit);
-                    return Err(TurnStatus::InvalidResponse { message });
+                Some(bytes) => {
+                    for piece in bytes.chunks(PIECE) {
+                        let text = encoding.decode(piece);
+                        body.extend_from_slice(
+                            &text.map_err(|error| fault::not_compressed(&host, &error))?,
+                        );
+                        if body.len() > self.limit {
+                            let message = format!("`{host}` sent more than {} bytes", self.limit);
+                            return Err(TurnStatus::InvalidResponse { message });
+                        }
+                    }
                 }
                 None => return Ok(Fetched::Whole { body, etag }),
             }

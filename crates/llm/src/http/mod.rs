@@ -7,6 +7,7 @@
 mod adapt;
 mod call;
 mod client;
+mod encoding;
 pub(super) mod fault;
 mod fetch;
 mod outgoing;

@@ -9,6 +9,7 @@ use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 
 use super::client::HttpOptions;
+use super::encoding::{Encoding, PIECE};
 use super::fault;
 use super::polling::Pace;
 use crate::errors;
@@ -35,6 +36,7 @@ const TURNS: usize = 2;
 /// An answer that is being received.
 pub(super) struct Reading {
     response: Response,
+    encoding: Encoding,
     /// The name of the server, for errors.
     name: String,
     host: String,
@@ -69,13 +71,14 @@ async fn run_ready_tasks() {
 impl Reading {
     /// The answer in `response` of the server `name`.
     pub(super) fn new(
-        response: Response,
+        (response, encoding): (Response, Encoding),
         (name, host): (String, String),
         (parser, decoder): (FrameParser, Box<dyn Decoder>),
         pace: Pace,
     ) -> Self {
         Self {
             response,
+            encoding,
             name,
             host,
             parser,
@@ -148,6 +151,24 @@ impl Reading {
     }
 
     fn push(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) {
+        if matches!(self.encoding, Encoding::Plain) {
+            return self.push_text(bytes, out);
+        }
+        for piece in bytes.chunks(PIECE) {
+            match self.encoding.decode(piece) {
+                Ok(text) => self.push_text(&text, out),
+                Err(error) => {
+                    let status = fault::not_compressed(&self.host, &error);
+                    self.decoder.fail(status, out);
+                }
+            }
+            if self.decoder.ended() {
+                return;
+            }
+        }
+    }
+
+    fn push_text(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) {
         if !self.saw_event {
             let room = HEAD_BYTES.saturating_sub(self.head.len());
             self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);

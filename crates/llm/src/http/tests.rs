@@ -446,3 +446,16 @@ async fn invalid_requests_fail_without_a_connection() {
         "{told:?}"
     );
 }
+
+#[tokio::test]
+async fn compression_that_was_not_asked_for_is_named() {
+    let head = "200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: br";
+    let server = Server::start(answer(head, STREAM), Then::Close).await;
+    let TurnStatus::InvalidResponse { message } = server.status().await else {
+        panic!("not named");
+    };
+    assert!(
+        message.contains("with `br`, which osier did not ask for"),
+        "{message}"
+    );
+}
