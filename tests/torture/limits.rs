@@ -19,11 +19,23 @@ use crate::support::home::Home;
 use crate::support::model::ModelServer;
 use crate::support::random::Random;
 
-const CALLS: &[&str] = &["pthread_create", "posix_spawn", "open", "socket", "mmap"];
+const CALLS: &[&str] = &[
+    "pthread_create",
+    "posix_spawn",
+    "open",
+    "socket",
+    "mmap",
+    // A file on a server that was replaced, one without locks, a damaged disk.
+    "stale",
+    "flock",
+    "read",
+    "write",
+    "fdatasync",
+];
 /// How many calls fail: this one, or all from it on.
 const LENGTHS: &[u32] = &[1, u32::MAX];
 /// Cases of the short version.
-const SHORT: usize = 6;
+const SHORT: usize = 12;
 /// Calls of one kind at most.
 const MOST: usize = 400;
 /// Limits of processes.
@@ -44,8 +56,10 @@ const SHIM: &str = r#"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -104,10 +118,40 @@ void *mmap(void *at, size_t size, int access, int flags, int file, off_t offset)
   return real(at, size, access, flags, file, offset);
 }
 
+static int is_file(int file) {
+  struct stat about;
+  return !fstat(file, &about) && S_ISREG(about.st_mode);
+}
+
+int flock(int file, int how) {
+  REAL(flock);
+  if (fails("flock")) { errno = ENOLCK; return -1; }
+  return real(file, how);
+}
+
+ssize_t read(int file, void *bytes, size_t count) {
+  REAL(read);
+  if (process && is_file(file) && fails("read")) { errno = EIO; return -1; }
+  return real(file, bytes, count);
+}
+
+ssize_t write(int file, const void *bytes, size_t count) {
+  REAL(write);
+  if (process && is_file(file) && fails("write")) { errno = EIO; return -1; }
+  return real(file, bytes, count);
+}
+
+int fdatasync(int file) {
+  REAL(fdatasync);
+  if (fails("fdatasync")) { errno = EIO; return -1; }
+  return real(file);
+}
+
 #define OPEN(call) int call(const char *path, int flags, ...) { \
   REAL(call); \
   va_list rest; va_start(rest, flags); int mode = va_arg(rest, int); va_end(rest); \
   if (fails("open")) { errno = EMFILE; return -1; } \
+  if (fails("stale")) { errno = ESTALE; return -1; } \
   return real(path, flags, mode); \
 }
 OPEN(open)

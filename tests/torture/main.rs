@@ -32,6 +32,7 @@ mod plot;
 mod races;
 mod stuck;
 mod support;
+mod trouble;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -67,6 +68,7 @@ const PARTS: &[(&str, Part)] = &[
     ("races", races::run),
     ("stuck", stuck::run),
     ("http", http::run),
+    ("trouble", trouble::run),
 ];
 
 fn main() -> ExitCode {

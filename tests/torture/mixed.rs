@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
         let counts = Arc::new(Counts::default());
         followed.push((*name, home.clone(), Arc::clone(&counts)));
         let seed = options.seed + index as u64;
-        let worker = Worker::new(
+        let mut worker = Worker::new(
             name,
             arguments,
             options.program(),
@@ -51,6 +51,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
             counts,
             seed,
         );
+        worker.keep_totals(folder.path.join(format!("{name}.json")), options.is_resumed);
         workers.push(worker);
     }
     let is_over = Arc::new(AtomicBool::new(false));
@@ -80,7 +81,11 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
         .map_err(|_| io::Error::other("the sampler has failed"))?;
     report
         .notes
-        .push(format!("{} model calls", server.requests()));
+        .push(format!("{} model calls in this run", server.requests()));
+    if let Some(sample) = samples.last() {
+        let hours = sample.seconds / 3600.0;
+        report.notes.push(format!("{hours:.2} hours in all runs"));
+    }
     report.notes.extend(growth(&samples));
     if !options.is_short() {
         let drawn = plot::run(&folder.path.join("usage.tsv"))?;

@@ -30,8 +30,10 @@ pub(crate) struct Options {
     /// Prompts a minute of `mixed`.
     pub(crate) pace: Option<f64>,
     pub(crate) plot: Option<PathBuf>,
-    /// Runs only the cases of `stuck` whose name contains this.
+    /// Runs only the cases of `stuck` and `trouble` whose name contains this.
     pub(crate) case: Option<String>,
+    /// Continues the run of `mixed` whose results are in `out`.
+    pub(crate) is_resumed: bool,
     program: Option<PathBuf>,
     out: Option<PathBuf>,
 }
@@ -49,6 +51,7 @@ impl Options {
             pace: None,
             plot: None,
             case: None,
+            is_resumed: false,
             program: None,
             out: None,
         };
@@ -66,6 +69,11 @@ impl Options {
                 "--seed" => options.seed = number(&argument, &value()?)?,
                 "--case" => options.case = Some(value()?),
                 "--out" => options.out = Some(value()?.into()),
+                "--resume" => {
+                    options.out = Some(value()?.into());
+                    options.is_resumed = true;
+                    options.only = vec!["mixed".to_owned()];
+                }
                 "--program" => options.program = Some(value()?.into()),
                 "--plot" => options.plot = Some(value()?.into()),
                 "--only" => {
@@ -86,6 +94,14 @@ impl Options {
                 name if name.starts_with('-') => {}
                 filter => filters.push(filter.to_owned()),
             }
+        }
+        if let (true, Some(out)) = (options.is_resumed, &options.out)
+            && !out.join("mixed/usage.tsv").is_file()
+        {
+            return Err(format!(
+                "`{}` has no run of `mixed` to resume",
+                out.display()
+            ));
         }
         // As in libtest, a word selects what contains it.
         if !filters.is_empty() {

@@ -16,10 +16,28 @@ use crate::support::process::Usage;
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     pub(crate) seconds: f64,
-    pub(crate) worker: &'static str,
+    pub(crate) worker: String,
     /// `osier` or `serve`.
-    pub(crate) role: &'static str,
+    pub(crate) role: String,
     pub(crate) usage: Usage,
+}
+
+impl Sample {
+    /// The sample in a line of the table.
+    fn read(line: &str) -> Option<Self> {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let number = |place: usize| cells.get(place)?.parse().ok();
+        Some(Self {
+            seconds: number(0)? as f64,
+            worker: (*cells.get(1)?).to_owned(),
+            role: (*cells.get(2)?).to_owned(),
+            usage: Usage {
+                memory_kb: number(4)?,
+                descriptors: usize::try_from(number(5)?).ok()?,
+                threads: number(6)?,
+            },
+        })
+    }
 }
 
 type Followed = Vec<(&'static str, Home, Arc<Counts>)>;
@@ -45,12 +63,7 @@ impl Sampler {
     ) -> io::Result<JoinHandle<Vec<Sample>>> {
         let path = folder.join("usage.tsv");
         let earlier = fs::read_to_string(&path).unwrap_or_default();
-        let last = earlier
-            .lines()
-            .last()
-            .unwrap_or_default()
-            .split('\t')
-            .next();
+        let samples: Vec<Sample> = earlier.lines().filter_map(Sample::read).collect();
         let mut table = File::options().create(true).append(true).open(path)?;
         if earlier.is_empty() {
             writeln!(
@@ -62,9 +75,9 @@ impl Sampler {
             table,
             program: program.canonicalize()?,
             followed,
-            before: last.and_then(|last| last.parse().ok()).unwrap_or(0.0),
+            before: samples.last().map_or(0.0, |sample| sample.seconds),
             begun: Instant::now(),
-            samples: Vec::new(),
+            samples,
         };
         let is_over = Arc::clone(is_over);
         Ok(thread::spawn(move || {
@@ -104,8 +117,8 @@ impl Sampler {
                 )?;
                 self.samples.push(Sample {
                     seconds,
-                    worker,
-                    role,
+                    worker: (*worker).to_owned(),
+                    role: role.to_owned(),
                     usage,
                 });
             }

@@ -1,11 +1,14 @@
 //! One user of one osier, who does things at random and checks what appears.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
 
 use crate::Report;
 use crate::support::home::Home;
@@ -40,8 +43,12 @@ pub(crate) struct Worker {
     first: u64,
     number: u64,
     /// How often each action ran.
-    done: BTreeMap<&'static str, usize>,
+    done: BTreeMap<String, usize>,
     failures: Vec<String>,
+    /// Prompts of earlier runs.
+    earlier: usize,
+    /// The file with the totals and the state of the random numbers, from which the next run continues.
+    totals: Option<PathBuf>,
 }
 
 type Act = fn(&mut Worker) -> Result<(), String>;
@@ -94,7 +101,43 @@ impl Worker {
             number: first,
             done: BTreeMap::new(),
             failures: Vec::new(),
+            earlier: 0,
+            totals: None,
         }
+    }
+
+    /// Writes the totals to `file` after each action, and first continues from there if the run is `resumed`.
+    pub(crate) fn keep_totals(&mut self, file: PathBuf, resumed: bool) {
+        let known = fs::read(&file).ok().filter(|_| resumed);
+        let known: Option<Value> = known.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(known) = known {
+            if let Some(state) = known["random"].as_u64() {
+                self.random = Random::resume(state);
+            }
+            let number = |value: &Value| usize::try_from(value.as_u64().unwrap_or(0)).unwrap_or(0);
+            self.earlier = number(&known["prompts"]);
+            for (name, times) in known["done"].as_object().into_iter().flatten() {
+                self.done.insert(name.clone(), number(times));
+            }
+            let failures = known["failures"].as_array().into_iter().flatten();
+            self.failures = failures
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect();
+        }
+        self.totals = Some(file);
+    }
+
+    fn prompts(&self) -> usize {
+        self.earlier + usize::try_from(self.number - self.first).unwrap_or(0)
+    }
+
+    fn write_totals(&self) {
+        let Some(file) = &self.totals else { return };
+        let totals = json!({"random": self.random.state(), "prompts": self.prompts(),
+            "done": self.done, "failures": self.failures});
+        // Without the file, only the totals are incomplete.
+        let _ = fs::write(file, totals.to_string());
     }
 
     /// Works until `end`, with a prompt each `interval` at most.
@@ -106,10 +149,11 @@ impl Worker {
                 Ok(()) => self.act(),
                 Err(problem) => ("start", Err(problem)),
             };
-            *self.done.entry(name).or_default() += 1;
+            *self.done.entry(name.to_owned()).or_default() += 1;
             if let Err(problem) = result {
                 self.fail(name, &problem);
             }
+            self.write_totals();
             let Some(interval) = interval.filter(|_| self.number != before) else {
                 continue;
             };
@@ -157,13 +201,14 @@ impl Worker {
             Ok(left) if left.is_empty() => {}
             left => self.fail("end", &format!("temporary files are left: {left:?}")),
         }
+        self.write_totals();
         let done = self
             .done
             .iter()
             .map(|(name, times)| format!("{name} {times}"));
         let done: Vec<String> = done.collect();
         Report {
-            tried: usize::try_from(self.number - self.first).unwrap_or(0),
+            tried: self.prompts(),
             failures: self.failures,
             notes: vec![format!("{}: {}", self.name, done.join(", "))],
         }

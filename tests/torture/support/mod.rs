@@ -6,6 +6,7 @@ pub(crate) mod model;
 pub(crate) mod process;
 pub(crate) mod random;
 pub(crate) mod rpc;
+pub(crate) mod strict;
 pub(crate) mod terminal;
 pub(crate) mod wires;
 

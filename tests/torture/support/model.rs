@@ -26,6 +26,10 @@ struct Shared {
     requests: AtomicUsize,
     /// Milliseconds between two events.
     delay: AtomicU64,
+    /// Answers that stopped in the middle and wait for the end of the connection.
+    held: AtomicUsize,
+    /// The requests that a strict server would refuse.
+    violations: Mutex<Vec<String>>,
 }
 
 impl ModelServer {
@@ -50,6 +54,16 @@ impl ModelServer {
 
     pub(crate) fn requests(&self) -> usize {
         self.shared.requests.load(Ordering::Relaxed)
+    }
+
+    /// How many answers stopped in the middle so far.
+    pub(crate) fn held(&self) -> usize {
+        self.shared.held.load(Ordering::Relaxed)
+    }
+
+    /// The requests, since the last call, that a strict server would refuse.
+    pub(crate) fn take_violations(&self) -> Vec<String> {
+        std::mem::take(&mut super::locked(&self.shared.violations))
     }
 
     pub(crate) fn has_arrived(&self, number: u64) -> bool {
@@ -85,13 +99,16 @@ fn answer(mut socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
             b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
         );
     };
+    if let Some(problem) = super::strict::problem(wire, &body) {
+        super::locked(&shared.violations).push(problem);
+    }
     let prompt = Prompt::of(&body);
     if let Some(prompt) = &prompt
         && prompt.results == 0
     {
         super::locked(&shared.arrived).insert(prompt.number);
     }
-    let is_half = prompt.as_ref().is_some_and(|prompt| prompt.kind == "half");
+    let held_after = prompt.as_ref().and_then(Prompt::held_after);
     let turn = prompt.map_or_else(
         || Turn::says("A summary of the conversation."),
         |prompt| prompt.turn(),
@@ -102,13 +119,18 @@ fn answer(mut socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
     );
     socket.write_all(head.as_bytes())?;
     let delay = Duration::from_millis(shared.delay.load(Ordering::Relaxed));
-    for (place, frame) in wire.frames(&turn).into_iter().enumerate() {
-        socket.write_all(&frame)?;
-        if is_half && place == 1 {
+    let frames = wire.frames(&turn);
+    for place in 0..=frames.len() {
+        if held_after == Some(place) {
+            shared.held.fetch_add(1, Ordering::Relaxed);
             // Until the client closes the connection.
             socket.set_read_timeout(None)?;
             while socket.read(&mut [0; 64])? != 0 {}
         }
+        let Some(frame) = frames.get(place) else {
+            break;
+        };
+        socket.write_all(frame)?;
         thread::sleep(delay);
     }
     socket.shutdown(std::net::Shutdown::Write)
@@ -162,6 +184,23 @@ fn is_result(block: &Value) -> bool {
         || block.get("toolResult").is_some()
 }
 
+/// Subagents of one answer.
+const AGENTS: u64 = 20;
+
+/// The answer to `cut`: text and two calls.
+pub(crate) fn cut_turn() -> Turn {
+    let call = |text: &str| {
+        (
+            "bash".to_owned(),
+            json!({"command": format!("echo {text}")}),
+        )
+    };
+    Turn {
+        text: Turn::says("some words before two calls").text,
+        calls: vec![call("one"), call("two")],
+    }
+}
+
 /// The last prompt of a request.
 struct Prompt {
     kind: String,
@@ -199,6 +238,15 @@ impl Prompt {
         None
     }
 
+    /// The number of events after which the answer stops: two for `half`, as many as it says for `cut7`.
+    fn held_after(&self) -> Option<usize> {
+        if self.kind == "half" {
+            return Some(2);
+        }
+        let count = self.kind.strip_prefix("cut")?.parse().ok();
+        count.filter(|_| self.results == 0)
+    }
+
     fn turn(&self) -> Turn {
         let Self {
             kind,
@@ -234,6 +282,10 @@ impl Prompt {
                 json!({"prompt": format!("GO tools {}", number + 1_000_000)}),
             )),
             ("mcp", 0) => Some(("fake__echo", json!({}))),
+            ("plan", 0) => Some((
+                "exit_plan_mode",
+                json!({"plan": format!("# Plan {number}\n\n1. wait\n")}),
+            )),
             ("hang", 0) => Some(("fake__wait", json!({}))),
             (kind, 0) => {
                 super::commands::find(kind).map(|command| ("bash", json!({"command": command})))
@@ -250,6 +302,23 @@ impl Prompt {
                 calls: calls
                     .map(|(name, arguments)| (name.to_owned(), arguments))
                     .into(),
+            };
+        }
+        if kind.starts_with("cut") && *results == 0 {
+            return cut_turn();
+        }
+        if kind == "agents" && *results == 0 {
+            let task = |number: u64| {
+                (
+                    "task".to_owned(),
+                    json!({"prompt": format!("GO tools {number}")}),
+                )
+            };
+            return Turn {
+                text: Vec::new(),
+                calls: (1..=AGENTS)
+                    .map(|agent| task(number + agent * 1_000_000))
+                    .collect(),
             };
         }
         if kind == "loud" {

@@ -11,6 +11,15 @@ impl Random {
         Self(mixed | 1)
     }
 
+    /// Continues after the number that `state` returned.
+    pub(crate) fn resume(state: u64) -> Self {
+        Self(state | u64::from(state == 0))
+    }
+
+    pub(crate) fn state(&self) -> u64 {
+        self.0
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
