@@ -339,7 +339,7 @@ async fn end_of_a_conversation_of_many_windows_is_read_alone() {
     assert!(!context.is_cut);
 
     READ.set(0);
-    let context = index.context_within(leaf.as_deref(), limit(1_000, 100));
+    let context = index.context_within(leaf.as_deref(), limit(300, 100));
     assert!(context.is_cut);
     let messages: Vec<AgentMessage> = context
         .entries
