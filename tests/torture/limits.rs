@@ -35,7 +35,7 @@ const CALLS: &[&str] = &[
 /// How many calls fail: this one, or all from it on.
 const LENGTHS: &[u32] = &[1, u32::MAX];
 /// Cases of the short version.
-const SHORT: usize = 12;
+const SHORT: usize = 5;
 /// Calls of one kind at most.
 const MOST: usize = 400;
 /// Limits of processes.

@@ -32,6 +32,8 @@ pub(crate) struct Options {
     pub(crate) plot: Option<PathBuf>,
     /// Runs only the cases of `stuck` and `trouble` whose name contains this.
     pub(crate) case: Option<String>,
+    /// The parts were named.
+    pub(crate) is_chosen: bool,
     /// Continues the run of `mixed` whose results are in `out`.
     pub(crate) is_resumed: bool,
     program: Option<PathBuf>,
@@ -51,6 +53,7 @@ impl Options {
             pace: None,
             plot: None,
             case: None,
+            is_chosen: false,
             is_resumed: false,
             program: None,
             out: None,
@@ -78,6 +81,7 @@ impl Options {
                 "--plot" => options.plot = Some(value()?.into()),
                 "--only" => {
                     let list = value()?;
+                    options.is_chosen = true;
                     options.only = list.split(',').map(str::to_owned).collect();
                     if let Some(wrong) = options
                         .only

@@ -46,27 +46,31 @@ const MOST_STARTS: usize = 40;
 
 type Case = fn(&mut Trial) -> Result<(), String>;
 
-const CASES: &[(&str, Case)] = &[
-    ("interrupts", interrupts),
-    ("mcp storm", mcp_storm),
-    ("small model", small_model),
-    ("budget", budget),
-    ("plan files", plan_files),
-    ("moves during a run", moves),
-    ("two osiers", two_osiers),
-    ("odd files", odd_files),
-    ("subagents", subagents),
-    ("ten sessions", ten_sessions),
-    ("vanished terminal", vanished_terminal),
-    ("attached prompts", attached_prompts),
+/// The name of each case, and whether the short version runs it.
+const CASES: &[(&str, bool, Case)] = &[
+    ("interrupts", false, interrupts),
+    ("mcp storm", false, mcp_storm),
+    ("small model", false, small_model),
+    ("budget", false, budget),
+    ("plan files", false, plan_files),
+    ("moves during a run", false, moves),
+    ("two osiers", false, two_osiers),
+    ("odd files", false, odd_files),
+    ("subagents", false, subagents),
+    ("ten sessions", false, ten_sessions),
+    ("vanished terminal", false, vanished_terminal),
+    ("attached prompts", false, attached_prompts),
 ];
 
 pub(crate) fn run(options: &Options) -> io::Result<Report> {
     let folder = options.folder("trouble")?;
     let mut report = Report::default();
-    for (place, (name, case)) in CASES.iter().enumerate() {
+    for (place, (name, in_short, case)) in CASES.iter().enumerate() {
         let is_wanted = |case: &String| name.contains(case.as_str());
         if options.case.as_ref().is_some_and(|case| !is_wanted(case)) {
+            continue;
+        }
+        if options.is_short() && !in_short && !options.is_chosen {
             continue;
         }
         let server = Arc::new(ModelServer::start()?);
