@@ -42,20 +42,7 @@ pub(super) fn run(
     if args.target.is_none() {
         block_on(connect_to_background_server(&setup.folders))??;
     }
-    let token = token(&target, url_token, args.token_file.as_deref(), setup)?;
-    let dir = args.dir.clone();
-    let attach_options = AttachOptions {
-        session: args.session.clone(),
-        new_session: args.new,
-        cwd: dir.or_else(|| target.is_local().then(|| setup.cwd.clone())),
-        model: args.model.clone(),
-        name: args.name.clone().unwrap_or_else(|| client_name(setup)),
-        token,
-        ssh: args.ssh.split_whitespace().map(str::to_owned).collect(),
-        program: args.program.clone(),
-        ca_file: setup.settings.ca_file.as_deref().map(Arc::from),
-        drafts: Some(setup.folders.drafts()),
-    };
+    let attach_options = attach_options(args, &target, url_token, setup)?;
     // Without the token of the address, because the command is shown.
     let command = match &args.target {
         Some(_) => format!("osier attach {target}"),
@@ -72,6 +59,27 @@ pub(super) fn run(
         osier_tui::run_over(host, events, open, setup, options).await
     });
     screen_exit(outcome?)
+}
+
+fn attach_options(
+    args: &AttachArgs,
+    target: &Target,
+    url_token: Option<String>,
+    setup: &SessionSetup,
+) -> Result<AttachOptions, String> {
+    let dir = args.dir.clone();
+    Ok(AttachOptions {
+        session: args.session.clone(),
+        new_session: args.new,
+        cwd: dir.or_else(|| target.is_local().then(|| setup.cwd.clone())),
+        model: args.model.clone(),
+        name: args.name.clone().unwrap_or_else(|| client_name(setup)),
+        token: token(target, url_token, args.token_file.as_deref(), setup)?,
+        ssh: args.ssh.split_whitespace().map(str::to_owned).collect(),
+        program: args.program.clone(),
+        ca_file: setup.settings.ca_file.as_deref().map(Arc::from),
+        drafts: Some(setup.folders.drafts()),
+    })
 }
 
 /// Runs `osier serve stop`.
@@ -323,6 +331,14 @@ async fn copy_unbuffered(
         to.write_all(&buffer[..read]).await?;
         to.flush().await?;
     }
+}
+
+/// The connection, as a text. A given token differs from one that was found.
+#[cfg(test)]
+pub(super) fn described(args: &AttachArgs, setup: &SessionSetup) -> Result<String, String> {
+    let (target, url_token) = parse_target(args.target.as_deref(), &setup.folders)?;
+    let options = attach_options(args, &target, url_token, setup)?;
+    Ok(format!("{target} {options:?}"))
 }
 
 #[cfg(test)]

@@ -61,10 +61,12 @@ pub fn run() -> ExitCode {
 }
 
 fn start(args: Args) -> Result<Exit, String> {
+    if let Some(mode) = RunMode::of(&args) {
+        run_mode::check(&args, mode)?;
+    }
     let config = RunConfig::new(args)?;
     // Before `run_report`, which locks standard output.
     if let Some(args) = config.args.bridge() {
-        run_mode::check(&config.args, RunMode::Bridge)?;
         return attach::bridge(args, &config.folders);
     }
     if let Some(exit) = run_report(&config)? {
@@ -76,7 +78,7 @@ fn start(args: Args) -> Result<Exit, String> {
             return serve::run(&args, &config, setup);
         }
         Some(Command::Attach(args)) => {
-            if config.mode(io::stdout().is_terminal())? != RunMode::Screen {
+            if config.usual_mode(io::stdout().is_terminal())? != RunMode::Screen {
                 return Err("`osier attach` needs a terminal; programs use `osier rpc`".to_owned());
             }
             let options = config.screen_options(false)?;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::args::{Args, AuthCommand, Command, LoginArgs, Mode, OutputFormat};
+use super::args::{Args, Command, Mode, OutputFormat};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
 use super::input::{self, Piped};
@@ -48,18 +48,7 @@ impl RunConfig {
     /// # Errors
     /// A directory or a trust decision is invalid.
     pub(super) fn new(mut args: Args) -> Result<Self, String> {
-        match &args.command {
-            Some(Command::Rpc(rpc)) => args.run = rpc.run.clone(),
-            Some(Command::Acp(acp)) => {
-                args.run = acp.run.clone();
-                if acp.login {
-                    let command = AuthCommand::Login(LoginArgs::default());
-                    args.command = Some(Command::Auth { command });
-                }
-            }
-            Some(Command::Serve(serve)) => args.run = serve.run(),
-            _ => {}
-        }
+        args.run_of_command();
         let environment: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
@@ -169,13 +158,23 @@ impl RunConfig {
     /// # Errors
     /// A flag does not apply to the mode, or the terminal cannot show the interface.
     pub(super) fn mode(&self, stdout_is_terminal: bool) -> Result<RunMode, String> {
+        let mode = self.usual_mode(stdout_is_terminal)?;
+        run_mode::check(&self.args, mode)?;
+        Ok(mode)
+    }
+
+    /// The mode, whatever flags there are.
+    ///
+    /// # Errors
+    /// The terminal cannot show the interface.
+    pub(super) fn usual_mode(&self, stdout_is_terminal: bool) -> Result<RunMode, String> {
         let args = &self.args;
         let format = args.script.output_format;
         let no_screen = || {
             let term = self.environment.get("TERM");
             term.is_none_or(|term| term == "dumb")
         };
-        let mode = match (&args.command, args.mode) {
+        Ok(match (&args.command, args.mode) {
             (Some(Command::Rpc(_)), _) | (_, Some(Mode::Rpc)) => RunMode::Rpc,
             (Some(Command::Acp(_)), _) | (_, Some(Mode::Acp)) => RunMode::Acp,
             (_, Some(Mode::Json)) => RunMode::Json,
@@ -195,9 +194,7 @@ impl RunConfig {
                 ));
             }
             _ => RunMode::Screen,
-        };
-        run_mode::check(args, mode)?;
-        Ok(mode)
+        })
     }
 
     /// The prompts of the command line and the piped text.

@@ -1,9 +1,9 @@
-//! The modes of the program, and which flags apply to which: a flag that would have no effect is an error. `osier serve`,
-//! `osier attach` and the commands without a session take only flags of their own.
+//! The modes of the program, and which flags apply to which: a flag that would have no effect is an error. Commands
+//! without a session take only flags of their own.
 
 use clap::CommandFactory as _;
 
-use super::args::{Args, InputFormat};
+use super::args::{Args, Command, InputFormat};
 use crate::modes::log::LogLevel;
 
 /// The mode to run in.
@@ -21,15 +21,38 @@ pub(super) enum RunMode {
     Acp,
     /// `osier rpc --connect`: the session is in a server.
     Bridge,
+    Serve,
+    Attach,
+    /// Without a session: the list of models, the schema of RPC, a sign-in for an editor.
+    Models,
+    Schema,
+    SignIn,
 }
 
-use RunMode::{Acp, Bridge, Codex, Json, JsonResult, Rpc, Screen, StreamJson, Text};
+use RunMode::{
+    Acp, Attach, Bridge, Codex, Json, JsonResult, Models, Rpc, Schema, Screen, Serve, SignIn,
+    StreamJson, Text,
+};
 
 impl RunMode {
     #[cfg(test)]
-    const ALL: [Self; 9] = [
-        Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Bridge,
+    const ALL: [Self; 14] = [
+        Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Bridge, Serve, Attach, Models,
+        Schema, SignIn,
     ];
+
+    /// The mode that the command alone decides.
+    pub(super) fn of(args: &Args) -> Option<Self> {
+        match &args.command {
+            Some(Command::Rpc(rpc)) if rpc.connect.is_some() => Some(Bridge),
+            Some(Command::Rpc(rpc)) if rpc.schema => Some(Schema),
+            Some(Command::Acp(acp)) if acp.login => Some(SignIn),
+            Some(Command::Serve(serve)) if serve.command.is_none() => Some(Serve),
+            Some(Command::Attach(_)) => Some(Attach),
+            None if args.list_models.is_some() => Some(Models),
+            _ => None,
+        }
+    }
 
     /// How much of warnings and errors is logged without a flag.
     pub(super) fn log_level(self) -> LogLevel {
@@ -38,7 +61,9 @@ impl RunMode {
             // The last line or the exit has the error.
             StreamJson | JsonResult | Codex => LogLevel::Warnings,
             // Events have all of it.
-            Json | Rpc | Screen | Acp | Bridge => LogLevel::Nothing,
+            Json | Rpc | Screen | Acp | Bridge | Serve | Attach | Models | Schema | SignIn => {
+                LogLevel::Nothing
+            }
         }
     }
 
@@ -53,6 +78,11 @@ impl RunMode {
             Rpc => "`osier rpc`",
             Acp => "`osier acp`",
             Bridge => "`osier rpc --connect`",
+            Serve => "`osier serve`",
+            Attach => "`osier attach`",
+            Models => "`osier --list-models`",
+            Schema => "`osier rpc --schema`",
+            SignIn => "`osier acp --login`",
         }
     }
 }
@@ -66,8 +96,16 @@ struct Flag {
     matters: fn(&Args) -> bool,
 }
 
-/// Every mode with a session.
+/// Every mode that opens a session.
 const SESSION: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp];
+/// The same, and a server, which opens more.
+const SERVED: &[RunMode] = &[
+    Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Serve,
+];
+/// Modes that read the settings of the command line.
+const SETTINGS: &[RunMode] = &[
+    Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Models, SignIn,
+];
 /// Modes whose sessions are named by the command line. An editor names them itself.
 const NAMED: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc];
 /// The modes that log to standard error.
@@ -90,36 +128,63 @@ const FLAGS: &[Flag] = &[
     flag("json", &[Json, Codex]),
     flag("answers", &[Json]),
     flag("mode", SESSION),
-    flag("model", SESSION),
+    flag(
+        "model",
+        &[
+            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Serve, Attach, Models,
+        ],
+    ),
     // To switch between them.
     flag("models", &[Screen, Rpc, Acp]),
-    flag("thinking", SESSION),
-    flag("api_key", SESSION),
+    flag("thinking", SERVED),
+    // Of the model that `--model` names: the list says which models have a key.
+    flag(
+        "api_key",
+        &[
+            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Models,
+        ],
+    ),
     flag("base_url", SESSION),
-    flag("proxy", SESSION),
+    // Of a server: whether it is an LLM proxy.
+    flag(
+        "proxy",
+        &[
+            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Serve, Models,
+        ],
+    ),
     flag("system_prompt", SESSION),
     flag("append_system_prompt", SESSION),
     flag("context", SESSION),
     flag("continue_session", NAMED),
     flag("resume", NAMED),
     flag("fork", NAMED),
-    flag("session", NAMED),
+    flag(
+        "session",
+        &[
+            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Attach,
+        ],
+    ),
     flag("no_session", NAMED),
     flag("take_over", NAMED),
     flag("session_dir", SESSION),
     flag("tools", SESSION),
-    flag("permissions", SESSION),
-    flag("sandbox", SESSION),
+    flag("permissions", SERVED),
+    flag("sandbox", SERVED),
     flag("trust", SESSION),
-    flag("cwd", SESSION),
+    flag(
+        "cwd",
+        &[
+            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Serve, Models,
+        ],
+    ),
     flag("temperature", SESSION),
     flag("max_turns", SESSION),
     flag("max_cost", SESSION),
     flag("max_tokens", SESSION),
     flag("max_session_turns", SESSION),
     flag("max_retries", SESSION),
-    flag("settings", SESSION),
-    flag("config", SESSION),
+    flag("settings", SETTINGS),
+    flag("config", SETTINGS),
     flag("mcp_config", SESSION),
     flag("screen_reader", &[Screen]),
     // SDKs of Claude Code always give it with `stream-json`, which has every message.
@@ -127,8 +192,7 @@ const FLAGS: &[Flag] = &[
     flag("trace_llm", LOGGED),
     flag("trace_mcp", LOGGED),
     flag("accounting", NAMED),
-    // A command; it ends before there is a mode.
-    flag("list_models", SESSION),
+    flag("list_models", &[Models]),
     flag("output_format", &[Text, StreamJson, JsonResult]),
     Flag {
         matters: |args| args.script.input_format == Some(InputFormat::StreamJson),
@@ -149,12 +213,65 @@ const FLAGS: &[Flag] = &[
     flag("system_prompt_file", SESSION),
     // For SDKs: osier always reads its own settings.
     flag("setting_sources", SESSION),
-    flag("schema", &[Rpc]),
+    flag("schema", &[Schema]),
     flag("connect", &[Bridge]),
     flag("request", &[Bridge]),
     flag("no_start", &[Bridge]),
-    flag("login", &[Acp]),
+    flag("login", &[SignIn]),
+    flag("listen", &[Serve]),
+    flag("unix", &[Serve]),
+    flag("token_file", &[Serve, Attach]),
+    flag("allow_host", &[Serve]),
+    flag("client_header", &[Serve]),
+    flag("unload_after", &[Serve]),
+    flag("detach", &[Serve]),
+    flag("detached", &[Serve]),
+    flag("target", &[Attach]),
+    flag("new", &[Attach]),
+    flag("dir", &[Attach]),
+    flag("name", &[Attach]),
+    flag("ssh", &[Attach]),
+    flag("program", &[Attach]),
 ];
+
+/// A flag, whether it has an effect on this command line, and where it has none.
+type Need = (&'static str, fn(&Args) -> bool, &'static str);
+
+/// Flags whose effect depends on another argument.
+const NEEDS: &[Need] = &[
+    (
+        "permission_prompt_tool",
+        |args| args.script.reads_lines(),
+        "without `--input-format stream-json`: the answers are lines",
+    ),
+    ("ssh", is_over_ssh, "without a server `ssh://…`"),
+    ("program", is_over_ssh, "without a server `ssh://…`"),
+    (
+        "token_file",
+        |args| !is_over_ssh(args) && !server(args).contains("#token="),
+        "with a server `ssh://…`, which has its own token, or with a token in the URL",
+    ),
+    (
+        "dir",
+        |args| {
+            let host = server(args).strip_prefix("ssh://");
+            !host.is_some_and(|host| host.trim_end_matches('/').contains('/'))
+        },
+        "with a directory in the address",
+    ),
+];
+
+/// The server of `osier attach`.
+fn server(args: &Args) -> &str {
+    match &args.command {
+        Some(Command::Attach(attach)) => attach.target.as_deref().unwrap_or_default(),
+        _ => "",
+    }
+}
+
+fn is_over_ssh(args: &Args) -> bool {
+    server(args).starts_with("ssh://")
+}
 
 const fn flag(id: &'static str, modes: &'static [RunMode]) -> Flag {
     Flag {
@@ -169,12 +286,18 @@ const fn flag(id: &'static str, modes: &'static [RunMode]) -> Flag {
 /// # Errors
 /// The flag and the mode.
 pub(super) fn check(args: &Args, mode: RunMode) -> Result<(), String> {
-    let refused = FLAGS.iter().find(|flag| {
-        args.given.iter().any(|id| id == flag.id)
-            && (flag.matters)(args)
-            && !flag.modes.contains(&mode)
-    });
-    let Some(flag) = refused else { return Ok(()) };
+    let is_given = |id: &str| args.given.iter().any(|given| given == id);
+    let refused = FLAGS
+        .iter()
+        .find(|flag| is_given(flag.id) && (flag.matters)(args) && !flag.modes.contains(&mode));
+    let Some(flag) = refused else {
+        let lacks = |(id, is_met, _): &&Need| is_given(id) && !is_met(args);
+        let Some((id, _, what)) = NEEDS.iter().find(lacks) else {
+            return Ok(());
+        };
+        let name = written(id).unwrap_or_default();
+        return Err(format!("`{name}` has no effect {what}"));
+    };
     let modes: Vec<&str> = flag.modes.iter().map(|mode| mode.name()).collect();
     let name = written(flag.id);
     let takes = format!("it applies to {}", modes.join(", "));
@@ -214,29 +337,39 @@ mod tests {
     use super::super::run_config::RunConfig;
     use super::*;
 
-    /// The arguments of the commands that run sessions, each with a command line that has it.
-    fn arguments() -> Vec<(String, Vec<String>)> {
+    /// The commands that run sessions, with the modes that they can have.
+    const COMMANDS: [(&str, &[RunMode]); 6] = [
+        (
+            "",
+            &[Screen, Text, Json, StreamJson, JsonResult, Rpc, Acp, Models],
+        ),
+        ("exec", &[Text, StreamJson, JsonResult, Codex]),
+        ("rpc", &[Rpc, Bridge, Schema]),
+        ("acp", &[Acp, SignIn]),
+        ("serve", &[Serve]),
+        ("attach", &[Attach]),
+    ];
+
+    /// The arguments of a command, each with a command line that has it.
+    fn arguments(name: &str) -> Vec<(String, Vec<String>)> {
         let mut command = Args::command();
         command.build();
-        let own = |command: &clap::Command, name: &str| {
-            let arguments = command
-                .get_arguments()
-                .filter(|argument| !matches!(argument.get_id().as_str(), "help" | "version"));
-            let lines = arguments.map(|argument| {
-                let words = ["osier", name].map(str::to_owned);
-                let words = words.into_iter().filter(|word| !word.is_empty());
-                (
-                    argument.get_id().to_string(),
-                    words.chain(given(argument)).collect(),
-                )
-            });
-            lines.collect::<Vec<_>>()
+        let command = match name {
+            "" => &command,
+            name => command.find_subcommand(name).unwrap(),
         };
-        let mut found = own(&command, "");
-        for name in ["exec", "rpc", "acp"] {
-            found.extend(own(command.find_subcommand(name).unwrap(), name));
-        }
-        found
+        let arguments = command
+            .get_arguments()
+            .filter(|argument| !matches!(argument.get_id().as_str(), "help" | "version"));
+        let lines = arguments.map(|argument| {
+            let words = ["osier", name].map(str::to_owned);
+            let words = words.into_iter().filter(|word| !word.is_empty());
+            (
+                argument.get_id().to_string(),
+                words.chain(given(argument)).collect(),
+            )
+        });
+        lines.collect()
     }
 
     /// An argument with a value that clap accepts, and what it needs in addition.
@@ -245,6 +378,15 @@ mod tests {
             "input_format" => vec!["stream-json", "--output-format", "stream-json"],
             "proxy" | "base_url" => vec!["https://example.com"],
             "request" | "no_start" => vec!["--connect"],
+            "listen" => vec!["127.0.0.1:1"],
+            "permission_prompt_tool" => vec![
+                "stdio",
+                "--output-format",
+                "stream-json",
+                "--input-format",
+                "stream-json",
+            ],
+            "ssh" | "program" => vec!["1", "ssh://host"],
             "fork_session" | "take_over" => vec!["--continue"],
             "permission_mode" => vec!["plan"],
             "config" => vec!["theme=dark"],
@@ -269,9 +411,9 @@ mod tests {
     /// Every argument that clap knows with every mode: it applies, or it is refused by name.
     #[test]
     fn every_argument_applies_to_a_mode_or_is_refused() {
-        let arguments = arguments();
-        assert!(arguments.len() > 100, "{}", arguments.len());
-        for (id, words) in arguments {
+        let mut count = 0;
+        for (id, words) in COMMANDS.iter().flat_map(|(name, _)| arguments(name)) {
+            count += 1;
             let args = Args::read(&words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
             assert!(args.given.contains(&id), "{words:?}");
             let rows: Vec<&Flag> = FLAGS.iter().filter(|flag| flag.id == id).collect();
@@ -289,9 +431,130 @@ mod tests {
                 assert_eq!(checked.is_ok(), !is_refused, "{id} {mode:?}");
             }
         }
-        for flag in FLAGS {
-            assert!(!flag.modes.is_empty(), "{}", flag.id);
+        assert!(count > 200, "{count}");
+    }
+
+    /// The command line of each mode of a flag has the flag.
+    #[test]
+    fn commands_have_the_flags_of_their_modes() {
+        let known = COMMANDS.map(|(name, modes)| {
+            let ids: Vec<String> = arguments(name).into_iter().map(|(id, _)| id).collect();
+            (modes, ids)
+        });
+        for Flag { id, modes, .. } in FLAGS {
+            assert!(!modes.is_empty(), "{id}");
+            for mode in *modes {
+                let mut commands = known.iter().filter(|(modes, _)| modes.contains(mode));
+                let has = commands.any(|(_, ids)| ids.iter().any(|known| known == id));
+                assert!(has, "{id} {mode:?}");
+            }
         }
+    }
+
+    /// A command without a session refuses every flag of a session that is not its own.
+    #[test]
+    fn other_commands_refuse_the_flags_of_sessions() {
+        let flags: Vec<_> = arguments("")
+            .into_iter()
+            .filter(|(_, words)| words.len() > 1 && words[1].starts_with("--"))
+            .collect();
+        let mut root = Args::command();
+        root.build();
+        let sessions: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+        let others = root.get_subcommands().filter(|command| {
+            let is_own = sessions.contains(&command.get_name()) || command.get_name() == "help";
+            // The words after an unknown command are not read.
+            !is_own && !matches!(command.get_name(), "update" | "review")
+        });
+        let mut others: Vec<clap::Command> = others.cloned().collect();
+        let mut count = 0;
+        for command in &mut others {
+            let nested = command.get_subcommands().cloned().collect::<Vec<_>>();
+            for mut command in nested.into_iter().chain([command.clone()]) {
+                let own: Vec<String> = command
+                    .get_arguments()
+                    .filter_map(|argument| Some(format!("--{}", argument.get_long()?)))
+                    .collect();
+                for (_, words) in flags.iter().filter(|(_, words)| !own.contains(&words[1])) {
+                    let name = command.get_name().to_owned();
+                    let read = command.try_get_matches_from_mut([name.as_str(), &words[1]]);
+                    let error = read.map(|_| ()).unwrap_err().to_string();
+                    assert!(error.contains(&words[1]), "{name} {}: {error}", words[1]);
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 2_000, "{count}");
+    }
+
+    /// Flags that need another argument are refused without it.
+    #[test]
+    fn flags_without_what_they_need_are_refused() {
+        for (line, error) in [
+            (
+                "-p --output-format stream-json --permission-prompt-tool stdio x",
+                "`--permission-prompt-tool` has no effect without `--input-format stream-json`: the answers are lines",
+            ),
+            (
+                "attach unix:/tmp/s --ssh x",
+                "`--ssh` has no effect without a server `ssh://…`",
+            ),
+            (
+                "attach --program x",
+                "`--program` has no effect without a server `ssh://…`",
+            ),
+            (
+                "attach ssh://h --token-file x",
+                "`--token-file` has no effect with a server `ssh://…`, which has its own token, or with a token in the URL",
+            ),
+            (
+                "attach http://127.0.0.1:1/#token=x --token-file x",
+                "`--token-file` has no effect with a server `ssh://…`, which has its own token, or with a token in the URL",
+            ),
+            (
+                "attach ssh://h/work --dir x",
+                "`--dir` has no effect with a directory in the address",
+            ),
+        ] {
+            let args = Args::read(std::iter::once("osier").chain(line.split(' '))).unwrap();
+            let mode = RunMode::of(&args).unwrap_or(StreamJson);
+            assert_eq!(check(&args, mode), Err(error.to_owned()), "{line}");
+        }
+        for line in [
+            "attach ssh://h/ --dir x --ssh y --program z",
+            "attach unix:/tmp/s --dir x --token-file y",
+            "serve --token-file x",
+        ] {
+            let args = Args::read(std::iter::once("osier").chain(line.split(' '))).unwrap();
+            let mode = RunMode::of(&args).unwrap();
+            assert_eq!(check(&args, mode), Ok(()), "{line}");
+        }
+    }
+
+    /// The flags of each set of modes, in the order of the table.
+    #[test]
+    fn documentation_has_every_flag() {
+        let mut sets: Vec<(&[RunMode], Vec<String>)> = Vec::new();
+        let hidden = ["request", "no_start", "detached", "setting_sources"];
+        for flag in FLAGS.iter().filter(|flag| !hidden.contains(&flag.id)) {
+            let argument = if flag.id == "target" {
+                "`SERVER`"
+            } else {
+                "prompts"
+            };
+            let shown = written(flag.id).map_or(argument.to_owned(), |name| format!("`{name}`"));
+            match sets.iter_mut().find(|(modes, _)| *modes == flag.modes) {
+                Some((_, flags)) => flags.push(shown),
+                None => sets.push((flag.modes, vec![shown])),
+            }
+        }
+        let mut page = "| mode | flags |\n|---|---|\n".to_owned();
+        for (modes, flags) in sets {
+            let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
+            page += &format!("| {} | {} |\n", modes.join(", "), flags.join(", "));
+        }
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scripts.md");
+        osier_testing::pages::check_part(&path, "flags", &page);
     }
 
     /// Flags whose effect is not in the setup of the session, with the test of it.
@@ -317,56 +580,79 @@ mod tests {
         ("permission_prompt_tool", "tests/it/scripts.rs"),
         // For SDKs of Claude Code: documented to have no effect.
         ("setting_sources", "docs/scripts.md"),
+        ("schema", "tests/it/completions.rs"),
+        ("connect", "tests/it/tui/pty/attach.rs"),
+        ("request", "tests/it/tui/pty/attach.rs"),
+        ("no_start", "tests/it/tui/pty/attach.rs"),
+        ("login", "tests/it/acp/capabilities.rs"),
+        ("detach", "tests/it/serve/background.rs"),
+        ("detached", "tests/it/serve/background.rs"),
     ];
 
-    /// A flag changes the setup, which all modes share, or is in the list of those with another effect.
+    /// What a command line sets: the session, the server, or the connection to one.
+    fn effect(words: &[String], place: &std::path::Path) -> Result<String, String> {
+        let mut args = super::super::aliases::expand(Args::read(words).unwrap())?;
+        args.run_of_command();
+        let config = RunConfig {
+            args,
+            folders: Folders::under(&place.join("home")),
+            settings: Settings::default(),
+            problems: Vec::new(),
+            environment: BTreeMap::new(),
+            cwd: place.join("work"),
+        };
+        let setup = config.setup()?;
+        let more = match &config.args.command {
+            Some(Command::Serve(args)) => super::super::serve::described(args, &setup)?,
+            Some(Command::Attach(args)) => super::super::attach::described(args, &setup)?,
+            _ => String::new(),
+        };
+        Ok(format!("{setup:?} {more}"))
+    }
+
+    /// A flag changes what its command sets, or is in the list of those with another effect.
     #[test]
     fn every_flag_has_an_effect() {
         let place = tempfile::tempdir().unwrap();
         let cwd = place.path().join("work");
         std::fs::create_dir_all(cwd.join("1")).unwrap();
+        let token = cwd.join("token");
+        let token = token.to_str().unwrap();
         for (name, text) in [
             ("file", "text"),
             ("schema", "{}"),
             ("servers", "{\"mcpServers\": {\"s\": {\"command\": \"x\"}}}"),
+            ("token", "0123456789abcdef0123456789abcdef"),
         ] {
             osier_base::atomic_file::write(&cwd.join(name), text.as_bytes()).unwrap();
         }
-        let setup = |words: &[String]| {
-            let args = Args::read(words).unwrap();
-            let config = RunConfig {
-                args,
-                folders: Folders::under(&place.path().join("home")),
-                settings: Settings::default(),
-                problems: Vec::new(),
-                environment: BTreeMap::new(),
-                cwd: cwd.clone(),
-            };
-            config.setup().map(|setup| format!("{setup:?}"))
-        };
-        let plain = setup(&["osier".to_owned()]).unwrap();
-        let own = arguments().into_iter().filter(|(_, words)| {
-            !matches!(
-                words.get(1).map(String::as_str),
-                Some("exec" | "rpc" | "acp")
-            )
-        });
         let mut without = Vec::new();
-        for (id, mut words) in own {
-            let file = match id.as_str() {
-                "system_prompt_file" => "file",
-                "output_schema" => "schema",
-                "mcp_config" => "servers",
-                _ => "",
-            };
-            if id == "json_schema" {
-                "{}".clone_into(&mut words[2]);
-            } else if !file.is_empty() {
-                file.clone_into(&mut words[2]);
-            }
-            // An unknown session is an error.
-            if setup(&words).is_ok_and(|setup| setup == plain) {
-                without.push(id);
+        for (name, _) in COMMANDS {
+            for (id, mut words) in arguments(name) {
+                let flag = words.iter().position(|word| word.starts_with("--"));
+                let value = flag.map_or(0, |flag| flag + 1);
+                let given = match id.as_str() {
+                    "system_prompt_file" => "file",
+                    "output_schema" => "schema",
+                    "mcp_config" => "servers",
+                    "json_schema" => "{}",
+                    "token_file" => token,
+                    _ => "",
+                };
+                if !given.is_empty() {
+                    given.clone_into(&mut words[value]);
+                }
+                let mut rest = words.clone();
+                let has_value = words.get(value).is_some_and(|word| !word.starts_with("--"));
+                match flag {
+                    Some(flag) => drop(rest.drain(flag..value + usize::from(has_value))),
+                    None => drop(rest.pop()),
+                }
+                // An unknown session is an error.
+                let plain = effect(&rest, place.path()).unwrap();
+                if effect(&words, place.path()).is_ok_and(|setup| setup == plain) {
+                    without.push(id);
+                }
             }
         }
         let listed: Vec<&str> = ELSEWHERE.iter().map(|(id, _)| *id).collect();

@@ -41,24 +41,8 @@ pub(super) fn run(
     if args.detach {
         return detach(&setup);
     }
-    let listen = match (&args.unix, args.listen) {
-        (Some(path), _) => Listen::Unix(std::path::absolute(path).map_err(|e| e.to_string())?),
-        (None, Some(address)) => Listen::Address(address),
-        (None, None) => Listen::Address(ADDRESS.parse().map_err(|_| ADDRESS.to_owned())?),
-    };
-    let token_file = args.token_file.clone();
-    let token_file = token_file.unwrap_or_else(|| super::attach::token_file(&setup.folders));
-    let token = read_token(&token_file)?;
-    let minutes = args.unload_after;
-    let options = Options {
-        listen,
-        token: token.clone(),
-        allowed_hosts: args.allow_host.clone(),
-        client_header: args.client_header.clone(),
-        #[cfg(feature = "proxy")]
-        proxy: args.proxy.then(|| llm_proxy::open(&setup)).transpose()?,
-        unload_after: (minutes > 0).then(|| Duration::from_mins(minutes)),
-    };
+    let options = options(args, &setup)?;
+    let token = options.token.clone();
     if args.detached {
         // This fails when the process already leads a process session.
         let _ = rustix::process::setsid();
@@ -88,6 +72,26 @@ pub(super) fn run(
     ended.map(|()| Exit::Success)
 }
 
+fn options(args: &ServeArgs, setup: &SessionSetup) -> Result<Options, String> {
+    let listen = match (&args.unix, args.listen) {
+        (Some(path), _) => Listen::Unix(std::path::absolute(path).map_err(|e| e.to_string())?),
+        (None, Some(address)) => Listen::Address(address),
+        (None, None) => Listen::Address(ADDRESS.parse().map_err(|_| ADDRESS.to_owned())?),
+    };
+    let token_file = args.token_file.clone();
+    let token_file = token_file.unwrap_or_else(|| super::attach::token_file(&setup.folders));
+    let minutes = args.unload_after;
+    Ok(Options {
+        listen,
+        token: read_token(&token_file)?,
+        allowed_hosts: args.allow_host.clone(),
+        client_header: args.client_header.clone(),
+        #[cfg(feature = "proxy")]
+        proxy: args.proxy.then(|| llm_proxy::open(setup)).transpose()?,
+        unload_after: (minutes > 0).then(|| Duration::from_mins(minutes)),
+    })
+}
+
 /// Starts the same command in the background and prints its address.
 fn detach(setup: &SessionSetup) -> Result<Exit, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
@@ -111,4 +115,10 @@ fn detach(setup: &SessionSetup) -> Result<Exit, String> {
     // The result does not depend on a closed standard output.
     let _ = terminal_output::stdout().write_all(output.as_bytes());
     Ok(Exit::Success)
+}
+
+/// How the server listens, as a text.
+#[cfg(test)]
+pub(super) fn described(args: &ServeArgs, setup: &SessionSetup) -> Result<String, String> {
+    options(args, setup).map(|options| format!("{options:?}"))
 }

@@ -107,6 +107,70 @@ fn flags_for_logs_and_costs_have_an_effect_in_every_mode() {
     }
 }
 
+/// Every way to start osier refuses what has no effect there, before it does anything else.
+#[test]
+fn every_way_in_refuses_what_has_no_effect() {
+    let home = home();
+    for (line, name) in [
+        ("-p --login go", "--login"),
+        ("-p --answers go", "--answers"),
+        ("--json --screen-reader", "--screen-reader"),
+        (
+            "-p --output-format json --include-partial-messages go",
+            "--include-partial-messages",
+        ),
+        (
+            "-p --output-format stream-json --permission-prompt-tool stdio go",
+            "--permission-prompt-tool",
+        ),
+        ("exec --json --models x go", "--models"),
+        ("rpc --screen-reader", "--screen-reader"),
+        ("rpc --schema --model x", "--model"),
+        ("rpc --connect nowhere.sock --model x", "--model"),
+        ("--mode rpc go", "prompts"),
+        ("acp --continue", "--continue"),
+        ("acp --login --model x", "--model"),
+        ("--list-models --verbose", "--verbose"),
+        ("--list-models --base-url http://127.0.0.1:1", "--base-url"),
+        ("serve --listen 127.0.0.1:0 --tools read", "--tools"),
+        ("attach unix:nowhere.sock --verbose", "--verbose"),
+        ("attach unix:nowhere.sock --ssh x", "--ssh"),
+        ("doctor --model x", "--model"),
+        ("sessions list --print", "--print"),
+        ("sessions show x --full --json", "--full"),
+        ("import --list a.jsonl", "--list"),
+        ("import --all a.jsonl", "--all"),
+        ("mcp add --env A=b x https://localhost:1", "--env"),
+        ("mcp add --header A:b x program", "--header"),
+    ] {
+        let mut cli = home.cli();
+        for word in line.split(' ') {
+            cli = cli.arg(word);
+        }
+        let ended = cli.run();
+        assert_ne!(ended.code, Some(0), "{line}: {}", ended.stdout);
+        assert!(ended.stderr.contains(name), "{line}: {}", ended.stderr);
+        assert_eq!(home.sessions(), Vec::<std::path::PathBuf>::new(), "{line}");
+    }
+}
+
+#[test]
+fn schema_and_list_of_models_are_printed() {
+    let home = home();
+    let schema = home.cli().args(["rpc", "--schema"]).run();
+    let schema: Value = serde_json::from_str(&schema.stdout).unwrap();
+    let stored = std::fs::read_to_string("docs/rpc.schema.json").unwrap();
+    assert_eq!(schema, serde_json::from_str::<Value>(&stored).unwrap());
+    let listed = home.cli().args(["--list-models", "claude-opus-4"]).run();
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
+    let mut ids = listed.stdout.lines();
+    assert!(
+        ids.all(|line| line.contains("claude-opus-4")),
+        "{}",
+        listed.stdout
+    );
+}
+
 #[test]
 fn a_retry_is_reported_in_every_mode() {
     for way in WAYS {

@@ -9,6 +9,10 @@ use osier_session::StartError;
 pub enum OpenError {
     #[error("no session with the id `{id}`")]
     Unknown { id: String },
+    #[error(
+        "the session `{id}` is open: `{field}` has no effect; change it in the session, or open a new one"
+    )]
+    Open { id: String, field: &'static str },
     /// The session exists but cannot be opened: another process has it open, or its file is unreadable.
     #[error("{message}")]
     Unavailable { message: String },

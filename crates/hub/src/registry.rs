@@ -90,6 +90,19 @@ impl OpenOptions {
     }
 }
 
+impl OpenOptions {
+    /// Shares an open session. An option that it cannot take is an error.
+    fn share(&self, session: Arc<SharedSession>) -> Result<Arc<SharedSession>, OpenError> {
+        let field = match (&self.model, &self.permissions) {
+            (Some(_), _) => "model",
+            (_, Some(_)) => "permissions",
+            _ => return Ok(session),
+        };
+        let id = session.id();
+        Err(OpenError::Open { id, field })
+    }
+}
+
 impl SessionRegistry {
     /// An empty registry whose sessions start from `template`.
     pub fn new(template: SessionSetup) -> Self {
@@ -117,7 +130,7 @@ impl SessionRegistry {
         sessions.iter().map(|session| session.info()).collect()
     }
 
-    /// Opens a session. If it is already open, the caller shares it. A session that another one was forked from opens itself.
+    /// Opens a session. If it is already open, the caller shares it as it is. A session that another one was forked from opens itself.
     pub async fn open(&self, options: OpenOptions) -> Result<Arc<SharedSession>, OpenError> {
         let Some(target) = options.session.clone() else {
             return self
@@ -126,7 +139,7 @@ impl SessionRegistry {
         };
         let open = self.0.table.lock().sessions.get(&target).cloned();
         if let Some(session) = open {
-            return Ok(session);
+            return options.share(session);
         }
         let data = self.0.template.folders.data.clone();
         let query = target.clone();
@@ -137,12 +150,10 @@ impl SessionRegistry {
         match found.await.ok().flatten() {
             Some(stored) => self.resume(stored, options).await,
             // The session was never stored, and continues as another session.
-            None => self
-                .0
-                .table
-                .lock()
-                .find(&target)
-                .ok_or(OpenError::Unknown { id: target }),
+            None => {
+                let open = self.0.table.lock().find(&target);
+                options.share(open.ok_or(OpenError::Unknown { id: target })?)
+            }
         }
     }
 
@@ -155,7 +166,7 @@ impl SessionRegistry {
             let in_directory = |session: &OpenSessionInfo| Path::new(&session.cwd) == cwd;
             let open = self.list().into_iter().filter(in_directory);
             if let Some(newest) = open.max_by_key(|session| session.modified) {
-                return self.find(&newest.id).await;
+                return options.share(self.find(&newest.id).await?);
             }
         }
         self.open(options).await

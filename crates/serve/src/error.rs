@@ -193,7 +193,7 @@ impl From<OpenError> for ApiError {
             OpenError::Unknown { .. } => ErrorCode::UnknownSession,
             OpenError::Unavailable { .. } => ErrorCode::Unavailable,
             OpenError::Directory { .. } => ErrorCode::NoDirectory,
-            OpenError::Start(_) => ErrorCode::Malformed,
+            OpenError::Start(_) | OpenError::Open { .. } => ErrorCode::Malformed,
             OpenError::Closing => ErrorCode::ShuttingDown,
         };
         Self::new(code, error.to_string())

@@ -23,6 +23,8 @@ pub enum TransferError {
     },
     #[error("{0}")]
     Theme(String),
+    #[error("a theme has no effect in {0}; it applies to html")]
+    NoTheme(&'static str),
     #[error("the session contains nothing to export")]
     Empty,
     #[error("the exported file `{}` differs from the session: {what}", path.display())]

@@ -61,6 +61,9 @@ fn write(
     out: &mut dyn Write,
     place: &Path,
 ) -> Result<ExportSummary, TransferError> {
+    if options.theme.is_some() && format != ExportFormat::Html {
+        return Err(TransferError::NoTheme(format.name()));
+    }
     let scope = options.scope.unwrap_or(format.usual_scope());
     let failed = |error| TransferError::io("write", place, error);
     match format {
@@ -84,6 +87,25 @@ mod tests {
     use osier_store::SessionStore;
 
     use super::*;
+
+    #[test]
+    fn theme_is_for_pages_alone() {
+        let store = SessionStore::in_memory(Header::new(Path::new("/work")), &[]).unwrap();
+        let reading = Reading::of(store.header().clone(), store.index());
+        for format in [ExportFormat::Markdown, ExportFormat::Jsonl] {
+            let options = ExportOptions {
+                format: Some(format),
+                theme: Some("nord".to_owned()),
+                ..ExportOptions::default()
+            };
+            let error = export_to(&reading, &options, &mut Vec::new()).unwrap_err();
+            let text = format!(
+                "a theme has no effect in {}; it applies to html",
+                format.name()
+            );
+            assert_eq!(error.to_string(), text);
+        }
+    }
 
     #[tokio::test]
     async fn log_is_part_of_an_export_on_request() {

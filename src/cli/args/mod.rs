@@ -93,10 +93,26 @@ impl Args {
         let args = Self::from_arg_matches(&matches);
         let mut args = args.map_err(|error| error.format(&mut Self::command()))?;
         args.given = given(&matches);
-        if let Some(("exec" | "rpc" | "acp", matches)) = matches.subcommand() {
+        if let Some(("exec" | "rpc" | "acp" | "serve" | "attach", matches)) = matches.subcommand() {
             args.given.extend(given(matches));
         }
         Ok(args)
+    }
+
+    /// Moves the options of the command to `run`.
+    pub(in crate::cli) fn run_of_command(&mut self) {
+        match &self.command {
+            Some(Command::Rpc(rpc)) => self.run = rpc.run.clone(),
+            Some(Command::Acp(acp)) => {
+                self.run = acp.run.clone();
+                if acp.login {
+                    let command = AuthCommand::Login(LoginArgs::default());
+                    self.command = Some(Command::Auth { command });
+                }
+            }
+            Some(Command::Serve(serve)) => self.run = serve.run(),
+            _ => {}
+        }
     }
 
     /// The arguments of `osier rpc --connect`.

@@ -36,11 +36,11 @@ pub(in crate::cli) struct ImportArgs {
     pub opencode: bool,
 
     /// Include the sessions of all directories
-    #[arg(long)]
+    #[arg(long, conflicts_with = "paths")]
     pub all: bool,
 
     /// List the sessions without importing them
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["paths", "again"])]
     pub list: bool,
 
     /// Import sessions again that were imported before

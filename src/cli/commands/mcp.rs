@@ -98,6 +98,7 @@ fn add(args: McpAddArgs, context: &McpContext<'_>, out: &mut dyn Write) -> io::R
         };
         texts.into_iter().map(pair).collect()
     };
+    let has = (!args.env.is_empty(), !args.header.is_empty());
     let (env, headers) = match (pairs(args.env, '='), pairs(args.header, ':')) {
         (Ok(env), Ok(headers)) => (env, headers),
         (Err(message), _) | (_, Err(message)) => return Ok(usage_error(&message)),
@@ -109,9 +110,16 @@ fn add(args: McpAddArgs, context: &McpContext<'_>, out: &mut dyn Write) -> io::R
             format!("unexpected arguments after the URL `{first}`; flags come before the URL");
         return Ok(usage_error(&message));
     }
-    if !is_url && args.transport.is_some() {
-        let message = "`--transport` is for a server with a URL; a program uses stdio";
-        return Ok(usage_error(message));
+    let refused = match has {
+        (true, _) if is_url => "`--env` is for a server that is a program; a URL has none",
+        (_, true) if !is_url => "`--header` is for a server with a URL; a program uses stdio",
+        _ if !is_url && args.transport.is_some() => {
+            "`--transport` is for a server with a URL; a program uses stdio"
+        }
+        _ => "",
+    };
+    if !refused.is_empty() {
+        return Ok(usage_error(refused));
     }
     let server = NewServer {
         name: args.name,

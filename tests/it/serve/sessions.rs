@@ -260,6 +260,23 @@ fn signal_stops_runs_and_stores_sessions() {
     assert!(stored(&sessions[0]).contains("begun"));
 }
 
+/// A session that is open keeps its model and permissions.
+#[test]
+fn options_of_an_open_session_are_refused() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let id = server.open(&json!({}));
+    let again = server.http().post("/api/sessions", &json!({"session": id}));
+    assert_eq!(again.json()["id"], json!(id), "{again:?}");
+    for (field, value) in [("model", "demo/tour"), ("permissions", "plan")] {
+        let body = json!({"session": id, field: value});
+        let answer = server.http().post("/api/sessions", &body);
+        let text = format!("the session `{id}` is open: `{field}` has no effect");
+        assert_eq!(answer.status, 400, "{answer:?}");
+        assert!(answer.text.contains(&text), "{}", answer.text);
+    }
+}
+
 /// A field that a body or an address does not have is refused by name.
 #[test]
 fn unknown_fields_of_requests_are_refused() {

@@ -283,6 +283,8 @@ impl RemoteConnection {
             }
         };
         self.ops.session = opened["id"].as_str().map(str::to_owned);
+        // Another session, after this one is lost, can be one that is open.
+        self.options.model = None;
         Ok(())
     }
 

@@ -19,7 +19,7 @@ pub(in crate::cli) struct Options {
     pub session: String,
 
     /// Print the complete output of tools
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub full: bool,
 
     /// Print the entries of all branches, one JSON object per line

@@ -1,4 +1,6 @@
+use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::path::Path;
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -130,6 +132,34 @@ fn fixture(name: &str) -> String {
     );
     let bytes = std::fs::read(std::path::Path::new(folder).join(name)).unwrap();
     text(Kind::of(&bytes).unwrap(), &bytes).unwrap()
+}
+
+/// Ten files of each kind that LibreOffice wrote, with their texts: `text-links.md` is the text of `text-links.docx` and of
+/// `text-links.odt`. Where the formats differ, `text-links.odt.md` is that of the second.
+#[test]
+fn ten_files_of_each_kind_have_their_text() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/fixtures/documents"
+    );
+    let files = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = files
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains('-') && Path::new(name).extension() != Some("md".as_ref()))
+        .collect();
+    names.sort();
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in &names {
+        let (stem, kind) = name.rsplit_once('.').unwrap();
+        *kinds.entry(kind).or_default() += 1;
+        let expected = [format!("{name}.md"), format!("{stem}.md")];
+        let expected = expected
+            .iter()
+            .find_map(|file| std::fs::read_to_string(Path::new(folder).join(file)).ok());
+        assert_eq!(Some(fixture(name)), expected, "{name}");
+    }
+    let ten = ["docx", "odp", "ods", "odt", "pptx", "xlsx"].map(|kind| (kind, 10));
+    assert_eq!(kinds, BTreeMap::from(ten));
 }
 
 #[test]
