@@ -172,7 +172,7 @@ impl Writer {
                 self.push(&" ".repeat(blanks));
             }
             "tab" => self.push("\t"),
-            "line-break" => self.push(" "),
+            "line-break" => self.push("\n"),
             "note" if self.left_out == 0 => {
                 let number = self.notes_marked;
                 self.notes_marked += 1;
@@ -325,9 +325,12 @@ impl Writer {
             return self.cell.push(line);
         }
         if self.frames.last().is_some_and(|frame| frame.is_title) {
-            return self.slide.title.push(line);
+            return self.slide.title.push(&line.replace('\n', " "));
         }
         let is_item = !self.lists.is_empty() && heading.is_none();
+        // Only a paragraph of its own can have several lines.
+        let one_line = (is_item || heading.is_some()).then(|| line.replace('\n', " "));
+        let line = one_line.as_deref().unwrap_or(line);
         if self.was_item && !is_item {
             self.text.push('\n');
         }

@@ -241,6 +241,9 @@ impl Writer {
             self.text.push('\n');
         }
         self.was_item = list.is_some();
+        // Only a paragraph of its own can have several lines.
+        let one_line = (self.was_item || self.heading.is_some()).then(|| line.replace('\n', " "));
+        let line = one_line.as_deref().unwrap_or(line);
         match (self.heading, list) {
             (Some(level), _) => {
                 let marks = "#".repeat(level.clamp(1, 6));
