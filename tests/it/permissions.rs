@@ -10,6 +10,7 @@ use osier_sandbox::{Backend, Confinement};
 use osier_session::{SessionChoice, SessionSetup};
 use osier_testing::skip;
 use serde_json::json;
+use std::fs;
 use std::sync::Arc;
 
 use crate::support::cli::Home;
@@ -494,6 +495,63 @@ fn non_interactive_run_denies_and_names_the_flag() {
     assert!(!home.work().join("x").exists());
     let text = run.stdout;
     assert!(text.contains("--permissions yolo"), "{text}");
+}
+
+/// The everyday lines of docs/safety.md: the crate of the permissions counts the questions, this test what a script can run.
+#[test]
+fn few_everyday_lines_are_denied_in_print_mode() {
+    if !skip::has(&["git"], "apt install git") {
+        return;
+    }
+    let docs = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/safety.md")).unwrap();
+    let (_, rest) = docs.split_once("```bash\nls -la\n").unwrap();
+    let (rest, _) = rest.split_once("```").unwrap();
+    let lines: Vec<&str> = std::iter::once("ls -la").chain(rest.lines()).collect();
+    let home = Home::new();
+    fs::create_dir(home.work().join("src")).unwrap();
+    for name in [
+        "README.md",
+        "Cargo.toml",
+        "package.json",
+        "src/main.rs",
+        "src/lib.rs",
+    ] {
+        fs::write(home.work().join(name), "x\n").unwrap();
+    }
+    let created = std::process::Command::new("git")
+        .args(["init", "-q", "-b", "main"])
+        .current_dir(home.work())
+        .status();
+    assert!(created.unwrap().success());
+    let call = |line: &&str| json!({"tool": "bash", "arguments": {"command": line}});
+    let calls: Vec<_> = lines.iter().map(call).collect();
+    let turns = json!([{"steps": calls}, {"steps": [{"text": "done"}]}]);
+    let run = home
+        .scripted(&turns)
+        .args(["-p", "--permissions", "ask", "go"])
+        .run();
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let session = home.session();
+    let results = session
+        .iter()
+        .filter(|line| line["message"]["role"] == "toolResult");
+    let texts = results.map(|line| line["message"]["content"][0]["text"].to_string());
+    let texts: Vec<String> = texts.collect();
+    assert_eq!(texts.len(), lines.len());
+    let texts = lines.iter().zip(&texts);
+    let denied = texts.filter(|(_, text)| text.contains("--permissions yolo"));
+    let denied: Vec<&str> = denied.map(|(line, _)| *line).collect();
+    assert_eq!(
+        denied,
+        [
+            "cargo test 2>&1 | tail -20",
+            "cargo clippy --all-targets",
+            "npm test",
+            "git add -A && git commit -m \"fix\"",
+            "mkdir -p out",
+            "python3 -m pytest -q"
+        ]
+    );
 }
 
 #[test]

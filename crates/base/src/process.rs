@@ -213,36 +213,11 @@ pub fn replace(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> io:
     new_command(&program_path(program)).args(args).exec()
 }
 
-/// A child with the standard streams and the process group of this process.
-#[derive(Debug)]
-pub struct Inheriting(Child);
-
-/// Starts `program` as a part of this process's own command: it has the same streams and group. Requires a tokio runtime.
-pub fn spawn_inheriting(program: &Path, args: &[OsString]) -> io::Result<Inheriting> {
-    let mut command = Command::from(new_command(program.as_os_str()));
-    command.args(args).spawn().map(Inheriting)
-}
-
-/// Like `spawn_inheriting`, for a process that waits for all its children itself.
+/// Starts `program` as a part of this process's own command: it has the same streams and group. The caller waits for it.
 pub fn start_inheriting(program: &OsStr, args: &[OsString]) -> io::Result<Pid> {
     let child = new_command(program).args(args).spawn()?;
     let pid = Pid::from_raw(child.id().cast_signed());
     pid.ok_or_else(|| io::Error::other("the child has no process id"))
-}
-
-impl Inheriting {
-    /// Waits until the child has exited. Cancel safe.
-    pub async fn wait(&mut self) -> io::Result<Exit> {
-        self.0.wait().await.map(Exit::from)
-    }
-
-    /// Signals the child if it is running.
-    pub fn signal(&self, signal: Signal) {
-        let pid = self.0.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        if let Some(pid) = pid {
-            let _ = rustix::process::kill_process(pid, signal);
-        }
-    }
 }
 
 /// How a child ended: exactly one of both is set.

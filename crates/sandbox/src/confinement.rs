@@ -147,7 +147,7 @@ impl Confinement {
                 vec![base_of(path).0]
             }
             (Backend::Landlock(_), Denial::Program(_)) => {
-                let files = Denied::of(vec![denial.clone()]).files();
+                let files = Denied::of(vec![denial.clone()]).files(&self.cwd);
                 files.unwrap_or_default().programs
             }
             (Backend::SandboxExec, _) => return Some(Limit::NeedsBubblewrap),
@@ -273,7 +273,7 @@ impl Confinement {
         let writes = mode == SandboxMode::Workspace;
         if writes {
             scope::refuse_everything([&self.cwd].into_iter().chain(&requested.writable))?;
-            let protected = self.protected.find(&self.cwd);
+            let protected = self.protected.find(&self.cwd)?;
             report.protected = Identities::of(&self.cwd, &self.protected, &protected);
         }
         let backend = self.known_backend()?;
@@ -307,7 +307,7 @@ impl Confinement {
             Backend::Landlock(_) => {
                 let writable = self.writable(&requested, &temporary);
                 let spec = Spec {
-                    stage: Stage::Supervise,
+                    stage: Stage::Landlock,
                     hidden: self.hidden(&requested, &writable)?,
                     writable,
                     read_only: !writes,
@@ -374,7 +374,7 @@ impl Confinement {
                 mounts.add(path, Source::Writable);
             }
         }
-        for path in self.protected.find(&self.cwd) {
+        for path in self.protected.find(&self.cwd)? {
             mounts.add(path, Source::ReadOnly);
         }
         Ok(mounts)
@@ -423,14 +423,14 @@ impl Confinement {
             for path in requested.writable.iter().chain([&self.cwd]) {
                 layout.open(path);
             }
-            layout.protect(&self.protected.find(&self.cwd));
+            layout.protect(&self.protected.find(&self.cwd)?);
         }
         self.deny_in(&mut layout, requested)?;
         Ok(layout)
     }
 
     fn deny_in(&self, layout: &mut Layout, requested: &Requested) -> Result<(), SandboxError> {
-        let files = requested.denied.files().map_err(too_many)?;
+        let files = requested.denied.files(&self.cwd).map_err(too_many)?;
         for path in &files.unwritable {
             layout.lock(path);
         }
@@ -463,7 +463,7 @@ impl Confinement {
         requested: &Requested,
         writable: &[PathBuf],
     ) -> Result<BTreeSet<PathBuf>, SandboxError> {
-        let files = requested.denied.files().map_err(too_many)?;
+        let files = requested.denied.files(&self.cwd).map_err(too_many)?;
         let mut hidden: BTreeSet<PathBuf> = files.programs.into_iter().collect();
         hidden.extend(files.unreadable);
         let own = self.helper.as_ref().and_then(|own| own.canonicalize().ok());

@@ -1,8 +1,8 @@
 //! The programs, files and hosts that deny rules take from commands in the sandbox, whatever their spelling: mounts hide programs
 //! and files, also from links and from the loader of the system with the program as its argument.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirEntry};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use parking_lot::Mutex;
 
 use super::network::HostRule;
+use super::tree::{Contents, MAX_ENTRIES, TooLarge, Tree};
 
 /// Where programs are, besides the folders of `PATH`.
 const FOLDERS: [&str; 6] = [
@@ -23,11 +24,22 @@ const FOLDERS: [&str; 6] = [
     "/bin",
 ];
 
-/// Files that are many programs, by the name with which they are started: without them nothing would run.
+/// Files that are many programs, by the name with which they are started. Where other programs are links to them, nothing would
+/// run without them.
 const MULTI_CALL: [&str; 5] = ["busybox", "coreutils", "sbase-box", "toybox", "uutils"];
 
-/// Directory entries that are compared with a pattern; those of the upper levels come first.
-const MOST_ENTRIES: usize = 30_000;
+/// Programs and libraries of the system, besides [`FOLDERS`], and what bubblewrap mounts.
+const SYSTEM: [&str; 8] = [
+    "/dev",
+    "/gnu/store",
+    "/lib",
+    "/lib64",
+    "/nix/store",
+    "/proc",
+    "/sys",
+    "/usr/lib",
+];
+
 /// Files that rules can hide; each is a mount.
 const MOST_FILES: usize = 500;
 
@@ -62,11 +74,43 @@ pub(super) struct Denied {
     found: Arc<Mutex<Found>>,
 }
 
-/// The files that rules have found. A file that a rule has named once stays hidden, whatever a command does to links.
+/// The files that rules have found. A file that a rule has named before the first command stays hidden, whatever a command does
+/// to links.
 #[derive(Debug, Default)]
 struct Found {
-    programs: Option<(Vec<Option<SystemTime>>, Vec<PathBuf>)>,
+    programs: Programs,
     files: BTreeMap<bool, BTreeSet<PathBuf>>,
+    trees: BTreeMap<PathBuf, Tree<Matches>>,
+    /// Whether commands could have created links.
+    had_commands: bool,
+}
+
+/// The files of denied programs in the folders of `PATH`.
+#[derive(Debug, Default)]
+struct Programs {
+    /// When the folders changed.
+    state: Vec<Option<SystemTime>>,
+    files: Vec<PathBuf>,
+    /// The files of many programs that stay.
+    many: BTreeSet<PathBuf>,
+}
+
+/// The entries of a directory that a glob matches.
+#[derive(Debug, Clone)]
+struct Matches {
+    glob: Arc<GlobMatcher>,
+    paths: Vec<PathBuf>,
+}
+
+impl Contents for Matches {
+    fn add(&mut self, entry: &DirEntry) -> bool {
+        let path = entry.path();
+        let is_match = self.glob.is_match(&path);
+        if is_match {
+            self.paths.push(path);
+        }
+        !is_match
+    }
 }
 
 /// The files that a command cannot use.
@@ -99,76 +143,101 @@ impl Denied {
         hosts.collect()
     }
 
-    /// The files as they are now.
+    /// The files as they are now, for commands that can write to `cwd`.
     ///
     /// # Errors
-    /// A rule names too many.
-    pub(super) fn files(&self) -> Result<Files, String> {
+    /// A rule names too many, or too many files would have to be compared.
+    pub(super) fn files(&self, cwd: &Path) -> Result<Files, String> {
         if self.list.is_empty() {
             return Ok(Files::default());
         }
         let mut found = self.found.lock();
-        let mut files = Files {
-            programs: self.program_files(&mut found),
-            ..Files::default()
-        };
+        let mut files = Files::default();
+        let mut named_programs = Vec::new();
         for denial in &self.list {
             let (is_hidden, path) = match denial {
                 Denial::Reading(path) => (true, path),
                 Denial::Writing(path) => (false, path),
                 Denial::Program(name) if name.contains('/') => {
-                    files.programs.extend(expand(Path::new(name)));
+                    let named = found.expand(Path::new(name))?;
+                    let real = named.iter().filter_map(|path| resolve(path, cwd));
+                    named_programs.extend(real);
                     continue;
                 }
                 Denial::Program(_) | Denial::Connecting(_) => continue,
             };
+            let named = found.expand(path)?;
+            let had_commands = found.had_commands;
             let known = found.files.entry(is_hidden).or_default();
             known.retain(|file| file.symlink_metadata().is_ok());
-            known.extend(expand(path));
-            if known.len() > MOST_FILES {
+            let mut now = known.clone();
+            for path in named {
+                let Some(file) = resolve(&path, cwd) else {
+                    continue;
+                };
+                if file == path || !had_commands {
+                    known.insert(file.clone());
+                }
+                now.insert(file);
+            }
+            if now.len() > MOST_FILES {
                 return Err(format!(
                     "the deny rule for `{}` names more than {MOST_FILES} files; name their folder",
                     path.display()
                 ));
             }
+            let all = if is_hidden {
+                &mut files.unreadable
+            } else {
+                &mut files.unwritable
+            };
+            all.extend(now);
         }
+        found.had_commands = true;
+        let programs = self.programs(&mut found);
+        let is_program = |file: &PathBuf| file.is_file() && !programs.many.contains(file);
+        files.programs = programs.files.clone();
         files
             .programs
-            .retain(|file| file.is_file() && !is_multi_call(file));
-        let named = |is_hidden| found.files.get(&is_hidden).cloned().unwrap_or_default();
-        (files.unreadable, files.unwritable) = (named(true), named(false));
+            .extend(named_programs.into_iter().filter(is_program));
         Ok(files)
     }
 
-    /// The files of the programs in the folders of `PATH`, which are only read again if these change.
-    fn program_files(&self, found: &mut Found) -> Vec<PathBuf> {
+    /// The programs in the folders of `PATH`, which are only read again if these change.
+    fn programs<'a>(&self, found: &'a mut Found) -> &'a Programs {
         let names = self.list.iter().filter_map(|denial| match denial {
             Denial::Program(name) if !name.contains('/') => Some(name.as_str()),
             _ => None,
         });
         let names: Vec<&str> = names.collect();
-        if names.is_empty() {
-            return Vec::new();
+        if !self
+            .list
+            .iter()
+            .any(|denial| matches!(denial, Denial::Program(_)))
+        {
+            return &found.programs;
         }
         let folders = folders();
         let changed = |folder: &PathBuf| fs::metadata(folder).and_then(|data| data.modified()).ok();
         let state: Vec<Option<SystemTime>> = folders.iter().map(changed).collect();
-        match &found.programs {
-            Some((known, files)) if *known == state => files.clone(),
-            _ => {
-                let files = files_of(&names, &folders);
-                found.programs = Some((state, files.clone()));
-                files
-            }
+        if found.programs.state != state {
+            found.programs = Programs {
+                state,
+                ..Programs::of(&names, &folders)
+            };
         }
+        &found.programs
     }
 }
 
 /// Whether a program of this name is one of many in its file.
 pub(super) fn is_one_of_many(name: &str) -> bool {
-    let files = folders().into_iter().map(|folder| folder.join(name));
-    let mut files = files.filter_map(|file| file.canonicalize().ok());
-    files.any(|file| is_multi_call(&file))
+    let folders = folders();
+    let files = folders.iter().map(|folder| folder.join(name));
+    let files = files.filter_map(|file| file.canonicalize().ok());
+    let files: Vec<PathBuf> = files.filter(|file| is_multi_call(file)).collect();
+    let many = (!files.is_empty()).then(|| many_programs(&folders));
+    many.is_some_and(|(_, needed)| files.iter().any(|file| needed.contains(file)))
 }
 
 fn folders() -> BTreeSet<PathBuf> {
@@ -180,38 +249,68 @@ fn folders() -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// The files of programs, and their other names in `folders`.
-fn files_of(programs: &[&str], folders: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
-    let mut found = BTreeSet::new();
-    for program in programs {
-        if !program.contains('*') {
-            let files = folders.iter().map(|folder| folder.join(program));
-            found.extend(files.filter_map(|file| file.canonicalize().ok()));
-            continue;
-        }
-        let parts: Vec<String> = program.split('*').map(globset::escape).collect();
-        let Some(pattern) = glob(&parts.join("*")) else {
-            continue;
-        };
-        for entry in folders
-            .iter()
-            .filter_map(|folder| fs::read_dir(folder).ok())
-        {
-            let named = entry
-                .flatten()
-                .filter(|entry| pattern.is_match(entry.file_name()));
+impl Programs {
+    /// The files of the programs `names`, and their other names in `folders`.
+    fn of(names: &[&str], folders: &BTreeSet<PathBuf>) -> Self {
+        let mut found = BTreeSet::new();
+        for program in names {
+            if !program.contains('*') {
+                let files = folders.iter().map(|folder| folder.join(program));
+                found.extend(files.filter_map(|file| file.canonicalize().ok()));
+                continue;
+            }
+            let parts: Vec<String> = program.split('*').map(globset::escape).collect();
+            let Some(pattern) = glob(&parts.join("*")) else {
+                continue;
+            };
+            let named = entries(folders).filter(|entry| pattern.is_match(entry.file_name()));
             found.extend(named.filter_map(|entry| entry.path().canonicalize().ok()));
         }
+        let (alone, many) = many_programs(folders);
+        found.retain(|file| file.is_file() && !many.contains(file));
+        // Such a file could be the program, too: `busybox touch`.
+        found.extend(alone);
+        let other_names = other_names(&found, folders);
+        found.extend(other_names);
+        Self {
+            state: Vec::new(),
+            files: found.into_iter().collect(),
+            many,
+        }
     }
-    found.retain(|file| file.is_file() && !is_multi_call(file));
-    let other_names = other_names(&found, folders);
-    found.extend(other_names);
-    found.into_iter().collect()
+}
+
+/// The files in `folders` that are many programs: those with one name, and those that other programs are links to.
+fn many_programs(folders: &BTreeSet<PathBuf>) -> (BTreeSet<PathBuf>, BTreeSet<PathBuf>) {
+    let files = entries(folders).filter(|entry| is_multi_call(&entry.path()));
+    let files = files.filter_map(|entry| entry.path().canonicalize().ok());
+    let files: BTreeSet<PathBuf> = files.collect();
+    if files.is_empty() {
+        return (files.clone(), files);
+    }
+    let links = entries(folders).filter(|entry| {
+        let kind = entry.file_type();
+        kind.is_ok_and(|kind| kind.is_symlink()) && !is_multi_call(&entry.path())
+    });
+    let targets = links.filter_map(|entry| entry.path().canonicalize().ok());
+    let targets: BTreeSet<PathBuf> = targets.collect();
+    let is_needed = |file: &PathBuf| {
+        let has_names = fs::metadata(file).is_ok_and(|data| data.nlink() > 1);
+        has_names || targets.contains(file)
+    };
+    files.into_iter().partition(|file| !is_needed(file))
+}
+
+fn entries(folders: &BTreeSet<PathBuf>) -> impl Iterator<Item = DirEntry> {
+    let read = folders
+        .iter()
+        .filter_map(|folder| fs::read_dir(folder).ok());
+    read.flatten().flatten()
 }
 
 fn is_multi_call(file: &Path) -> bool {
     let name = file.file_name().and_then(|name| name.to_str());
-    name.is_none_or(|name| MULTI_CALL.iter().any(|multi| name.starts_with(multi)))
+    name.is_some_and(|name| MULTI_CALL.iter().any(|multi| name.starts_with(multi)))
 }
 
 /// The hard links of `files` in `folders`.
@@ -222,11 +321,7 @@ fn other_names(files: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> Vec<Pa
     if linked.is_empty() {
         return Vec::new();
     }
-    let entries = folders
-        .iter()
-        .filter_map(|folder| fs::read_dir(folder).ok());
-    let entries = entries.flatten().flatten();
-    let same = entries.filter(|entry| {
+    let same = entries(folders).filter(|entry| {
         let data = entry.metadata();
         data.is_ok_and(|data| data.is_file() && linked.contains(&(data.dev(), data.ino())))
     });
@@ -250,36 +345,50 @@ pub(super) fn base_of(pattern: &Path) -> (PathBuf, bool) {
     (base, has_more)
 }
 
-/// The files and directories that the glob `pattern` finds, without symbolic links.
-fn expand(pattern: &Path) -> BTreeSet<PathBuf> {
-    let (base, has_more) = base_of(pattern);
-    let is_all = pattern
-        .strip_prefix(&base)
-        .is_ok_and(|rest| rest == Path::new("**"));
-    if !has_more || is_all {
-        return base.canonicalize().into_iter().collect();
-    }
-    let Some(glob) = glob(&pattern.to_string_lossy()) else {
-        return BTreeSet::new();
-    };
-    let mut found = BTreeSet::new();
-    let mut left = MOST_ENTRIES;
-    let mut folders = VecDeque::from([base]);
-    while let Some(folder) = folders.pop_front() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let Some(rest) = left.checked_sub(1) else {
-                return found;
-            };
-            left = rest;
-            let path = entry.path();
-            if glob.is_match(&path) {
-                found.extend(path.canonicalize().ok());
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                folders.push_back(path);
-            }
+impl Found {
+    /// The files and directories that the glob `pattern` finds, without what is behind links to directories.
+    fn expand(&mut self, pattern: &Path) -> Result<Vec<PathBuf>, String> {
+        let (base, has_more) = base_of(pattern);
+        let is_all = pattern
+            .strip_prefix(&base)
+            .is_ok_and(|rest| rest == Path::new("**"));
+        if !has_more || is_all {
+            return Ok(vec![base]);
         }
+        let glob = glob(&pattern.to_string_lossy());
+        let glob = glob.ok_or_else(|| format!("`{}` is not a pattern", pattern.display()))?;
+        let tree = self.trees.entry(pattern.to_owned()).or_default();
+        let empty = Matches {
+            glob: Arc::new(glob),
+            paths: Vec::new(),
+        };
+        let mut found = Vec::new();
+        let visited = tree.visit(&base, &empty, |folder| {
+            found.extend(folder.paths.iter().cloned());
+        });
+        visited.map_err(|TooLarge| {
+            format!(
+                "`{}` contains more than {MAX_ENTRIES} files, and the deny rule for `{}` could name any of them; name their folder",
+                base.display(),
+                pattern.display()
+            )
+        })?;
+        Ok(found)
     }
-    found
+}
+
+/// The file at `path`. `None` if a link in `cwd` leads to what commands need, such as `/` or a part of the system: a command can
+/// make such a link, and hiding its target would keep all others from starting.
+fn resolve(path: &Path, cwd: &Path) -> Option<PathBuf> {
+    let file = path.canonicalize().ok()?;
+    let folder = path.parent()?.canonicalize().ok()?;
+    if !folder.starts_with(cwd) || path.file_name() == file.file_name() && file.starts_with(&folder)
+    {
+        return Some(file);
+    }
+    let mut system = FOLDERS.iter().chain(&SYSTEM).map(Path::new);
+    let is_system = system.any(|part| part.starts_with(&file) || file.starts_with(part));
+    (!cwd.starts_with(&file) && !is_system).then_some(file)
 }
 
 #[cfg(test)]
@@ -302,7 +411,7 @@ mod tests {
         fs::write(two.join("tool"), "").unwrap();
         fs::hard_link(two.join("tool"), one.join("other")).unwrap();
         fs::write(two.join("unrelated"), "").unwrap();
-        // A file that is many programs stays.
+        // A file that is many programs stays if others are links to it.
         fs::write(two.join("busybox"), "").unwrap();
         std::os::unix::fs::symlink("busybox", two.join("touch")).unwrap();
         let folders = BTreeSet::from([one.clone(), two.clone()]);
@@ -312,10 +421,23 @@ mod tests {
             two.join("tool"),
         ];
         for programs in [&["tool", "touch", "missing"][..], &["to*l"], &["t*o*"]] {
-            assert_eq!(files_of(programs, &folders), expected, "{programs:?}");
+            assert_eq!(
+                Programs::of(programs, &folders).files,
+                expected,
+                "{programs:?}"
+            );
         }
-        assert_eq!(files_of(&["unrel*"], &folders), [two.join("unrelated")]);
-        assert_eq!(files_of(&["[tu]*"], &folders), Vec::<PathBuf>::new());
+        let files = |program: &str| Programs::of(&[program], &folders).files;
+        assert_eq!(files("unrel*"), [two.join("unrelated")]);
+        assert_eq!(files("[tu]*"), Vec::<PathBuf>::new());
+        // Without links, it is hidden: it could be each program.
+        fs::remove_file(two.join("touch")).unwrap();
+        assert_eq!(
+            files("unrel*"),
+            [two.join("busybox"), two.join("unrelated")]
+        );
+        fs::hard_link(two.join("busybox"), two.join("ls")).unwrap();
+        assert_eq!(files("unrel*"), [two.join("unrelated")]);
     }
 
     #[test]
@@ -341,7 +463,7 @@ mod tests {
             let names = files.iter().map(|file| file.strip_prefix(&root).unwrap());
             names.map(|name| name.display().to_string()).collect()
         };
-        let files = denied.files().unwrap();
+        let files = denied.files(&root).unwrap();
         assert_eq!(
             (below(&files.unreadable), below(&files.unwritable)),
             (
@@ -359,7 +481,7 @@ mod tests {
         put("missing");
         fs::remove_file(root.join("linked.pem")).unwrap();
         assert_eq!(
-            below(&denied.files().unwrap().unreadable),
+            below(&denied.files(&root).unwrap().unreadable),
             [
                 "a.pem",
                 "deep/b.pem",
@@ -372,7 +494,75 @@ mod tests {
         for number in 0..=MOST_FILES {
             put(&format!("many/{number}.pem"));
         }
-        let error = denied.files().unwrap_err();
+        let error = denied.files(&root).unwrap_err();
         assert!(error.contains("more than 500 files"), "{error}");
+    }
+
+    /// A command that can make links cannot keep the next ones from starting, and one that can make files cannot exceed a limit.
+    #[test]
+    fn links_of_commands_hide_nothing_that_commands_need() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(target, root.join(name)).unwrap();
+        };
+        fs::create_dir_all(root.join("src/keys")).unwrap();
+        link("src/keys", "secret-early");
+        let denied = Denied::of(vec![
+            Denial::Reading(root.join("secret*")),
+            Denial::Program(root.join("secret*").display().to_string()),
+        ]);
+        let keys = root.join("src/keys");
+        assert_eq!(
+            denied.files(&root).unwrap().unreadable,
+            [keys.clone()].into()
+        );
+        for (target, name) in [
+            ("/", "secretx"),
+            (".", "secret-here"),
+            ("..", "secret-above"),
+            ("/usr", "secret-usr"),
+            ("/usr/bin/env", "secret-env"),
+            ("/dev/null", "secret-null"),
+        ] {
+            link(target, name);
+        }
+        link("src", "secret-late");
+        let files = denied.files(&root).unwrap();
+        assert_eq!(files.unreadable, [keys.clone(), root.join("src")].into());
+        assert_eq!(files.programs, Vec::<PathBuf>::new());
+        // What a link names that commands made is only remembered as long as the link is there.
+        for name in ["secret-late", "secret-early"] {
+            fs::remove_file(root.join(name)).unwrap();
+        }
+        assert_eq!(denied.files(&root).unwrap().unreadable, [keys].into());
+    }
+
+    #[test]
+    fn a_rule_about_too_many_files_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        for name in ["a", "b", "c"] {
+            fs::create_dir_all(root.join(name).join("below")).unwrap();
+        }
+        let denied = Denied::of(vec![Denial::Reading(root.join("**/secret*"))]);
+        let limited = |entries| {
+            let tree = Tree::limited(entries);
+            denied
+                .found
+                .lock()
+                .trees
+                .insert(root.join("**/secret*"), tree);
+            denied.files(&root)
+        };
+        assert_eq!(limited(6), Ok(Files::default()));
+        let error = limited(5).unwrap_err();
+        assert_eq!(
+            error,
+            format!(
+                "`{root}` contains more than 1000000 files, and the deny rule for `{root}/**/secret*` could name any of them; name their folder",
+                root = root.display()
+            )
+        );
     }
 }

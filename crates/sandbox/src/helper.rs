@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use rustix::process::{Signal, getgid, getuid, set_parent_process_death_signal};
+use rustix::process::{getgid, getuid};
 
 use super::seccomp::{self, Coverage};
 use super::spec::{Network, Spec, Stage};
@@ -62,8 +62,10 @@ fn become_program(
 ) -> Result<ExitCode, String> {
     let spec: Spec = serde_json::from_slice(spec.as_encoded_bytes())
         .map_err(|error| format!("invalid sandbox specification: {error}"))?;
-    if spec.stage == Stage::Supervise {
-        return supervisor::supervise(spec, program, arguments);
+    if spec.stage == Stage::Landlock
+        && let Some(child) = supervisor::fork()?
+    {
+        return supervisor::supervise(child);
     }
     confine(&spec).map_err(|error| format!("cannot set up the sandbox: {error}"))?;
     if spec.stage == Stage::Bubblewrap {
@@ -80,11 +82,6 @@ fn confine(spec: &Spec) -> Result<(), String> {
         network::hand_over_listener(socket)?;
     }
     let is_landlock = spec.stage == Stage::Landlock;
-    if is_landlock {
-        // Ends with its supervisor.
-        let kill = set_parent_process_death_signal(Some(Signal::KILL));
-        kill.map_err(|error| error.to_string())?;
-    }
     capabilities::drop_all()?;
     if is_landlock {
         landlock::confine(spec)?;

@@ -53,6 +53,7 @@ mod seccomp;
 mod spec;
 #[cfg(target_os = "linux")]
 mod supervisor;
+mod tree;
 
 pub use backend::{Backend, SandboxError};
 pub use confinement::{Confined, Confinement};

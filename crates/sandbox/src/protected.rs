@@ -1,143 +1,96 @@
 //! Files below a writable directory that stay read-only: those that make git and osier run programs later.
 
-use parking_lot::Mutex;
-use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, FileType};
+use std::collections::BTreeSet;
+use std::fs::{self, DirEntry};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use osier_base::regular_file;
 
-/// Directory entries that are read; those of the upper levels come first.
-const MAX_ENTRIES: usize = 30_000;
+use super::backend::SandboxError;
+use super::tree::{Contents, MAX_ENTRIES, TooLarge, Tree};
+
 /// Protected files; each is a mount.
 const MAX_PROTECTED: usize = 256;
 
 /// Bytes of a file that names a directory: larger than any path.
 const POINTER_LIMIT: u64 = 16 * 1024;
 
-/// Longer than the steps in which file systems count time.
-const STEP: Duration = Duration::from_secs(2);
-
 /// Of the working directory only.
 const PROJECT_FILES: [&str; 4] = [".git", ".osier", ".claude", ".mcp.json"];
 /// With this file, git takes the directory itself for a repository.
 const BARE: &str = "HEAD";
 
-/// The protected files below one directory. Remembers the directories that were read. Cheap to clone.
+/// The protected files below one directory. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Protected {
-    read: Arc<Mutex<HashMap<PathBuf, Folder>>>,
+    tree: Tree<Folder>,
 }
 
+/// What git looks for in a directory.
 #[derive(Debug, Clone, Default)]
 struct Folder {
-    /// When its entries last changed, since 1970. Unlike the time of modification, a command cannot set it. `None` if a
-    /// later change could have the same time.
-    changed: Option<Duration>,
-    entries: usize,
-    folders: Vec<PathBuf>,
     /// The `.git` of the directory.
     repository: Option<PathBuf>,
-    /// The `HEAD` of the directory, if git takes the directory itself for a repository.
     head: Option<PathBuf>,
+    has_objects: bool,
+}
+
+impl Contents for Folder {
+    fn add(&mut self, entry: &DirEntry) -> bool {
+        let name = entry.file_name();
+        self.has_objects |= name == "objects" || name == "commondir";
+        if name == ".git" {
+            self.repository = Some(entry.path());
+            return false;
+        }
+        if name == BARE {
+            self.head = Some(entry.path());
+        }
+        true
+    }
 }
 
 impl Protected {
     /// The canonical paths of the protected files below `root` that exist.
-    pub(super) fn find(&self, root: &Path) -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = PROJECT_FILES[1..]
+    ///
+    /// # Errors
+    /// There are too many to protect all.
+    pub(super) fn find(&self, root: &Path) -> Result<Vec<PathBuf>, SandboxError> {
+        let mut found: BTreeSet<PathBuf> = PROJECT_FILES[1..]
             .iter()
             .filter_map(|name| root.join(name).canonicalize().ok())
             .collect();
-        self.visit(root, |folder| {
+        let visited = self.tree.visit(root, &Folder::default(), |folder| {
             let repository = folder.repository.iter();
             found.extend(repository.flat_map(|repository| git_directories(repository)));
         });
-        // Beyond the limit the upper ones stay: a command can make as many repositories below as it likes.
-        let mut seen = BTreeSet::new();
-        found.retain(|path| seen.insert(path.clone()));
-        found.truncate(MAX_PROTECTED);
-        found.sort();
-        found
+        let reason = match visited {
+            Err(TooLarge) => format!("more than {MAX_ENTRIES} files"),
+            Ok(()) if found.len() > MAX_PROTECTED => {
+                format!("more than {MAX_PROTECTED} repositories")
+            }
+            Ok(()) => return Ok(found.into_iter().collect()),
+        };
+        let reason = format!(
+            "`{}` contains {reason}, so that some repositories would be unprotected",
+            root.display()
+        );
+        let advice = "Start osier in a folder of it, or use `--sandbox read-only`";
+        Err(SandboxError::new(reason).with_advice(advice))
     }
 
     /// The files that make directories below `root` repositories.
     fn repositories(&self, root: &Path) -> BTreeSet<PathBuf> {
         let mut found = BTreeSet::new();
-        self.visit(root, |folder| {
+        // The next command is refused if there are too many.
+        let _ = self.tree.visit(root, &Folder::default(), |folder| {
             found.extend(folder.repository.clone());
-            found.extend(folder.head.clone());
+            found.extend(folder.head.clone().filter(|_| folder.has_objects));
         });
         found
     }
-
-    /// Calls `with` for every directory below `root`, the upper ones first. Reads only directories that changed since the
-    /// last call.
-    fn visit(&self, root: &Path, mut with: impl FnMut(&Folder)) {
-        let mut known = self.read.lock();
-        let mut entries = 0;
-        let mut current = HashMap::with_capacity(known.len());
-        let mut level = vec![root.to_owned()];
-        while !level.is_empty() {
-            let mut next = Vec::new();
-            for path in level {
-                if entries >= MAX_ENTRIES {
-                    break;
-                }
-                let folder = Folder::read(&path, known.remove(&path));
-                entries += folder.entries + 1;
-                next.extend(folder.folders.iter().cloned());
-                with(&folder);
-                current.insert(path, folder);
-            }
-            level = next;
-        }
-        *known = current;
-    }
-}
-
-impl Folder {
-    fn read(path: &Path, known: Option<Self>) -> Self {
-        let changed = time_of_change(path);
-        if let Some(known) = known
-            && changed.is_some()
-            && known.changed == changed
-        {
-            return known;
-        }
-        let mut folder = Self {
-            changed,
-            ..Self::default()
-        };
-        let mut has_objects = false;
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        for entry in entries.take(MAX_ENTRIES) {
-            folder.entries += 1;
-            let name = entry.file_name();
-            has_objects |= name == "objects" || name == "commondir";
-            if name == ".git" {
-                folder.repository = Some(entry.path());
-            } else if name == BARE {
-                folder.head = Some(entry.path());
-            } else if entry.file_type().is_ok_and(|kind: FileType| kind.is_dir()) {
-                folder.folders.push(entry.path());
-            }
-        }
-        folder.head = folder.head.filter(|_| has_objects);
-        folder
-    }
-}
-
-/// `None` for a time of just now, because file systems count in steps.
-fn time_of_change(path: &Path) -> Option<Duration> {
-    let data = fs::symlink_metadata(path).ok()?;
-    let seconds = Duration::from_secs(data.ctime().try_into().ok()?);
-    let changed = seconds + Duration::from_nanos(data.ctime_nsec().try_into().ok()?);
-    let now = SystemTime::UNIX_EPOCH.elapsed().ok()?;
-    (changed + STEP < now).then_some(changed)
 }
 
 /// `.git` itself, and the directories that it names when it is the file of a worktree or a submodule.
@@ -261,28 +214,39 @@ mod tests {
             "elsewhere/modules/x",
             "plain/.git",
         ];
-        assert_eq!(names(protected.find(&root)), expected);
+        assert_eq!(names(protected.find(&root).unwrap()), expected);
         // A repository that appears later is found by the time of its directory.
         fs::create_dir_all(root.join("a/c")).unwrap();
-        protected.find(&root);
+        protected.find(&root).unwrap();
         fs::create_dir_all(root.join("a/c/.git")).unwrap();
-        assert!(names(protected.find(&root)).contains(&"a/c/.git".to_owned()));
+        assert!(names(protected.find(&root).unwrap()).contains(&"a/c/.git".to_owned()));
     }
 
     #[test]
-    fn many_repositories_below_do_not_displace_the_one_of_the_project() {
+    fn a_project_that_cannot_be_protected_completely_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        for name in 0..=MAX_PROTECTED {
+        for name in 1..MAX_PROTECTED {
             fs::create_dir_all(root.join(format!("!{name}/.git"))).unwrap();
         }
-        for name in [".git", ".osier"] {
-            fs::create_dir_all(root.join(name)).unwrap();
-        }
-        let found = Protected::default().find(&root);
-        assert_eq!(found.len(), MAX_PROTECTED);
-        assert!(found.contains(&root.join(".git")));
-        assert!(found.contains(&root.join(".osier")));
+        fs::create_dir(root.join(".osier")).unwrap();
+        let protected = Protected::default();
+        assert_eq!(protected.find(&root).unwrap().len(), MAX_PROTECTED);
+        fs::create_dir(root.join(".git")).unwrap();
+        let refused = protected.find(&root).unwrap_err();
+        assert_eq!(
+            refused.reason,
+            format!(
+                "`{}` contains more than 256 repositories, so that some repositories would be unprotected",
+                root.display()
+            )
+        );
+        let tree = Tree::limited(100);
+        let refused = Protected { tree }.find(&root).unwrap_err();
+        assert!(
+            refused.reason.contains("more than 1000000 files"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -315,7 +279,7 @@ mod tests {
         fs::create_dir_all(root.join("docs/objects")).unwrap();
         fs::create_dir_all(root.join("deep/bare/objects")).unwrap();
         let protected = Protected::default();
-        let before = Identities::of(root, &protected, &protected.find(root));
+        let before = Identities::of(root, &protected, &protected.find(root).unwrap());
         assert_eq!(before.changed(), Vec::<String>::new());
         fs::create_dir_all(root.join("deep/copy/.git")).unwrap();
         fs::create_dir(root.join("tree")).unwrap();

@@ -21,10 +21,8 @@ pub(super) struct Spec {
 /// The stage of the helper.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
-    /// Supervise a second helper in the stage `Landlock`.
+    /// Supervise a copy of this process, which Landlock and the filter sandbox.
     #[default]
-    Supervise,
-    /// Sandbox this process with Landlock and the filter.
     Landlock,
     /// Apply the filter inside of bubblewrap, and Landlock to files if the kernel has it.
     Bubblewrap,

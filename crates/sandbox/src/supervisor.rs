@@ -2,20 +2,23 @@
 //!
 //! [`supervise`] is for a command that Landlock sandboxes. There is no namespace that ends with the command, so the supervisor
 //! does: it inherits the processes that leave the command's group or session, and kills what is left when the command
-//! has ended. Landlock keeps the command from signalling the supervisor, which is outside.
+//! has ended. Landlock keeps the command from signalling the supervisor, which is outside. The command is a copy of the
+//! supervisor ([`fork`]): a second start of osier would take longer than everything else.
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use osier_base::process::{self, Exit, Inheriting};
+use osier_base::process;
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, set_child_subreaper,
+    set_parent_process_death_signal, wait, waitpid,
+};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
-use super::spec::{Spec, Stage};
-use super::{HELPER, capabilities};
+use super::capabilities;
 
 /// Time to end after SIGTERM; shorter than that of the sender, who then kills the supervisor.
 const GRACE: Duration = Duration::from_millis(300);
@@ -23,37 +26,45 @@ const GRACE: Duration = Duration::from_millis(300);
 const SWEEPS: usize = 500;
 const BETWEEN_SWEEPS: Duration = Duration::from_millis(2);
 
-/// Runs the program in the stage `Landlock`, and ends as it ended.
-pub(super) fn supervise(
-    spec: Spec,
-    program: OsString,
-    arguments: impl Iterator<Item = OsString>,
-) -> Result<ExitCode, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("cannot set up the sandbox: {error}");
-    set_child_subreaper(Some(getpid())).map_err(|error| failed(&error))?;
+/// Copies this process. Returns the copy in the supervisor, and `None` in the copy, which ends with the supervisor.
+pub(super) fn fork() -> Result<Option<Pid>, String> {
+    let supervisor = getpid();
+    set_child_subreaper(Some(supervisor)).map_err(|error| error.to_string())?;
+    #[expect(
+        unsafe_code,
+        reason = "the process has one thread, so that its copy can do everything"
+    )]
+    let forked = unsafe { nix::unistd::fork() };
+    match forked.map_err(|error| error.to_string())? {
+        nix::unistd::ForkResult::Parent { child } => Ok(Pid::from_raw(child.as_raw())),
+        nix::unistd::ForkResult::Child => {
+            let kill = set_parent_process_death_signal(Some(Signal::KILL));
+            kill.map_err(|error| error.to_string())?;
+            if getppid() == Some(supervisor) {
+                Ok(None)
+            } else {
+                Err("the supervisor has ended".to_owned())
+            }
+        }
+    }
+}
+
+/// Waits for the command, which is the child of this process, and ends as it ended.
+pub(super) fn supervise(child: Pid) -> Result<ExitCode, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("cannot supervise the command: {error}");
     capabilities::drop_all().map_err(|error| failed(&error))?;
-    let spec = Spec {
-        stage: Stage::Landlock,
-        ..spec
-    };
-    let spec = serde_json::to_string(&spec).map_err(|error| failed(&error))?;
-    let mut args = vec![HELPER.into(), spec.into(), "--".into(), program];
-    args.extend(arguments);
-    let helper = std::env::current_exe().map_err(|error| failed(&error))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| failed(&error))?;
-    let exit = runtime.block_on(async {
-        let mut signals = Forwarded::new()?;
-        let child = process::spawn_inheriting(&helper, &args)?;
-        wait_for(child, &mut signals).await
-    });
+    let status = runtime.block_on(async { wait_for(child, Forwarded::new()?).await });
     drop(runtime);
     sweep();
-    let exit = exit.map_err(|error| failed(&error))?;
-    match exit.signal {
-        None => Ok(ExitCode::from(exit.shell_code() as u8)),
+    let status = status.map_err(|error| failed(&error))?;
+    match status.terminating_signal() {
+        None => Ok(ExitCode::from(
+            status.exit_status().unwrap_or_default() as u8
+        )),
         Some(signal) => Err(die_of(signal).to_string()),
     }
 }
@@ -80,6 +91,7 @@ pub(super) fn be_init(program: &OsStr, arguments: &[OsString]) -> std::io::Resul
 struct Forwarded {
     terminate: Signals,
     hang_up: Signals,
+    child: Signals,
     _ignored: [Signals; 2],
 }
 
@@ -88,6 +100,7 @@ impl Forwarded {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
+            child: signal(SignalKind::child())?,
             _ignored: [
                 signal(SignalKind::interrupt())?,
                 signal(SignalKind::quit())?,
@@ -96,22 +109,26 @@ impl Forwarded {
     }
 }
 
-async fn wait_for(mut child: Inheriting, signals: &mut Forwarded) -> std::io::Result<Exit> {
+async fn wait_for(child: Pid, mut signals: Forwarded) -> std::io::Result<WaitStatus> {
     let mut kill_at = None;
     loop {
-        let deadline = kill_at.unwrap_or_else(Instant::now);
-        tokio::select! {
-            exit = child.wait() => return exit,
-            _ = signals.terminate.recv() => {
-                child.signal(Signal::TERM);
-                kill_at = kill_at.or_else(|| Some(Instant::now() + GRACE));
-            }
-            _ = signals.hang_up.recv() => child.signal(Signal::HUP),
-            () = sleep_until(deadline), if kill_at.is_some() => {
-                child.signal(Signal::KILL);
-                return child.wait().await;
-            }
+        // Also before the first signal: the child could have ended before the handlers were there.
+        if let Some((_, status)) = waitpid(Some(child), WaitOptions::NOHANG)? {
+            return Ok(status);
         }
+        let deadline = kill_at.unwrap_or_else(Instant::now);
+        let _ = tokio::select! {
+            _ = signals.child.recv() => Ok(()),
+            _ = signals.terminate.recv() => {
+                kill_at = kill_at.or_else(|| Some(Instant::now() + GRACE));
+                kill_process(child, Signal::TERM)
+            }
+            _ = signals.hang_up.recv() => kill_process(child, Signal::HUP),
+            () = sleep_until(deadline), if kill_at.is_some() => {
+                kill_at = None;
+                kill_process(child, Signal::KILL)
+            }
+        };
     }
 }
 

@@ -15,7 +15,7 @@ macro_rules! screen_rows {
                     /// Enable the mouse: the wheel scrolls, a click expands or collapses.
                     mouse: bool = true, FLAG;
                     /// Whether osier puts right-to-left text in visual order: `auto` does unless the terminal is known to do it itself.
-                    bidi: Bidi = "off", word();
+                    bidi: Bidi = "auto", word();
                     /// The text that stays in the terminal after exit.
                     exit_output: ExitOutput = "answer", word();
                     /// Whether thinking is expanded at first.

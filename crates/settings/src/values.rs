@@ -36,11 +36,11 @@ osier_base::words! {
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Bidi {
         /// osier, unless the terminal is known to do it.
+        #[default]
         Auto = "auto",
         /// osier.
         On = "on",
         /// The terminal.
-        #[default]
         Off = "off",
     }
 }

@@ -52,6 +52,8 @@ struct Target {
     hidden: UnixListener,
     /// Both ends, so that nothing waits.
     pipe: fs::File,
+    /// The user's side of a terminal that the victim uses.
+    terminal: rustix::fd::OwnedFd,
     _listeners: Vec<UnixListener>,
     _datagram: UnixDatagram,
 }
@@ -62,6 +64,28 @@ fn open_pipe(path: &Path) -> fs::File {
     rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
     let mut options = fs::File::options();
     options.read(true).write(true).open(path).unwrap()
+}
+
+fn open_terminal() -> rustix::fd::OwnedFd {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    terminal
+}
+
+/// The path of the side of a terminal that programs use.
+fn terminal_path(terminal: &rustix::fd::OwnedFd) -> PathBuf {
+    let name = rustix::pty::ptsname(terminal, Vec::new()).unwrap();
+    PathBuf::from(name.into_string().unwrap())
+}
+
+fn other_side(terminal: &rustix::fd::OwnedFd) -> fs::File {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = fs::File::options();
+    let no_control = rustix::fs::OFlags::NOCTTY.bits().cast_signed();
+    let options = options.read(true).write(true).custom_flags(no_control);
+    options.open(terminal_path(terminal)).unwrap()
 }
 
 impl Target {
@@ -123,11 +147,16 @@ impl Target {
         ];
         let listeners = sockets.map(|path| UnixListener::bind(path).unwrap());
         let pipe = open_pipe(&at("outside/pipe"));
+        let terminal = open_terminal();
         let mut victim = Command::new("sleep");
-        victim.arg("600").stdin(Stdio::null());
+        victim
+            .arg("600")
+            .stdin(Stdio::null())
+            .stdout(other_side(&terminal));
         if let Some(user) = user {
             own(folder.path(), user);
             own(temporary.path(), user);
+            own(&terminal_path(&terminal), user);
             victim.uid(user).gid(user);
         }
         Self {
@@ -137,6 +166,7 @@ impl Target {
             victim: victim.spawn().unwrap(),
             hidden,
             pipe,
+            terminal,
             token,
             temporary,
             folder,
@@ -220,9 +250,9 @@ impl Target {
         backend: &str,
         mode: SandboxMode,
         network: &str,
-        user: Option<u32>,
-        has_landlock: bool,
+        machine: Machine,
     ) -> Option<Output> {
+        let has_landlock = !machine.lacks_landlock;
         let data = self.path("data");
         let confinement =
             Confinement::new(&self.path("work"), Some(env!("CARGO_BIN_EXE_osier").into()))
@@ -256,7 +286,7 @@ impl Target {
             invocation.args.splice(0..0, launcher);
             invocation.program = "/usr/bin/python3".into();
         }
-        if let Some(user) = user {
+        if let Some(user) = machine.user {
             // The directory for temporary files, which this process made.
             let private = if backend == "bubblewrap" {
                 let mapped = confinement.host_path(Path::new("/tmp"));
@@ -270,16 +300,19 @@ impl Target {
             assert!(name.starts_with("osier-tmp-"), "{}", private.display());
             own(&private, user);
         }
-        Some(self.start(&invocation, user))
+        Some(self.start(&invocation, machine))
     }
 
-    fn start(&self, invocation: &Invocation, user: Option<u32>) -> Output {
+    fn start(&self, invocation: &Invocation, machine: Machine) -> Output {
         // The shell leaves a file open, as the program that starts osier can.
         let mut command = Command::new("sh");
         command
             .args(["-c", "exec 8<>\"$0\"; exec \"$@\""])
             .arg(self.path("outside/pipe"));
-        if let Some(user) = user {
+        if machine.is_container {
+            command.args(["unshare", "--user", "--map-root-user", "--mount", "--"]);
+        }
+        if let Some(user) = machine.user {
             let [uid, gid] = [format!("--reuid={user}"), format!("--regid={user}")];
             command.arg("setpriv").args([
                 uid,
@@ -303,6 +336,7 @@ impl Target {
             .env("TCP", self.tcp.local_addr().unwrap().port().to_string())
             .env("ABSTRACT", &self.token)
             .env("TEMPORARY", self.temporary.path())
+            .env("TERMINAL", terminal_path(&self.terminal))
             .env("SEGMENT", std::process::id().to_string())
             .current_dir(self.path("work"))
             .stdin(Stdio::null());
@@ -359,6 +393,8 @@ struct Machine {
     /// The project, and what is outside of it, are in `/tmp`.
     is_temporary: bool,
     lacks_landlock: bool,
+    /// Everything runs as root of a user namespace with mounts of its own.
+    is_container: bool,
 }
 
 async fn run(machine: Machine, configuration: (&str, SandboxMode, &str)) {
@@ -368,16 +404,17 @@ async fn run(machine: Machine, configuration: (&str, SandboxMode, &str)) {
     let target = Target::new(user, machine.is_temporary);
     let holds_metadata = backend == "bubblewrap" || mode == SandboxMode::ReadOnly;
     let before = (target.state(holds_metadata), target.project());
-    let Some(output) = target
-        .attack(backend, mode, network, user, !machine.lacks_landlock)
-        .await
-    else {
+    let Some(output) = target.attack(backend, mode, network, machine).await else {
         skip::unsupported(backend, "not available here");
         return;
     };
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
-    if user.is_some() && !said.contains("TRIED") && errors.contains("bwrap") {
+    let can_fail = user.is_some() || machine.is_container;
+    let has_failed = ["bwrap:", "unshare:"]
+        .iter()
+        .any(|name| errors.contains(name));
+    if can_fail && !said.contains("TRIED") && has_failed {
         skip::unsupported(&name, errors.trim());
         return;
     }
@@ -424,6 +461,22 @@ async fn attacks_from_a_project_in_tmp_change_nothing_outside() {
     if has_programs() {
         for configuration in CONFIGURATIONS {
             run(machine, configuration).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn attacks_in_a_container_change_nothing_outside() {
+    let machine = Machine {
+        is_container: true,
+        ..Machine::default()
+    };
+    if has_programs() {
+        let workspaces = CONFIGURATIONS
+            .iter()
+            .filter(|(_, mode, network)| *mode == SandboxMode::Workspace && *network == "none");
+        for configuration in workspaces {
+            run(machine, *configuration).await;
         }
     }
 }

@@ -19,8 +19,10 @@ use super::options::words;
 use super::table::{FORMS, SETS};
 use crate::{Permissions, RuleLists, Verdict};
 
-/// Lines that one strace follows.
-const BATCH: usize = 250;
+/// Generated lines.
+const LINES: usize = 5000;
+/// Lines that other shells run.
+const FOREIGN_LINES: usize = 500;
 
 /// Words of all kinds, also such that a row lacks.
 const WORDS: &[&str] = &[
@@ -264,49 +266,104 @@ fn project(folder: &Path) -> PathBuf {
     root
 }
 
-/// The report of strace about the lines in bash.
-fn trace(lines: &[String], root: &Path) -> String {
-    let folder = root.parent().unwrap();
-    let joined: String = lines
-        .iter()
-        .flat_map(|line| [line.as_str(), "\0"])
-        .collect();
-    fs::write(folder.join("lines"), joined).unwrap();
-    let script = "while IFS= read -r -d '' LINE <&8; do timeout -k 1 1 bash -c \"$LINE\" 8<&- </dev/null >/dev/null 2>&1; done 8<../lines";
-    let output = folder.join("trace");
-    let calls = "trace=execve,connect,openat,open,creat,truncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,\
-        rmdir,chmod,fchmodat,link,linkat,symlink,symlinkat,chown,fchownat,mknod,mknodat,sethostname,settimeofday,clock_settime";
-    let done = Command::new("strace")
-        .args([
+/// The program that reads lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl Reader {
+    fn program(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Zsh => "zsh",
+            Self::Fish => "fish",
+        }
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Bash => &["--norc"],
+            // Interactive: `#` is no comment then.
+            Self::Zsh => &["-f", "-i", "-s"],
+            Self::Fish => &["--no-config"],
+        }
+    }
+
+    /// A script that runs each line. Before each it opens a file with the number of the line, which does not exist.
+    fn script(self, lines: &[String], root: &Path) -> String {
+        let mut script = String::new();
+        for (number, line) in lines.iter().enumerate() {
+            let quoted = line.replace('\\', "\\\\").replace('\'', "\\'");
+            let _ = match self {
+                Self::Bash => writeln!(
+                    script,
+                    ": < /line/{number}\n( eval '{}' ) < /dev/null > /dev/null 2>&1",
+                    line.replace('\'', "'\\''")
+                ),
+                Self::Zsh => writeln!(
+                    script,
+                    ": < /line/{number}\n(\n{line}\n) < /dev/null > /dev/null 2>&1"
+                ),
+                Self::Fish => writeln!(
+                    script,
+                    "cd {}; true < /line/{number}\nbegin; eval '{quoted}'; end < /dev/null > /dev/null 2>&1",
+                    root.display()
+                ),
+            };
+        }
+        let _ = writeln!(script, "true < /line/{}", lines.len());
+        script
+    }
+
+    /// The report of strace about the lines.
+    fn trace(self, lines: &[String], root: &Path) -> String {
+        let folder = root.parent().unwrap();
+        let (script, output) = (folder.join("script"), folder.join("trace"));
+        fs::write(&script, self.script(lines, root)).unwrap();
+        let calls = "trace=execve,connect,openat,open,creat,truncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,\
+            rmdir,chmod,fchmodat,link,linkat,symlink,symlinkat,chown,fchownat,mknod,mknodat,sethostname,settimeofday,clock_settime";
+        let strace = [
             "-f",
             "-qq",
             "-y",
             "-s",
-            "2000",
+            "200",
             "-e",
             "signal=none",
             "-e",
             calls,
             "-o",
-        ])
-        .arg(&output)
-        .args(["bash", "--norc", "-c", script])
-        .current_dir(root)
-        .env("HOME", folder.join("home"))
-        .env("PATH", "/usr/bin:/bin")
-        .env("GIT_CONFIG_COUNT", "1")
-        .env("GIT_CONFIG_KEY_0", "safe.bareRepository")
-        .env("GIT_CONFIG_VALUE_0", "explicit")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    done.unwrap();
-    String::from_utf8_lossy(&fs::read(output).unwrap()).into_owned()
+        ];
+        let done = Command::new("strace")
+            .arg("--seccomp-bpf")
+            .args(strace)
+            .arg(&output)
+            // No line waits: all read an empty input.
+            .args(["timeout", "-k", "1", "300", self.program()])
+            .args(self.arguments())
+            .current_dir(root)
+            .env("HOME", folder.join("home"))
+            .env("PATH", "/usr/bin:/bin")
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", "safe.bareRepository")
+            .env("GIT_CONFIG_VALUE_0", "explicit")
+            .stdin(fs::File::open(script).unwrap())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        done.unwrap();
+        let trace = String::from_utf8_lossy(&fs::read(output).unwrap()).into_owned();
+        let last = format!("\"/line/{}\"", lines.len());
+        assert!(trace.contains(&last), "{self:?} did not run all lines");
+        trace
+    }
 }
 
-/// The calls that the table does not allow, each with the line during which it happened.
-fn violations(trace: &str, root: &Path) -> Vec<String> {
+/// The calls that the table does not allow, each with the number of the line during which it happened.
+fn violations(trace: &str, root: &Path) -> Vec<(usize, String)> {
     let programs: BTreeSet<&str> = FORMS
         .iter()
         .flat_map(|(names, ..)| names.split('|'))
@@ -332,16 +389,24 @@ fn violations(trace: &str, root: &Path) -> Vec<String> {
         ])
         .collect();
     let git = format!("{}/.git/", root.display());
-    let mut line = "";
+    let home = format!("{}/home/", root.parent().unwrap().display());
+    let mut line = None;
     let mut found = Vec::new();
     for call in trace.lines() {
         let call = call.trim_start_matches(|char: char| char.is_ascii_digit() || char == ' ');
         let failed = call.contains(" = -1 ");
-        if let Some(rest) = call.strip_prefix("execve(\"") {
+        if let Some((_, rest)) = call.split_once("\"/line/") {
+            line = rest
+                .split('"')
+                .next()
+                .and_then(|number| number.parse().ok());
+            continue;
+        }
+        let Some(line) = line else {
+            continue;
+        };
+        let is_violation = if let Some(rest) = call.strip_prefix("execve(\"") {
             let program = rest.split('"').next().unwrap_or_default();
-            if let Some((_, script)) = rest.split_once("[\"bash\", \"-c\", ") {
-                line = script;
-            }
             let (folder, name) = program.rsplit_once('/').unwrap_or(("", program));
             let is_system = [
                 "/bin",
@@ -352,14 +417,9 @@ fn violations(trace: &str, root: &Path) -> Vec<String> {
                 "/sbin",
             ]
             .contains(&folder);
-            let is_known = is_system && programs.contains(name);
-            if !failed && !is_known {
-                found.push(format!("{call}\n    in {line}"));
-            }
+            !failed && !(is_system && programs.contains(name))
         } else if call.starts_with("connect(") {
-            if call.contains("AF_INET") {
-                found.push(format!("{call}\n    in {line}"));
-            }
+            call.contains("AF_INET")
         } else if call.starts_with("open") || call.starts_with("creat(") {
             let writes = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "creat("];
             let is_sink = [
@@ -372,20 +432,54 @@ fn violations(trace: &str, root: &Path) -> Vec<String> {
             .iter()
             .any(|sink| call.contains(sink));
             let is_git = call.contains(&git) || call.contains("\".git/");
-            if !failed && writes.iter().any(|flag| call.contains(flag)) && !is_sink && !is_git {
-                found.push(format!("{call}\n    in {line}"));
-            }
-        } else if !failed
-            && call.contains('(')
-            && !call.starts_with(['+', '-', '<'])
-            && !call.contains(".git/")
-            && !call.contains("/tmp/sort")
-            && !call.contains("/tmp/tac")
-        {
-            found.push(format!("{call}\n    in {line}"));
+            !failed && writes.iter().any(|flag| call.contains(flag)) && !is_sink && !is_git
+        } else {
+            !failed
+                && call.contains('(')
+                && !call.starts_with(['+', '-', '<'])
+                && !call.contains(".git/")
+                && !call.contains("/tmp/sort")
+                && !call.contains("/tmp/tac")
+        };
+        // What fish remembers.
+        if is_violation && !call.contains(&home) {
+            found.push((line, call.to_owned()));
         }
     }
     found
+}
+
+/// Rules of nobody in the project `root`.
+fn is_allowed(root: &Path, allow: &[String], line: &str) -> bool {
+    let rules = RuleLists {
+        allow,
+        ..RuleLists::default()
+    };
+    let store = "/nonexistent/permissions.json".into();
+    let permissions = Permissions::new(root, store, PermissionMode::Ask, rules);
+    let arguments = json!({"command": line});
+    permissions.decide("bash", &arguments, None, false) == Verdict::Allow
+}
+
+/// Runs the lines of `count` generated ones that need no permission. Returns how many these are, and what they must not do.
+fn run_harmless(seed: u64, count: usize) -> (usize, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let root = project(&folder);
+    let mut random = Random(0x9E37_79B9_u64.wrapping_mul(seed));
+    let lines = (0..count).map(|_| random.line());
+    let lines: Vec<String> = lines.filter(|line| is_allowed(&root, &[], line)).collect();
+    let found = violations(&Reader::Bash.trace(&lines, &root), &root);
+    let found = found.into_iter();
+    let mut found: Vec<String> = found
+        .map(|(line, call)| format!("{call}\n    in {}", lines[line]))
+        .collect();
+    for written in ["pwned", "out", "../outside/out"] {
+        if root.join(written).exists() {
+            found.push(format!("{written} was written"));
+        }
+    }
+    (lines.len(), found)
 }
 
 #[test]
@@ -395,63 +489,49 @@ fn harmless_lines_run_write_and_connect_nothing() {
     {
         return;
     }
-    let count = std::env::var("OSIER_KNOWN_LINES").map_or(150, |count| count.parse().unwrap());
-    let seed = std::env::var("OSIER_KNOWN_SEED").map_or(1, |seed| seed.parse().unwrap());
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path().canonicalize().unwrap();
-    let root = project(&folder);
-    let store = "/nonexistent/permissions.json".into();
-    let permissions = Permissions::new(&root, store, PermissionMode::Ask, RuleLists::default());
-    let is_allowed = |line: &String| {
-        let arguments = json!({"command": line});
-        permissions.decide("bash", &arguments, None, false) == Verdict::Allow
-    };
-    let mut random = Random(0x9E37_79B9_u64.wrapping_mul(seed));
-    let (mut left, mut tried) = (count, 0_usize);
-    let mut found = Vec::new();
-    while left > 0 {
-        let mut lines = Vec::new();
-        while lines.len() < BATCH.min(left) {
-            let line = random.line();
-            tried += 1;
-            if is_allowed(&line) {
-                lines.push(line);
-            }
-        }
-        left -= lines.len();
-        found.extend(violations(&trace(&lines, &root), &root));
-    }
+    let number = |name: &str| std::env::var(name).ok()?.parse().ok();
+    let count = number("OSIER_KNOWN_LINES").unwrap_or(LINES);
+    let seed = number("OSIER_KNOWN_SEED").unwrap_or(1) as u64;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts: Vec<(usize, Vec<String>)> = std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads)
+            .map(|part| {
+                let seed = seed * 1000 + part as u64;
+                scope.spawn(move || run_harmless(seed, count.div_ceil(threads)))
+            })
+            .collect();
+        let parts = parts.into_iter().map(|part| part.join().unwrap());
+        parts.collect()
+    });
+    let found: Vec<String> = parts.iter().flat_map(|(_, found)| found.clone()).collect();
     assert_eq!(found, Vec::<String>::new(), "{}", found.join("\n"));
-    let written = ["pwned", "out", "../outside/out"].map(|name| root.join(name).exists());
-    assert_eq!(written, [false; 3]);
     // Generated lines of both kinds.
-    assert!(tried > count + count / 5, "{tried}");
+    let run: usize = parts.iter().map(|(run, _)| run).sum();
+    assert!(run > count / 5 && run < count * 4 / 5, "{run} of {count}");
 }
 
+/// Lines that only read in bash, and write in the other shell.
+const FOREIGN: [(Reader, &str); 3] = [
+    (Reader::Zsh, "echo x # ; touch pwned"),
+    (Reader::Zsh, "echo a =(touch pwned)"),
+    (Reader::Fish, "echo 'a\\' 'b; touch pwned #'"),
+];
+
 /// Other shells read other languages: none of the lines runs in them without a question, whatever rules say about its programs.
+/// That is needed: some of them write there.
 #[test]
 fn no_line_of_another_shell_runs_unasked() {
     let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let root = project(&folder);
     let allow = ["echo", "ls", "git", "cat", "grep"].map(|name| format!("bash({name} *)"));
-    let rules = RuleLists {
-        allow: &allow,
-        ..RuleLists::default()
-    };
-    let store = "/nonexistent/permissions.json".into();
-    let permissions = Permissions::new(folder.path(), store, PermissionMode::Ask, rules);
-    let is_allowed = |line: &str| {
-        let arguments = json!({"command": line});
-        permissions.decide("bash", &arguments, None, false) == Verdict::Allow
-    };
     let mut random = Random(0x9E37_79B9);
+    let generated = std::iter::repeat_with(|| random.line());
+    let generated = generated.filter(|line| is_allowed(&root, &allow, line));
+    let mut lines: Vec<String> = generated.take(FOREIGN_LINES).collect();
+    lines.extend(FOREIGN.map(|(_, line)| line.to_owned()));
     let mut wrong = Vec::new();
-    let mut left = 500;
-    while left > 0 {
-        let line = random.line();
-        if !is_allowed(&line) {
-            continue;
-        }
-        left -= 1;
+    for line in &lines {
         let quoted = format!("'{}'", line.replace('\'', "'\\''"));
         for reader in [
             format!("zsh -c {quoted}"),
@@ -461,12 +541,28 @@ fn no_line_of_another_shell_runs_unasked() {
             format!("timeout 5 fish <<< {quoted}"),
             format!("env CI=1 zsh -fc {quoted}"),
         ] {
-            if is_allowed(&reader) {
+            if is_allowed(&root, &allow, &reader) {
                 wrong.push(reader);
             }
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
+    if !osier_testing::skip::has(&["strace"], "apt install strace") {
+        return;
+    }
+    for reader in [Reader::Zsh, Reader::Fish] {
+        if !osier_testing::skip::has(&[reader.program()], "apt install zsh fish") {
+            continue;
+        }
+        let found = violations(&reader.trace(&lines, &root), &root);
+        let writing: BTreeSet<&str> = found.iter().map(|(line, _)| &*lines[*line]).collect();
+        for (_, line) in FOREIGN.iter().filter(|(shell, _)| *shell == reader) {
+            assert!(
+                writing.contains(line),
+                "{reader:?} only reads with `{line}`"
+            );
+        }
+    }
 }
 
 /// Each word of the table is written as its front page says.

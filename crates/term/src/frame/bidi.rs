@@ -7,12 +7,16 @@
 use std::collections::BTreeMap;
 
 use ratatui::buffer::{Buffer, Cell};
+use ratatui::style::Color;
 use unicode_bidi::{BidiClass, BidiInfo, Level, bidi_class};
 
 use super::glyph::{self, glyph};
 
 /// For each reordered row, the logical column of each column.
 pub(super) type Reordered = BTreeMap<u16, Vec<u16>>;
+
+/// The underline colour of text that keeps its order. Like that of a link, it is not shown.
+const LOGICAL: Color = Color::Black;
 
 /// Blanks that separate columns of text.
 const GAP: usize = 3;
@@ -38,7 +42,7 @@ pub(super) fn reorder(buffer: &mut Buffer, cursor: Option<(u16, u16)>) -> Reorde
         return reordered;
     }
     for (index, row) in buffer.content.chunks_mut(width).enumerate() {
-        if !row.iter().any(is_right_to_left) {
+        if !row.iter().any(is_right_to_left) || row.iter().any(keeps_order) {
             continue;
         }
         let index = index as u16;
@@ -52,6 +56,15 @@ pub(super) fn reorder(buffer: &mut Buffer, cursor: Option<(u16, u16)>) -> Reorde
         reordered.insert(index, order);
     }
     reordered
+}
+
+/// Keeps the row of the cell in logical order.
+pub(crate) fn keep_order(cell: &mut Cell) {
+    cell.underline_color = LOGICAL;
+}
+
+fn keeps_order(cell: &Cell) -> bool {
+    cell.underline_color == LOGICAL
 }
 
 fn is_right_to_left(cell: &Cell) -> bool {
@@ -192,6 +205,16 @@ mod tests {
         ] {
             assert_eq!(shown(text, None).0, expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_row_that_keeps_its_order_is_not_changed() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 30, 1));
+        buffer.set_string(0, 0, "$ rm א ; cp ב ג", Style::new());
+        keep_order(&mut buffer[(3, 0)]);
+        let before = buffer.clone();
+        assert_eq!(reorder(&mut buffer, None), Reordered::new());
+        assert_eq!(buffer, before);
     }
 
     #[test]

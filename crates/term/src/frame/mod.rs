@@ -7,7 +7,7 @@
 //! Invariants: nothing is written if nothing changed; a frame is never queued behind another; the
 //! encoder's model of the screen always equals the effect of the bytes it sent.
 
-mod bidi;
+pub(crate) mod bidi;
 mod clock;
 mod console;
 mod encoder;

@@ -49,6 +49,8 @@ pub struct Row {
     pub decoration: u16,
     /// Face of the rest of the row up to the right edge; `None` leaves it empty.
     pub fill: Option<Face>,
+    /// Keeps its order where other right-to-left text is reordered: the order of the words in a command is its meaning.
+    pub is_logical: bool,
     /// The image row drawn behind the spans.
     pub image: Option<Arc<ImageRow>>,
 }

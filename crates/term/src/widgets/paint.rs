@@ -4,7 +4,7 @@ use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::frame::Links;
+use crate::frame::{Links, bidi};
 use crate::text::face::Face;
 use crate::text::row::{Row, Span};
 use osier_base::text::{grapheme_width, graphemes};
@@ -117,7 +117,10 @@ fn paint_row(
     let background = row.fill.map(|fill| styled(&Cell::EMPTY, style(fill)));
     let cells = cells(line, buffer);
     blank(cells, background.as_ref());
-    let background = background.unwrap_or(Cell::EMPTY);
+    let mut background = background.unwrap_or(Cell::EMPTY);
+    if row.is_logical {
+        bidi::keep_order(&mut background);
+    }
     let mut x = 0;
     for span in row.spans.iter().chain(more) {
         let base = styled(&background, style(span.face));

@@ -212,7 +212,6 @@ fn text_of_all_scripts_and_the_cursor_are_aligned() {
 #[test]
 fn right_to_left_text_is_shown_in_visual_order() {
     let mut program = Program::new()
-        .home_file("settings.toml", "bidi = \"auto\"\n")
         .file("s.json", super::ANSWER)
         .model("s.json")
         .start();

@@ -29,6 +29,7 @@ pub(crate) fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -
                 Wrap::new(inner).text(&title, Token::ToolName, &mut rows);
             }
             rows.extend(body_rows(question, subject, &head, inner, syntax));
+            keep_order(subject, &mut rows);
             truncate(rows, SUBJECT_ROWS)
         }
     }
@@ -76,7 +77,15 @@ pub(super) fn call_rows(
         }
         row
     }));
+    keep_order(subject, &mut rows);
     truncate(rows, SUBJECT_ROWS)
+}
+
+/// Commands, paths and changes are shown in the order in which programs read them. A plan is prose.
+fn keep_order(subject: &Subject, rows: &mut [Row]) {
+    if !matches!(subject, Subject::Markdown { .. }) {
+        rows.iter_mut().for_each(|row| row.is_logical = true);
+    }
 }
 
 fn body_rows(

@@ -61,6 +61,14 @@ impl Dialog {
         } = self.lay_out(screen, linear);
         let width = usize::from(screen.width);
         rows.push(self.bottom_row(width, view));
+        // Commands, paths and patterns are read in the order in which programs read them.
+        let is_permission = matches!(
+            &self.question.kind,
+            QuestionKind::Permission { .. } | QuestionKind::Confirm
+        );
+        if is_permission {
+            rows.iter_mut().for_each(|row| row.is_logical = true);
+        }
         let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
         let height = height.min(screen.height.saturating_sub(1)).max(1);
         self.area = Rect {
