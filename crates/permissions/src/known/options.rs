@@ -204,10 +204,11 @@ impl Options {
         if is_number && self.entries().any(|entry| entry.name == "-#") {
             return (Found::Complete(None), seen);
         }
-        (self.find_group(group, &mut seen), seen)
+        (self.find_group(group, bare, &mut seen), seen)
     }
 
-    fn find_group<'w>(self, group: &'w str, seen: &mut Vec<String>) -> Found<'w> {
+    /// In a bare group, values are the next words, also of an option that is not the last letter.
+    fn find_group<'w>(self, group: &'w str, bare: bool, seen: &mut Vec<String>) -> Found<'w> {
         let mut pending = None;
         for (at, letter) in group.char_indices() {
             seen.push(format!("-{letter}"));
@@ -230,6 +231,13 @@ impl Options {
                 continue;
             }
             let rest = &group[at + letter.len_utf8()..];
+            if bare && pending.is_some() {
+                return Found::Unknown;
+            }
+            if bare {
+                pending = Some(Found::Next(entry.value, entry.values));
+                continue;
+            }
             if rest.is_empty() {
                 pending = Some(Found::Next(entry.value, entry.values));
                 break;

@@ -12,7 +12,20 @@ pub(super) fn of_curl(text: &str, before: Option<&Word>) -> bool {
         is_given("--data-urlencode", &option.text, false)
             || is_given("--url-query", &option.text, false)
     });
-    text.starts_with("--expand-")
+    // Without a `=`, it is a file of cookies, which are sent.
+    let is_cookie =
+        |option: &str| is_given("-b", option, false) || is_given("--cookie", option, false);
+    let cookies = match before {
+        Some(option)
+            if is_cookie(&option.text) && value(&option.text).is_none_or(str::is_empty) =>
+        {
+            Some(text)
+        }
+        _ => value(text).filter(|value| is_cookie(&text[..text.len() - value.len()])),
+    };
+    let sends_file = cookies.is_some_and(|cookies| !cookies.is_empty() && !cookies.contains('='));
+    sends_file
+        || text.starts_with("--expand-")
         || text.contains("%output{")
         || text.starts_with('@')
         || value(text).is_some_and(|value| value.starts_with('@'))
@@ -28,13 +41,47 @@ fn value(text: &str) -> Option<&str> {
     group.get(option + 1..)
 }
 
-/// An archive on another computer.
-pub(super) fn names_computer(text: &str, _: Option<&Word>) -> bool {
+/// An archive on another computer, or a path outside of the working directory, which could be written.
+pub(super) fn of_tar(text: &str, before: Option<&Word>) -> bool {
     let long = text.strip_prefix("--");
     let value = long.and_then(|long| long.split_once('='));
     let value = value.map_or(text, |(_, value)| value);
     let host = value.split('/').next();
-    host.is_some_and(|host| host.contains(':'))
+    host.is_some_and(|host| host.contains(':')) || leaves(text, before)
+}
+
+/// A path outside of the working directory, which could be written.
+pub(super) fn leaves(text: &str, _: Option<&Word>) -> bool {
+    let value = match text.split_once('=') {
+        Some((_, value)) => value,
+        None if text.starts_with("--") => "",
+        // The value of an option of one letter, as in `-xC/`.
+        None if text.starts_with('-') => {
+            text[1..].trim_start_matches(|char: char| char.is_ascii_alphabetic())
+        }
+        None => text,
+    };
+    value.starts_with(['/', '~']) || value.split('/').any(|part| part == "..")
+}
+
+/// The file that `dd` writes.
+pub(super) fn of_dd(text: &str, _: Option<&Word>) -> bool {
+    text.starts_with("of=")
+}
+
+/// A variable that is a program, or options.
+pub(super) fn of_make(text: &str, _: Option<&Word>) -> bool {
+    let name = text.split('=').next().unwrap_or_default();
+    let name = name.trim_end_matches([':', '+', '?', '!', ' ']);
+    text.contains('=')
+        && [
+            "SHELL",
+            ".SHELLFLAGS",
+            "MAKEFLAGS",
+            "GNUMAKEFLAGS",
+            "MAKEFILES",
+        ]
+        .contains(&name)
 }
 
 /// Options of one letter that are in no group.
@@ -43,8 +90,8 @@ pub(super) fn of_go(text: &str, _: Option<&Word>) -> bool {
 }
 
 /// Two letters that are one option, also in a group.
-pub(super) fn of_zip(text: &str, _: Option<&Word>) -> bool {
-    text.starts_with('-') && (text.contains("TT") || text.contains("lf"))
+pub(super) fn of_zip(text: &str, before: Option<&Word>) -> bool {
+    (text.starts_with('-') && (text.contains("TT") || text.contains("lf"))) || leaves(text, before)
 }
 
 /// A command to run at the start.

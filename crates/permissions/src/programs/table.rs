@@ -263,7 +263,9 @@ programs! {
     "distrobox toolbox": starts_shell: &[("enter", 2)];
     "ed psql": runs_anything, reads_commands;
     "ex nvim sqlite3 vi view vim": runs_options, runs_anything, reads_commands;
-    "gmake make": runs_options, runs_anything, script_option: Some(('f', "--file --makefile"));
+    "gmake make":
+        runs_options, runs_anything, options: "-E -f --eval --file --makefile", special: Some(special::of_make),
+        script_option: Some(('f', "--file --makefile"));
     "gsed sed":
         runs_options, runs_anything, script: Script::Sed,
         script_option: Some(('f', "--file"));
@@ -284,8 +286,8 @@ programs! {
     "bsdtar gtar tar":
         runs_options,
         options: "-F -I -T -g --checkpoint-action --files-from --index-file --info-script --listed-incremental \
-            --new-volume-script --rmt-command --rsh-command --to-command --use-compress-program --volno-file",
-        special: Some(special::names_computer), letters;
+            --new-volume-script --one-top-level --rmt-command --rsh-command --to-command --use-compress-program --volno-file",
+        special: Some(special::of_tar), letters;
     "c++ c89 c99 cc clang clang++ cpp g++ gcc gccgo gdc gfortran gnat":
         special: Some(compilers::is_dangerous), has_target;
     "curl":
@@ -293,6 +295,7 @@ programs! {
             --etag-save --form --hsts --libcurl --output --output-dir --remote-name --remote-name-all \
             --ssl-sessions --stderr --trace --trace-ascii --unix-socket --upload-file --variable",
         special: Some(special::of_curl);
+    "dd": special: Some(special::of_dd);
     "diff3": options: "--diff-program";
     "eslint prettier":
         options: "-c -f -o --config --format --output-file --parser --plugin --resolve-plugins-relative-to --rulesdir";
@@ -309,8 +312,9 @@ programs! {
     "pylint": options: "--init-hook --load-plugins --rcfile";
     "rsync":
         runs_options, runs_anything,
-        options: "-M -e --config --daemon --log-file --only-write-batch --remote-option --rsh --rsync-path \
-            --write-batch";
+        options: "-M -T -e --config --daemon --log-file --only-write-batch --remote-option --rsh --rsync-path \
+            --temp-dir --write-batch",
+        special: Some(special::leaves);
     "ruff": options: "-o --output-file";
     "scp": runs_anything, options: "-D -F -S -b -o";
     "split": options: "--filter";
