@@ -106,6 +106,12 @@ fn add_guesses(arguments: &[Word], others: &mut Equivalents) {
         guess(&arguments[place..]);
         let text = arguments[place].text.as_str();
         let value = text.split_once('=').map(|(_, value)| value);
+        // `wrapper --exec=rm x`
+        if let Some(value) = value.filter(|value| !value.is_empty() && text.starts_with('-')) {
+            let mut command = arguments[place..].to_vec();
+            command[0] = Word::literal(value);
+            guess(&command);
+        }
         for text in [Some(text), value].into_iter().flatten() {
             let lines = shell::read(text).filter(|_| text.contains(' '));
             let parts = lines.into_iter().flat_map(|line| line.parts);

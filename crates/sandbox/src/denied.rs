@@ -152,6 +152,7 @@ impl Denied {
             return Ok(Files::default());
         }
         let mut found = self.found.lock();
+        let had_commands = found.had_commands;
         let mut files = Files::default();
         let mut named_programs = Vec::new();
         for denial in &self.list {
@@ -160,19 +161,20 @@ impl Denied {
                 Denial::Writing(path) => (false, path),
                 Denial::Program(name) if name.contains('/') => {
                     let named = found.expand(Path::new(name))?;
-                    let real = named.iter().filter_map(|path| resolve(path, cwd));
+                    let real = named
+                        .iter()
+                        .filter_map(|path| resolve(path, cwd, had_commands));
                     named_programs.extend(real);
                     continue;
                 }
                 Denial::Program(_) | Denial::Connecting(_) => continue,
             };
             let named = found.expand(path)?;
-            let had_commands = found.had_commands;
             let known = found.files.entry(is_hidden).or_default();
             known.retain(|file| file.symlink_metadata().is_ok());
             let mut now = known.clone();
             for path in named {
-                let Some(file) = resolve(&path, cwd) else {
+                let Some(file) = resolve(&path, cwd, had_commands) else {
                     continue;
                 };
                 if file == path || !had_commands {
@@ -377,18 +379,19 @@ impl Found {
     }
 }
 
-/// The file at `path`. `None` if a link in `cwd` leads to what commands need, such as `/` or a part of the system: a command can
-/// make such a link, and hiding its target would keep all others from starting.
-fn resolve(path: &Path, cwd: &Path) -> Option<PathBuf> {
+/// The file at `path`. `None` if a link in `cwd` leads out of it to what commands need, such as `/` or a part of the system, or if a
+/// command could have made the link: hiding its target would keep the next commands from starting.
+fn resolve(path: &Path, cwd: &Path, had_commands: bool) -> Option<PathBuf> {
     let file = path.canonicalize().ok()?;
-    let folder = path.parent()?.canonicalize().ok()?;
-    if !folder.starts_with(cwd) || path.file_name() == file.file_name() && file.starts_with(&folder)
-    {
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let is_inside = path.starts_with(cwd) || folder.is_some_and(|folder| folder.starts_with(cwd));
+    let leaves = !file.starts_with(cwd) || (file == cwd && path != cwd);
+    if !is_inside || !leaves {
         return Some(file);
     }
     let mut system = FOLDERS.iter().chain(&SYSTEM).map(Path::new);
     let is_system = system.any(|part| part.starts_with(&file) || file.starts_with(part));
-    (!cwd.starts_with(&file) && !is_system).then_some(file)
+    (!had_commands && !cwd.starts_with(&file) && !is_system).then_some(file)
 }
 
 #[cfg(test)]
@@ -510,6 +513,7 @@ mod tests {
         link("src/keys", "secret-early");
         let denied = Denied::of(vec![
             Denial::Reading(root.join("secret*")),
+            Denial::Reading(root.join("secrets/*")),
             Denial::Program(root.join("secret*").display().to_string()),
         ]);
         let keys = root.join("src/keys");
@@ -518,12 +522,14 @@ mod tests {
             [keys.clone()].into()
         );
         for (target, name) in [
+            ("/usr/share", "secrets"),
             ("/", "secretx"),
             (".", "secret-here"),
             ("..", "secret-above"),
             ("/usr", "secret-usr"),
             ("/usr/bin/env", "secret-env"),
             ("/dev/null", "secret-null"),
+            ("/etc/passwd", "secret-etc"),
         ] {
             link(target, name);
         }

@@ -34,6 +34,7 @@ pub(super) fn fork() -> Result<Option<Pid>, String> {
         unsafe_code,
         reason = "the process has one thread, so that its copy can do everything"
     )]
+    // SAFETY: other threads, whose locks the copy would have without their owners, do not exist.
     let forked = unsafe { nix::unistd::fork() };
     match forked.map_err(|error| error.to_string())? {
         nix::unistd::ForkResult::Parent { child } => Ok(Pid::from_raw(child.as_raw())),

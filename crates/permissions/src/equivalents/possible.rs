@@ -100,11 +100,24 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
         );
         if is_script && is_dangerous {
             add_script(text, depth, others);
+            others.runs_input |= program.script == Script::Awk && computes_command(text);
         }
         if program.aliases {
             add_alias(program.names, text, others);
         }
     }
+}
+
+/// Whether a script of awk runs a command that is no single text: `system("r" "m x")`.
+fn computes_command(script: &str) -> bool {
+    let mut calls = script.match_indices("system");
+    let is_computed = |(at, name): (usize, &str)| {
+        let call = script[at + name.len()..].trim_start().strip_prefix('(');
+        let text = call.and_then(|call| call.trim_start().strip_prefix('"'));
+        let after = text.and_then(|text| text.split_once('"'));
+        after.is_none_or(|(_, after)| !after.trim_start().starts_with(')'))
+    };
+    calls.any(is_computed)
 }
 
 /// Adds the commands that a script of sed or awk may run: the text after `e`, a part of `s/a/b/e`, and texts in quotes.

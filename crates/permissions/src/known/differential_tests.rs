@@ -158,8 +158,8 @@ const AFTER: &[&str] = &[
     " | head -5",
     " | sort",
     " | xargs echo",
-    " | xargs -n1 ls",
-    " | xargs -I{} stat {}",
+    " | head -3 | xargs -n1 ls",
+    " | head -3 | xargs -I{} stat {}",
     " | xargs cat",
     " | timeout 5 head -3",
     " <<E\n$x $HOME\nE",
@@ -307,10 +307,16 @@ impl Reader {
                     script,
                     ": < /line/{number}\n(\n{line}\n) < /dev/null > /dev/null 2>&1"
                 ),
+                // Fish has no subshells: `exit` would end all.
                 Self::Fish => writeln!(
                     script,
-                    "cd {}; true < /line/{number}\nbegin; eval '{quoted}'; end < /dev/null > /dev/null 2>&1",
-                    root.display()
+                    "cd {}; true < /line/{number}\n{} '{quoted}' < /dev/null > /dev/null 2>&1",
+                    root.display(),
+                    if line.contains("exit") || line.contains("return") {
+                        "fish --no-config -c"
+                    } else {
+                        "eval"
+                    },
                 ),
             };
         }
@@ -449,14 +455,17 @@ fn violations(trace: &str, root: &Path) -> Vec<(usize, String)> {
     found
 }
 
-/// Rules of nobody in the project `root`.
-fn is_allowed(root: &Path, allow: &[String], line: &str) -> bool {
+/// The permissions of a project in the mode `ask`.
+fn permissions(root: &Path, allow: &[String]) -> Permissions {
     let rules = RuleLists {
         allow,
         ..RuleLists::default()
     };
     let store = "/nonexistent/permissions.json".into();
-    let permissions = Permissions::new(root, store, PermissionMode::Ask, rules);
+    Permissions::new(root, store, PermissionMode::Ask, rules)
+}
+
+fn is_allowed(permissions: &Permissions, line: &str) -> bool {
     let arguments = json!({"command": line});
     permissions.decide("bash", &arguments, None, false) == Verdict::Allow
 }
@@ -525,9 +534,10 @@ fn no_line_of_another_shell_runs_unasked() {
     let folder = folder.path().canonicalize().unwrap();
     let root = project(&folder);
     let allow = ["echo", "ls", "git", "cat", "grep"].map(|name| format!("bash({name} *)"));
+    let permissions = permissions(&root, &allow);
     let mut random = Random(0x9E37_79B9);
     let generated = std::iter::repeat_with(|| random.line());
-    let generated = generated.filter(|line| is_allowed(&root, &allow, line));
+    let generated = generated.filter(|line| is_allowed(&permissions, line));
     let mut lines: Vec<String> = generated.take(FOREIGN_LINES).collect();
     lines.extend(FOREIGN.map(|(_, line)| line.to_owned()));
     let mut wrong = Vec::new();
@@ -541,7 +551,7 @@ fn no_line_of_another_shell_runs_unasked() {
             format!("timeout 5 fish <<< {quoted}"),
             format!("env CI=1 zsh -fc {quoted}"),
         ] {
-            if is_allowed(&root, &allow, &reader) {
+            if is_allowed(&permissions, &reader) {
                 wrong.push(reader);
             }
         }

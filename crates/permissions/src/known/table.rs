@@ -290,7 +290,11 @@ pub(super) const FORMS: &[Form] = &[
     ("go|openssl|zig", Reads, "@pinned", Alone("version")),
     ("rustup toolchain list|rustup target list|rustup component list", Reads, "@part @pinned --installed -v --verbose", Text),
     ("dpkg", Reads, "@part -lLsSp --list --listfiles --status --search --print-avail", Text),
-    ("pip list|pip show|pip freeze|pip check|pip3 list|pip3 show|pip3 freeze|pip3 check", Reads, "@part @pinned -flvq --format: --local --user --not-required --verbose --files --disable-pip-version-check", Text),
+    // A row for each: `--local` of another one abbreviates `--local-log`.
+    ("pip list|pip3 list", Reads, "@part @pinned -lvq --format: --local --user --not-required --verbose --disable-pip-version-check", Text),
+    ("pip freeze|pip3 freeze", Reads, "@part @pinned -lvq --local --user --verbose --disable-pip-version-check", Text),
+    ("pip show|pip3 show", Reads, "@part @pinned -fvq --files --verbose --disable-pip-version-check", Text),
+    ("pip check|pip3 check", Reads, "@part @pinned -vq --verbose --disable-pip-version-check", Text),
     // Cargo: what builds runs build scripts and macros of the project.
     ("cargo", Before, "@cargo -Z:! -C:! --config:!", No),
     ("cargo tree|cargo metadata|cargo pkgid|cargo locate-project|cargo verify-project|cargo read-manifest", Rule, "@cargo -ide: --invert: --depth: --prefix: --no-dedupe --duplicates --charset: --format: --edges: --prune: --format-version: --no-deps --filter-platform: --workspace --message-format:", Any),

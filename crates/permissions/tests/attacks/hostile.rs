@@ -134,6 +134,8 @@ pub(crate) const HOSTILE: &[&str] = &[
     "node --version evil.js",
     "python3 --version evil.py",
     "bash --version -c 'touch pwned'",
+    "pip check --local pwned",
+    "pip show --local pwned",
     "npm ls",
     "npm run x",
     "npx --version x",

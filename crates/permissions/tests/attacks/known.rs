@@ -359,6 +359,7 @@ fn unknown_wrappers_are_asked_about_if_a_rule_denies_their_arguments() {
             ("wrapper -- /bin/rm x", "ask"),
             ("wrapper 'rm x'", "ask"),
             ("wrapper --run='true; rm x'", "ask"),
+            ("wrapper --exec=rm x", "ask"),
             ("wrapper build", "allow"),
             ("wrapper --rm x", "allow"),
         ] {

@@ -291,6 +291,7 @@ const REMOVALS: &[&str] = &[
     "echo 'rm x' | sed e",
     "echo 'rm x' | sed 1e",
     "awk 'BEGIN{system(\"rm x\")}'",
+    "awk 'BEGIN{system(\"r\" \"m x\")}'",
     "awk 'BEGIN{\"rm x\" | getline}'",
     "gawk '{print | \"rm x\"}'",
     "vim -es -c '!rm x' -c q",

@@ -227,6 +227,26 @@ fn right_to_left_text_is_shown_in_visual_order() {
     program.shows("▌ םולש");
 }
 
+/// The order of the words of a command is its meaning. The call above the question has it, too.
+#[test]
+fn a_question_shows_a_command_in_logical_order() {
+    const COMMAND: &str = "rm -f אב ; cp גד הו";
+    let script = format!(
+        r#"{{"turns": [{{"steps": [{{"text": "אבג"}}, {{"tool": "bash", "arguments": {{"command": "{COMMAND}"}}}}]}}, {{"steps": [{{"text": "done"}}]}}]}}"#
+    );
+    let mut program = Program::new()
+        .file("s.json", &script)
+        .model("s.json")
+        .argument("--permissions")
+        .argument("ask")
+        .start();
+    program.shows("Ask,");
+    program.write("go\r");
+    program.shows("Run this command?");
+    program.shows(&format!("$ {COMMAND}"));
+    program.shows("גבא");
+}
+
 #[test]
 fn mosh_shows_the_screen() {
     let mut program = Program::new()

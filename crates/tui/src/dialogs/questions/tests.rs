@@ -48,6 +48,13 @@ const HIDDEN: &[(&str, &str)] = &[
     ("a\0b\x7f", "a^@b^?"),
 ];
 
+#[test]
+fn commands_are_shown_in_logical_order() {
+    let question = command("rm א ; cp ב ג");
+    let rows = subject_rows(&question, 40, &Syntax::default());
+    assert!(!rows.is_empty() && rows.iter().all(|row| row.is_logical));
+}
+
 fn command(command: &str) -> Question {
     Question {
         title: "Run this command?".to_owned(),
