@@ -23,6 +23,8 @@ pub(crate) fn awk_is_plain(arguments: &[Word]) -> bool {
 /// Only the field separator is an option that runs and writes nothing.
 fn is_plain_awk(text: &str) -> bool {
     let is_option = text.starts_with('-') && text != "-" && !text.starts_with("-F");
+    // A comparison, never a file.
+    let text = text.replace(">=", "");
     !is_option
         && !text.contains("\\\n")
         && !text.contains(['|', '>', '@', '`'])

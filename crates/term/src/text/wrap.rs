@@ -93,7 +93,7 @@ impl<'a> Wrap<'a> {
                 spans: prefix.clone(),
                 continues: index > 0,
                 fill: self.fill,
-                image: None,
+                ..Row::default()
             };
             let to = starts.get(index).copied().unwrap_or(end);
             splitter.move_until(to, &mut row.spans);
@@ -377,7 +377,7 @@ mod tests {
                     continues: false,
                     decoration: 2,
                     fill,
-                    image: None,
+                    ..Row::default()
                 },
                 Row {
                     spans: vec![
@@ -387,7 +387,7 @@ mod tests {
                     continues: true,
                     decoration: 2,
                     fill,
-                    image: None,
+                    ..Row::default()
                 },
             ]
         );
