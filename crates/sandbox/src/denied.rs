@@ -536,7 +536,8 @@ mod tests {
         link("src", "secret-late");
         let files = denied.files(&root).unwrap();
         assert_eq!(files.unreadable, [keys.clone(), root.join("src")].into());
-        assert_eq!(files.programs, Vec::<PathBuf>::new());
+        let env = Path::new("/usr/bin/env").canonicalize().unwrap();
+        assert!(!files.programs.contains(&env));
         // What a link names that commands made is only remembered as long as the link is there.
         for name in ["secret-late", "secret-early"] {
             fs::remove_file(root.join(name)).unwrap();
