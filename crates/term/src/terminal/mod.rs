@@ -227,12 +227,8 @@ impl Terminal {
         if self.options.mouse == mouse {
             return;
         }
-        let switch = if mouse {
-            "\x1b[?1000;1002;1006h"
-        } else {
-            "\x1b[?1006;1002;1000l"
-        };
         self.options.mouse = mouse;
+        let switch = modes::mouse(&self.kind, self.options);
         self.output.send(switch.into());
         self.restore.update(self.leave_bytes(), self.replies());
     }

@@ -61,7 +61,8 @@ impl KeyboardProtocol {
 type Condition = fn(&TerminalKind, TerminalOptions) -> bool;
 
 const ALWAYS: Condition = |_, _| true;
-const MOUSE: Condition = |_, options| options.mouse;
+/// While GNU screen reports the mouse, it keeps an escape until the next byte: esc would interrupt nothing.
+const MOUSE: Condition = |kind, options| options.mouse && kind.host != TerminalHost::Screen;
 const NO_MOUSE: Condition = |kind, options| !options.mouse && kind.has_strings();
 const STRINGS: Condition = |kind, _| kind.has_strings();
 const PROGRESS: Condition = |kind, _| kind.progress && kind.host == TerminalHost::Emulator;
@@ -69,6 +70,9 @@ const PROGRESS: Condition = |kind, _| kind.progress && kind.host == TerminalHost
 const ONE_SCREEN: Condition =
     |kind, _| matches!(kind.host, TerminalHost::Console | TerminalHost::Screen);
 const EMULATOR: Condition = |kind, _| kind.host == TerminalHost::Emulator;
+
+const MOUSE_ON: &str = "\x1b[?1000;1002;1006h";
+const MOUSE_OFF: &str = "\x1b[?1006;1002;1000l";
 
 /// How to set and reset a mode, and when. Reset in reverse order.
 const MODES: &[(&str, &str, Condition)] = &[
@@ -84,7 +88,7 @@ const MODES: &[(&str, &str, Condition)] = &[
     ("\x1b[?1004h", "\x1b[?1004l", STRINGS),
     ("\x1b[?2031h", "\x1b[?2031l", STRINGS),
     // Buttons, drags, coordinates of any size. No motion reports.
-    ("\x1b[?1000;1002;1006h", "\x1b[?1006;1002;1000l", MOUSE),
+    (MOUSE_ON, MOUSE_OFF, MOUSE),
     // Without the mouse, the wheel must not become arrow keys, which would move through the
     // history.
     ("\x1b[?1007s\x1b[?1007l", "\x1b[?1007r", NO_MOUSE),
@@ -115,6 +119,15 @@ const PROBES: &str = concat!(
     colours!(),
     "\x1b[>q\x1b[16t\x1b[c"
 );
+
+/// Reports the mouse or no longer reports it, as `options` say.
+pub(super) fn mouse(kind: &TerminalKind, options: TerminalOptions) -> &'static str {
+    if MOUSE(kind, options) {
+        MOUSE_ON
+    } else {
+        MOUSE_OFF
+    }
+}
 
 /// DA1, which every terminal answers.
 pub(super) const FENCE: &[u8] = b"\x1b[c";
@@ -237,6 +250,26 @@ mod tests {
                 cleared,
                 "{host:?}"
             );
+        }
+    }
+
+    #[test]
+    fn the_mouse_is_not_reported_in_gnu_screen() {
+        for host in [
+            TerminalHost::Emulator,
+            TerminalHost::Tmux,
+            TerminalHost::Screen,
+        ] {
+            let kind = TerminalKind {
+                host,
+                ..TerminalKind::default()
+            };
+            let options = TerminalOptions::default();
+            let entered = enter(&kind, options, KeyboardProtocol::Plain);
+            let is_reported = host != TerminalHost::Screen;
+            assert_eq!(entered.contains(MOUSE_ON), is_reported, "{host:?}");
+            let switch = if is_reported { MOUSE_ON } else { MOUSE_OFF };
+            assert_eq!(mouse(&kind, options), switch, "{host:?}");
         }
     }
 
