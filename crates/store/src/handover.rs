@@ -9,7 +9,7 @@
 //! partial answer, the draft and queued prompts are stored while they are made.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use super::lock::{self, Locks};
 const PROTOCOL: u32 = 1;
 /// Maximum bytes of a message.
 const MESSAGE: u64 = 64 * 1024;
-/// How long a process may take to answer.
+/// How long a process may take to answer, from the connection to the end of the line.
 const ANSWER: Duration = Duration::from_secs(1);
 /// How long it may take to store its work and close the session.
 const CLOSING: Duration = Duration::from_secs(10);
@@ -56,9 +56,9 @@ struct Question {
     hand_over: bool,
 }
 
+/// Which process it is, only the system says.
 #[derive(Debug, Serialize, Deserialize)]
 struct Answer {
-    process: u32,
     #[serde(default)]
     working: bool,
     /// The session is not handed over.
@@ -123,7 +123,8 @@ impl HandoverSocket {
         working: bool,
     ) -> io::Result<Option<u32>> {
         let user = rustix::process::geteuid().as_raw();
-        if stream.peer_cred()?.uid() != user {
+        let peer = stream.peer_cred()?;
+        if peer.uid() != user {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         let (reader, mut writer) = stream.split();
@@ -134,15 +135,15 @@ impl HandoverSocket {
         let is_same = identity(&question.session)
             .is_ok_and(|asked| identity(&self.session).is_ok_and(|own| own == asked));
         let refused = question.protocol != PROTOCOL || !is_same;
-        let answer = Answer {
-            process: std::process::id(),
-            working,
-            refused,
-        };
+        let answer = Answer { working, refused };
         let mut text = serde_json::to_vec(&answer)?;
         text.push(b'\n');
         writer.write_all(&text).await?;
-        Ok((question.hand_over && !refused).then_some(question.process))
+        // A process in another container has no number here.
+        let process = peer.pid().and_then(|process| u32::try_from(process).ok());
+        let process = process.filter(|process| *process != 0);
+        let process = process.unwrap_or(question.process);
+        Ok((question.hand_over && !refused).then_some(process))
     }
 }
 
@@ -161,7 +162,7 @@ fn remove_leftovers(folder: &Path) {
         let is_old =
             made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > Duration::from_mins(1)));
         let refuses = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-        if is_old && UnixStream::connect(entry.path()).err().is_some_and(refuses) {
+        if is_old && connect(&entry.path(), POLL).err().is_some_and(refuses) {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -184,7 +185,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 pub fn holder(folder: &Path, path: &Path) -> SessionHolder {
     match ask(folder, path, false) {
         Ok(answer) => SessionHolder {
-            process: Some(answer.process),
+            process: Locks::read().holder(path),
             state: HolderState::Ready,
             working: answer.working,
         },
@@ -210,36 +211,37 @@ fn silent_holder(path: &Path, error: &io::Error) -> SessionHolder {
 }
 
 /// Makes the process that has the session `path` open close it. Afterwards it can be opened. Blocks for some seconds.
+/// Returns whether that process stopped a run for it.
 ///
 /// # Errors
 /// The process keeps the session, with what to do.
-pub fn take_over(folder: &Path, path: &Path, how: TakeOver) -> Result<(), SessionError> {
+pub fn take_over(folder: &Path, path: &Path, how: TakeOver) -> Result<bool, SessionError> {
     let failed = |error| SessionError::io("open", path, error);
     let file = File::open(path).map_err(failed)?;
     if !lock::is_locked(&file) {
-        return Ok(());
+        return Ok(false);
     }
     match how {
         TakeOver::Ask => match ask(folder, path, true) {
             Ok(answer) => {
                 if becomes_free(&file, CLOSING) {
-                    return Ok(());
+                    return Ok(answer.working);
                 }
                 let holder = SessionHolder {
-                    process: Some(answer.process),
+                    process: Locks::read().holder(path),
                     state: HolderState::Silent,
                     working: answer.working,
                 };
                 Err(not_handed_over(path, &holder))
             }
             // It may have ended in the meantime.
-            Err(_) if becomes_free(&file, POLL) => Ok(()),
+            Err(_) if becomes_free(&file, POLL) => Ok(false),
             Err(error) => Err(not_handed_over(path, &silent_holder(path, &error))),
         },
         TakeOver::End => {
             let ended = end_process(path);
             if becomes_free(&file, CLOSING / 10) {
-                return Ok(());
+                return Ok(false);
             }
             let reason = match ended {
                 Ok(()) => "it cannot be ended".to_owned(),
@@ -268,12 +270,11 @@ fn ask(folder: &Path, path: &Path, hand_over: bool) -> io::Result<Answer> {
         return Err(io::ErrorKind::NotFound.into());
     }
     let id = id_of(path)?;
-    let mut stream = UnixStream::connect(folder.join(id)).map_err(|error| match error.kind() {
+    let end = Instant::now() + ANSWER;
+    let mut stream = connect(&folder.join(id), ANSWER).map_err(|error| match error.kind() {
         io::ErrorKind::ConnectionRefused => io::ErrorKind::NotFound.into(),
         _ => error,
     })?;
-    stream.set_read_timeout(Some(ANSWER))?;
-    stream.set_write_timeout(Some(ANSWER))?;
     let question = Question {
         protocol: PROTOCOL,
         process: std::process::id(),
@@ -283,11 +284,40 @@ fn ask(folder: &Path, path: &Path, hand_over: bool) -> io::Result<Answer> {
     let mut text = serde_json::to_vec(&question)?;
     text.push(b'\n');
     stream.write_all(&text)?;
-    let answer: Answer = read_line(stream)?;
+    let answer: Answer = read_line(Until { stream, end })?;
     if answer.refused {
         return Err(io::ErrorKind::NotFound.into());
     }
     Ok(answer)
+}
+
+/// Connects to a socket, whose process may be stopped: then nothing is accepted, and a full queue would block for ever. The
+/// limit also holds for each write.
+fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+
+    let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+    let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(limit))?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket.into())
+}
+
+/// Reads until `end`, also from a process that sends one byte after the other.
+struct Until {
+    stream: UnixStream,
+    end: Instant,
+}
+
+impl Read for Until {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(bytes)
+    }
 }
 
 /// The id of a session, which names its socket.
@@ -311,7 +341,7 @@ fn id_of(path: &Path) -> io::Result<String> {
 }
 
 /// The value in the first line.
-fn read_line<T: DeserializeOwned>(source: impl io::Read) -> io::Result<T> {
+fn read_line<T: DeserializeOwned>(source: impl Read) -> io::Result<T> {
     let mut line = String::new();
     BufReader::new(source.take(MESSAGE)).read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)

@@ -51,10 +51,11 @@ async fn process_that_listens_hands_the_session_over() {
         blocking(move || take_over(&place, &of, TakeOver::Ask)).await
     };
     let ((), taken) = tokio::join!(requested, asking);
-    taken.unwrap();
+    // Its run was stopped for it.
+    assert!(taken.unwrap());
     SessionStore::open(&path).unwrap();
     // A free session needs nobody.
-    take_over(&folder, &path, TakeOver::Ask).unwrap();
+    assert!(!take_over(&folder, &path, TakeOver::Ask).unwrap());
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
 }
 
@@ -142,5 +143,73 @@ async fn process_that_cannot_answer_is_ended() {
         let (store, loaded) = open(&path).await;
         assert_eq!(loaded.entries.len(), 1);
         store.close().await.unwrap();
+    }
+}
+
+/// Locks the session, listens as `how` says, and waits for the end of standard input.
+const LISTEN: &str = r#"
+import fcntl, os, socket, sys, threading, time
+path, place, how = sys.argv[1:]
+session = open(path, "rb")
+fcntl.flock(session, fcntl.LOCK_EX)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(place)
+listener.listen(0 if how == "full" else 16)
+waiting = []
+while how == "full":
+    client = socket.socket(socket.AF_UNIX)
+    client.setblocking(False)
+    try:
+        client.connect(place)
+    except BlockingIOError:
+        break
+    waiting.append(client)
+
+def drip(client):
+    while True:
+        client.send(b" ")
+        time.sleep(0.05)
+
+def claim(client):
+    client.recv(65536)
+    client.send(b'{"process": 1, "working": true}\n')
+
+def serve():
+    while True:
+        client = listener.accept()[0]
+        waiting.append(client)
+        threading.Thread(target=drip if how == "drip" else claim, args=[client], daemon=True).start()
+
+if how != "full":
+    threading.Thread(target=serve, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+"#;
+
+#[tokio::test]
+async fn process_that_accepts_nothing_or_never_ends_its_answer_is_silent() {
+    let data = TestData::new();
+    let (store, path, folder) = stored(&data).await;
+    let socket = folder.join(store.id());
+    store.close().await.unwrap();
+    osier_base::private::create_folder(&folder).unwrap();
+    for (how, state) in [
+        ("full", HolderState::Silent),
+        ("drip", HolderState::Silent),
+        ("claim", HolderState::Ready),
+    ] {
+        let arguments = [&*path.to_string_lossy(), &*socket.to_string_lossy(), how];
+        let Some(process) = Holder::listening(LISTEN, &arguments) else {
+            return;
+        };
+        // The number is the one of the system, not the one in the answer.
+        let expected = SessionHolder {
+            process: Some(process.0.id()),
+            state,
+            working: how == "claim",
+        };
+        assert_eq!(holder(&folder, &path), expected, "{how}");
+        drop(process);
+        std::fs::remove_file(&socket).unwrap();
     }
 }

@@ -38,6 +38,23 @@ impl Holder {
         Self::run(path, &["deaf"])
     }
 
+    /// One that runs `script` and prints a line when it is ready; `None` without Python.
+    pub(super) fn listening(script: &str, arguments: &[&str]) -> Option<Self> {
+        skip::program(&["python3"], "apt install python3")?;
+        let child = Command::new("python3")
+            .args(["-c", script])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = child.unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        Some(Self(child))
+    }
+
     fn run(path: &Path, arguments: &[&str]) -> Option<(Self, bool)> {
         skip::program(&["python3"], "apt install python3")?;
         let child = Command::new("python3")
