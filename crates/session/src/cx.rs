@@ -32,6 +32,8 @@ pub(crate) struct ActiveSession {
     pub indexed: bool,
     /// The entry of the last message when the session was opened.
     pub last_stored: Option<String>,
+    /// The run that another process stopped to hand the session over continues here.
+    pub continues: bool,
 }
 
 impl<'a> Cx<'a> {

@@ -108,6 +108,7 @@ impl Actor {
                     actor.hand_over(&session, process);
                 });
                 session.offer_handover(&self.setup, requested);
+                let continues = session.continues;
                 self.session = Some(session);
                 self.announce_program_choices();
                 self.store_choices().await;
@@ -122,6 +123,9 @@ impl Actor {
                     .publish_selected(&self.setup.settings, &self.emitter);
                 self.warn_about_options();
                 self.wait_for_servers().await;
+                if continues {
+                    self.continue_run();
+                }
             }
             Err(error) => self.not_opened(&error).await,
         }
@@ -137,6 +141,16 @@ impl Actor {
             self.publish(Event::SessionTakenOver { process });
             self.is_ending = true;
         }
+    }
+
+    /// Continues the run that another process stopped to hand the session over.
+    fn continue_run(&self) {
+        let text = "the run that the other osier stopped continues here";
+        self.notice(Severity::Info, text.to_owned());
+        let continued = self.async_detached(|actor, ()| {
+            async move { actor.apply(osier_agent::Op::Continue.into()).await }.boxed()
+        });
+        continued.call(());
     }
 
     /// A new session gets a title where a user sees it.

@@ -228,7 +228,7 @@ impl Actor {
     }
 
     // recipe: a request of the protocol, 2: `apply` names the function that handles each group, such as `apply_state` in `state.rs`: its arm goes there
-    async fn apply(&mut self, op: Op) {
+    pub(super) async fn apply(&mut self, op: Op) {
         let is_loading = self
             .session
             .as_ref()

@@ -4,13 +4,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use osier_agent::{AgentMessage, Attachment, Severity, UserMessage};
+use osier_agent::{AgentMessage, Attachment, Op, Severity, UserMessage};
 use osier_base::folders::Folders;
 use osier_base::parts::Parts;
 use osier_protocol::{Event, PageAt};
+use osier_store::EntryIndex;
 use osier_store::prompt_draft::{DraftQuery, PromptDraft, PromptDraftRecorder, find, forget};
-use osier_store::{EntryIndex, SessionStore};
 
+use crate::cx::ActiveSession;
 use crate::emitter::Emitter;
 
 /// The draft of the open session.
@@ -20,6 +21,8 @@ pub(crate) struct Drafts {
     cwd: String,
     /// Starts with the first draft.
     writer: Option<PromptDraftRecorder>,
+    /// The session whose prompts wait in its run again.
+    requeued: Option<String>,
 }
 
 impl Drafts {
@@ -28,6 +31,7 @@ impl Drafts {
             folders: folders.clone(),
             cwd: cwd.to_string_lossy().into_owned(),
             writer: None,
+            requeued: None,
         }
     }
 
@@ -97,19 +101,40 @@ impl Drafts {
     }
 
     /// Publishes the draft that an earlier process left, if there is one. A session without messages also finds the
-    /// drafts of sessions that were never stored. `last` is the last stored entry; `None` in a new session.
-    pub(crate) fn find(&self, store: &SessionStore, last: Option<String>, emitter: &Emitter) {
+    /// drafts of sessions that were never stored. Prompts that waited in a run which continues here wait in it again.
+    pub(crate) fn find(&mut self, session: &ActiveSession, emitter: &Emitter) {
         let (folders, cwd) = (self.folders.clone(), self.cwd.clone());
-        let (store, emitter) = (store.clone(), emitter.clone());
+        let (store, emitter) = (session.store.clone(), emitter.clone());
+        let last = session.last_stored.clone();
+        let continues = session.continues;
+        let id = Some(session.store.id().to_owned());
+        let is_first = continues && std::mem::replace(&mut self.requeued, id.clone()) != id;
+        let first = is_first.then(|| (self.writer(&emitter).restorer(), session.agent.clone()));
         osier_base::task::spawn_blocking(move || {
             let query = DraftQuery {
                 session: store.id(),
                 cwd: &cwd,
                 is_new: last.is_none(),
             };
-            let Some(draft) = find(&folders.data, &folders.drafts(), query) else {
+            let Some(mut draft) = find(&folders.data, &folders.drafts(), query) else {
                 return;
             };
+            if continues {
+                let (queued, rest) = draft.split();
+                draft = rest;
+                if let Some((restore, agent)) = first {
+                    let waiting = queued.into_iter();
+                    let waiting = waiting.filter(|message| !is_stored(store.index(), message));
+                    let waiting: Vec<_> = waiting.collect();
+                    restore(draft.clone(), waiting.clone());
+                    waiting
+                        .into_iter()
+                        .for_each(|message| agent.send(queue(message)));
+                }
+                if draft.text.is_empty() {
+                    return;
+                }
+            }
             if was_sent(store.index(), last.as_deref(), &draft.text.to_string()) {
                 // Otherwise it would look like a draft when the next prompt is the last one.
                 forget(&folders.drafts(), store.id());
@@ -128,6 +153,28 @@ impl Drafts {
             writer.end().await;
         }
     }
+}
+
+fn queue(message: UserMessage) -> Op {
+    Op::Steer {
+        text: message.text,
+        attachments: message.attachments,
+        typed: message.typed,
+        once: message.once,
+    }
+}
+
+/// Whether the model got this queued prompt before the other process closed the session.
+fn is_stored(index: &EntryIndex, queued: &UserMessage) -> bool {
+    let Some(page) = index.page(&PageAt::End) else {
+        return false;
+    };
+    page.messages.iter().any(|stored| match &*stored.message {
+        AgentMessage::User(prompt) => {
+            (prompt.timestamp, &prompt.text) == (queued.timestamp, &queued.text)
+        }
+        _ => false,
+    })
 }
 
 /// Whether this text was sent, but the process ended before the draft's file was removed: it is the last prompt up to
@@ -154,6 +201,7 @@ fn was_sent(index: &EntryIndex, last: Option<&str>, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use osier_protocol::{EntryKind, Header};
+    use osier_store::SessionStore;
 
     use super::*;
 

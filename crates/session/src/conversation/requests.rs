@@ -60,8 +60,7 @@ impl Prompts {
             DraftOp::SaveDraftFiles { files } => self.drafts.save_files(files),
             DraftOp::FindDraft => {
                 if let Some(session) = cx.session {
-                    let last = session.last_stored.clone();
-                    self.drafts.find(&session.store, last, emitter);
+                    self.drafts.find(session, emitter);
                 }
             }
             DraftOp::StashPrompt { text, parts } => self.stash(text, parts, emitter).await,

@@ -14,7 +14,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use osier_agent::Attachment;
+use osier_agent::{Attachment, UserMessage};
 use serde::{Deserialize, Serialize};
 
 pub use self::recorder::PromptDraftRecorder;
@@ -45,6 +45,47 @@ pub struct PromptDraft {
     pub text: Parts,
     /// The files that are attached to the prompt.
     pub files: Arc<Vec<Attachment>>,
+    /// The prompts that wait for the model: the text and the files begin with theirs.
+    queued: Vec<Queued>,
+}
+
+/// A prompt that waits for the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Queued {
+    bytes: usize,
+    files: usize,
+    timestamp: i64,
+}
+
+/// Between two queued prompts, and before the draft.
+const BETWEEN: &str = "\n\n";
+
+impl PromptDraft {
+    /// The prompts that wait for the model, and the draft without them.
+    pub fn split(mut self) -> (Vec<UserMessage>, Self) {
+        let text = self.text.to_string();
+        let mut files = Arc::unwrap_or_clone(std::mem::take(&mut self.files)).into_iter();
+        let (mut start, mut messages) = (0_usize, Vec::new());
+        for queued in std::mem::take(&mut self.queued) {
+            let end = start.saturating_add(queued.bytes);
+            let Some(prompt) = text.get(start..end) else {
+                break;
+            };
+            start = text.len().min(end + BETWEEN.len());
+            messages.push(UserMessage {
+                text: prompt.to_owned(),
+                attachments: files.by_ref().take(queued.files).collect(),
+                timestamp: queued.timestamp,
+                ..UserMessage::default()
+            });
+        }
+        let pastes = self.text.pastes().into_iter();
+        let pastes = pastes.filter_map(|(at, length)| Some((at.checked_sub(start)?, length)));
+        let pastes: Vec<_> = pastes.collect();
+        self.text = Parts::with_pastes(text.get(start..).unwrap_or_default(), &pastes);
+        self.files = Arc::new(files.collect());
+        (messages, self)
+    }
 }
 
 /// The contents of a draft file.
@@ -55,6 +96,8 @@ struct Stored {
     /// The pastes in the text: first byte and length of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pastes: Vec<(usize, usize)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    queued: Vec<Queued>,
     /// The last field, so that typing after a paste changes only the end of the file.
     text: Parts,
 }
@@ -71,6 +114,7 @@ impl Stored {
             session: draft.session.clone(),
             cwd: draft.cwd.clone(),
             pastes,
+            queued: draft.queued.clone(),
             text,
         }
     }
@@ -83,6 +127,7 @@ impl From<Stored> for PromptDraft {
             cwd: stored.cwd,
             text: Parts::with_pastes(&stored.text.to_string(), &stored.pastes),
             files: Arc::default(),
+            queued: stored.queued,
         }
     }
 }
@@ -328,7 +373,7 @@ mod tests {
             session: "1".into(),
             cwd: "/work".into(),
             text: text.into(),
-            files: Arc::default(),
+            ..PromptDraft::default()
         }
     }
 

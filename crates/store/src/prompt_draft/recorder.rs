@@ -9,7 +9,7 @@ use osier_agent::{Attachment, UserMessage};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::{PromptDraft, PromptDraftFile, forget};
+use super::{BETWEEN, PromptDraft, PromptDraftFile, Queued, forget};
 use osier_base::parts::Parts;
 
 /// Minimum time between two writes.
@@ -49,8 +49,13 @@ impl Latest {
         let (draft_text, mut files) = (draft.text.clone(), Vec::new());
         for message in &*self.queued {
             if !whole.text.is_empty() {
-                whole.text.push("\n\n".into(), false);
+                whole.text.push(BETWEEN.into(), false);
             }
+            whole.queued.push(Queued {
+                bytes: message.text.len(),
+                files: message.attachments.len(),
+                timestamp: message.timestamp,
+            });
             whole.text.push(message.text.as_str().into(), false);
             files.extend(message.attachments.iter().cloned());
         }
@@ -59,7 +64,7 @@ impl Latest {
             return whole;
         }
         if !draft_text.is_empty() {
-            whole.text.push("\n\n".into(), false);
+            whole.text.push(BETWEEN.into(), false);
             for part in draft_text.iter() {
                 whole.text.push(Arc::clone(&part.text), part.is_paste);
             }
@@ -122,6 +127,17 @@ impl PromptDraftRecorder {
             }
             is_other
         });
+    }
+
+    /// A function that records what an earlier process left: the draft, and the prompts that wait for the model again.
+    pub fn restorer(&self) -> impl FnOnce(PromptDraft, Vec<UserMessage>) + Send + use<> {
+        let latest = self.latest.clone();
+        move |draft, queued| {
+            latest.send_modify(|latest| {
+                latest.draft = draft;
+                latest.queued = Arc::new(queued);
+            });
+        }
     }
 
     /// Marks the draft as submitted as `text`, which may have more than the recorded text, so that a later run can
@@ -293,6 +309,11 @@ mod tests {
         assert_eq!(stored(moment).await.as_deref(), Some("one\n\ntwo"));
         recorder.record(draft("three"));
         assert_eq!(stored(moment).await.as_deref(), Some("one\n\ntwo\n\nthree"));
+        let written = std::fs::read(folder.path().join("1.json")).unwrap();
+        let (waiting, rest) = serde_json::from_slice::<PromptDraft>(&written)
+            .unwrap()
+            .split();
+        assert_eq!((waiting, rest), (queued(&["one", "two"]), draft("three")));
         // The model gets them: they stay until they are stored.
         recorder.record_queue(draft(""), Vec::new());
         assert_eq!(stored(moment).await.as_deref(), Some("one\n\ntwo\n\nthree"));

@@ -25,6 +25,14 @@ fn at_work() -> Program {
     program
 }
 
+/// Asserts that the run continues with its queued prompt, and that the draft is in the editor.
+fn continues(program: &mut Program) {
+    program.shows("the run that the other osier stopped continues here");
+    program.shows("Steering: the queued prompt");
+    program.shows("❯ the draft");
+    program.shows("esc to interrupt");
+}
+
 /// Asserts that the answer, the queued prompt and the draft are here.
 fn has_everything(program: &mut Program) {
     for text in ["The first half", "the queued prompt", "the draft"] {
@@ -33,22 +41,24 @@ fn has_everything(program: &mut Program) {
 }
 
 #[test]
-fn session_is_taken_over_with_its_answer_queue_and_draft() {
+fn session_is_taken_over_with_its_run_queue_and_draft() {
     let mut first = at_work();
     let mut second = first.again(AGAIN);
     second.shows("Session open elsewhere (process ");
-    second.shows("its run stops; the other osier stores it and ends");
+    second.shows("its run continues here; the other osier ends");
     second.write("\r");
     assert_eq!(first.exit().exit_code(), 0);
     assert!(first.written().contains("continues in process "));
     first.is_restored();
     has_everything(&mut second);
+    continues(&mut second);
     // It is the session itself: nothing is copied, and the next osier meets the second one.
     let home = second.work().parent().unwrap().join("home");
     assert_eq!(sessions(&home).len(), 1);
     let mut third = second.again(TAKE_OVER);
     second.exit();
     has_everything(&mut third);
+    continues(&mut third);
 }
 
 #[test]

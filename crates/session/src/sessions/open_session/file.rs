@@ -34,18 +34,23 @@ pub(super) struct Opened {
     pub(super) store: SessionStore,
     /// Not set for a new session.
     pub(super) ending: Option<Ending>,
+    /// Another process stopped a run to hand the session over.
+    pub(super) has_stopped_run: bool,
 }
 
 impl Opened {
     fn new(store: SessionStore, ending: Ending) -> Self {
-        let ending = Some(ending);
-        Self { store, ending }
+        Self {
+            ending: Some(ending),
+            ..Self::empty(store)
+        }
     }
 
     fn empty(store: SessionStore) -> Self {
         Self {
             store,
             ending: None,
+            has_stopped_run: false,
         }
     }
 }
@@ -69,6 +74,7 @@ pub(super) fn open_file(
         let (leaf, files) = (source.index().leaf(), source.index().position());
         copy(directory, cwd, &source, (leaf.as_deref(), files.as_deref()))
     };
+    let mut has_stopped_run = false;
     let path = match choice {
         SessionChoice::New => None,
         SessionChoice::Unstored => {
@@ -83,7 +89,7 @@ pub(super) fn open_file(
                 None => directory.latest(cwd)?.map(|summary| summary.path),
             };
             if let Some(path) = &path {
-                take_over(handover, path, how)?;
+                has_stopped_run = take_over(handover, path, how)?;
             }
             path
         }
@@ -102,7 +108,10 @@ pub(super) fn open_file(
     };
     if let Some(path) = path {
         let (store, ending) = SessionStore::open(&path)?;
-        return Ok(Opened::new(store, ending));
+        return Ok(Opened {
+            has_stopped_run,
+            ..Opened::new(store, ending)
+        });
     }
     let header = Header::new(cwd);
     let path = directory.path_for(&header);

@@ -40,9 +40,11 @@ use crate::safety::secret_warnings::SecretWarnings;
 use crate::safety::tool_policy::ToolPolicy;
 use crate::safety::trust;
 use crate::setup::{SessionChoice, SessionSetup};
-use osier_agent::{Agent, AgentConfig, History, Interceptor, RetryPolicy, Subscription, Tool};
+use osier_agent::{
+    Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription, Tool,
+};
 use osier_extensions::hooks::Role;
-use osier_llm::ThinkingLevel;
+use osier_llm::{StopReason, ThinkingLevel};
 use osier_mcp::{Instructions, Mcp, Mentions};
 use osier_protocol::{EntryKind, Event, SessionContents, SessionInfo, StoredMessage};
 use osier_store::recorder::{MessageRecorder, StoredHistory};
@@ -101,7 +103,11 @@ impl OpenSession {
         (choice, origin): (SessionChoice, Origin),
         context: SessionContext,
     ) -> Result<Self, OpenError> {
-        let Opened { store, ending } = open_store(setup, choice).await?;
+        let Opened {
+            store,
+            ending,
+            has_stopped_run,
+        } = open_store(setup, choice).await?;
         let info = describe(setup, &store, ending.as_ref()).await?;
         let history = ending.as_ref().map(|ending| history(&store, ending));
         let (messages, at_start, state) = match ending {
@@ -109,6 +115,8 @@ impl OpenSession {
             None => (Vec::new(), true, State::default()),
         };
         let (first, unstored) = adopt(setup, models, &state, &origin);
+        // It may have ended by itself in the meantime, and a script has a prompt of its own.
+        let continues = has_stopped_run && setup.answers_questions && is_unfinished(&messages);
         let last_stored = messages.last().map(|stored| stored.entry_id.clone());
         let budget = context.budget(setup, &store, last_stored.clone());
         let policy = context.session_policy(setup, &store, &budget);
@@ -153,6 +161,7 @@ impl OpenSession {
             agent: agent.clone(),
             workspace,
             last_stored,
+            continues,
         };
         Ok(Self {
             active,
@@ -511,6 +520,14 @@ async fn describe(
             .as_ref()
             .map(|findings| contents(store.index(), findings)),
         recovered_draft: findings.is_some_and(|findings| findings.recovered_draft.is_some()),
+    })
+}
+
+/// Whether the run of the last message did not come to its end.
+fn is_unfinished(messages: &[StoredMessage]) -> bool {
+    messages.last().is_some_and(|last| match &*last.message {
+        AgentMessage::Assistant(answer) => answer.stop_reason != StopReason::Stop,
+        _ => true,
     })
 }
 

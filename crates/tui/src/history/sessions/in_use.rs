@@ -50,7 +50,7 @@ fn take_over(holder: Option<&SessionHolder>) -> Option<(String, &'static str, Op
         return Some(("Take over here".to_owned(), meaning, Opening::TakeOver));
     };
     let meaning = match holder.state {
-        HolderState::Ready if holder.working => "its run stops; the other osier stores it and ends",
+        HolderState::Ready if holder.working => "its run continues here; the other osier ends",
         HolderState::Ready => "the other osier stores its work and ends",
         HolderState::Stopped => "it is stopped (ctrl+z?); all its tabs end",
         HolderState::Silent => "it does not answer; all its tabs end",
