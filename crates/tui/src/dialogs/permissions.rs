@@ -34,14 +34,14 @@ fn name(effect: Effect) -> &'static str {
 /// The row that adds a rule or a directory, and where it applies.
 fn new_label(effect: Option<Effect>) -> (String, &'static str) {
     let Some(effect) = effect else {
-        let label = "+ workspace: add a directory".to_owned();
+        let label = "+ workspace directory".to_owned();
         return (label, "sandboxed commands can write there");
     };
     let place = match effect {
         Effect::Allow => "for this project",
-        Effect::Ask | Effect::Deny => "for all projects, in your settings",
+        Effect::Ask | Effect::Deny => "in your settings, for all projects",
     };
-    (format!("+ {}: add a rule", name(effect)), place)
+    (format!("+ {} rule", name(effect)), place)
 }
 
 /// Opens the box in which a rule or a directory is typed.
@@ -53,7 +53,7 @@ pub(crate) fn add_rule(effect: Option<Effect>, overlays: &mut Overlays) {
 fn directory_box() -> ValueBox {
     let about = "In the sandbox mode workspace, commands write there as in the working directory.";
     let accepts = "a path, such as ~/.cargo";
-    ValueBox::new("workspace: add a directory", about, accepts, |path| {
+    ValueBox::new("Add a workspace directory", about, accepts, |path| {
         if path.is_empty() {
             return Err("type the path of a directory".to_owned());
         }
@@ -68,7 +68,7 @@ fn rule_box(effect: Effect) -> ValueBox {
         Effect::Deny => "Matching calls never run.",
     };
     let accepts = "TOOL or TOOL(PATTERN), such as bash(npm test *), edit(src/**), read(.env)";
-    let title = format!("{}: add a rule", name(effect));
+    let title = format!("Add a rule: {}", name(effect));
     ValueBox::new(title, about, accepts, move |text| {
         let rule = check(text)?;
         Ok(match effect {
@@ -129,7 +129,7 @@ impl Choice for Entry {
             }
             Self::Trust => {
                 return Item {
-                    label: "+ trust: this folder".to_owned(),
+                    label: "+ trust this folder".to_owned(),
                     details: vec!["whether its files can run code".into()],
                     ..Item::default()
                 };
