@@ -330,7 +330,11 @@ impl Activity {
             }
             row.spans.extend(sentence(&toast, token));
         }
-        if let Some(hint) = self.hint.as_ref().filter(|_| row.spans.is_empty()) {
+        // Keys at the right have the row for themselves.
+        let taken = right.map_or(0, |right| text::width(right) + 3);
+        let fits = |hint: &&String| taken + text::width(hint) <= usize::from(width);
+        let hint = self.hint.as_ref().filter(|_| row.spans.is_empty());
+        if let Some(hint) = hint.filter(|hint| taken == 0 || fits(hint)) {
             if !self.settings.screen_reader {
                 row.push("  ", Token::Muted);
             }
