@@ -25,6 +25,17 @@ pub(crate) fn after_prefix(
     hints.iter().map(told).collect()
 }
 
+/// Columns of keys in `width` cells.
+fn columns(width: usize, linear: bool) -> usize {
+    if linear { 1 } else { (width / COLUMN).max(1) }
+}
+
+/// Rows that a page of so many keys takes of `within`, with its title.
+pub(crate) fn height(count: usize, within: Rect, linear: bool) -> u16 {
+    let rows = count.div_ceil(columns(usize::from(within.width), linear)) + 1;
+    u16::try_from(rows).unwrap_or(u16::MAX).min(within.height)
+}
+
 /// Draws keys and their meanings at the bottom of `within`, below a line with `title`; in one column for a screen reader.
 pub(crate) fn draw(
     title: &str,
@@ -37,7 +48,7 @@ pub(crate) fn draw(
         return;
     }
     let width = usize::from(within.width);
-    let columns = if linear { 1 } else { (width / COLUMN).max(1) };
+    let columns = columns(width, linear);
     let hints = merge_numbered(hints);
     let keys = hints.iter().map(|(keys, _)| text::width(keys)).max();
     let keys = keys.unwrap_or_default();

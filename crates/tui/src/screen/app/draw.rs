@@ -44,8 +44,18 @@ impl App {
         self.transcript.take_placed();
         let screen = buffer.area;
         let fits = layout::fits(screen);
+        let linear = self.settings.screen_reader;
+        let above = Rect {
+            height: screen.height.saturating_sub(1),
+            ..screen
+        };
+        let keys = (fits && self.shows_keys).then(|| page_of_keys(self));
+        let first_key = keys.as_ref().map(|keys| {
+            let rows = hints::height(keys.len(), above, linear);
+            above.bottom().saturating_sub(rows)
+        });
         let cursor = if fits {
-            self.draw_all(buffer, links, now)
+            self.draw_all(buffer, links, now, first_key)
         } else {
             // A question takes no answer while it is not on the screen.
             self.overlays.hide();
@@ -58,34 +68,29 @@ impl App {
         };
         if !fits {
             draw_too_small(screen, &mut surface);
-        } else if self.shows_keys {
-            let moment = match (self.writes(), self.activity.is_idle()) {
-                (false, _) => help::Moment::View,
-                (true, true) => help::Moment::Idle,
-                (true, false) => help::Moment::Working,
-            };
-            let uses = |command| self.overlays.is_empty() || self.overlays.uses(command);
-            let keys = help::keys(&self.keymap, &self.contexts(), moment, uses);
-            let above = Rect {
-                height: screen.height.saturating_sub(1),
-                ..screen
-            };
-            let linear = self.settings.screen_reader;
+        } else if let Some(keys) = keys {
             hints::draw("Keys", keys, above, linear, &mut surface);
         }
         surface.paint_ground();
         cursor
     }
 
-    /// Paints the main screen and the overlays; returns where the cursor belongs.
-    fn draw_all(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
+    /// Paints the main screen and the overlays; `covered` is the first row that something else will cover. Returns where
+    /// the cursor belongs.
+    fn draw_all(
+        &mut self,
+        buffer: &mut Buffer,
+        links: &Links,
+        now: Instant,
+        covered: Option<u16>,
+    ) -> Option<Position> {
         let linear = self.settings.screen_reader;
         let (screen, has_panel) = self.side_panel.divide(buffer.area, !linear);
         let (mut areas, is_asking) = self.divide(screen, now);
         let completion = if is_asking {
             None
         } else {
-            self.make_room(&mut areas, buffer.area, now)
+            make_room(self, &mut areas, covered, buffer.area, now)
         };
         let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
         let mut todo_rows = self.todo.lay_out(screen.height);
@@ -101,7 +106,7 @@ impl App {
         };
         let (page, conversation) = start_page(&mut self.transcript, areas.transcript);
         if page.height > 0 {
-            self.draw_start_page(page, &mut surface);
+            draw_start_page(self, page, &mut surface);
         }
         if conversation.height > 0 {
             self.transcript
@@ -157,37 +162,6 @@ impl App {
             }
             self.draw_overlays(buffer, buffer.area, links, now)
         }
-    }
-
-    fn draw_start_page(&self, page: Rect, surface: &mut Surface<'_>) {
-        let start = welcome::Start {
-            model: self.footer.model.as_ref(),
-            permissions: self.footer.permissions,
-            directory: &self.footer.cwd,
-            recent: self.sessions.recent(),
-            is_drawn: !self.settings.screen_reader,
-        };
-        surface.paint(&welcome::rows(page.width, page.height, &start), page);
-    }
-
-    /// Ends the conversation above the first row that a list covers, so that its newest rows stay in sight. Returns the
-    /// place of the completions.
-    fn make_room(&mut self, areas: &mut Areas, screen: Rect, now: Instant) -> Option<Rect> {
-        let linear = self.settings.screen_reader;
-        let is_quiet = self.activity.is_idle() && !self.activity.toast.is_shown(now);
-        let completion = self.prompt.completion_area(*areas, is_quiet, linear);
-        let list = completion.map(|area| area.y);
-        let covered = list.into_iter().chain(self.overlays.first_row_in(screen));
-        let area = &mut areas.transcript;
-        if let Some(first) = covered.min()
-            && !linear
-            && self.transcript.follows()
-            // The start page has no end.
-            && self.transcript.notice_rows(area.width).is_none()
-        {
-            area.height = area.height.min(first.saturating_sub(area.y));
-        }
-        completion
     }
 
     /// The areas of the screen, and whether the dialog of a question has the place of the editor.
@@ -312,6 +286,55 @@ impl App {
                 .unwrap_or(typing),
         )
     }
+}
+
+/// The keys of the moment, or of the view in front.
+fn page_of_keys(app: &App) -> Vec<(String, String)> {
+    let moment = match (app.writes(), app.activity.is_idle()) {
+        (false, _) => help::Moment::View,
+        (true, true) => help::Moment::Idle,
+        (true, false) => help::Moment::Working,
+    };
+    let uses = |command| app.overlays.is_empty() || app.overlays.uses(command);
+    help::keys(&app.keymap, &app.contexts(), moment, uses)
+}
+
+fn draw_start_page(app: &App, page: Rect, surface: &mut Surface<'_>) {
+    let start = welcome::Start {
+        model: app.footer.model.as_ref(),
+        permissions: app.footer.permissions,
+        directory: &app.footer.cwd,
+        recent: app.sessions.recent(),
+        is_drawn: !app.settings.screen_reader,
+    };
+    surface.paint(&welcome::rows(page.width, page.height, &start), page);
+}
+
+/// Ends the conversation above the first row that a list covers, so that its newest rows stay in sight. Returns the
+/// place of the completions.
+fn make_room(
+    app: &mut App,
+    areas: &mut Areas,
+    covered: Option<u16>,
+    screen: Rect,
+    now: Instant,
+) -> Option<Rect> {
+    let linear = app.settings.screen_reader;
+    let is_quiet = app.activity.is_idle() && !app.activity.toast.is_shown(now);
+    let completion = app.prompt.completion_area(*areas, is_quiet, linear);
+    let list = completion.map(|area| area.y);
+    let covered = covered.into_iter().chain(list);
+    let covered = covered.chain(app.overlays.first_row_in(screen));
+    let area = &mut areas.transcript;
+    if let Some(first) = covered.min()
+        && !linear
+        && app.transcript.follows()
+        // The start page has no end.
+        && app.transcript.notice_rows(area.width).is_none()
+    {
+        area.height = area.height.min(first.saturating_sub(area.y));
+    }
+    completion
 }
 
 /// The keys of a started sequence.
