@@ -71,7 +71,7 @@ async fn session_picker_opens_a_session() {
 #[tokio::test]
 async fn session_list_shows_its_keys_and_not_those_of_the_editor() {
     let mut screen = two_sessions().await;
-    let keys = "enter open · ctrl+r rename · ctrl+d delete · alt+enter new tab";
+    let keys = "enter open · tab names/text · ctrl+r rename · ctrl+d delete";
     assert!(screen.row(23).contains(keys), "{}", screen.screen());
     screen.press("enter").hides("enter open").await;
     screen.press("esc");

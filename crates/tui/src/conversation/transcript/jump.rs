@@ -24,22 +24,24 @@ impl Transcript {
         self.below = None;
     }
 
-    /// Puts the next `landmark` above or below at the top of the screen: counted from the picked block, else
-    /// from the top row.
+    /// Puts the next `landmark` above or below at the top of the screen: counted from the picked block, else from the top
+    /// row; a block that can be picked, upward, from the last row, so that one on the screen is found.
     pub fn go_landmark(&mut self, landmark: Landmark, down: bool) {
         let (cell, row) = match self.picked_cell().filter(|_| landmark != Landmark::Prompt) {
             Some(cell) => (cell, 0),
             None => self.top(),
         };
+        let is_from_end = !down && landmark != Landmark::Prompt && self.picked_cell().is_none();
+        let end = is_from_end.then(|| self.last_seen()).flatten();
         let cells = &self.strip().cells;
         let is = |place: &usize| is_landmark(&cells[*place], landmark);
         let found = if down {
             (cell + 1..cells.len()).find(is)
         } else {
-            let last = if row > self.strip().gap(cell) {
-                cell + 1
-            } else {
-                cell
+            let last = match end {
+                Some(end) => end.cell + 1,
+                None if row > self.strip().gap(cell) => cell + 1,
+                None => cell,
             };
             (0..last.min(cells.len())).rev().find(is)
         };

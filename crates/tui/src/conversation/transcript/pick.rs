@@ -149,7 +149,7 @@ impl Transcript {
         }
     }
 
-    fn last_seen(&mut self) -> Option<Pick> {
+    pub(super) fn last_seen(&mut self) -> Option<Pick> {
         let bottom = self.viewport.1;
         let seen = (0..bottom).rev().find_map(|y| match self.seen_at(y)? {
             Seen::Row { cell, .. } => Some(cell),

@@ -23,11 +23,11 @@ const PREVIEW_HEIGHT: u16 = 20;
 /// Key hints below the list: the first ones where there is little room.
 const HINTS: &[(Command, &str)] = &[
     (Command::Accept, "open"),
+    (Command::SessionWords, "names/text"),
     (Command::SessionName, "rename"),
     (Command::SessionDelete, "delete"),
     (Command::SessionInTab, "new tab"),
     (Command::SessionScope, "here/all"),
-    (Command::SessionWords, "names/text"),
     (Command::SessionRestore, "restore"),
     (Command::SessionSort, "sort"),
     (Command::SessionPin, "pin"),
