@@ -389,4 +389,23 @@ mod tests {
             osier_testing::json_schema::JsonSchema::new(&tool.spec().parameters);
         }
     }
+
+    #[test]
+    fn rules_match_the_first_text_of_the_subject() {
+        for (tool, expected) in [
+            (READ, RuleText::Argument("file_path")),
+            (PATCH, RuleText::Argument("input")),
+            (BASH, RuleText::Command("command")),
+            (GREP, RuleText::Argument("pattern")),
+            (MAP, RuleText::Argument("query")),
+            (SUBAGENT, RuleText::Argument("agent")),
+            ("web_fetch", RuleText::Page("url")),
+            ("symbols", RuleText::Argument("query")),
+            ("diagnostics", RuleText::Argument("file_path")),
+            ("todo", RuleText::None),
+            ("exit_plan_mode", RuleText::None),
+        ] {
+            assert_eq!(find(tool).unwrap().rule_text(), expected, "{tool}");
+        }
+    }
 }

@@ -41,27 +41,3 @@ impl RuleText {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rules_match_the_first_text_of_the_subject() {
-        for (tool, expected) in [
-            (crate::READ, RuleText::Argument("file_path")),
-            (crate::PATCH, RuleText::Argument("input")),
-            (crate::BASH, RuleText::Command("command")),
-            (crate::GREP, RuleText::Argument("pattern")),
-            (crate::MAP, RuleText::Argument("query")),
-            (crate::SUBAGENT, RuleText::Argument("agent")),
-            ("web_fetch", RuleText::Page("url")),
-            ("symbols", RuleText::Argument("query")),
-            ("diagnostics", RuleText::Argument("file_path")),
-            ("todo", RuleText::None),
-            ("exit_plan_mode", RuleText::None),
-        ] {
-            assert_eq!(crate::find(tool).unwrap().rule_text(), expected, "{tool}");
-        }
-    }
-}
