@@ -211,7 +211,7 @@ fn plan_is_approved_with_the_mode_to_continue_in() {
 }
 
 /// The slash commands that an editor offers.
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "model",
     "compact",
     "plan",
@@ -234,6 +234,7 @@ const COMMANDS: [&str; 22] = [
     "session",
     "thinking",
     "tools",
+    "trust",
 ];
 
 #[test]
