@@ -252,7 +252,8 @@ fn a_server_that_starts_late_is_not_rejected() {
     run(&home, &["one"]);
     model.take();
     // A tool that was not there before.
-    let script = home.file("late.sh", include_str!("mcp_server.sh"));
+    home.config("late.sh", include_str!("mcp_server.sh"));
+    let script = home.home().join("late.sh");
     let servers = json!({"mcpServers": {"late": {"command": "sh", "args": [script]}}});
     home.config("mcp.json", servers.to_string());
     run(&home, &["-c", "two"]);

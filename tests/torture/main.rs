@@ -22,6 +22,7 @@
     reason = "the files and processes of a test need no protection from a crash"
 )]
 
+mod cuts;
 mod faults;
 mod http;
 mod kills;
@@ -69,6 +70,7 @@ const PARTS: &[(&str, Part)] = &[
     ("stuck", stuck::run),
     ("http", http::run),
     ("trouble", trouble::run),
+    ("cuts", cuts::run),
 ];
 
 fn main() -> ExitCode {

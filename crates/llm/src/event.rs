@@ -105,6 +105,31 @@ impl Delta {
         )
     }
 
+    /// The block that this is about.
+    pub fn index(&self) -> usize {
+        match self {
+            Self::TextStart { index }
+            | Self::TextDelta { index, .. }
+            | Self::TextEnd { index, .. }
+            | Self::ThinkingStart { index }
+            | Self::ThinkingDelta { index, .. }
+            | Self::ThinkingEnd { index, .. }
+            | Self::ToolcallStart { index, .. }
+            | Self::ToolcallDelta { index, .. }
+            | Self::ToolcallEnd { index, .. } => *index,
+        }
+    }
+
+    /// The text that continues a block.
+    pub fn text_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::TextDelta { delta, .. }
+            | Self::ThinkingDelta { delta, .. }
+            | Self::ToolcallDelta { delta, .. } => Some(delta),
+            _ => None,
+        }
+    }
+
     /// Appends `next` if both are text of the same kind for the same block, so that a slow subscriber
     /// receives one long delta instead of many short ones.
     pub fn merge(&mut self, next: &Self) -> bool {

@@ -1,6 +1,7 @@
 //! How a connection to a server begins: its process or address, the protocol it knows, and why that can fail.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,6 +47,8 @@ pub(super) enum ConnectError {
     Login,
     #[error("the header `{name}` is invalid")]
     Header { name: String },
+    #[error("{0}")]
+    Refused(String),
     #[error("{0}")]
     Failed(String),
 }
@@ -302,6 +305,20 @@ fn failure(error: &ClientInitializeError) -> ConnectError {
         error => error.to_string(),
     };
     ConnectError::Failed(message)
+}
+
+/// The words and variables of the command that starts the server, and where; `None` if it does not start here.
+pub(super) fn command(config: &ServerConfig, client: &Client) -> Option<(Vec<String>, PathBuf)> {
+    let Launch::Command {
+        program, args, env, ..
+    } = &config.launch
+    else {
+        return None;
+    };
+    let cwd = invocation(config, client).cwd?;
+    let words = std::iter::once(program).chain(args).cloned();
+    let variables = env.iter().map(|(name, value)| format!("{name}={value}"));
+    Some((words.chain(variables).collect(), cwd))
 }
 
 fn invocation(config: &ServerConfig, client: &Client) -> Invocation {

@@ -71,3 +71,4 @@ pub use login::{Login, Logins};
 pub use manager::{Mcp, McpSetup, ServerEvent, ServerNames};
 pub use mentions::{Mentions, PROMPT_PREFIX, prompt_command};
 pub use sampling::{Sampler, SamplingAnswer, SamplingRequest};
+pub use working_directory::StartGuard;

@@ -22,6 +22,7 @@ use super::login::Logins;
 use super::sampling::{Sampler, Sampling};
 use super::server::{Command, ServerTask, ServerUpdate};
 use super::tools::Link;
+use super::working_directory::StartGuard;
 use osier_agent::{Severity, ToolOrigin, ToolSet, ToolSource};
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::Problem;
@@ -66,6 +67,8 @@ pub struct McpSetup {
     pub sampler: Option<Arc<dyn Sampler>>,
     /// Whether the user can answer questions. If not, calls wait for servers that restart.
     pub is_interactive: bool,
+    /// Decides whether a program may start; every one may when not set.
+    pub guard: Option<Arc<dyn StartGuard>>,
 }
 
 /// Events of the servers for their session.
@@ -369,6 +372,7 @@ impl Manager {
             workspace: Arc::clone(&self.setup.workspace),
             logins: self.setup.logins.clone(),
             trace: self.setup.trace,
+            guard: self.setup.guard.clone(),
             changed: changes,
             refusals,
             commands: commanded,

@@ -15,13 +15,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{Changed, Client};
 use super::config::{Launch, ServerConfig};
-use super::connect::{Approach, ConnectError, connect};
+use super::connect::{Approach, ConnectError, command, connect};
 use super::connection::{Connection, challenge};
 use super::instruction_text;
 use super::lists::{Listed, Lists, PAGE_LIMIT, listed_prompts, listed_resources};
 use super::login::Logins;
 use super::repair;
 use super::tools::{Down, Link, ServerTool};
+use super::working_directory::StartGuard;
 use osier_base::server_tool::tool_name;
 use osier_protocol::ServerState;
 use osier_tools::Workspace;
@@ -71,6 +72,7 @@ pub(super) struct ServerTask {
     pub workspace: Arc<Workspace>,
     pub logins: Logins,
     pub trace: bool,
+    pub guard: Option<Arc<dyn StartGuard>>,
     pub changed: mpsc::UnboundedReceiver<Changed>,
     pub refusals: mpsc::UnboundedReceiver<String>,
     pub commands: mpsc::UnboundedReceiver<Command>,
@@ -177,8 +179,18 @@ impl ServerTask {
         self.down(ServerState::Starting, None, "it is starting");
         let (config, client) = (Arc::clone(&self.config), self.client.clone());
         let (logins, trace) = (self.logins.clone(), self.trace);
+        let guard = self.guard.clone();
+        let connected = async {
+            if let Some(guard) = guard
+                && let Some((command, cwd)) = command(&config, &client)
+            {
+                let permitted = guard.permit(&config.name, command, cwd).await;
+                permitted.map_err(ConnectError::Refused)?;
+            }
+            connect(&config, &client, &logins, approach, trace).await
+        };
         let connected = tokio::select! {
-            connected = connect(&config, &client, &logins, approach, trace) => connected,
+            connected = connected => connected,
             command = self.commands.recv() => {
                 return command.map_or(Ended::Orphaned, Ended::Command);
             }

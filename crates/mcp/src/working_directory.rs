@@ -1,10 +1,20 @@
-//! Whether a server starts in the project. A server of the user does not, unless its entry says so.
+//! Whether a server starts, and whether in the project. A server of the user does not, unless its entry says so.
 
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
+use async_trait::async_trait;
 use osier_base::problem::Problem;
 
 use super::config::{Launch, ServerConfig};
+
+/// Decides whether the program of a server may start.
+#[async_trait]
+pub trait StartGuard: fmt::Debug + Send + Sync {
+    /// # Errors
+    /// Why the server `name` may not start with the command in `cwd`.
+    async fn permit(&self, name: &str, command: Vec<String>, cwd: PathBuf) -> Result<(), String>;
+}
 
 impl ServerConfig {
     /// Whether the server asks for a working directory in the project, whose directory is `project`.

@@ -16,10 +16,14 @@ use osier_base::locked_json::{self, LockedJsonError};
 use osier_base::repository;
 
 mod closure;
+mod names;
+mod program_use;
 mod programs;
+mod text;
 
 pub use crate::project_files::{FILES, ProjectFiles};
-pub use programs::{ChangedProgram, ProgramGuard, ProjectPrograms};
+pub use program_use::{ProgramGuard, ProgramUse, command};
+pub use programs::{ChangedProgram, ProjectPrograms};
 
 /// The stored decisions.
 #[derive(Debug, Clone)]

@@ -209,6 +209,8 @@ async fn test(
         trace: false,
         sampler: None,
         is_interactive: true,
+        // The user starts them with this command.
+        guard: None,
     };
     let servers = Mcp::start(setup, changes);
     servers.settled(TEST_TIMEOUT).await;

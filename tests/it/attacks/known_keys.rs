@@ -1,6 +1,6 @@
 //! Keys that osier knows, in every way out to a program: a tool, a file and the model itself say them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::cli::{Cli, Home};
 
@@ -56,4 +56,48 @@ fn rpc_has_no_key_that_osier_knows() {
     assert!(all.matches("note: [key removed]").count() >= 2, "{all}");
     running.close_input();
     running.end();
+}
+
+/// The texts of all streamed parts in a line.
+fn deltas(line: &Value, all: &mut String) {
+    match line {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_str() {
+                    Some(text) if name == "delta" => all.push_str(text),
+                    _ => deltas(value, all),
+                }
+            }
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| deltas(part, all)),
+        _ => {}
+    }
+}
+
+/// The model cuts the key into parts. An end that only begins like the key is complete.
+#[test]
+fn streamed_parts_together_have_no_key_that_osier_knows() {
+    for chunk in [1, 2, 7, 20] {
+        let home = home();
+        let text = format!("it says {KEY}. {KEY} plain wo");
+        let turns = json!([
+            {"steps": [
+                {"thinking": format!("so {KEY}!"), "chunk": chunk},
+                {"tool": "bash", "arguments": {"command": format!("true {KEY}")}, "chunk": chunk},
+            ]},
+            {"steps": [{"text": text, "chunk": chunk}]},
+        ]);
+        home.file("model.json", json!({"turns": turns}).to_string());
+        let cli = home
+            .cli()
+            .args(["--model", "script/model.json", "--json", "go"]);
+        let ended = cli.args(["--permissions", "yolo"]).run();
+        let mut all = String::new();
+        for line in ended.stdout.lines() {
+            deltas(&serde_json::from_str(line).unwrap(), &mut all);
+        }
+        let expected = "so [key removed]!{\"command\":\"true [key removed]\"}\
+            it says [key removed]. [key removed] plain wo";
+        assert_eq!(all, expected, "{chunk}: {}", ended.stderr);
+    }
 }

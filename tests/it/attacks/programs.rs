@@ -1,4 +1,4 @@
-//! Programs of a project that osier starts by itself: a formatter, a language server, a hook. The model rewrites them after the user
+//! Programs of a project that osier starts by itself: a formatter, a language server, a hook, an MCP server. The model rewrites them after the user
 //! trusted the project; they do not run.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -46,7 +46,7 @@ fn program(home: &Home, name: &str, text: &str) {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A trusted project with the three kinds of programs. The formatter is a link, as npm makes it.
+/// A trusted project with the kinds of programs. The formatter is a link, as npm makes it.
 fn project() -> Home {
     let home = Home::new();
     program(&home, "spare.sh", EVIL);
@@ -57,6 +57,7 @@ fn project() -> Home {
         "#!/bin/sh\necho ran >> \"$HOME/ran\"\n",
     );
     program(&home, "scripts/check.sh", GOOD);
+    program(&home, "tools/server.sh", GOOD);
     let link = home.work().join("node_modules/.bin/prettier");
     symlink("../prettier/bin.sh", link).unwrap();
     home.file(".prettierrc", "");
@@ -85,6 +86,7 @@ fn run(home: &Home, calls: &[Value], arguments: &[&str]) -> ProgramOutput {
 fn use_of(kind: &str) -> Value {
     match kind {
         "hook" => json!({"tool": "bash", "arguments": {"command": "touch called"}}),
+        "MCP server" => json!({"tool": "bash", "arguments": {"command": "true"}}),
         _ => json!({"tool": "write", "arguments": {"file_path": "a.js", "content": "1\n"}}),
     }
 }
@@ -100,6 +102,11 @@ fn configure(home: &Home, kind: &str) {
             let hook = json!({"type": "command", "command": "sh scripts/check.sh"});
             let hooks = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}});
             home.config("hooks.json", hooks.to_string());
+        }
+        "MCP server" => {
+            let server = json!({"command": "sh", "args": ["./tools/server.sh"]});
+            let servers = json!({"mcpServers": {"toy": server}});
+            home.file(".mcp.json", servers.to_string());
         }
         _ => {}
     }
@@ -120,6 +127,7 @@ fn program_that_was_rewritten_since_the_project_was_trusted_does_not_run() {
         ),
         ("language server", &["node_modules/.bin/toy"]),
         ("hook", &["scripts/check.sh"]),
+        ("MCP server", &["tools/server.sh"]),
     ] {
         for name in names {
             for (attack, rewrite) in attacks {

@@ -103,6 +103,7 @@ fn setup(folder: &Path, url: &str) -> McpSetup {
         trace: true,
         sampler: None,
         is_interactive: true,
+        guard: None,
     }
 }
 

@@ -180,6 +180,7 @@ async fn attempt(
         () = turn.cancel.cancelled() => TurnStatus::Aborted,
         status = stream_answer(turn, request, &mut answer, model) => status,
     };
+    answer.flush();
     let Some(mut builder) = turn.core.state().partial.take() else {
         return Err(StopRun {
             message: "the partial answer was lost".to_owned(),
@@ -220,6 +221,13 @@ async fn stream_answer(
         if let StreamEvent::Delta(Delta::ToolcallStart { name, .. }) = &mut event {
             repair_name(name, &tools);
         }
+        if let StreamEvent::Delta(delta) = event {
+            answer.add(delta);
+            continue;
+        }
+        if matches!(event, StreamEvent::Done { .. } | StreamEvent::Failed { .. }) {
+            answer.flush();
+        }
         let status = match &mut turn.core.state().partial {
             Some(builder) => builder.apply(&event),
             None => None,
@@ -233,7 +241,6 @@ async fn stream_answer(
                 };
                 turn.log.call_started(turn.number, model, &request, body);
             }
-            StreamEvent::Delta(delta) => answer.publish(delta),
             StreamEvent::Warning { text } => warn_once(turn, text),
             _ => {}
         }

@@ -1,10 +1,12 @@
 //! The answer that streams. While the partial answer of a failed attempt is shown, the next attempt publishes nothing
 //! until it has content. So clients see one open answer at a time, and the partial one stays until something replaces it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use osier_base::ids;
-use osier_llm::{AssistantMessage, Delta};
+use osier_base::secrets::started_known;
+use osier_llm::{AssistantMessage, Delta, StreamEvent};
 
 use super::attempt::{Attempt, retract};
 use super::turn::Turn;
@@ -22,6 +24,8 @@ pub(super) struct OpenAnswer<'a> {
     is_open: bool,
     /// Starts of blocks without content.
     early: Vec<Delta>,
+    /// Ends of blocks that can be the start of a key: a key is removed only if it is in one delta.
+    waiting: BTreeMap<usize, Delta>,
 }
 
 impl<'a> OpenAnswer<'a> {
@@ -37,6 +41,7 @@ impl<'a> OpenAnswer<'a> {
             partial,
             is_open: false,
             early: Vec::new(),
+            waiting: BTreeMap::new(),
         }
     }
 
@@ -71,8 +76,53 @@ impl<'a> OpenAnswer<'a> {
         }
     }
 
+    /// Adds the next part of the answer, but for an end that the next one may continue.
+    pub(super) fn add(&mut self, delta: Delta) {
+        let index = delta.index();
+        let mut next = delta;
+        if let Some(mut start) = self.waiting.remove(&index) {
+            if start.merge(&next) {
+                next = start;
+            } else {
+                self.apply(start);
+            }
+        }
+        let Some(text) = next.text_mut() else {
+            return self.apply(next);
+        };
+        let end = text.split_off(text.len() - started_known(text));
+        if end.is_empty() {
+            return self.apply(next);
+        }
+        let mut rest = next.clone();
+        if let Some(text) = rest.text_mut() {
+            *text = end;
+        }
+        self.waiting.insert(index, rest);
+        if next.text_mut().is_some_and(|text| !text.is_empty()) {
+            self.apply(next);
+        }
+    }
+
+    /// Adds what waits: nothing continues it.
+    pub(super) fn flush(&mut self) {
+        for delta in std::mem::take(&mut self.waiting).into_values() {
+            self.apply(delta);
+        }
+    }
+
+    fn apply(&mut self, delta: Delta) {
+        let event = StreamEvent::Delta(delta);
+        if let Some(builder) = &mut self.turn.core.state().partial {
+            builder.apply(&event);
+        }
+        if let StreamEvent::Delta(delta) = event {
+            self.publish(delta);
+        }
+    }
+
     /// Publishes the next part of the answer.
-    pub(super) fn publish(&mut self, delta: Delta) {
+    fn publish(&mut self, delta: Delta) {
         if self.is_open {
             return self.publish_delta(delta);
         }

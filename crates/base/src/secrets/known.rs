@@ -160,6 +160,21 @@ pub fn find_known(text: &str) -> Vec<Range<usize>> {
     found(&known)
 }
 
+/// The bytes at the end of `text` that can be the start of such a value.
+pub fn started_known(text: &str) -> usize {
+    let known = KNOWN.read();
+    let is_start = |end: &str| {
+        let after = known.values.partition_point(|value| value.as_str() <= end);
+        let value = known.values.get(after);
+        value.is_some_and(|value| value.starts_with(end))
+    };
+    let longest = known.values.iter().map(String::len).max().unwrap_or(0);
+    let earliest = text.ceil_char_boundary(text.len().saturating_sub(longest));
+    let mut ends = text[earliest..].char_indices();
+    let start = ends.find(|(at, _)| is_start(&text[earliest + at..]));
+    start.map_or(0, |(at, _)| text.len() - earliest - at)
+}
+
 /// `text` without these values; borrowed if it has none.
 ///
 /// For texts that someone needs to read, such as errors and events: what only looks like a key stays.
@@ -234,6 +249,26 @@ mod tests {
             ("plain words", "plain words"),
         ] {
             assert_eq!(hide_known(text), expected);
+        }
+    }
+
+    #[test]
+    fn the_start_of_a_value_at_the_end_is_found() {
+        add_known(["öst-key-12345".to_owned(), "öst-kex-1".to_owned()]);
+        for (text, expected) in [
+            ("is öst-k", "öst-k"),
+            ("is öst-key-1234", "öst-key-1234"),
+            ("is öst-kex-1", ""),
+            ("öst-key-12345", ""),
+            ("öst-kö", "ö"),
+            ("a quiet end of a line!", ""),
+            ("", ""),
+        ] {
+            assert_eq!(
+                &text[text.len() - started_known(text)..],
+                expected,
+                "{text}"
+            );
         }
     }
 

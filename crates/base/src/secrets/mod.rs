@@ -20,7 +20,8 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use crate::sort;
 
 pub use known::{
-    REMOVED, add_known, add_known_fields, add_known_header, find_known, hide_known, write_json,
+    REMOVED, add_known, add_known_fields, add_known_header, find_known, hide_known, started_known,
+    write_json,
 };
 pub use names::is_secret_name;
 pub use paths::is_secret_path;

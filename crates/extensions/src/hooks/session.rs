@@ -13,13 +13,14 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{BACKGROUND, Decision, HookAnswer, Output};
 use super::config::{Handler, TIMEOUT};
 use super::limits::line;
-use super::programs::needed_files;
+use super::programs::program_use;
 use super::run::{HookEnd, run};
 use super::{HookNews, Hooks, is_same, key, shown};
 use osier_agent::{CheckedCall, Severity};
 use osier_base::{ids, text};
 use osier_peers::tools::theirs;
 use osier_permissions::Permissions;
+use osier_permissions::trust::ProgramUse;
 use osier_protocol::{HookEvent, LastRun, OnFailure, PermissionMode};
 
 /// Default timeout at the end of a session, for which the user waits.
@@ -398,15 +399,15 @@ async fn start(
     if let Some(guard) = hooks.guard.as_ref().filter(|_| handler.callback.is_none()) {
         let found = {
             let (handler, cwd, root) = (Arc::clone(handler), cwd.to_owned(), hooks.root.clone());
-            osier_base::task::spawn_blocking(move || needed_files(&handler, &cwd, &root)).await
+            osier_base::task::spawn_blocking(move || program_use(&handler, &cwd, &root)).await
         };
         let permitted = match found {
             // The question itself notifies, and the end of the session waits for nobody.
-            Ok(Ok(files)) => {
+            Ok(Ok(run)) => {
                 let event = handler.event;
                 let may_ask = !matches!(event, HookEvent::SessionEnd | HookEvent::Notification);
-                let key = format!("{} in {}", shown(handler), cwd.display());
-                guard.permit(&key, &files, may_ask).await
+                let name = shown(handler);
+                guard.permit(&ProgramUse { name, ..run }, may_ask).await
             }
             Ok(Err(error)) => Err(error),
             Err(error) => Err(error.to_string()),

@@ -1,11 +1,23 @@
-//! The files of a project that run when a program of it runs: the program, the links that lead to it, its package with what it
-//! depends on, its virtual environment, and the files that its text names.
+//! The files of a project that run when a program of it runs.
+//!
+//! The rule: a program runs unasked if everything in the project that it could load is as it was when the user trusted the project.
+//! A list of the ways to load a file is never complete, so files count by where they are and by what could name them:
+//!
+//! - a package of Node, a linked one too, a virtual environment, and a script in `.osier` or `.claude`, with everything next to it;
+//! - every file that a tool could read as configuration, by the beginning of its name, in each directory in question;
+//! - every file that a word of a text could name, from each directory that the text names (`names.rs`). Such texts are scripts,
+//!   configuration, commands and manifests of the project; what they name is read in the same way;
+//! - the project, if a text is too large to be read.
+//!
+//! So a file that the model changes asks only if a text that was trusted could mean it. What a build or a test collects by itself
+//! is not compared: running it is its purpose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::Metadata;
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -14,21 +26,18 @@ use osier_base::hex::hex;
 use osier_base::real_path::{self, RealPath};
 use osier_base::regular_file;
 
+use super::program_use::ProgramUse;
+use super::text::{Kind, Listing, PACKAGES, TEXT, is_configuration};
+
 /// Maximum number of files; a program with more does not run.
-const MOST: usize = 100_000;
+pub(super) const MOST: usize = 100_000;
 const DEPTH: usize = 64;
-/// Bytes of a text that is searched for names of files.
-const TEXT: u64 = 256 * 1024;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
-/// Names in one text.
-const NAMES: usize = 2_000;
-/// The endings that a name in a text can leave out.
-const ENDS: [&str; 7] = ["", ".js", ".mjs", ".cjs", ".ts", ".json", "/index.js"];
 /// The fields of `package.json` with the packages that the package loads.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "optionalDependencies", "peerDependencies"];
-/// The directory with the packages of Node.
-const PACKAGES: &str = "node_modules";
+/// The names of files that select the program which runs under a name, of any directory.
+const SELECTORS: [&str; 3] = ["mise", "rust-toolchain", "tool-versions"];
 /// Python does not read its compiled modules here: osier sets `PYTHONPYCACHEPREFIX`.
 const COMPILED: &str = "__pycache__";
 /// Directories of coding agents: a script in them comes with the files next to it.
@@ -68,33 +77,62 @@ impl Stamp {
 /// The files, by path.
 pub(super) type Files = BTreeMap<PathBuf, Stamp>;
 
-/// The files of `project` that run when `programs` run; none if they all lie elsewhere.
+/// The files of `project` that run for this use; none if they all lie elsewhere.
 ///
 /// # Errors
 /// The files cannot be listed.
-pub(super) fn files(programs: &[PathBuf], project: &Path) -> Result<Files, String> {
+pub(super) fn files(run: &ProgramUse, project: &Path) -> Result<Files, String> {
+    let cwd = real_path::resolve(&run.cwd).real;
     let mut search = Search {
         project,
+        cwd: cwd.clone(),
         files: Files::new(),
-        waiting: programs.to_vec(),
+        waiting: run.files.clone(),
+        visited: HashSet::new(),
+        listings: HashMap::new(),
+        manifests: HashMap::new(),
+        scripts: HashSet::new(),
+        configured: HashSet::new(),
     };
+    let mut folders = search.folders(&cwd);
+    if folders.is_empty() {
+        folders.push(cwd.clone());
+    }
+    search.add_text(&run.command, &folders, Kind::Script)?;
+    for tool in run.tools {
+        search.add_configuration(tool, &cwd, !run.command.is_empty())?;
+    }
+    for folder in search.folders(&cwd) {
+        let listing = search.listing(&folder);
+        let selects = |name: &&String| SELECTORS.iter().any(|tool| is_configuration(tool, name));
+        let names = listing.keys().filter(selects);
+        search.waiting.extend(names.map(|name| folder.join(name)));
+    }
     while let Some(path) = search.waiting.pop() {
         search.visit(&path)?;
     }
     Ok(search.files)
 }
 
-struct Search<'p> {
-    project: &'p Path,
+pub(super) struct Search<'p> {
+    pub(super) project: &'p Path,
+    pub(super) cwd: PathBuf,
     files: Files,
-    waiting: Vec<PathBuf>,
+    pub(super) waiting: Vec<PathBuf>,
+    visited: HashSet<PathBuf>,
+    pub(super) listings: HashMap<PathBuf, Listing>,
+    pub(super) manifests: HashMap<PathBuf, Option<Arc<Value>>>,
+    /// The parts of manifests that were read.
+    pub(super) scripts: HashSet<(PathBuf, String)>,
+    /// The tools whose configuration in a directory was read.
+    pub(super) configured: HashSet<(PathBuf, String)>,
 }
 
 impl Search<'_> {
-    /// Adds the path. Whether it is new and lies in the project.
-    fn add(&mut self, path: &Path) -> Result<bool, String> {
+    /// Adds the path, if it lies in the project.
+    pub(super) fn add(&mut self, path: &Path) -> Result<(), String> {
         if !path.starts_with(self.project) || self.files.contains_key(path) {
-            return Ok(false);
+            return Ok(());
         }
         if self.files.len() >= MOST {
             return Err(format!("it consists of more than {MOST} files"));
@@ -102,7 +140,7 @@ impl Search<'_> {
         let data = path.symlink_metadata();
         let data = data.map_err(|error| format!("`{}`: {error}", path.display()))?;
         self.files.insert(path.to_owned(), Stamp::of(&data));
-        Ok(true)
+        Ok(())
     }
 
     fn visit(&mut self, path: &Path) -> Result<(), String> {
@@ -130,17 +168,18 @@ impl Search<'_> {
         }
         self.add_links(&found, path)?;
         let real = found.real;
-        if !self.add(&real)? {
+        self.add(&real)?;
+        if !real.starts_with(self.project) || !self.visited.insert(real.clone()) {
             return Ok(());
         }
         if let Some(package) = package(&real, self.project) {
             return self.add_package(&package);
         }
-        let text = regular_file::head(&real, TEXT).map_or_else(|_| Vec::new(), |(text, _)| text);
+        let (text, size) = regular_file::head(&real, TEXT).unwrap_or_default();
         let is_script = text.starts_with(b"#!");
-        let environment = environment(&real, self.project).filter(|_| is_script);
-        if let Some(environment) = environment {
-            self.add_folder(&environment, DEPTH)?;
+        let environment = environment(&real, self.project);
+        if let Some(environment) = environment.as_ref().filter(|_| is_script) {
+            self.add_folder(environment, DEPTH)?;
         }
         let of_agent = real.parent().filter(|folder| {
             let below = folder.strip_prefix(self.project).unwrap_or(folder);
@@ -151,12 +190,46 @@ impl Search<'_> {
         if let Some(folder) = of_agent {
             self.add_folder(folder, DEPTH)?;
         }
-        // A manifest names what Node runs for a command, and much that it does not run.
-        let is_manifest = real.file_name().is_some_and(|name| name == "package.json");
-        if let Some(text) = str::from_utf8(&text).ok().filter(|_| !is_manifest) {
-            self.add_named(&real, text)?;
+        let is_binary = text.iter().take(CHUNK).any(|byte| *byte == 0);
+        // The modules of an environment are compared; its scripts name those of the project.
+        if is_binary || environment.is_some() && !is_script {
+            return Ok(());
         }
-        Ok(())
+        if size > TEXT {
+            return self.add_folder(self.project, DEPTH);
+        }
+        self.add_names(&real, &String::from_utf8_lossy(&text))
+    }
+
+    /// Adds what the text of a file of the project names.
+    fn add_names(&mut self, file: &Path, text: &str) -> Result<(), String> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let folder = file.parent().unwrap_or(file);
+        let folders = self.folders(folder);
+        let is_python = name.ends_with(".py")
+            || text.starts_with("#!")
+                && text
+                    .lines()
+                    .next()
+                    .is_some_and(|line| line.contains("python"));
+        if is_python {
+            self.add_modules(folder);
+        }
+        match &*name {
+            // Its parts are read where they count.
+            "package.json" => Ok(()),
+            name if name.starts_with("tsconfig") || name.starts_with("jsconfig") => {
+                // The parts that load code, or another such file.
+                let parts = ["\"plugins\"", "\"extends\""].map(|key| {
+                    let parts = text.split(key).skip(1);
+                    parts
+                        .filter_map(|part| part.split(']').next())
+                        .collect::<Vec<_>>()
+                });
+                self.add_text(&parts.concat().join("\n"), &folders, Kind::Configuration)
+            }
+            _ => self.add_text(text, &folders, Kind::of(file)),
+        }
     }
 
     /// Adds the links on the way from `path` to the file.
@@ -174,34 +247,40 @@ impl Search<'_> {
     }
 
     /// Everything in the folder.
-    fn add_folder(&mut self, folder: &Path, depth: usize) -> Result<(), String> {
+    pub(super) fn add_folder(&mut self, folder: &Path, depth: usize) -> Result<(), String> {
         self.add(folder)?;
         let failed = |error: io::Error| format!("`{}`: {error}", folder.display());
         for entry in folder.read_dir().map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let path = entry.path();
-            if !entry.file_type().map_err(failed)?.is_dir() {
+            let is_folder = entry.file_type().map_err(failed)?.is_dir();
+            let is_read = entry.file_name() != COMPILED && entry.file_name() != ".git";
+            if !is_folder {
                 self.add(&path)?;
             } else if depth == 0 {
                 return Err(format!("`{}` is too deep", path.display()));
-            } else if entry.file_name() != COMPILED {
+            } else if is_read {
                 self.add_folder(&path, depth - 1)?;
             }
         }
         Ok(())
     }
 
-    /// A package of Node, and the packages that it depends on.
-    fn add_package(&mut self, package: &Path) -> Result<(), String> {
+    /// A package of Node, and the packages that it depends on. The modules of a linked one are read: they lie in the project.
+    pub(super) fn add_package(&mut self, package: &Path) -> Result<(), String> {
         let mut waiting = vec![package.to_owned()];
         while let Some(package) = waiting.pop() {
-            if !package.starts_with(self.project) {
-                continue;
-            }
-            if self.files.contains_key(&package) {
+            if !package.starts_with(self.project) || self.files.contains_key(&package) {
                 continue;
             }
             self.add_folder(&package, DEPTH)?;
+            let is_own = |path: &Path| path.components().all(|part| part.as_os_str() != PACKAGES);
+            if is_own(&package) {
+                let below = self.files.range(package.clone()..).map(|(path, _)| path);
+                let below = below.take_while(|path| path.starts_with(&package));
+                let modules = below.filter(|path| is_own(path) && Kind::of(path) == Kind::Module);
+                self.waiting.extend(modules.cloned());
+            }
             let text = regular_file::read(&package.join("package.json"), TEXT);
             let manifest: Value =
                 serde_json::from_slice(&text.unwrap_or_default()).unwrap_or_default();
@@ -217,13 +296,25 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The package with this name as Node finds it from `from`. Adds the link to it.
-    fn find_package(&mut self, name: &str, from: &Path) -> Result<Option<PathBuf>, String> {
-        for folder in from.ancestors() {
-            if !folder.starts_with(self.project) {
-                break;
+    /// The package with this name as Node finds it from `from`. Adds the link to it, and the files that Node loads instead.
+    pub(super) fn find_package(
+        &mut self,
+        name: &str,
+        from: &Path,
+    ) -> Result<Option<PathBuf>, String> {
+        for folder in self.folders(from) {
+            let packages = folder.join(PACKAGES);
+            let first = name.split('/').next().unwrap_or(name);
+            let listing = self.listing(&packages);
+            let entry = listing.range(first.to_owned()..).next();
+            if !entry.is_some_and(|(entry, _)| entry.starts_with(first)) {
+                continue;
             }
-            let path = folder.join(PACKAGES).join(name);
+            let path = packages.join(name);
+            let instead = ["js", "json", "node"]
+                .map(|end| PathBuf::from(format!("{}.{end}", path.display())));
+            self.waiting
+                .extend(instead.into_iter().filter(|path| path.is_file()));
             if !path.is_dir() {
                 continue;
             }
@@ -233,48 +324,6 @@ impl Search<'_> {
         }
         Ok(None)
     }
-
-    /// The files and packages that a text names: the interpreter, modules, plugins, and the program of a script in `.bin`.
-    fn add_named(&mut self, file: &Path, text: &str) -> Result<(), String> {
-        let folder = file.parent().unwrap_or(file);
-        let interpreter = text.strip_prefix("#!").and_then(|rest| rest.lines().next());
-        let interpreter = interpreter.and_then(|line| line.split_whitespace().next());
-        self.waiting.extend(interpreter.map(PathBuf::from));
-        let has_packages = folder
-            .ancestors()
-            .any(|above| above.starts_with(self.project) && above.join(PACKAGES).is_dir());
-        let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(),".contains(char);
-        let names = text.split(is_end).filter(|name| !name.is_empty());
-        for name in names.take(NAMES) {
-            let relative = name.strip_prefix("$basedir/").unwrap_or(name);
-            if relative.len() < name.len() || name.starts_with("./") || name.starts_with("../") {
-                let path = osier_base::path::resolve(folder, relative);
-                let paths = ENDS.map(|end| PathBuf::from(format!("{}{end}", path.display())));
-                self.waiting
-                    .extend(paths.into_iter().find(|path| path.is_file()));
-            } else if has_packages && is_package_name(name) {
-                let bin = folder
-                    .ancestors()
-                    .map(|above| above.join(PACKAGES).join(".bin").join(name));
-                let bin = bin.take_while(|path| path.starts_with(self.project));
-                self.waiting.extend(bin.filter(|path| path.is_file()));
-                if let Some(package) = self.find_package(name, folder)? {
-                    self.add_package(&package)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-fn is_package_name(name: &str) -> bool {
-    let parts = name.split('/').count();
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"@/-_.".contains(&byte);
-    name.len() > 1
-        && !name.contains("..")
-        && !name.starts_with(['.', '/'])
-        && parts == 1 + usize::from(name.starts_with('@'))
-        && name.bytes().all(is_part)
 }
 
 /// The package of Node that contains `file`.

@@ -6,25 +6,15 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use async_trait::async_trait;
 use osier_base::locked_json::LockedJsonError;
 use osier_base::path;
 
 use super::Trust;
 use super::closure::{self, Files};
+use super::program_use::ProgramUse;
 
 /// Programs of a project whose contents are stored.
 const STORED: usize = 200;
-
-/// Decides whether programs of a project may run.
-#[async_trait]
-pub trait ProgramGuard: Debug + Send + Sync {
-    /// Asks if `may_ask` and the user can answer.
-    ///
-    /// # Errors
-    /// Why these programs, which run together for the use `key`, may not run.
-    async fn permit(&self, key: &str, programs: &[PathBuf], may_ask: bool) -> Result<(), String>;
-}
 
 /// Whether programs of a project are as the user trusted them.
 #[derive(Debug)]
@@ -65,18 +55,18 @@ impl ProjectPrograms {
         }
     }
 
-    /// Checks `programs`, which run together: a program and its configuration, for example. Those outside of the project always
-    /// may run. `key` is the use of them: the same use with fewer files is a change, too. Blocks.
+    /// Checks the files of the project that run. Programs outside of the project always may run. Blocks.
     ///
     /// # Errors
     /// Some are not as the user trusted them.
-    pub fn check(&self, key: &str, programs: &[PathBuf]) -> Result<(), ChangedProgram> {
+    pub fn check(&self, run: &ProgramUse) -> Result<(), ChangedProgram> {
+        let key = &run.key();
         let changed = |hash, reason: String| ChangedProgram {
-            key: key.to_owned(),
+            key: key.clone(),
             hash,
             reason,
         };
-        let files = closure::files(programs, &self.project);
+        let files = closure::files(run, &self.project);
         let files = files.map_err(|error| changed(None, format!("cannot be checked: {error}")))?;
         let decisions = self.trust.read();
         let stored = decisions.programs.get(&self.project);
@@ -95,9 +85,7 @@ impl ProjectPrograms {
         let is_new = |at: u64| files.iter().find(|(_, stamp)| stamp.changed_at() > at);
         let reason = match (trusted_at.map(is_new), stored) {
             // The files that were read are those with these times.
-            (Some(None), None)
-                if closure::files(programs, &self.project).as_ref() == Ok(&files) =>
-            {
+            (Some(None), None) if closure::files(run, &self.project).as_ref() == Ok(&files) => {
                 // Without the stored hash, the time decides again.
                 let _ = self.store(key, &hash);
                 return Ok(());
@@ -155,7 +143,7 @@ impl ProjectPrograms {
 mod tests {
     use std::fs;
     use std::io::Write as _;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use osier_base::atomic_file;
     use osier_base::folders::Folders;
@@ -209,9 +197,18 @@ mod tests {
             self.trust.decide(&files, trusted).unwrap();
         }
 
+        fn program(&self, program: &Path) -> ProgramUse {
+            ProgramUse {
+                name: program.display().to_string(),
+                cwd: self.project.clone(),
+                files: vec![program.to_owned()],
+                ..ProgramUse::default()
+            }
+        }
+
         fn check(&self, program: &Path) -> Result<(), String> {
             let programs = ProjectPrograms::new(self.trust.clone(), &self.project);
-            let checked = programs.check(&program.display().to_string(), &[program.to_owned()]);
+            let checked = programs.check(&self.program(program));
             checked.map_err(|changed| changed.reason)
         }
     }
@@ -357,6 +354,454 @@ mod tests {
         }
     }
 
+    /// A formatter with plugins that lie in the project, and the files with which the model can change what it runs.
+    #[test]
+    fn a_formatter_loads_no_code_that_was_changed() {
+        let pretty = r#"{"prettier": {"plugins": ["./lib/p.mjs"]}}"#;
+        let overrides =
+            r#"{"prettier": {"overrides": [{"files": "*", "options": {"plugins": ["pp"]}}]}}"#;
+        let large = format!(
+            "{{\"x\": \"{}\", \"prettier\": {{\"plugins\": [\"pp\"]}}}}",
+            "x".repeat(300_000)
+        );
+        let linked = "packages/pp/deep.js";
+        let nearer = r#"{"prettier": {"plugins": ["./evil.mjs"]}}"#;
+        // The files of the project, and the file that the model changes or adds.
+        for (case, files, attacked) in [
+            (
+                "a plugin in `package.json`",
+                &[("package.json", pretty)][..],
+                "lib/p.mjs",
+            ),
+            (
+                "what it imports",
+                &[("package.json", pretty)],
+                "lib/inner.mjs",
+            ),
+            ("a new `package.json`", &[], "src/package.json"),
+            (
+                "a new `package.yaml`",
+                &[(".prettierrc", "{}")],
+                "src/package.yaml",
+            ),
+            (
+                "a new `.prettierrc.mts`",
+                &[(".prettierrc", "{}")],
+                "src/.prettierrc.mts",
+            ),
+            ("overrides", &[("package.json", overrides)], linked),
+            ("a large manifest", &[("package.json", &large)], linked),
+            (
+                "a part of a linked package",
+                &[(".prettierrc", "plugins: [pp/deep.js]")],
+                linked,
+            ),
+            (
+                "a shared configuration",
+                &[("package.json", r#"{"prettier": "pp"}"#)],
+                linked,
+            ),
+            (
+                "a part of one",
+                &[("package.json", r#"{"prettier": "pp/deep"}"#)],
+                linked,
+            ),
+            (
+                "what one loads",
+                &[("package.json", r#"{"prettier": "pp"}"#)],
+                "packages/other/x.js",
+            ),
+            (
+                "an import map",
+                &[(
+                    "package.json",
+                    r##"{"imports": {"#p": "./lib/p.mjs"}, "prettier": {"plugins": ["#p"]}}"##,
+                )],
+                "lib/p.mjs",
+            ),
+            (
+                "a map elsewhere",
+                &[
+                    ("package.json", r##"{"imports": {"#p": "./lib/p.mjs"}}"##),
+                    (".prettierrc", "{\"plugins\": [\"#p\"]}"),
+                ],
+                "lib/p.mjs",
+            ),
+            (
+                "its own name",
+                &[
+                    (
+                        "package.json",
+                        r#"{"name": "me", "exports": {"./p": "./lib/p.mjs"}}"#,
+                    ),
+                    (".prettierrc", "{\"plugins\": [\"me/p\"]}"),
+                ],
+                "lib/p.mjs",
+            ),
+            (
+                "`require(\".\")`",
+                &[
+                    ("lib/p.mjs", "require('.')"),
+                    ("package.json", pretty),
+                    ("lib/index.cjs", "1"),
+                ],
+                "lib/index.cjs",
+            ),
+            (
+                "`require(\"..\")`",
+                &[
+                    ("lib/p.mjs", "require('..')"),
+                    ("package.json", pretty),
+                    ("index.js", "1"),
+                ],
+                "index.js",
+            ),
+            (
+                "a directory",
+                &[
+                    ("lib/p.mjs", "import './deep'"),
+                    ("package.json", pretty),
+                    ("lib/deep/package.json", r#"{"main": "x"}"#),
+                    ("lib/deep/x.js", "1"),
+                ],
+                "lib/deep/x.js",
+            ),
+            (
+                "a name that is computed",
+                &[(
+                    "prettier.config.cjs",
+                    "module.exports = require(path.join(__dirname, 'lib', 'p'))",
+                )],
+                "lib/p.mjs",
+            ),
+            (
+                "a template",
+                &[(
+                    "prettier.config.cjs",
+                    "x = 'lib';\nrequire(`${__dirname}/p.mjs`)",
+                )],
+                "lib/p.mjs",
+            ),
+            (
+                "what a plugin loads",
+                &[
+                    (".prettierrc", "plugins: [prettier-plugin-toolcss]"),
+                    ("node_modules/prettier-plugin-toolcss/index.js", "1"),
+                ],
+                "tool.config.js",
+            ),
+            (
+                "what a style sheet loads",
+                &[
+                    (".prettierrc", "tailwindStylesheet: ./app.css"),
+                    ("app.css", "@plugin './lib/p.mjs'"),
+                ],
+                "lib/p.mjs",
+            ),
+            (
+                "a plugin of prettier 2",
+                &[(".prettierrc", "{}")],
+                "node_modules/prettier-plugin-x/index.js",
+            ),
+            (
+                "a file instead of a package",
+                &[(".prettierrc", "plugins: [pp]")],
+                "node_modules/pp.js",
+            ),
+            (
+                "a nearer package",
+                &[(".prettierrc", "plugins: [pp]")],
+                "src/.prettierrc",
+            ),
+            (
+                "a character that is not UTF-8",
+                &[("prettier.config.cjs", "\u{feff}require('./lib/p.mjs')")],
+                "lib/p.mjs",
+            ),
+        ] {
+            let (place, _) = installed();
+            place.put("lib/p.mjs", "import './inner.mjs'");
+            place.put("lib/inner.mjs", "1");
+            place.put("packages/pp/package.json", "{}");
+            place.put("packages/pp/index.js", "require('../other/x')");
+            place.put(linked, "1");
+            place.put("packages/other/x.js", "1");
+            place.link("../packages/pp", "node_modules/pp");
+            place.put("src/main.js", "1");
+            for (name, text) in files {
+                place.put(name, text);
+            }
+            place.decide(true);
+            let run = ProgramUse {
+                cwd: place.project.join("src"),
+                tools: &["prettier"],
+                ..place.program(&place.project.join("node_modules/.bin/prettier"))
+            };
+            let check = || ProjectPrograms::new(place.trust.clone(), &place.project).check(&run);
+            // Ordinary work asks nothing.
+            place.put("src/main.js", "2");
+            place.put("src/index.js", "2");
+            place.put("README.md", "2");
+            place.put("src/sub/package.json", nearer);
+            assert_eq!(check(), Ok(()), "{case}");
+            place.put(
+                attacked,
+                if attacked.ends_with("json") {
+                    nearer
+                } else {
+                    "2"
+                },
+            );
+            let changed = check().expect_err(case);
+            assert!(
+                changed.reason.contains(attacked),
+                "{case}: {}",
+                changed.reason
+            );
+        }
+    }
+
+    /// Ordinary changes of a manifest and a plain configuration.
+    #[test]
+    fn a_plain_configuration_asks_nothing() {
+        let (place, programs) = installed();
+        place.decide(true);
+        let plain = r#"{"dependencies": {"x": "1"}, "prettier": {"semi": false, "overrides": [
+            {"files": "*.md", "options": {"proseWrap": "always"}}]}}"#;
+        place.put("package.json", plain);
+        let run = ProgramUse {
+            cwd: place.project.join("src"),
+            tools: &["prettier"],
+            ..place.program(&programs[0])
+        };
+        let all = ProjectPrograms::new(place.trust.clone(), &place.project);
+        assert_eq!(all.check(&run), Ok(()));
+        for unknown in [
+            r#"{"prettier": {"pluginSearchDirs": ["."]}}"#,
+            r#"{"prettier": {"parser": "./x"}}"#,
+            r#"{"prettier": "x"}"#,
+            r#"{"prettier": {"semi": true}, "number": 1e999}"#,
+            "\u{feff}{}",
+        ] {
+            place.put("package.json", unknown);
+            assert!(all.check(&run).is_err(), "{unknown}");
+        }
+    }
+
+    /// The compiler of a language server loads plugins that are packages.
+    #[test]
+    fn a_language_server_loads_no_plug_in_that_was_changed() {
+        let plugin = r#"{"compilerOptions": {"plugins": [{"name": "pp"}], "outDir": "./src"}}"#;
+        for (attacked, text) in [
+            ("packages/pp/index.js", "2"),
+            (
+                "tsconfig.json",
+                r#"{"compilerOptions": {"plugins": [{"name": "qq"}]}}"#,
+            ),
+            ("src/deep/tsconfig.app.json", plugin),
+            (
+                "src/jsconfig.json",
+                r#"{"compilerOptions": {"plugin\u0073": []}}"#,
+            ),
+        ] {
+            let (place, _) = installed();
+            place.put("packages/pp/index.js", "1");
+            place.link("../packages/pp", "node_modules/pp");
+            place.put("tsconfig.json", plugin);
+            place.decide(true);
+            let run = ProgramUse {
+                command: "'server' '--stdio'".to_owned(),
+                tools: &["tsconfig", "jsconfig"],
+                ..place.program(Path::new("/usr/bin/server"))
+            };
+            let check = || ProjectPrograms::new(place.trust.clone(), &place.project).check(&run);
+            place.put("src/index.ts", "2");
+            place.put(
+                "src/tsconfig.json",
+                r#"{"compilerOptions": {"strict": true}}"#,
+            );
+            assert_eq!(check(), Ok(()), "{attacked}");
+            place.put(attacked, text);
+            let changed = check().expect_err(attacked);
+            assert!(changed.reason.contains(attacked), "{}", changed.reason);
+        }
+    }
+
+    /// Commands of hooks and of servers, and the file that they run.
+    #[test]
+    fn a_command_runs_no_file_that_was_changed() {
+        for (command, attacked) in [
+            ("npm run -s lint", "scripts/lint.js"),
+            ("npm run -s lint", "scripts/prelint.js"),
+            ("npm run -s all", "scripts/lint.js"),
+            ("npm run -s lint", "package.json"),
+            ("npm run -s lint", ".npmrc"),
+            ("yarn fix", "node_modules/prettier/index.cjs"),
+            ("make -s chk", "Makefile"),
+            ("make -s chk", "tools/chk.py"),
+            ("make -s chk", "rules.mk"),
+            ("make -Csub chk", "sub/Makefile"),
+            ("make -C sub chk", "sub/check.sh"),
+            ("python3 -m tools.chk", "tools/chk.py"),
+            ("python3 -m tools.chk", "tools/__init__.py"),
+            ("python3 -m tools.chk", "tools/helper.py"),
+            ("python3 -m tools.chk", "tools/signal.py"),
+            ("python3 -m tools.chk", "json.py"),
+            ("python3 -m tools", "tools/__main__.py"),
+            ("python3 tools/chk.py", "tools/signal/__init__.py"),
+            ("python3 tools/chk.py", "tools/parts/one.py"),
+            ("cd scripts && ./run", "scripts/run"),
+            ("cd scripts && ./run", "scripts/lib.sh"),
+            ("cd scripts\n./run", "scripts/run"),
+            ("pushd scripts; sh run", "scripts/run"),
+            ("\"$CLAUDE_PROJECT_DIR\"/scripts/run", "scripts/run"),
+            ("${OSIER_PROJECT_DIR}/scripts/run", "scripts/run"),
+            (
+                "$(git rev-parse --show-toplevel)/scripts/run",
+                "scripts/run",
+            ),
+            ("sh -c \"A=1 ./scripts/run;true\"", "scripts/run"),
+            ("eval \"$(cat scripts/command.txt)\"", "scripts/command.txt"),
+            ("for f in hooks.d/*; do . $f; done", "hooks.d/new.sh"),
+            ("'a b/check.sh' x", "a b/check.sh"),
+            ("go run ./tools/gen", "tools/gen/main.go"),
+            ("node --require=./scripts/lint.js x", "scripts/lint.js"),
+            ("'node' './server.js'", "server.js"),
+            ("'node' './server.js'", "server/part.js"),
+            ("'PYTHONPATH=tools' 'python3' '-m' 'chk'", "tools/chk.py"),
+            ("npx prettier -w x", "src/deep/prettier.config.js"),
+            ("npm run -s lint", ".tool-versions"),
+            ("npm -w app run lint", "packages/app/tool.js"),
+            ("pnpm -r lint", "packages/app/package.json"),
+            ("uv run chk", "tools/chk.py"),
+            ("uv run chk", "venv/bin/chk"),
+            ("python3 -c 'import chk'", "chk.py"),
+            ("python3 -c 'import json'", "signal.py"),
+            ("run-parts hooks.d", "hooks.d/new.sh"),
+            ("node all.js", "rules/new.js"),
+            ("make -f rules.mk", "parts/new.mk"),
+            ("stylelint src", "stylelint.config.js"),
+            ("stylelint src", ".stylelintrc.json"),
+            ("npx prettier -w x", "node_modules/prettier/index.cjs"),
+        ] {
+            let (place, _) = installed();
+            for (name, text) in [
+                (
+                    "package.json",
+                    r#"{"scripts": {"all": "npm run lint", "lint": "node scripts/lint", "prelint": "node ./scripts/prelint.js", "fix": "prettier -w .", "start": "node src/main.js"}}"#,
+                ),
+                (".npmrc", ""),
+                (
+                    "packages/app/package.json",
+                    r#"{"scripts": {"lint": "./tool.js"}}"#,
+                ),
+                ("packages/app/tool.js", "1"),
+                (
+                    "venv/bin/chk",
+                    "#!venv/bin/python\nfrom tools.chk import main\n",
+                ),
+                (
+                    "all.js",
+                    "for (const name of fs.readdirSync(path.join(__dirname, 'rules'))) require(name)",
+                ),
+                ("rules/old.js", "1"),
+                ("scripts/lint.js", "1"),
+                ("scripts/prelint.js", "1"),
+                (
+                    "Makefile",
+                    "include rules.mk\nchk:\n\tpython3 tools/chk.py\n",
+                ),
+                ("rules.mk", "-include parts/*.mk\n"),
+                ("parts/old.mk", ""),
+                ("sub/Makefile", "chk:\n\t./check.sh\n"),
+                ("sub/check.sh", "1"),
+                ("tools/__init__.py", ""),
+                ("tools/__main__.py", ""),
+                (
+                    "tools/chk.py",
+                    "import json\nfrom . import helper\nfrom parts import (\n    one,\n)\n",
+                ),
+                ("tools/helper.py", "1"),
+                ("tools/parts/one.py", "1"),
+                ("tools/gen/main.go", "1"),
+                ("scripts/run", "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\n"),
+                ("scripts/lib.sh", "1"),
+                ("scripts/command.txt", "1"),
+                ("hooks.d/old.sh", "1"),
+                ("a b/check.sh", "1"),
+                ("server.js", "import './server/part.js'"),
+                ("server/part.js", "1"),
+            ] {
+                place.put(name, text);
+            }
+            let runnable = place.project.join("scripts/run");
+            fs::set_permissions(runnable, fs::Permissions::from_mode(0o755)).unwrap();
+            place.decide(true);
+            let run = ProgramUse {
+                name: command.to_owned(),
+                cwd: place.project.clone(),
+                command: command.to_owned(),
+                ..ProgramUse::default()
+            };
+            let check = || ProjectPrograms::new(place.trust.clone(), &place.project).check(&run);
+            for ordinary in ["src/main.js", "src/index.js", "src/test.py", "README.md"] {
+                place.put(ordinary, "new");
+            }
+            assert_eq!(check(), Ok(()), "{command}");
+            place.put(attacked, "new");
+            let changed = check().expect_err(command);
+            let expected = format!("(`{attacked}`)");
+            assert!(
+                changed.reason.ends_with(&expected),
+                "{command}: {}",
+                changed.reason
+            );
+        }
+    }
+
+    /// Commands that run nothing of the project, also if they name files of it.
+    #[test]
+    fn an_ordinary_command_asks_nothing() {
+        let (place, _) = installed();
+        place.put("check.sh", "#!/bin/sh\n# The main file of src\nfile=$(jq -r .tool_input.file_path)\ncase $file in src/*.ts) npx prettier $file;; esac\n");
+        place.put("package.json", r#"{"scripts": {"lint": "eslint src", "build": "node build.js"}, "main": "src/main.js"}"#);
+        place.decide(true);
+        for ordinary in [
+            "src/main.js",
+            "src/main.ts",
+            "src/index.ts",
+            "main.py",
+            "config.js",
+            "build.js",
+            "README.md",
+            "ran",
+            "made",
+            "log",
+            "log.txt",
+        ] {
+            place.put(ordinary, "new");
+        }
+        for command in [
+            "cargo test",
+            "touch ran; tee made; test -f \"$CLAUDE_PROJECT_DIR/ran\"",
+            "cat >> log.txt; cat > 'log'",
+            "./check.sh",
+            "npm run lint",
+            "grep -q x README.md",
+            "jq . /etc/passwd",
+            "npx prettier --check src",
+        ] {
+            let run = ProgramUse {
+                name: command.to_owned(),
+                cwd: place.project.clone(),
+                command: command.to_owned(),
+                ..ProgramUse::default()
+            };
+            let all = ProjectPrograms::new(place.trust.clone(), &place.project);
+            assert_eq!(all.check(&run), Ok(()), "{command}");
+        }
+    }
+
     #[test]
     fn the_same_content_is_no_change_and_a_changed_one_can_be_allowed() {
         let (place, programs) = installed();
@@ -367,14 +812,15 @@ mod tests {
         assert_eq!(place.check(&programs[0]), Ok(()));
         place.put(package, "2");
         let all = ProjectPrograms::new(place.trust.clone(), &place.project);
-        let changed = all.check("use", &programs[..1]).unwrap_err();
+        let run = place.program(&programs[0]);
+        let changed = all.check(&run).unwrap_err();
         all.allow(&changed).unwrap();
-        assert_eq!(all.check("use", &programs[..1]), Ok(()));
+        assert_eq!(all.check(&run), Ok(()));
         place.put(package, "3");
-        assert!(all.check("use", &programs[..1]).is_err());
+        assert!(all.check(&run).is_err());
         // A new decision is about the folder as it is.
         place.decide(true);
-        assert_eq!(all.check("use", &programs[..1]), Ok(()));
+        assert_eq!(all.check(&run), Ok(()));
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! The MCP servers of a session. They start and end with it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use async_trait::async_trait;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use tokio::sync::mpsc;
 
 use crate::emitter::{Callback, Emitter};
+use crate::safety::programs::ProgramTrust;
 use crate::safety::trust;
 use crate::setup::SessionSetup;
 use osier_protocol::Event;
@@ -16,9 +20,9 @@ use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
 use osier_base::server_tool::tool_name;
 use osier_llm::auth::CredentialFile;
-use osier_mcp::{Logins, Mcp, McpSetup, Sampler, ServerEvent, ServerNames};
+use osier_mcp::{Logins, Mcp, McpSetup, Sampler, ServerEvent, ServerNames, StartGuard};
 use osier_permissions::ServerTools;
-use osier_permissions::trust::ProjectFiles;
+use osier_permissions::trust::{ProgramGuard as _, ProgramUse, ProjectFiles, command};
 use osier_tools::Workspace;
 
 /// How long the first prompt of a non-interactive run waits for servers.
@@ -40,6 +44,7 @@ pub(crate) fn start(
     });
     let file = CredentialFile::new(setup.folders.credentials());
     let (files, trusted) = files(setup);
+    let guard = ProgramTrust::new(setup, questions.clone());
     let mcp = McpSetup {
         files,
         trusted,
@@ -56,8 +61,26 @@ pub(crate) fn start(
         trace: setup.trace_servers,
         sampler: Some(sampler),
         is_interactive: setup.answers_questions,
+        guard: Some(Arc::new(ProjectServers(guard))),
     };
     Mcp::start(mcp, sender)
+}
+
+/// Starts servers of the project as the user trusted them.
+#[derive(Debug)]
+struct ProjectServers(ProgramTrust);
+
+#[async_trait]
+impl StartGuard for ProjectServers {
+    async fn permit(&self, name: &str, words: Vec<String>, cwd: PathBuf) -> Result<(), String> {
+        let run = ProgramUse {
+            name: format!("MCP server {name}"),
+            cwd,
+            command: command(words),
+            ..ProgramUse::default()
+        };
+        self.0.permit(&run, true).await
+    }
 }
 
 /// The tools of the servers, for permission rules.

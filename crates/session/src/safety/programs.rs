@@ -2,7 +2,7 @@
 //! runs when the user allows it.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use osier_permissions::trust::{
-    ChangedProgram, ProgramGuard, ProjectPrograms, Trust, project_root,
+    ChangedProgram, ProgramGuard, ProgramUse, ProjectPrograms, Trust, project_root,
 };
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 
@@ -41,19 +41,21 @@ impl ProgramTrust {
         }
     }
 
-    /// Whether `programs`, which run together, are as the user trusted or allowed them. Asks if `may_ask`; a program is asked about
-    /// once.
-    ///
-    /// # Errors
-    /// Why they may not run, and what to do.
-    async fn ask(&self, key: &str, programs: &[PathBuf], may_ask: bool) -> Result<(), String> {
-        let Some(changed) = self.check(key, programs).await? else {
+    async fn check(&self, run: &ProgramUse) -> Result<Option<ChangedProgram>, String> {
+        let (all, run) = (Arc::clone(&self.programs), run.clone());
+        let checked = osier_base::task::spawn_blocking(move || all.check(&run).err());
+        checked.await.map_err(|error| error.to_string())
+    }
+}
+
+#[async_trait]
+impl ProgramGuard for ProgramTrust {
+    /// A program is asked about once.
+    async fn permit(&self, run: &ProgramUse, may_ask: bool) -> Result<(), String> {
+        let Some(changed) = self.check(run).await? else {
             return Ok(());
         };
-        let name = match programs.first() {
-            Some(program) => osier_base::path::display(program, &self.project),
-            None => key.to_owned(),
-        };
+        let name = osier_base::path::display(Path::new(&run.name), &self.project);
         let text = format!("`{name}` {}", changed.reason);
         let Some(id) = changed.id() else {
             return Err(text);
@@ -64,7 +66,7 @@ impl ProgramTrust {
         }
         let mut refused = self.refused.lock().await;
         // Another call may have asked in the meantime.
-        let Some(changed) = self.check(key, programs).await? else {
+        let Some(changed) = self.check(run).await? else {
             return Ok(());
         };
         if refused.contains(&id) {
@@ -88,27 +90,9 @@ impl ProgramTrust {
         let stored = stored.map_err(|error| error.to_string())?;
         stored.map_err(|error| format!("cannot save the decision: {error}"))?;
         // It could change during the question.
-        match self.check(key, programs).await? {
+        match self.check(run).await? {
             None => Ok(()),
             Some(_) => Err(refusal),
         }
-    }
-
-    async fn check(
-        &self,
-        key: &str,
-        programs: &[PathBuf],
-    ) -> Result<Option<ChangedProgram>, String> {
-        let (all, key) = (Arc::clone(&self.programs), key.to_owned());
-        let programs = programs.to_vec();
-        let checked = osier_base::task::spawn_blocking(move || all.check(&key, &programs).err());
-        checked.await.map_err(|error| error.to_string())
-    }
-}
-
-#[async_trait]
-impl ProgramGuard for ProgramTrust {
-    async fn permit(&self, key: &str, programs: &[PathBuf], may_ask: bool) -> Result<(), String> {
-        self.ask(key, programs, may_ask).await
     }
 }

@@ -6,13 +6,22 @@ use std::sync::Arc;
 
 use osier_base::process::Invocation;
 use osier_lsp::Launch;
-use osier_permissions::trust::ProgramGuard;
+use osier_permissions::trust::{ProgramGuard, ProgramUse, command};
 use osier_sandbox::Confinement;
 
 /// A folder that cannot exist.
 const NO_FOLDER: &str = "/dev/null/none";
 /// The compiler that language servers for TypeScript and its relatives run from the project.
 const COMPILER: &str = "node_modules/typescript/lib/tsserver.js";
+
+/// The beginnings of the names of files that choose code which a server runs.
+const CODE: [(&str, &[&str]); 2] = [
+    ("typescript-language-server", &["tsconfig", "jsconfig"]),
+    (
+        "svelteserver",
+        &["svelte", "prettier", "tsconfig", "jsconfig"],
+    ),
+];
 
 /// The sandbox for servers and formatters, and what guards the programs.
 #[derive(Debug, Clone)]
@@ -46,21 +55,23 @@ impl Launch for Confined {
     }
 
     async fn wrap(&self, invocation: Invocation) -> Result<Invocation, String> {
-        let mut programs = vec![PathBuf::from(&invocation.program)];
-        let folders = invocation.cwd.iter().flat_map(|cwd| cwd.ancestors());
-        let mut compilers = folders.map(|folder| folder.join(COMPILER));
-        programs.extend(compilers.find(|path| path.is_file()));
-        // A server can be a script: its program is an interpreter.
-        if let Some(cwd) = &invocation.cwd {
-            let files = invocation.args.iter().map(|argument| cwd.join(argument));
-            programs.extend(files.filter(|path| path.is_file()));
-        }
-        let key = format!(
-            "{} in {}",
-            invocation.program.display(),
-            invocation.cwd.as_deref().unwrap_or(Path::new("")).display()
-        );
-        self.guard.permit(&key, &programs, true).await?;
+        let program = PathBuf::from(&invocation.program);
+        let mut files = vec![program.clone()];
+        let cwd = invocation.cwd.clone().unwrap_or_default();
+        let mut compilers = cwd.ancestors().map(|folder| folder.join(COMPILER));
+        files.extend(compilers.find(|path| path.is_file()));
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let tools = CODE.iter().find(|(server, _)| *server == name);
+        let arguments = invocation.args.iter().map(|word| word.to_string_lossy());
+        let run = ProgramUse {
+            // A server can be a script: its program is an interpreter.
+            command: command(std::iter::once(name.clone()).chain(arguments)),
+            name: program.display().to_string(),
+            cwd,
+            files,
+            tools: tools.map_or(&[], |(_, tools)| *tools),
+        };
+        self.guard.permit(&run, true).await?;
         self.confine(invocation).await
     }
 }

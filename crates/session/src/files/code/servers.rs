@@ -13,7 +13,7 @@ use osier_base::regular_file;
 use osier_lsp::{
     Capability, Counts, Override, Server, ServerConfig, Servers, Slot, Status, configured,
 };
-use osier_permissions::trust::project_root;
+use osier_permissions::trust::{ProgramUse, project_root};
 use osier_protocol::{
     CodeProblem, CodeServerInfo, CodeServerState, DiagnosticCounts, Event, FileDiagnostics,
 };
@@ -146,10 +146,10 @@ impl CodeIntelligence {
         trusted
     }
 
-    /// Whether `programs` are as the user trusted them. If not, the user is asked in the background, or a notice says so once.
-    pub(crate) async fn is_unchanged(&self, key: String, programs: Vec<PathBuf>) -> bool {
+    /// Whether programs are as the user trusted them. If not, the user is asked in the background, or a notice says so once.
+    pub(crate) async fn is_unchanged(&self, run: ProgramUse) -> bool {
         let guard = Arc::clone(&self.0.confined.guard);
-        let Err(reason) = guard.permit(&key, &programs, false).await else {
+        let Err(reason) = guard.permit(&run, false).await else {
             return true;
         };
         if !self.0.state.lock().reported.insert(reason.clone()) {
@@ -158,7 +158,7 @@ impl CodeIntelligence {
         let session = self.clone();
         osier_base::task::spawn(async move {
             let Self(session) = session;
-            if guard.permit(&key, &programs, true).await.is_ok() {
+            if guard.permit(&run, true).await.is_ok() {
                 session.state.lock().reported.remove(&reason);
             } else {
                 let text = format!("not started: {reason}");

@@ -12,6 +12,7 @@ use std::time::Duration;
 use osier_agent::FileTarget;
 use osier_base::process::{Invocation, run_contained};
 use osier_base::regular_file;
+use osier_permissions::trust::ProgramUse;
 use osier_tools::{Reformatted, Workspace, reformat};
 use tokio_util::sync::CancellationToken;
 
@@ -123,9 +124,14 @@ impl Formatting {
         if text.is_empty() || !self.code.may_run(found.name) {
             return None;
         }
-        let key = format!("{} in {}", found.program.display(), found.folder.display());
-        let programs = found.programs.clone();
-        if !self.code.is_unchanged(key, programs).await {
+        let run = ProgramUse {
+            name: found.program.display().to_string(),
+            cwd: found.folder.clone(),
+            files: vec![found.program.clone()],
+            command: String::new(),
+            tools: found.tools,
+        };
+        if !self.code.is_unchanged(run).await {
             return None;
         }
         let wanted = self

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use osier_base::regular_file;
-use serde_json::Value;
 
 use osier_lsp::program;
 
@@ -23,6 +22,8 @@ pub(super) struct Formatter {
     sections: &'static [(&'static str, &'static str)],
     /// The arguments; `{file}` is the path, `{folder}` its folder, `{edition}` the edition of the Rust package.
     arguments: &'static [&'static str],
+    /// The beginnings of the names of files that choose code which it runs.
+    tools: &'static [&'static str],
 }
 
 const WEB: &[&str] = &[
@@ -39,6 +40,7 @@ pub(super) const FORMATTERS: &[Formatter] = &[
         markers: &["Cargo.toml", "rustfmt.toml", ".rustfmt.toml"],
         sections: &[],
         arguments: &["--edition", "{edition}", "--config-path", "{folder}"],
+        tools: &[],
     },
     Formatter {
         name: "gofmt",
@@ -46,6 +48,7 @@ pub(super) const FORMATTERS: &[Formatter] = &[
         markers: &["go.mod"],
         sections: &[],
         arguments: &[],
+        tools: &[],
     },
     Formatter {
         name: "biome",
@@ -55,6 +58,7 @@ pub(super) const FORMATTERS: &[Formatter] = &[
         markers: &["biome.json", "biome.jsonc"],
         sections: &[],
         arguments: &["format", "--stdin-file-path={file}"],
+        tools: &[],
     },
     Formatter {
         name: "prettier",
@@ -70,13 +74,21 @@ pub(super) const FORMATTERS: &[Formatter] = &[
             ".prettierrc.cjs",
             ".prettierrc.mjs",
             ".prettierrc.ts",
+            ".prettierrc.mts",
+            ".prettierrc.cts",
             "prettier.config.js",
             "prettier.config.cjs",
             "prettier.config.mjs",
             "prettier.config.ts",
+            "prettier.config.mts",
+            "prettier.config.cts",
         ],
-        sections: &[("package.json", "\"prettier\":")],
+        sections: &[
+            ("package.json", "\"prettier\":"),
+            ("package.yaml", "prettier"),
+        ],
         arguments: &["--stdin-filepath", "{file}"],
+        tools: &["prettier"],
     },
     Formatter {
         name: "ruff",
@@ -90,6 +102,7 @@ pub(super) const FORMATTERS: &[Formatter] = &[
             "{file}",
             "-",
         ],
+        tools: &[],
     },
     Formatter {
         name: "black",
@@ -97,6 +110,7 @@ pub(super) const FORMATTERS: &[Formatter] = &[
         markers: &[],
         sections: &[("pyproject.toml", "[tool.black")],
         arguments: &["--quiet", "--stdin-filename", "{file}", "-"],
+        tools: &[],
     },
     Formatter {
         name: "clang-format",
@@ -108,6 +122,7 @@ pub(super) const FORMATTERS: &[Formatter] = &[
             "--fallback-style=none",
             "--assume-filename={file}",
         ],
+        tools: &[],
     },
     Formatter {
         name: "shfmt",
@@ -118,6 +133,7 @@ pub(super) const FORMATTERS: &[Formatter] = &[
             (".editorconfig", "shell_variant"),
         ],
         arguments: &["--filename", "{file}"],
+        tools: &[],
     },
     Formatter {
         name: "stylua",
@@ -125,6 +141,7 @@ pub(super) const FORMATTERS: &[Formatter] = &[
         markers: &["stylua.toml", ".stylua.toml"],
         sections: &[],
         arguments: &["--stdin-filepath", "{file}", "-"],
+        tools: &[],
     },
     Formatter {
         name: "ocamlformat",
@@ -132,6 +149,7 @@ pub(super) const FORMATTERS: &[Formatter] = &[
         markers: &[".ocamlformat"],
         sections: &[],
         arguments: &["--name={file}", "-"],
+        tools: &[],
     },
 ];
 
@@ -142,8 +160,7 @@ pub(super) struct Found {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) folder: PathBuf,
-    /// The program and the configuration that it runs.
-    pub(super) programs: Vec<PathBuf>,
+    pub(super) tools: &'static [&'static str],
 }
 
 /// The formatter that the project `project` uses for a file, if it is installed. Blocks.
@@ -155,12 +172,10 @@ pub(super) fn find(file: &Path, project: &Path) -> Option<Found> {
     fitting.find_map(|formatter| {
         formatter.is_used(folder, project).then_some(())?;
         let program = program(formatter.name, folder, project)?;
-        let mut programs = vec![program.clone()];
-        programs.extend(formatter.configuration(folder, project));
         Some(Found {
             name: formatter.name,
             program,
-            programs,
+            tools: formatter.tools,
             arguments: formatter.arguments(file, folder, project),
             folder: folder.to_owned(),
         })
@@ -184,35 +199,6 @@ impl Formatter {
             };
             self.markers.iter().any(has) || self.sections.iter().any(contains)
         })
-    }
-
-    /// The files of the project that the formatter runs, or that name code which it runs.
-    fn configuration(&self, folder: &Path, project: &Path) -> Vec<PathBuf> {
-        if self.name != "prettier" {
-            return Vec::new();
-        }
-        let mut found = Vec::new();
-        for folder in folders(folder, project) {
-            let markers = self.markers.iter().map(|marker| folder.join(marker));
-            found.extend(markers.filter(|path| path.is_file()));
-            let manifest = folder.join("package.json");
-            let text = regular_file::read(&manifest, CONFIGURATION_LIMIT).unwrap_or_default();
-            let text: Value = serde_json::from_slice(&text).unwrap_or_default();
-            match &text["prettier"] {
-                Value::String(module) => {
-                    let package = Path::new("node_modules").join(module);
-                    let paths = [
-                        folder.join(module),
-                        folder.join(package).join("package.json"),
-                    ];
-                    found.extend(paths);
-                    found.push(manifest);
-                }
-                Value::Object(options) if options.contains_key("plugins") => found.push(manifest),
-                _ => {}
-            }
-        }
-        found
     }
 
     fn arguments(&self, file: &Path, folder: &Path, project: &Path) -> Vec<String> {
@@ -287,7 +273,7 @@ mod tests {
                 format!("--stdin-file-path={}", file.display()),
             ],
             folder: project.join("web/src"),
-            programs: vec![project.join("node_modules/.bin/biome")],
+            tools: &[],
         };
         assert_eq!(found, expected);
         assert_eq!(name(&put(&project, "web/a.md", "")), Some("prettier"));
