@@ -113,9 +113,11 @@ fn computes_command(script: &str) -> bool {
     let mut calls = script.match_indices("system");
     let is_computed = |(at, name): (usize, &str)| {
         let call = script[at + name.len()..].trim_start().strip_prefix('(');
-        let text = call.and_then(|call| call.trim_start().strip_prefix('"'));
-        let after = text.and_then(|text| text.split_once('"'));
-        after.is_none_or(|(_, after)| !after.trim_start().starts_with(')'))
+        call.is_some_and(|call| {
+            let text = call.trim_start().strip_prefix('"');
+            let after = text.and_then(|text| text.split_once('"'));
+            after.is_none_or(|(_, after)| !after.trim_start().starts_with(')'))
+        })
     };
     calls.any(is_computed)
 }
