@@ -28,7 +28,7 @@ pub(super) struct Protected {
     tree: Tree<Folder>,
 }
 
-/// What git looks for in a directory.
+/// The files of a directory by which git finds repositories.
 #[derive(Debug, Clone, Default)]
 struct Folder {
     /// The `.git` of the directory.

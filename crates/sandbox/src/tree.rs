@@ -15,7 +15,7 @@ pub(super) const MAX_ENTRIES: usize = 1_000_000;
 /// Longer than the steps in which file systems count time.
 const STEP: Duration = Duration::from_secs(2);
 
-/// What a feature remembers of one directory.
+/// The facts about one directory that a feature needs.
 pub(super) trait Contents: Clone {
     /// Adds an entry of the directory. Returns whether the directories below it belong to the tree.
     fn add(&mut self, entry: &DirEntry) -> bool;

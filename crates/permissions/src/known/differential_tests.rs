@@ -447,7 +447,7 @@ fn violations(trace: &str, root: &Path) -> Vec<(usize, String)> {
                 && !call.contains("/tmp/sort")
                 && !call.contains("/tmp/tac")
         };
-        // What fish remembers.
+        // The history of fish.
         if is_violation && !call.contains(&home) {
             found.push((line, call.to_owned()));
         }
