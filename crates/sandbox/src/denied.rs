@@ -538,7 +538,7 @@ mod tests {
         assert_eq!(files.unreadable, [keys.clone(), root.join("src")].into());
         let env = Path::new("/usr/bin/env").canonicalize().unwrap();
         assert!(!files.programs.contains(&env));
-        // What a link names that commands made is only remembered as long as the link is there.
+        // The target of a link that commands made is only hidden as long as the link is there.
         for name in ["secret-late", "secret-early"] {
             fs::remove_file(root.join(name)).unwrap();
         }
