@@ -198,7 +198,7 @@ impl Denied {
         found.had_commands = true;
         let programs = self.programs(&mut found);
         let is_program = |file: &PathBuf| file.is_file() && !programs.many.contains(file);
-        files.programs = programs.files.clone();
+        files.programs.clone_from(&programs.files);
         files
             .programs
             .extend(named_programs.into_iter().filter(is_program));

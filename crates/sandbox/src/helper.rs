@@ -1,7 +1,7 @@
 //! `osier __sandbox SPEC -- PROGRAM ARGUMENTS…`: sandboxes itself, then executes the program. Runs before
 //! anything else of osier, while the process has one thread.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -28,7 +28,7 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let spec = arguments.next().unwrap_or_default();
     let ended = match (arguments.next(), arguments.next()) {
         (Some(dashes), Some(program)) if dashes == "--" => {
-            become_program(&spec, program, arguments)
+            become_program(&spec, &program, arguments)
         }
         _ => Err("the program is missing".to_owned()),
     };
@@ -57,7 +57,7 @@ fn close_inherited() {
 
 fn become_program(
     spec: &OsString,
-    program: OsString,
+    program: &OsStr,
     arguments: impl Iterator<Item = OsString>,
 ) -> Result<ExitCode, String> {
     let spec: Spec = serde_json::from_slice(spec.as_encoded_bytes())
@@ -70,10 +70,10 @@ fn become_program(
     confine(&spec).map_err(|error| format!("cannot set up the sandbox: {error}"))?;
     if spec.stage == Stage::Bubblewrap {
         let arguments: Vec<OsString> = arguments.collect();
-        let ended = supervisor::be_init(&program, &arguments);
+        let ended = supervisor::be_init(program, &arguments);
         return ended.map_err(|error| format!("`{}`: {error}", program.to_string_lossy()));
     }
-    let error = process::replace(&program, arguments);
+    let error = process::replace(program, arguments);
     Err(format!("`{}`: {error}", program.to_string_lossy()))
 }
 
