@@ -173,6 +173,15 @@ impl Target {
         }
     }
 
+    /// osier, where another user can execute it: the clone can be in the home of root.
+    fn program(&self) -> PathBuf {
+        let built = env!("CARGO_BIN_EXE_osier");
+        let path = self.folder.path().join("osier");
+        let copied = fs::hard_link(built, &path).or_else(|_| fs::copy(built, &path).map(drop));
+        copied.unwrap();
+        path
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name).canonicalize().unwrap()
     }
@@ -254,9 +263,8 @@ impl Target {
     ) -> Option<Output> {
         let has_landlock = !machine.lacks_landlock;
         let data = self.path("data");
-        let confinement =
-            Confinement::new(&self.path("work"), Some(env!("CARGO_BIN_EXE_osier").into()))
-                .hiding(&Folders::under(&data));
+        let confinement = Confinement::new(&self.path("work"), Some(self.program()))
+            .hiding(&Folders::under(&data));
         confinement.prefer(backend == "bubblewrap");
         let access = match network {
             "none" => NetworkAccess::Off,
