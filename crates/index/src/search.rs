@@ -258,8 +258,7 @@ impl Search<'_> {
             }
             let (start, finish) = (row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64);
             if open.as_ref().is_none_or(|(number, _)| *number != session) {
-                let path = self.index.row(session)?.path;
-                open = Some((session, File::open(path).ok()));
+                open = Some((session, self.file(session)?));
             }
             let Some((_, Some(file))) = &open else {
                 continue;
@@ -273,6 +272,11 @@ impl Search<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// The file of a session, if it can be opened.
+    fn file(&self, session: i64) -> Result<Option<File>, IndexError> {
+        Ok(File::open(self.index.row(session)?.path).ok())
     }
 
     /// Searches the part of each file that is not indexed yet, from its end. Returns whether there may be more matches.
@@ -294,7 +298,7 @@ impl Search<'_> {
             if self.found.len() >= self.limit || left == 0 {
                 return Ok(true);
             }
-            let Ok(file) = File::open(self.index.row(session)?.path) else {
+            let Some(file) = self.file(session)? else {
                 continue;
             };
             let mut end = file.metadata().map_or(0, |data| data.len());
