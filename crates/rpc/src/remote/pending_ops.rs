@@ -249,7 +249,7 @@ impl PendingOps {
             session: session.clone(),
             cwd: self.server.clone(),
             text: text.clone(),
-            files: Arc::default(),
+            ..PromptDraft::default()
         });
     }
 

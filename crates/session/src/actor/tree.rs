@@ -183,6 +183,7 @@ impl Actor {
                     cwd: cwd.to_string_lossy().into_owned(),
                     text: prompt.text.as_str().into(),
                     files: Arc::new(prompt.attachments.clone()),
+                    ..PromptDraft::default()
                 };
                 let file = PromptDraftFile::open(&setup.folders.drafts(), id);
                 file.and_then(|mut file| file.write(&draft))

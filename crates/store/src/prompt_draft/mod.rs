@@ -46,12 +46,12 @@ pub struct PromptDraft {
     /// The files that are attached to the prompt.
     pub files: Arc<Vec<Attachment>>,
     /// The prompts that wait for the model: the text and the files begin with theirs.
-    queued: Vec<Queued>,
+    pub queued: Vec<Queued>,
 }
 
 /// A prompt that waits for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Queued {
+pub struct Queued {
     bytes: usize,
     files: usize,
     timestamp: i64,
