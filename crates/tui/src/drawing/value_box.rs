@@ -21,7 +21,7 @@ pub(crate) struct ValueBox {
     title: String,
     /// The meaning of the value, in sentences.
     about: String,
-    /// What it accepts.
+    /// The accepted values.
     accepts: String,
     /// Values that up and down go through.
     choices: Vec<String>,

@@ -53,7 +53,7 @@ pub(crate) struct Activity {
     step: Option<(String, Instant)>,
     /// The key that queues the prompt, while there is one.
     pub(crate) queue_key: Option<String>,
-    /// What works, when it is no answer of the model: named at once.
+    /// The name of work that is no answer of the model.
     task: Option<&'static str>,
     streamed: Streamed,
 }
@@ -283,7 +283,7 @@ impl Activity {
         (label.width() + text::width(&reason) <= width).then_some(reason)
     }
 
-    /// What works, and for how long.
+    /// The running work, and for how long it runs.
     fn label_row(&self, now: Instant, asks: bool) -> Row {
         let mut row = Row::default();
         if let Some(since) = self.since() {

@@ -327,7 +327,7 @@ impl TreeView {
     }
 }
 
-/// What a turn changed: `  cart.py +1 -1`, or how many files.
+/// The changes of a turn: `  cart.py +1 -1`, or how many files.
 fn changed(files: &[ChangedLines]) -> Vec<Span> {
     let name = match files {
         [] => return Vec::new(),

@@ -75,7 +75,7 @@ osier_base::opaque_debug!(Open);
 #[derive(Debug)]
 pub(super) enum Finished {
     CopyResult {
-        /// What was copied, and how much.
+        /// The name of the copied text, and how much it is.
         amount: String,
         copied: Result<CopyResult, ClipboardError>,
     },
