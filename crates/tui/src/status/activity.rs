@@ -225,27 +225,14 @@ impl Activity {
         self.hint = hint;
     }
 
-    /// Rows of the status line at `now`: a reason or a toast that is too long for one has more.
+    /// The number of rows of the status line at `now`: a reason or a toast that is too long for one has more.
     pub(crate) fn height(&self, now: Instant, width: u16, asks: bool) -> u16 {
         let below = self.below(now, width, asks).len();
         u16::try_from(below).unwrap_or_default().saturating_add(1)
     }
 
-    /// The status line at `now`, with `right` at the right edge. `asks`: a question waits for the user.
-    pub(crate) fn rows(
-        &self,
-        now: Instant,
-        width: u16,
-        right: Option<&str>,
-        asks: bool,
-    ) -> Vec<Row> {
-        let mut rows = self.below(now, width, asks);
-        rows.insert(0, self.row(now, width, right, asks));
-        rows
-    }
-
-    /// The rows below the first one.
-    fn below(&self, now: Instant, width: u16, asks: bool) -> Vec<Row> {
+    /// The rows of the status line below its first one.
+    pub(crate) fn below(&self, now: Instant, width: u16, asks: bool) -> Vec<Row> {
         if self.settings.screen_reader {
             return Vec::new();
         }
@@ -303,8 +290,8 @@ impl Activity {
         row
     }
 
-    /// The first row.
-    fn row(&self, now: Instant, width: u16, right: Option<&str>, asks: bool) -> Row {
+    /// The first row of the status line, with `right` at the right edge. `asks`: a question waits for the user.
+    pub(crate) fn row(&self, now: Instant, width: u16, right: Option<&str>, asks: bool) -> Row {
         let mut row = self.label_row(now, asks);
         if let Some(reason) = self.reason_fits(&row, usize::from(width))
             && !self.settings.screen_reader
@@ -531,18 +518,20 @@ mod tests {
         assert_eq!(activity.row(now, 80, None, false).text(), shown("0s"));
     }
 
+    /// The texts of all rows of the status line.
+    fn rows(activity: &Activity, now: Instant, width: u16) -> Vec<String> {
+        let first = activity.row(now, width, None, false);
+        let rows = std::iter::once(first).chain(activity.below(now, width, false));
+        rows.map(|row| row.text().trim_end().to_owned()).collect()
+    }
+
     #[test]
     fn a_reason_has_two_rows_and_a_task_is_named_until_it_ends() {
         let mut activity = without_motion();
         let now = Instant::now();
         activity.begin(now);
         activity.begin_task("summarizing the earlier conversation");
-        let shown = |activity: &Activity| -> Vec<String> {
-            let rows = activity.rows(now, 44, None, false);
-            rows.iter()
-                .map(|row| row.text().trim_end().to_owned())
-                .collect()
-        };
+        let shown = |activity: &Activity| rows(activity, now, 44);
         let text = activity.row(now, 80, None, false).text();
         let expected = "· Working · esc to interrupt · 0s    summarizing the earlier conversation";
         assert_eq!(text, expected);
@@ -578,12 +567,7 @@ mod tests {
         let now = Instant::now();
         let text = "answer, 2 lines: sent to tmux, which ignores it";
         activity.toast.show(&crate::actions::Toast::info(text), now);
-        let shown = |activity: &Activity| -> Vec<String> {
-            let rows = activity.rows(now, 40, None, false);
-            rows.iter()
-                .map(|row| row.text().trim_end().to_owned())
-                .collect()
-        };
+        let shown = |activity: &Activity| rows(activity, now, 40);
         let rows = ["  answer, 2 lines: sent to tmux, which", "  ignores it"];
         assert_eq!(shown(&activity), rows);
         activity.begin(now);

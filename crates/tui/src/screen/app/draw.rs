@@ -212,8 +212,17 @@ impl App {
         let right = right.filter(|_| is_free);
         let is_waiting = self.questions.height() > 0;
         let right = right.as_deref();
-        let status = self.activity.rows(now, width, right, is_waiting);
-        surface.paint(&status, areas.status);
+        let status = self.activity.row(now, width, right, is_waiting);
+        surface.paint(&[status], areas.status);
+        if areas.status.height > 1 {
+            let below = Rect {
+                y: areas.status.y + 1,
+                height: areas.status.height - 1,
+                ..areas.status
+            };
+            let rows = self.activity.below(now, width, is_waiting);
+            surface.paint(&rows, below);
+        }
         self.prompt.draw_queue(areas, &self.keymap, &mut surface);
         self.questions
             .draw(areas.questions, &self.keymap, &mut surface);
