@@ -66,6 +66,10 @@ impl Search<'_> {
                 };
                 for path in self.paths(places, word, is_import) {
                     self.add_named(&path, runs, ends);
+                    // Python runs the packages that contain a module.
+                    for above in path.ancestors().skip(1).filter(|_| is_import) {
+                        self.add_named(&above.join("__init__"), true, |end| end == "py");
+                    }
                     self.add_index(&path, word, kind, is_import)?;
                 }
                 self.add_module(word, &near[0], kind)?;

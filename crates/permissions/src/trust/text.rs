@@ -75,8 +75,8 @@ pub(super) const PATTERNS: [&str; 6] = ["-include", ".", "for", "include", "sinc
 pub(super) const LISTS: [&str; 5] = ["glob", "iterdir", "listdir", "readdir", "scandir"];
 /// Programs and commands of a shell that read the files in their arguments as code, or whose output can be code.
 #[rustfmt::skip]
-pub(super) const READERS: [&str; 20] = [
-    "-f", ".", "awk", "bash", "cat", "dash", "deno", "eval", "exec", "include", "node", "perl", "php", "python", "python3", "ruby",
+pub(super) const READERS: [&str; 19] = [
+    ".", "awk", "bash", "cat", "dash", "deno", "eval", "exec", "include", "node", "perl", "php", "python", "python3", "ruby",
     "sh", "source", "xargs", "zsh",
 ];
 /// The modules of Python. A file with such a name next to a script runs instead, also for modules of Python.
