@@ -1,4 +1,4 @@
-//! The connection of an attached client is cut at every message, and the server restarts or closes the session before the client
+//! The connection of an attached client is cut at every message, and the server restarts or unloads the session before the client
 //! is back. The prompt of the client runs once. Another client sends a long prompt over a slow connection.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -20,13 +20,15 @@ use crate::support::home::Home;
 use crate::support::model::ModelServer;
 use crate::support::{locked, until};
 
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(4);
 /// The short version cuts at each message with a multiple of this number.
 const STEP: usize = 6;
 /// Bytes of a prompt, which travels in several messages.
 const LENGTH: usize = 40_000;
 /// Bytes of a prompt that takes longer than a connection may be silent, and its bytes in a second.
 const SLOW: (usize, usize) = (100_000, 8_000);
+/// The server unloads a session that is idle for a minute.
+const UNLOADED: Duration = Duration::from_secs(75);
 /// A connection with more messages never ends.
 const MOST: usize = 500;
 
@@ -35,7 +37,8 @@ const MOST: usize = 500;
 enum Then {
     Continue,
     Restart,
-    Close,
+    /// It does so after a minute: only by hand.
+    Unload,
 }
 
 pub(crate) fn run(options: &Options) -> io::Result<Report> {
@@ -47,9 +50,12 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
     for (name, then) in [
         ("continue", Some(Then::Continue)),
         ("restart", Some(Then::Restart)),
-        ("close", Some(Then::Close)),
+        ("unload", Some(Then::Unload)),
         ("slow", None),
     ] {
+        if options.is_short() && then == Some(Then::Unload) {
+            continue;
+        }
         let home = Home::new(folder.path.join(name), &model.models_json(), "")?;
         let program = program.clone();
         threads.push(thread::spawn(move || {
@@ -120,7 +126,6 @@ fn slow(server: &Arc<Mutex<Server>>) -> io::Result<Report> {
 fn prompts(server: &Arc<Mutex<Server>>, relay: &Relay, length: usize) -> Result<(), String> {
     let failed = |error: io::Error| error.to_string();
     let id = locked(server).open().map_err(failed)?;
-    locked(&relay.session).clone_from(&id);
     let token = locked(server).token.clone();
     let options = AttachOptions {
         session: Some(id.clone()),
@@ -177,6 +182,7 @@ impl Server {
         let mut command = home.command(&program);
         let model = "openai-chat-completions/m";
         command.args(["serve", "--listen", "127.0.0.1:0", "--model", model]);
+        command.args(["--unload-after", "1"]);
         let mut child = command.stderr(Stdio::null()).spawn()?;
         let mut line = String::new();
         let mut output = child.stdout.take().map(BufReader::new);
@@ -269,7 +275,6 @@ struct Relay {
     connections: Arc<AtomicUsize>,
     /// Bytes in a second from the client; 0 for all at once.
     pace: Arc<AtomicUsize>,
-    session: Arc<Mutex<String>>,
 }
 
 impl Relay {
@@ -280,10 +285,9 @@ impl Relay {
             passed: Arc::default(),
             connections: Arc::default(),
             pace: Arc::default(),
-            session: Arc::default(),
         };
         let (passed, pace) = (Arc::clone(&relay.passed), Arc::clone(&relay.pace));
-        let (server, session) = (Arc::clone(server), Arc::clone(&relay.session));
+        let server = Arc::clone(server);
         let connections = Arc::clone(&relay.connections);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
@@ -301,7 +305,7 @@ impl Relay {
                     let (Ok(from), Ok(to)) = (from.try_clone(), to.try_clone()) else {
                         continue;
                     };
-                    let (server, session) = (Arc::clone(&server), Arc::clone(&session));
+                    let server = Arc::clone(&server);
                     let (passed, pace) = (Arc::clone(&passed), Arc::clone(&pace));
                     thread::spawn(move || {
                         let pace = if is_up {
@@ -315,9 +319,9 @@ impl Relay {
                             let _ = match then {
                                 Then::Continue => Ok(()),
                                 Then::Restart => server.restart(),
-                                Then::Close => {
-                                    let path = format!("/api/sessions/{}", locked(&session));
-                                    server.request("DELETE", &path, &Value::Null).map(drop)
+                                Then::Unload => {
+                                    thread::sleep(UNLOADED);
+                                    Ok(())
                                 }
                             };
                         };
