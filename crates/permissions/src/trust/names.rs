@@ -14,7 +14,7 @@ use osier_base::regular_file;
 use super::closure::{MOST, Search};
 use super::text::{
     DATA, Kind, LISTS, Listing, MOVES, PACKAGES, PATTERNS, PROGRAMS, PYTHON, READERS, RUNNERS,
-    SCRIPTS, TEXT, WORKSPACES, imports, is_configuration, is_named_after, is_plain,
+    SCRIPTS, STATEMENT, TEXT, WORKSPACES, imports, is_configuration, is_named_after, is_plain,
     is_plain_compiler, join, package_name, paths, without_outputs, words,
 };
 
@@ -62,6 +62,10 @@ impl Search<'_> {
                 let (places, ends): (_, fn(&str) -> bool) = match word.contains(['/', '.']) {
                     true => (&all, |end| !DATA.contains(&end)),
                     false if is_import => (&near, |end| SCRIPTS.contains(&end)),
+                    // `join(__dirname, "lib", "plugin")`; a bundle has long lines.
+                    false if kind == Kind::Module && line.len() < STATEMENT => {
+                        (&here, |end| SCRIPTS.contains(&end))
+                    }
                     false => (&here, |_| false),
                 };
                 for path in self.paths(places, word, is_import) {

@@ -171,6 +171,15 @@ mod tests {
             }
         }
 
+        /// A file before a decision.
+        fn write(&self, name: &str, text: &str) -> PathBuf {
+            let path = self.project.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let mut file = fs::File::create(&path).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            path
+        }
+
         fn put(&self, name: &str, text: &str) -> PathBuf {
             let path = self.project.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -216,44 +225,44 @@ mod tests {
     /// The files of a project whose formatter, language server and hook are attacked.
     fn installed() -> (Place, Vec<PathBuf>) {
         let place = Place::new();
-        place.put(
+        place.write(
             "node_modules/prettier/bin/prettier.cjs",
             "#!/usr/bin/env node\n",
         );
-        place.put("node_modules/prettier/index.cjs", "1");
-        place.put(
+        place.write("node_modules/prettier/index.cjs", "1");
+        place.write(
             "node_modules/prettier/package.json",
             r#"{"dependencies": {"@x/deep": "1"}}"#,
         );
-        place.put("node_modules/.pnpm/deep/node_modules/@x/deep/index.js", "1");
+        place.write("node_modules/.pnpm/deep/node_modules/@x/deep/index.js", "1");
         place.link("../.pnpm/deep/node_modules/@x/deep", "node_modules/@x/deep");
-        place.put("lib/plugin.mjs", "1");
-        place.put("lib/inner.mjs", "1");
-        place.put("lib/plugin.mjs", "import x from './inner.mjs'");
-        place.put("venv/pyvenv.cfg", "");
-        place.put("venv/lib/python3/site-packages/black/__init__.py", "1");
-        place.put(
+        place.write("lib/plugin.mjs", "1");
+        place.write("lib/inner.mjs", "1");
+        place.write("lib/plugin.mjs", "import x from './inner.mjs'");
+        place.write("venv/pyvenv.cfg", "");
+        place.write("venv/lib/python3/site-packages/black/__init__.py", "1");
+        place.write(
             "venv/lib/python3/site-packages/black/__pycache__/x.pyc",
             "1",
         );
-        place.put("venv/bin/python", "1");
-        place.put(".claude/hooks/helper.py", "1");
-        place.put("scripts/lib.sh", "1");
+        place.write("venv/bin/python", "1");
+        place.write(".claude/hooks/helper.py", "1");
+        place.write("scripts/lib.sh", "1");
         let linked = place.link("../prettier/bin/prettier.cjs", "node_modules/.bin/prettier");
         let wrapper = "#!/bin/sh\nexec node \"$basedir/../prettier/bin/prettier.cjs\" \"$@\"\n";
         let programs = vec![
             linked,
-            place.put("node_modules/.bin/wrapped", wrapper),
-            place.put(
+            place.write("node_modules/.bin/wrapped", wrapper),
+            place.write(
                 "prettier.config.mjs",
                 "export default {plugins: [\"./lib/plugin.mjs\"]}",
             ),
-            place.put("venv/bin/black", "#!venv/bin/python\nimport black\n"),
-            place.put(
+            place.write("venv/bin/black", "#!venv/bin/python\nimport black\n"),
+            place.write(
                 ".claude/hooks/check.py",
                 "#!/usr/bin/env python3\nimport helper\n",
             ),
-            place.put("scripts/check.sh", "#!/bin/sh\n. ./lib.sh\nnpx prettier\n"),
+            place.write("scripts/check.sh", "#!/bin/sh\n. ./lib.sh\nnpx prettier\n"),
         ];
         (place, programs)
     }
@@ -529,7 +538,7 @@ mod tests {
             place.link("../packages/pp", "node_modules/pp");
             place.put("src/main.js", "1");
             for (name, text) in files {
-                place.put(name, text);
+                place.write(name, text);
             }
             place.decide(true);
             let run = ProgramUse {
@@ -732,7 +741,7 @@ mod tests {
                 ("server.js", "import './server/part.js'"),
                 ("server/part.js", "1"),
             ] {
-                place.put(name, text);
+                place.write(name, text);
             }
             let runnable = place.project.join("scripts/run");
             fs::set_permissions(runnable, fs::Permissions::from_mode(0o755)).unwrap();

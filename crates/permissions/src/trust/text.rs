@@ -96,6 +96,8 @@ pub(super) const PYTHON: &str = "\
     sys sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap this threading time timeit tkinter token \
     tokenize tomllib trace traceback tracemalloc tty turtle turtledemo types typing unicodedata unittest urllib uu uuid venv \
     warnings wave weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo";
+/// Words of a long statement.
+pub(super) const STATEMENT: usize = 40;
 /// Commands of a shell and options that change the directory.
 pub(super) const MOVES: [&str; 5] = ["cd", "chdir", "cwd", "pushd", "-C"];
 /// The options of prettier that load no code.
