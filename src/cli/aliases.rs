@@ -26,6 +26,10 @@ pub(super) fn expand(mut args: Args) -> Result<Args, String> {
             let command = Some(SessionsCommand::Log(options));
             args.command = Some(Command::Sessions { command });
         }
+        Some(Command::Tree(options)) => {
+            let command = Some(SessionsCommand::Tree(options));
+            args.command = Some(Command::Sessions { command });
+        }
         Some(Command::Login(login)) => {
             let command = AuthCommand::Login(login);
             args.command = Some(Command::Auth { command });

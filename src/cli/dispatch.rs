@@ -74,6 +74,10 @@ fn start(args: Args) -> Result<Exit, String> {
     }
     let setup = config.setup()?;
     match config.args.command.clone() {
+        Some(Command::Rewind(args)) => {
+            let mut out = terminal_output::stdout();
+            return block_on(commands::rewind::run(&args, setup, &mut out))?;
+        }
         Some(Command::Serve(args)) => {
             return serve::run(&args, &config, setup);
         }

@@ -219,7 +219,7 @@ async fn level_that_is_given_with_a_model_or_a_flag_is_stored_with_the_branch() 
         assert_eq!(selected(&mut open).await, expected);
     }
     // A copy of the branch has its level; so has the next start.
-    open.tree(TreeOp::Clone);
+    open.tree(TreeOp::Clone { keep_open: false });
     open.opened().await;
     assert_eq!(next_level(&mut open).await, ThinkingLevel::High);
     open.close().await;
@@ -348,6 +348,35 @@ async fn undone_prompts_are_returned_and_redone() {
 }
 
 #[tokio::test]
+async fn positions_are_revisited_after_labels_and_restarts() {
+    let place = TestProject::new();
+    let mut open = place.open(SessionChoice::New, answers()).await;
+    open.run("one").await;
+    open.run("two").await;
+    open.tree(TreeOp::UndoPrompt);
+    open.moved().await;
+    let entry_id = open.ids(Tag::User).await[0].clone();
+    open.tree(TreeOp::LabelEntry {
+        entry_id,
+        label: "start".to_owned(),
+    });
+    open.tree_event(|event| matches!(event, TreeEvent::EntryLabelled { .. }))
+        .await;
+    open.tree(TreeOp::RedoPrompt);
+    assert_eq!(open.moved().await.0.len(), 4);
+    open.tree(TreeOp::GoForward);
+    let (messages, prompt) = open.moved().await;
+    assert_eq!((messages.len(), prompt.as_deref()), (2, Some("two")));
+    open.close().await;
+    let mut open = place.open(SessionChoice::Continue, answers()).await;
+    open.tree(TreeOp::GoBack);
+    assert_eq!(open.moved().await.0.len(), 4);
+    open.tree(TreeOp::GoBack);
+    let nothing = "there is no earlier position to go back to";
+    assert_eq!(open.noticed().await, nothing);
+}
+
+#[tokio::test]
 async fn fork_during_a_run_leaves_the_run_and_names_the_copy() {
     let place = TestProject::new();
     let gate = Hold::new();
@@ -365,7 +394,10 @@ async fn fork_during_a_run_leaves_the_run_and_names_the_copy() {
         )
     })
     .await;
-    open.tree(TreeOp::Fork { entry_id: None });
+    open.tree(TreeOp::Fork {
+        entry_id: None,
+        keep_open: false,
+    });
     let event = open
         .tree_event(|event| matches!(event, TreeEvent::Forked { .. }))
         .await;
@@ -502,7 +534,10 @@ async fn forks_and_clones_are_separate_sessions() {
     open.run("one").await;
     open.run("two").await;
     let source = open.session.id.clone();
-    open.tree(TreeOp::Fork { entry_id: None });
+    open.tree(TreeOp::Fork {
+        entry_id: None,
+        keep_open: false,
+    });
     open.opened().await;
     let event = open
         .tree_event(|event| matches!(event, TreeEvent::Forked { .. }))
@@ -523,7 +558,7 @@ async fn forks_and_clones_are_separate_sessions() {
         open.last_request(),
         ["user: one", "assistant: first", "user: three"]
     );
-    open.tree(TreeOp::Clone);
+    open.tree(TreeOp::Clone { keep_open: false });
     open.opened().await;
     open.run("four").await;
     assert_eq!(open.last_request().len(), 5);

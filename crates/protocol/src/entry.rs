@@ -7,7 +7,7 @@ use osier_agent::AgentMessage;
 use osier_base::{clock, ids, json};
 use osier_llm::{ThinkingLevel, Usage};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -160,10 +160,51 @@ pub enum EntryKind {
         /// The prompt before which the conversation continues: the files of this point are those before it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before_id: Option<String>,
+        /// How the move changes the history of positions.
+        #[serde(
+            default,
+            deserialize_with = "Jump::read",
+            skip_serializing_if = "Jump::is_usual"
+        )]
+        jump: Jump,
     },
     /// A type of a newer version, or a known type with damaged fields: all fields except those of [`Entry`].
     #[serde(untagged)]
     Unknown(Map<String, Value>),
+}
+
+/// How a move of the current entry changes the history of positions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Jump {
+    /// The position that was left is the newest of the history.
+    #[default]
+    Usual,
+    /// The same, and `redo_prompt` reverts the move.
+    Undo,
+    /// A step back in the history.
+    Back,
+    /// A step forward in the history.
+    Forward,
+    /// No move: entries of other branches were stored before.
+    Stay,
+}
+
+impl Jump {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes a reference"
+    )]
+    fn is_usual(jump: &Self) -> bool {
+        *jump == Self::Usual
+    }
+
+    /// A kind of a newer version counts as usual.
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let kind = Value::deserialize(deserializer)?;
+        Ok(serde_json::from_value(kind).unwrap_or_default())
+    }
 }
 
 /// Every known `type`.
@@ -393,6 +434,7 @@ mod tests {
             EntryKind::Leaf {
                 target_id: None,
                 before_id: None,
+                jump: Jump::Usual,
             },
         ];
         let mut names = Vec::new();

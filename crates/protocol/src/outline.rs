@@ -20,10 +20,13 @@ pub struct Outline {
     tags: Vec<Tag>,
     /// Labels of entries of the complete session, by number.
     pub labels: Vec<(u32, String)>,
-    /// Numbers of entries of the complete session that are hidden with all entries below them.
+    /// Numbers of entries of the complete session that are hidden with all entries below them, in the order in which
+    /// they were hidden.
     pub hidden: Vec<u32>,
     /// The number of the current entry; `None` before every root.
     pub leaf: Option<u32>,
+    /// Numbers of the current entries before the last moves, newest first.
+    pub recent: Vec<u32>,
 }
 
 /// One entry of an outline.
@@ -46,6 +49,8 @@ struct Wire {
     labels: Vec<(u32, String)>,
     hidden: Vec<u32>,
     leaf: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    recent: Vec<u32>,
 }
 
 impl Outline {
@@ -98,6 +103,7 @@ impl Outline {
         self.labels = later.labels;
         self.hidden = later.hidden;
         self.leaf = later.leaf;
+        self.recent = later.recent;
         true
     }
 
@@ -117,6 +123,7 @@ impl From<Wire> for Outline {
             labels: wire.labels,
             hidden: wire.hidden,
             leaf: wire.leaf,
+            recent: wire.recent,
             ..Self::default()
         };
         for (id, parent, tag) in wire.entries {
@@ -138,6 +145,7 @@ impl From<Outline> for Wire {
             labels: outline.labels.clone(),
             hidden: outline.hidden.clone(),
             leaf: outline.leaf,
+            recent: outline.recent.clone(),
         }
     }
 }

@@ -107,10 +107,17 @@ osier_base::requests! {
             /// the last prompt when missing
             #[serde(default)]
             entry_id: Option<String>,
+            /// keep this session open; the fork is only stored, as `session`
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            keep_open: bool,
         },
         /// Open a new session with a copy of the current branch.
         #[request(Tree, Change + session => Forked | SessionFailed)]
-        Clone,
+        Clone {
+            /// keep this session open; the copy is only stored, as `session`
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            keep_open: bool,
+        },
         /// Set the label of an entry. An empty label removes it.
         #[request(Tree, None + session, also "set_label" => EntryLabelled)]
         LabelEntry {
@@ -152,6 +159,12 @@ osier_base::requests! {
         /// Move back to where the last `undo_prompt` or `move_to` was sent.
         #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
         RedoPrompt,
+        /// Move back to the position before the last move. Sessions store the history of positions.
+        #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
+        GoBack,
+        /// Move to the position that the last `go_back` left.
+        #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
+        GoForward,
         /// Replace the earlier part of the conversation by a summary.
         #[request(Tree, Begin + session)]
         Compact {
@@ -249,8 +262,8 @@ tree_events! {
             /// The prompt before which the conversation continues, for editing.
             prompt: Option<UserMessage>,
         },
-        /// The session that was just opened is a fork of another one. During a run the fork is only stored, as `session`:
-        /// the run continues, and the fork can be opened as another session.
+        /// The session that was just opened is a fork of another one. With `keepOpen` and during a run the fork is only
+        /// stored, as `session`: the run continues, and the fork can be opened as another session.
         Forked {
             parent_session: String,
             prompt: Option<UserMessage>,
@@ -307,7 +320,7 @@ tree_events! {
 }
 
 /// A short preview of one entry.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Glimpse {
@@ -322,4 +335,25 @@ pub struct Glimpse {
     /// The entry is a call that failed or was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
+    /// Duration and cost in US dollars of the call of an answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duration_ms: u64,
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub cost: f64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_free(cost: &f64) -> bool {
+    *cost <= 0.0
 }

@@ -126,7 +126,7 @@ mod tests {
         AgentMessage, CustomMessage, Notice, Severity, ShellRun, ToolResultMessage, UserMessage,
     };
     use osier_llm::AssistantMessage;
-    use osier_protocol::{Entry, EntryKind};
+    use osier_protocol::{Entry, EntryKind, Jump};
 
     fn entry(parent: Option<&str>, kind: EntryKind) -> Entry {
         Entry {
@@ -165,6 +165,7 @@ mod tests {
             EntryKind::Leaf {
                 target_id: None,
                 before_id: None,
+                jump: Jump::Usual,
             },
             EntryKind::Hide {
                 target_id: "00000001".into(),
@@ -201,6 +202,7 @@ mod tests {
             EntryKind::Leaf {
                 target_id: None,
                 before_id: None,
+                jump: Jump::Usual,
             },
         );
         let line = serde_json::to_string(&written).unwrap();

@@ -16,7 +16,7 @@ use super::error::SessionError;
 use super::log_file::LogFile;
 use super::tree::SessionTree;
 use osier_base::{ids, jsonl};
-use osier_protocol::{Entry, EntryKind, Header, Tag};
+use osier_protocol::{Entry, EntryKind, Header, Jump, Tag};
 
 /// An entry of the copy.
 #[derive(Debug)]
@@ -183,6 +183,7 @@ fn with_checkpoints(source: &SessionTree, branch: Vec<Part>, files: Option<&str>
         kind: EntryKind::Leaf {
             target_id: leaf,
             before_id: None,
+            jump: Jump::Stay,
         },
     }));
     parts

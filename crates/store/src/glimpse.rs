@@ -63,9 +63,15 @@ impl TreeQuery {
 }
 
 /// A preview of `entry` with at most `bytes` of text.
-fn glimpse(entry: &Entry, bytes: usize) -> Glimpse {
+pub(super) fn glimpse(entry: &Entry, bytes: usize) -> Glimpse {
     let message = message_of(entry);
-    let Description { text, by, failed } = match &message {
+    let Description {
+        text,
+        by,
+        failed,
+        duration_ms,
+        cost,
+    } = match &message {
         Some(message) => Description::of(message),
         None => Description {
             text: describe_kind(&entry.kind),
@@ -74,10 +80,12 @@ fn glimpse(entry: &Entry, bytes: usize) -> Glimpse {
     };
     Glimpse {
         entry_id: entry.id.clone(),
-        text: head_bytes(&text, bytes.min(LIMIT)).to_owned(),
+        text: head_bytes(&text, bytes).to_owned(),
         by,
         timestamp: entry.timestamp.clone(),
         failed,
+        duration_ms,
+        cost,
     }
 }
 
@@ -88,6 +96,8 @@ struct Description {
     /// The model or tool.
     by: String,
     failed: bool,
+    duration_ms: u64,
+    cost: f64,
 }
 
 impl Description {
@@ -97,16 +107,20 @@ impl Description {
                 text: answer_text(answer),
                 by: answer.model.clone(),
                 failed: matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted),
+                duration_ms: answer.duration_ms,
+                cost: answer.usage.cost.total,
             },
             AgentMessage::ToolResult(result) => Self {
                 text: message.text(),
                 by: result.result.tool_name.clone(),
                 failed: !result.status.is_success(),
+                ..Self::default()
             },
             AgentMessage::ShellRun(run) => Self {
                 text: format!("! {}\n{}", run.command, run.output),
                 by: String::new(),
                 failed: run.exit_code != Some(0),
+                ..Self::default()
             },
             message => Self {
                 text: message.text(),
@@ -183,6 +197,7 @@ impl EntryIndex {
             (records, tree.entry_reader().clone())
         });
         let entries = records.iter().map(|record| entry_reader.read(record));
+        let bytes = bytes.min(LIMIT);
         entries.map(|entry| glimpse(&entry, bytes)).collect()
     }
 
@@ -204,7 +219,7 @@ impl EntryIndex {
                 (records.collect::<Vec<_>>(), tree.entry_reader().clone())
             });
             let found = records.iter().rev().filter_map(|(number, label, record)| {
-                let found = glimpse(&entry_reader.try_read(record)?, LIMIT);
+                let found = glimpse(&entry_reader.try_read(record)?, usize::MAX);
                 let text = match label {
                     Some(label) => format!("{label} {}", found.text),
                     None => found.text,

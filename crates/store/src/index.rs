@@ -96,7 +96,7 @@ impl EntryIndex {
     pub fn entries_after(&self, since: Option<&str>, limit: usize) -> Option<(Vec<Entry>, bool)> {
         let (records, entry_reader, more) = self.read(|tree| {
             let first = match since {
-                Some(id) => tree.number(id)? + 1,
+                Some(id) => tree.any_number(id)? + 1,
                 None => 0,
             };
             let limit = u32::try_from(limit).unwrap_or(u32::MAX);
@@ -130,6 +130,19 @@ impl EntryIndex {
             self.read(|tree| (tree.context_plan(leaf), tree.entry_reader().clone()));
         let records = |numbers: &[u32]| self.read(|tree| tree.records_of(numbers));
         plan.read_within(&entry_reader, &records, limit)
+    }
+
+    /// The entries up to `last` that can report usage, on all branches, oldest first.
+    pub fn spending_entries(&self, last: &str) -> impl Iterator<Item = Entry> + use<> {
+        let last = last.to_owned();
+        self.entries(move |tree| {
+            let end = tree
+                .any_number(&last)
+                .map_or(tree.records(), |last| last + 1);
+            let has_usage = |tag| matches!(tag, Tag::Assistant | Tag::ToolResult | Tag::Usage);
+            let numbers = (0..end).filter(|number| has_usage(tree.tag(*number)));
+            numbers.collect::<Vec<u32>>()
+        })
     }
 
     /// The messages that a move to `target` leaves, oldest first.

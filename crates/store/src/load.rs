@@ -330,6 +330,7 @@ impl Reading {
         if let EntryKind::Leaf {
             target_id,
             before_id,
+            jump,
         } = &entry.kind
         {
             let target = target_id.as_deref().map(|id| self.tree.keys().key(id));
@@ -338,8 +339,7 @@ impl Reading {
             if target.is_some() && number.is_none() {
                 self.findings.reattached += 1;
             } else {
-                self.tree.move_to(number);
-                self.tree.set_before(before_id.as_deref());
+                self.tree.jump_to(number, before_id.as_deref(), *jump);
             }
             return;
         }

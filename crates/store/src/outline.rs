@@ -10,14 +10,18 @@ use super::index::EntryIndex;
 use super::tree::SessionTree;
 use osier_protocol::Tag;
 
+/// Earlier positions in an outline.
+const RECENT: usize = 5;
+
 impl SessionTree {
     /// The outline from the entry `since`.
     pub fn outline(&self, since: u32) -> Outline {
         let first = since.min(self.records());
         let mut outline = Outline::starting_at(first, (self.records() - first) as usize);
         outline.labels = self.labels();
-        outline.hidden = self.hidden().iter().copied().collect();
+        outline.hidden = self.hidden().to_vec();
         outline.leaf = self.leaf_number();
+        outline.recent = self.positions().newest(RECENT);
         for number in first..self.records() {
             let (key, tag) = (self.key(number), self.tag(number));
             let id = |ids: &mut String| self.write_id(key, ids);

@@ -7,10 +7,11 @@ use std::ops::Deref;
 use std::path::Path;
 
 use super::error::SessionError;
+use super::glimpse::glimpse;
 use super::index::EntryIndex;
 use super::load::{Findings, scan_unlocked};
 use super::tree::SessionTree;
-use osier_protocol::{Entry, Header, Tag, VERSION};
+use osier_protocol::{Entry, Glimpse, Header, Tag, VERSION};
 
 /// A session for reading.
 #[derive(Debug, Clone)]
@@ -79,6 +80,11 @@ impl Reading {
         // Unknown entries of a newer version are not damage.
         let readable = !entry.kind.is_damaged() || self.header.version > VERSION;
         readable.then_some(entry)
+    }
+
+    /// The start of the text of the entry `number`; `None` if it is damaged.
+    pub fn glimpse(&self, number: u32, bytes: usize) -> Option<Glimpse> {
+        self.entry(number).map(|entry| glimpse(&entry, bytes))
     }
 
     /// The line of the entry `number` as written, without its newline. `None` if the entry is not in the file, is

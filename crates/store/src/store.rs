@@ -20,7 +20,7 @@ use super::log_file::LogFile;
 use super::owner::{Backend, Command, Owner, Parent, Reply};
 use osier_agent::AgentMessage;
 use osier_llm::{AssistantMessage, Delta};
-use osier_protocol::{Entry, EntryKind, Header};
+use osier_protocol::{Entry, EntryKind, Header, Jump};
 
 /// Files up to this size are indexed when opened, which takes a few milliseconds.
 const READ_AT_ONCE: u64 = 4 << 20;
@@ -200,11 +200,25 @@ impl SessionStore {
         target: Option<&str>,
         before: Option<&str>,
     ) -> Result<Entry, SessionError> {
+        self.jump_to(target, before, Jump::Usual).await
+    }
+
+    /// Moves the leaf, as a step in the history of positions.
+    ///
+    /// # Errors
+    /// As `append`.
+    pub async fn jump_to(
+        &self,
+        target: Option<&str>,
+        before: Option<&str>,
+        jump: Jump,
+    ) -> Result<Entry, SessionError> {
         let target_id = target.map(str::to_owned);
         let before_id = before.map(str::to_owned);
         let kind = EntryKind::Leaf {
             target_id,
             before_id,
+            jump,
         };
         self.append(kind).await
     }

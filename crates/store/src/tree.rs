@@ -4,14 +4,15 @@
 //! Data of the complete session (name, labels, usage) is stored here. Walks are iterative, because a session is as
 //! deep as it is long. A parent always has a smaller number than its children.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::entry_reader::{EntryReader, Location, Record};
 use super::key::{Key, Keys};
+use super::positions::{Position, Positions};
 use osier_agent::AgentMessage;
 use osier_llm::Usage;
-use osier_protocol::{Entry, EntryKind, Tag};
+use osier_protocol::{Entry, EntryKind, Jump, Tag};
 
 /// The number of no entry.
 const NONE: u32 = u32::MAX;
@@ -33,6 +34,7 @@ pub struct SessionTree {
     leaf: Option<u32>,
     /// The prompt before which the conversation continues.
     before: Option<u32>,
+    positions: Positions,
     /// Number of entries that move the leaf.
     moves: usize,
     /// The visible messages from the root to the leaf, oldest first.
@@ -40,8 +42,8 @@ pub struct SessionTree {
     /// `shown` belongs to an earlier leaf.
     stale: bool,
     labels: HashMap<Key, (String, u32)>,
-    /// Hidden entries; their descendants are hidden too.
-    hidden: BTreeSet<u32>,
+    /// Hidden entries, in the order in which they were hidden; their descendants are hidden too.
+    hidden: Vec<u32>,
     name: Option<String>,
     /// The last entry that set or removed the session's name.
     named: Option<u32>,
@@ -118,11 +120,11 @@ impl SessionTree {
         if let EntryKind::Leaf {
             target_id,
             before_id,
+            jump,
         } = &entry.kind
         {
             let target = target_id.as_deref().and_then(|id| self.number(id));
-            self.move_to(target);
-            self.set_before(before_id.as_deref());
+            self.jump_to(target, before_id.as_deref(), *jump);
         }
     }
 
@@ -164,9 +166,15 @@ impl SessionTree {
         node.older_sibling = std::mem::replace(newest, Link(number));
         self.nodes.push(node);
         let goes_on = parent == self.leaf;
+        if goes_on {
+            self.positions.continued();
+        } else {
+            self.positions.stray(self.position());
+        }
         self.leaf = Some(number);
         if tag.is_message() {
             self.before = None;
+            self.positions.forget_undo();
         }
         if !goes_on {
             self.stale = true;
@@ -188,10 +196,9 @@ impl SessionTree {
             }
             EntryKind::Hide { target_id, hidden } => {
                 if let Some(target) = self.number(target_id) {
+                    self.hidden.retain(|known| *known != target);
                     if *hidden {
-                        self.hidden.insert(target);
-                    } else {
-                        self.hidden.remove(&target);
+                        self.hidden.push(target);
                     }
                 }
             }
@@ -210,9 +217,10 @@ impl SessionTree {
     /// Adds an entry under `parent` without moving the leaf.
     pub(super) fn add_on_branch(&mut self, entry: &Entry, parent: Option<u32>, location: Location) {
         let (leaf, before, stale) = (self.leaf, self.before, self.stale);
-        let shown = self.shown.len();
+        let (shown, positions) = (self.shown.len(), self.positions.clone());
         self.add_entry(entry, parent, location);
         self.shown.truncate(shown);
+        self.positions = positions;
         (self.leaf, self.before, self.stale) = (leaf, before, stale);
     }
 
@@ -228,9 +236,24 @@ impl SessionTree {
         self.before = None;
     }
 
-    /// After a move: the prompt before which the conversation continues.
-    pub(super) fn set_before(&mut self, prompt: Option<&str>) {
-        self.before = prompt.and_then(|id| self.number(id));
+    /// Moves the leaf, as an entry says that moves it.
+    pub(super) fn jump_to(&mut self, leaf: Option<u32>, before: Option<&str>, jump: Jump) {
+        let from = self.position();
+        self.move_to(leaf);
+        self.before = before.and_then(|id| self.number(id));
+        self.positions.jump(from, self.position(), jump);
+    }
+
+    fn position(&self) -> Position {
+        Position {
+            leaf: self.leaf,
+            before: self.before,
+        }
+    }
+
+    /// Earlier positions in the tree.
+    pub fn positions(&self) -> &Positions {
+        &self.positions
     }
 
     /// The prompt before which the conversation continues; unset when a message follows the move.
@@ -243,6 +266,7 @@ impl SessionTree {
         EntryKind::Leaf {
             target_id: self.leaf(),
             before_id: self.before.map(|number| self.id(number)),
+            jump: Jump::Stay,
         }
     }
 
@@ -304,6 +328,11 @@ impl SessionTree {
     /// The entry with this key, including moves of the leaf.
     pub(super) fn record_of(&self, key: Key) -> Option<Record> {
         self.by_key.get(&key).map(|number| self.record(*number))
+    }
+
+    /// The number of an entry, or of a move of the leaf.
+    pub(super) fn any_number(&self, id: &str) -> Option<u32> {
+        self.by_key.get(&self.keys.find(id)?).copied()
     }
 
     pub fn number(&self, id: &str) -> Option<u32> {
@@ -485,8 +514,8 @@ impl SessionTree {
         labels
     }
 
-    /// Hidden entries; their descendants are hidden too.
-    pub(super) fn hidden(&self) -> &BTreeSet<u32> {
+    /// Hidden entries, the last one hidden last; their descendants are hidden too.
+    pub(super) fn hidden(&self) -> &[u32] {
         &self.hidden
     }
 

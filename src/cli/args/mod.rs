@@ -20,8 +20,10 @@ use super::commands::export::ExportArgs;
 use super::commands::import::ImportArgs;
 #[cfg(feature = "transfer")]
 use super::commands::migrate::MigrateArgs;
+use super::commands::rewind::RewindArgs;
 use super::commands::sessions::SessionsCommand;
 use super::commands::sessions::log::Options as LogOptions;
+use super::commands::sessions::tree::Options as TreeOptions;
 
 pub(super) use commands::{
     AcpArgs, AuthCommand, ConfigCommand, ExecArgs, LoginArgs, McpAddArgs, McpCommand, OtherArgs,
@@ -177,6 +179,10 @@ pub(in crate::cli) enum Command {
     },
     /// Print the log of a session; the same as `osier sessions log`
     Log(LogOptions),
+    /// Print the tree of a session; the same as `osier sessions tree`
+    Tree(TreeOptions),
+    /// Continue a stored session from another entry, and restore its files
+    Rewind(RewindArgs),
     /// Export a session as HTML, Markdown or JSONL
     #[cfg(feature = "transfer")]
     Export(ExportArgs),

@@ -13,5 +13,6 @@ pub(super) mod mcp;
 #[cfg(feature = "transfer")]
 pub(super) mod migrate;
 pub(super) mod models;
+pub(super) mod rewind;
 pub(super) mod sessions;
 mod table;

@@ -237,6 +237,23 @@ fn walk(wire: &mut RpcProcess) {
     wire.call("redo_prompt", json!({}));
     let refused = wire.refused("redo_prompt", json!({}));
     assert_eq!(refused, "there is nothing to redo");
+    let forward = wire.call("go_forward", json!({}));
+    assert_eq!(forward["prompt"]["text"], "five");
+    wire.call("go_back", json!({}));
+    // A follower continues after a move of the current entry, too.
+    let entries = wire.call("get_entries", json!({}));
+    let moved = entries["entries"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
+    assert_eq!(moved["type"], "leaf");
+    let later = wire.call("get_entries", json!({"since": moved["id"]}));
+    assert_eq!(
+        (&later["found"], &later["entries"]),
+        (&json!(true), &json!([]))
+    );
     wire.call("retry_prompt", json!({}));
     settled(wire);
     compact(wire);

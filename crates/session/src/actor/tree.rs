@@ -42,9 +42,17 @@ impl Actor {
             fans: &fans,
         };
         match session.tree.apply(op, context).await {
-            Some(TreeOp::Fork { entry_id: None }) => self.fork(Target::LastPrompt).await,
-            Some(TreeOp::Fork { entry_id }) => self.fork(Target::Before(entry_id)).await,
-            Some(TreeOp::Clone) => self.fork(Target::Current).await,
+            Some(TreeOp::Fork {
+                entry_id,
+                keep_open,
+            }) => {
+                let target = match entry_id {
+                    None => Target::LastPrompt,
+                    entry_id => Target::Before(entry_id),
+                };
+                self.fork(target, keep_open).await;
+            }
+            Some(TreeOp::Clone { keep_open }) => self.fork(Target::Current, keep_open).await,
             Some(TreeOp::FanOut { models, prompt }) => self.fan_out(&models, prompt).await,
             Some(TreeOp::TakeLane { lane, force }) => self.apply_lane(lane, force).await,
             Some(TreeOp::EndFan) => self.end_fan().await,
@@ -89,13 +97,12 @@ impl Actor {
 
     /// The conversation continues at another entry, with the model and the level of that entry.
     async fn moved(&mut self, moved: Moved) {
-        let Some(session) = &mut self.session else {
+        let Some(session) = &self.session else {
             return;
         };
         if session.id() != moved.session {
             return;
         }
-        session.tree.moved(&moved);
         let first = session.first.clone();
         self.tell_tree(TreeEvent::Moved {
             from: moved.from,
@@ -145,7 +152,7 @@ impl Actor {
     }
 
     /// Opens a copy of the branch up to `target`.
-    async fn fork(&mut self, target: Target) {
+    async fn fork(&mut self, target: Target, keep_open: bool) {
         let Some(session) = &self.session else { return };
         if session.store.path().is_none() {
             let text = "this session is not stored: it cannot be copied";
@@ -156,7 +163,7 @@ impl Actor {
         let origin = Origin::Continued(session.first.clone());
         let is_clone = target == Target::Current;
         // A fork never ends the run of the session that it comes from.
-        let is_running = self.is_streaming();
+        let stays = self.is_streaming() || (keep_open && !session.store.is_read_only());
         let copied = osier_base::task::spawn_blocking(move || {
             let (leaf, prompt) = target.find(store.index())?;
             let files = match &prompt {
@@ -176,7 +183,7 @@ impl Actor {
             let path = path.map_err(|error: SessionError| error.to_string())?;
             let prompt = prompt.map(|(_, prompt)| prompt);
             let id = header_from_name(&path).map(|header| header.id);
-            if let (true, Some(id), Some(prompt)) = (is_running, &id, &prompt) {
+            if let (true, Some(id), Some(prompt)) = (stays, &id, &prompt) {
                 // The client that opens the fork finds the prompt there.
                 let draft = PromptDraft {
                     session: id.clone(),
@@ -194,7 +201,7 @@ impl Actor {
         let copied = copied.await.unwrap_or_else(|error| Err(error.to_string()));
         match copied {
             Err(message) => self.notice(Severity::Error, message),
-            Ok((_, session @ Some(_), parent_session, prompt)) if is_running => {
+            Ok((_, session @ Some(_), parent_session, prompt)) if stays => {
                 self.tell_tree(TreeEvent::Forked {
                     parent_session,
                     prompt,

@@ -3,7 +3,7 @@
 
 use osier_agent::{AccountingEntry, ToolUpdate};
 use osier_llm::Model;
-use osier_protocol::{ContextReport, Event, PageAt, Review, Spending, TreeEvent};
+use osier_protocol::{ContextReport, EntryKind, Event, Review, Spending, TreeEvent};
 use osier_store::{ContextLimit, EntryIndex};
 
 use crate::conversation::compaction::{CompactionOptions, message_tokens, report};
@@ -178,24 +178,19 @@ fn subagent_cost(event: &Event) -> Option<&AccountingEntry> {
     }
 }
 
-/// The usage of the messages up to the entry `last`. Blocks.
+/// The usage of all branches up to the entry `last`. Blocks.
 pub(crate) fn count(index: &EntryIndex, last: &str) -> Spending {
     let mut spending = Spending::default();
-    let mut at = PageAt::Start;
-    while let Some(page) = index.page(&at) {
-        for stored in &page.messages {
-            spending.count(&stored.message);
-            if stored.entry_id == last {
-                return spending;
-            }
-        }
-        match page.messages.last() {
-            Some(stored) if !page.at_end => {
-                at = PageAt::After {
-                    entry_id: stored.entry_id.clone(),
-                };
-            }
-            _ => break,
+    for entry in index.spending_entries(last) {
+        match entry.kind {
+            EntryKind::Message { message } => spending.count(&message),
+            EntryKind::Usage {
+                provider,
+                model,
+                usage,
+                ..
+            } => spending.outside(&format!("{provider}/{model}"), usage),
+            _ => {}
         }
     }
     spending

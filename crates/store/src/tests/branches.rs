@@ -1,6 +1,6 @@
 use super::*;
-use crate::{EntryIndex, SessionTree, load};
-use osier_protocol::{Outline, Tag};
+use crate::{EntryIndex, Position, SessionTree, load};
+use osier_protocol::{Jump, Outline, Tag};
 
 /// A chain of entries with numbered ids.
 fn chain(count: u32) -> Vec<Entry> {
@@ -114,6 +114,10 @@ async fn branch_writer_does_not_move_the_leaf() {
     assert_eq!((loaded.damaged, loaded.reattached), (0, 0));
     let (again, ending) = SessionStore::open(&path).unwrap();
     assert_eq!(ending.leaf, Some(leaf.id.clone()));
+    again.findings().await.unwrap();
+    again
+        .index()
+        .read(|tree| assert_eq!(tree.positions().back(), None));
     for tip in &tips {
         let context = again.index().context(Some(tip));
         assert_eq!(context.len(), 4);
@@ -123,6 +127,37 @@ async fn branch_writer_does_not_move_the_leaf() {
     assert_eq!(next.parent_id, Some(leaf.id));
     assert_eq!(store.index().shown(), 3);
     assert_eq!(store.index().outline(0).get(0).unwrap().id, root.id);
+}
+
+#[tokio::test]
+async fn positions_are_the_same_after_a_crash() {
+    let data = TestData::new();
+    let store = data.create();
+    let first = store.append(user("first")).await.unwrap();
+    let answer = store.append(assistant("answer")).await.unwrap();
+    let second = store.append(user("second")).await.unwrap();
+    let undone = store.jump_to(Some(&answer.id), Some(&second.id), Jump::Undo);
+    undone.await.unwrap();
+    store
+        .append_on_branch(Some(&first.id), assistant("aside"))
+        .await
+        .unwrap();
+    store.set_leaf(Some(&first.id), None).await.unwrap();
+    let back = store.jump_to(Some(&answer.id), Some(&second.id), Jump::Back);
+    back.await.unwrap();
+    let (_directory, path) = killed(&store);
+    let (again, _) = SessionStore::open(&path).unwrap();
+    again.findings().await.unwrap();
+    for store in [&store, &again] {
+        store.index().read(|tree| {
+            let positions = tree.positions();
+            let id = |position: Option<Position>| Some(tree.id(position?.leaf?));
+            assert_eq!(id(positions.back()).as_ref(), Some(&second.id));
+            assert_eq!(id(positions.forward()).as_ref(), Some(&first.id));
+            assert_eq!(tree.before(), tree.number(&second.id));
+        });
+        assert_eq!(store.index().outline(0).recent, [2]);
+    }
 }
 
 #[tokio::test]

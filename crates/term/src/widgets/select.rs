@@ -1,6 +1,8 @@
 //! A list that is filtered by typing. The list knows labels, details and the selection; its owner knows the meaning of
 //! an item by its index.
 
+use std::cmp::Reverse;
+
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
@@ -21,6 +23,8 @@ pub struct Item {
     pub queries: Vec<&'static str>,
     /// Found only by the starts of its words, not by scattered letters.
     pub by_word: bool,
+    /// Before all other items that match a query.
+    pub first: bool,
     /// Shown dimmed: it can be selected, but something is missing.
     pub dimmed: bool,
 }
@@ -242,7 +246,10 @@ impl Select {
             scored = self.matches(&pattern);
         }
         let mut buffer = Vec::new();
-        scored.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
+        scored.sort_by_key(|(score, index)| {
+            let first = self.items[*index].first;
+            (!first, Reverse(*score), *index)
+        });
         // Only items that may be visible need their matched characters.
         self.shown = scored
             .into_iter()
@@ -372,6 +379,18 @@ mod tests {
     fn label(list: &Select) -> Option<&str> {
         list.selected()
             .map(|index| list.items()[index].label.as_str())
+    }
+
+    #[test]
+    fn first_items_are_before_better_matches() {
+        let item = |label: &str, first| Item {
+            label: label.to_owned(),
+            first,
+            ..Item::default()
+        };
+        let mut list = Select::new(vec![item("opus", false), item("my old opus", true)]);
+        list.set_query("opus");
+        assert_eq!(list.selected(), Some(1));
     }
 
     #[test]

@@ -36,6 +36,13 @@ pub(crate) enum Action {
         text: String,
     },
     CloseLayer,
+    /// Shows an entry in the tree as soon as its session is open.
+    ShowEntry {
+        session: String,
+        entry_id: String,
+    },
+    /// Runs a command of the view in front.
+    InView(Command),
     /// Moves to another entry of the tree.
     Move {
         op: TreeOp,

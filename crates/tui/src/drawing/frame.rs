@@ -87,12 +87,14 @@ pub(crate) fn rule(text: &str, face: Face, remark: (&str, Face), width: usize) -
     row
 }
 
+/// Between two hints.
+const GAP: &str = " · ";
+
 /// Ends every line of hints: the keys of the view.
 const ALL_KEYS: &str = " keys";
 
 /// The hints that fit, none of them cut. There is room for how to leave and how to see all keys before there is for others.
 pub(crate) fn fitting(hints: &[String], width: usize) -> String {
-    const GAP: &str = " · ";
     let is_kept = |hint: &&String| {
         hint.starts_with("esc ") || hint.ends_with(" back") || hint.ends_with(ALL_KEYS)
     };
@@ -138,13 +140,34 @@ pub(crate) fn view_keys(
     words: &[(Command, &str)],
     width: usize,
 ) -> String {
+    fitting(&shortest_hints(keymap, context, words), width)
+}
+
+/// The same on two lines.
+pub(crate) fn view_keys_in_two(
+    keymap: &Keymap<Command>,
+    context: &str,
+    words: &[(Command, &str)],
+    width: usize,
+) -> [String; 2] {
+    let hints = shortest_hints(keymap, context, words);
+    let fits = |count: &usize| text::width(&hints[..*count].join(GAP)) <= width;
+    let first = (0..=hints.len()).rev().find(fits).unwrap_or_default();
+    [hints[..first].join(GAP), fitting(&hints[first..], width)]
+}
+
+fn shortest_hints(
+    keymap: &Keymap<Command>,
+    context: &str,
+    words: &[(Command, &str)],
+) -> Vec<String> {
     let hint = |(command, word): &(Command, &str)| {
         let key = shortest(keymap, context, *command)?;
         Some(format!("{key} {word}"))
     };
     let mut hints: Vec<String> = words.iter().filter_map(hint).collect();
     hints.extend(help_hint(keymap, context));
-    fitting(&hints, width)
+    hints
 }
 
 fn shortest(keymap: &Keymap<Command>, context: &str, command: Command) -> Option<String> {

@@ -41,7 +41,12 @@ pub(crate) fn divide_for(area: Rect, least: u16, share: (u16, u16)) -> (Rect, Op
 
 /// The screen above its last row, and that row: the keys have all of its columns.
 pub(crate) fn above_keys(area: Rect) -> (Rect, Rect) {
-    let height = area.height.saturating_sub(1);
+    above_rows(area, 1)
+}
+
+/// The screen above its last rows, and those.
+pub(crate) fn above_rows(area: Rect, rows: u16) -> (Rect, Rect) {
+    let height = area.height.saturating_sub(rows);
     let line = Rect {
         y: area.y + height,
         height: area.height - height,

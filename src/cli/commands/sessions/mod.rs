@@ -16,6 +16,7 @@ mod restore;
 mod search;
 mod show;
 mod stats;
+pub(in crate::cli) mod tree;
 
 use std::io;
 use std::path::Path;
@@ -46,6 +47,8 @@ pub(in crate::cli) enum SessionsCommand {
     Stats(stats::Options),
     /// Print the log of a session: warnings, errors, retries and failed calls
     Log(log::Options),
+    /// Print the tree of a session: its entries on all branches, with their ids
+    Tree(tree::Options),
     /// Rename a session
     Rename(rename::Options),
     /// Pin a session to the top of lists
@@ -91,6 +94,7 @@ pub(in crate::cli) fn run(
         Some(SessionsCommand::Info(options)) => info::run(options, &mut context),
         Some(SessionsCommand::Stats(options)) => stats::run(options, &mut context),
         Some(SessionsCommand::Log(options)) => log::run(options, folders, &mut context),
+        Some(SessionsCommand::Tree(options)) => tree::run(options, &mut context),
         Some(SessionsCommand::Rename(options)) => rename::run(options, &mut context),
         Some(SessionsCommand::Pin(options)) => mark::run(options, Mark::Pinned, &mut context),
         Some(SessionsCommand::Archive(options)) => mark::run(options, Mark::Archived, &mut context),

@@ -17,7 +17,8 @@ use moves::{Compaction, Move, StoreDraft};
 pub(crate) use moves::{LeftBranch, Moved, Then, TreeOutcome};
 use osier_agent::{Agent, Severity};
 use osier_protocol::{EntryKind, Event, TreeEvent, TreeOp};
-use osier_store::{EntryIndex, SessionStore, TreeQuery};
+use osier_store::{EntryIndex, SessionStore, SessionTree, TreeQuery};
+use target::Step;
 pub(crate) use target::Target;
 
 /// The tree of an open session. Dropping it cancels its search.
@@ -29,8 +30,6 @@ pub(crate) struct TreeState {
     /// A summary that the user reviews.
     draft: Option<Draft>,
     pub(crate) is_compacting: bool,
-    /// The moves that can be redone: the current entry after each, and the one before.
-    undone: Vec<(Option<String>, String)>,
     /// Cancels the search that runs.
     stop: Arc<AtomicBool>,
 }
@@ -54,7 +53,6 @@ impl TreeState {
             compactor,
             draft: None,
             is_compacting: false,
-            undone: Vec::new(),
             stop: Arc::default(),
         }
     }
@@ -170,7 +168,9 @@ impl TreeState {
             TreeOp::UndoPrompt => {
                 self.go(Target::LastPrompt, LeftBranch::Kept, Then::Undone, &cx);
             }
-            TreeOp::RedoPrompt => self.redo(&cx),
+            TreeOp::RedoPrompt => self.step(Step::Redo, &cx),
+            TreeOp::GoBack => self.step(Step::Back, &cx),
+            TreeOp::GoForward => self.step(Step::Forward, &cx),
             TreeOp::LabelEntry { entry_id, label } => self.label(entry_id, &label, emitter).await,
             TreeOp::HideBranch { entry_id, hidden } => self.hide(entry_id, hidden, emitter).await,
             TreeOp::Compact {
@@ -210,17 +210,6 @@ impl TreeState {
         }));
     }
 
-    /// Notes a move of this session for undo and redo.
-    pub(crate) fn moved(&mut self, moved: &Moved) {
-        match (&moved.then, &moved.from) {
-            (Then::Undone | Then::Nothing, Some(from)) => {
-                self.undone.push((moved.leaf.clone(), from.clone()));
-            }
-            (Then::Redone, _) => {}
-            _ => self.undone.clear(),
-        }
-    }
-
     /// Publishes a summary, which waits for the user.
     pub(crate) fn drafted(&mut self, draft: Draft, emitter: &Emitter) {
         let event = TreeEvent::SummaryDrafted {
@@ -233,22 +222,13 @@ impl TreeState {
         publish(emitter, event);
     }
 
-    fn redo(&mut self, cx: &TreeContext<'_>) {
-        let current = self.store.index().leaf();
-        match self.undone.pop() {
-            Some((at, entry)) if at == current => {
-                self.go(
-                    Target::After(Some(entry)),
-                    LeftBranch::Kept,
-                    Then::Redone,
-                    cx,
-                );
-            }
-            _ => {
-                self.undone.clear();
-                cx.emitter
-                    .notice(Severity::Info, "there is nothing to redo");
-            }
+    /// A step in the history of positions.
+    fn step(&self, step: Step, cx: &TreeContext<'_>) {
+        let is_possible = |tree: &SessionTree| step.position(tree.positions()).is_some();
+        if self.store.index().read(is_possible) {
+            self.go(Target::Position(step), LeftBranch::Kept, Then::Nothing, cx);
+        } else {
+            cx.emitter.notice(Severity::Info, step.refusal());
         }
     }
 

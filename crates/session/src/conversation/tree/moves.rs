@@ -16,7 +16,7 @@ use osier_agent::{
     AgentAccess, AgentMessage, Change, ChangeOutcome, CompactionOutcome, CompactionReason, History,
     Severity, UserMessage,
 };
-use osier_protocol::{EntryKind, Event, PageAt, TreeEvent};
+use osier_protocol::{EntryKind, Event, Jump, PageAt, TreeEvent};
 use osier_store::recorder::StoredHistory;
 use osier_store::{Page, SessionError, SessionStore, State};
 
@@ -42,7 +42,6 @@ pub(crate) enum LeftBranch {
 pub(crate) enum Then {
     Nothing,
     Undone,
-    Redone,
     /// The prompt is sent again, to this model if one is named.
     Retry(Option<String>),
     /// This lane was applied, with these files; the overwritten files are in this folder.
@@ -149,12 +148,12 @@ impl Move {
                     summary,
                 };
                 if before.is_some() {
-                    self.store.set_leaf(target.as_deref(), before).await?;
+                    self.jump(target.as_deref(), before).await?;
                 }
                 self.store.append_to(target.as_deref(), kind).await?;
             }
             _ if target != from || before.is_some() => {
-                self.store.set_leaf(target.as_deref(), before).await?;
+                self.jump(target.as_deref(), before).await?;
             }
             _ => {}
         }
@@ -174,6 +173,16 @@ impl Move {
         });
         read.await
             .map_err(|error| MoveError::Other(error.to_string()))
+    }
+
+    async fn jump(&self, target: Option<&str>, before: Option<&str>) -> Result<(), SessionError> {
+        let jump = match &self.target {
+            Target::Position(step) => step.jump(),
+            _ if matches!(self.then, Then::Undone | Then::Nothing) => Jump::Undo,
+            _ => Jump::Usual,
+        };
+        self.store.jump_to(target, before, jump).await?;
+        Ok(())
     }
 
     async fn find(&self) -> Result<(Option<String>, Option<NextPrompt>), MoveError> {

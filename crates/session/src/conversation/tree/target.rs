@@ -1,8 +1,8 @@
 //! Positions in the session tree that a request names.
 
 use osier_agent::{AgentMessage, UserMessage};
-use osier_protocol::{EntryKind, Tag};
-use osier_store::EntryIndex;
+use osier_protocol::{EntryKind, Jump, Tag};
+use osier_store::{EntryIndex, Position, Positions};
 
 /// Where the conversation continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,17 @@ pub(crate) enum Target {
     /// Before the last prompt of the branch.
     LastPrompt,
     Current,
+    /// A position of the history.
+    Position(Step),
+}
+
+/// A step in the history of positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Back,
+    Forward,
+    /// Back, if the last move undid a prompt.
+    Redo,
 }
 
 /// A prompt that follows a position, and its id.
@@ -28,6 +39,7 @@ impl Target {
             Self::Before(None) | Self::After(None) => return Ok((None, None)),
             Self::Current => return Ok((index.leaf(), None)),
             Self::Before(Some(id)) | Self::After(Some(id)) => id.clone(),
+            Self::Position(step) => return step.find(index),
             Self::LastPrompt => index
                 .read(|tree| tree.last_of(Tag::User))
                 .ok_or("no earlier prompt on this branch")?,
@@ -44,5 +56,50 @@ impl Target {
             } => Ok((entry.parent_id, Some((id, prompt)))),
             _ => Ok((Some(id), None)),
         }
+    }
+}
+
+impl Step {
+    /// How the move of this step changes the history.
+    pub(crate) fn jump(self) -> Jump {
+        match self {
+            Self::Back | Self::Redo => Jump::Back,
+            Self::Forward => Jump::Forward,
+        }
+    }
+
+    /// Why the step is not possible.
+    pub(crate) fn refusal(self) -> &'static str {
+        match self {
+            Self::Back => "there is no earlier position to go back to",
+            Self::Forward => "there is no later position to go forward to",
+            Self::Redo => "there is nothing to redo",
+        }
+    }
+
+    pub(crate) fn position(self, positions: &Positions) -> Option<Position> {
+        match self {
+            Self::Back => positions.back(),
+            Self::Forward => positions.forward(),
+            Self::Redo => positions.undone(),
+        }
+    }
+
+    fn find(self, index: &EntryIndex) -> Result<(Option<String>, Option<NextPrompt>), String> {
+        let (leaf, before) = index.read(|tree| {
+            let position = self.position(tree.positions()).ok_or(self.refusal())?;
+            let id = |number: Option<u32>| number.map(|number| tree.id(number));
+            Ok::<_, &str>((id(position.leaf), id(position.before)))
+        })?;
+        let prompt = before.and_then(|id| {
+            let entry = index.read(|tree| tree.get(&id))?;
+            match entry.kind {
+                EntryKind::Message {
+                    message: AgentMessage::User(prompt),
+                } => Some((id, prompt)),
+                _ => None,
+            }
+        });
+        Ok((leaf, prompt))
     }
 }

@@ -161,6 +161,10 @@ macro_rules! commands {
                 SendReview "send_review" "Revert rejected changes and send the review";
             }
             Tree {
+                GoBack "go_back" "Go back to where the conversation was before the last move"
+                    .actions(|| vec![Action::Move { op: TreeOp::GoBack, files: false }]).by_word();
+                GoForward "go_forward" "Go forward again in the history of moves"
+                    .actions(|| vec![Action::Move { op: TreeOp::GoForward, files: false }]).by_word();
                 Fold "fold" "Collapse the branch, or go to its start";
                 Unfold "unfold" "Expand the branch";
                 PanLeft "pan_left" "Show outer levels of the tree";
@@ -173,7 +177,12 @@ macro_rules! commands {
                 TreeCompare "tree_compare" "Mark a branch, then compare it with another";
                 TreeLabel "tree_label" "Label the entry";
                 TreeDelete "tree_delete" "Hide the branch";
-                TreeRestore "tree_restore" "Restore a hidden branch";
+                TreeRestore "tree_restore" "Restore the branch that was hidden last";
+                TreeMenu "tree_menu" "Show everything that can be done with the entry" .feature().key_only();
+                TreeParent "tree_parent" "Select the entry before this one";
+                TreeChild "tree_child" "Select the entry after this one";
+                PreviousSibling "previous_sibling" "Select the previous branch from the same entry";
+                NextSibling "next_sibling" "Select the next branch from the same entry";
             }
             List {
                 SessionWords "session_words" "Search session names or their text";
@@ -193,6 +202,8 @@ macro_rules! commands {
                 Dismiss "dismiss" "Dismiss the question without an answer";
                 Remove "remove" "Remove the binding or your own setting";
                 Favourite "favourite" "Add the model to favourites, or remove it";
+                ListOrder "list_order" "Change the order of the list";
+                SaveDefault "save_default" "Use the model, and make it the default";
                 ShowAll "show_all" "Show all items, or only those that can be used";
                 Cancel "cancel" "Close";
             }
@@ -228,7 +239,7 @@ macro_rules! commands {
                 ToggleTodo "todo" .feature();
                 Jobs "jobs" .feature();
                 Terminals "terminal" .feature().parse(arguments::terminal);
-                ModelPicker "model" .feature();
+                ModelPicker "model" .feature().queries(&["favourite", "favorite", "favourites"]);
                 CycleThinking "thinking";
                 Login "login" .feature();
                 Logout "logout" .feature();
@@ -264,7 +275,7 @@ macro_rules! commands {
                 CopyAnswer "copy" .feature();
                 Changes "diff" .actions(|| vec![Action::ShowChanges(DiffRange::Session)]).parse(arguments::diff);
                 RestoreFiles "restore" .actions(|| vec![arguments::preview(FilesAt::Here).into()])
-                    .parse(arguments::restore);
+                    .parse(arguments::restore).queries(&["checkpoint", "checkpoints"]);
                 UndoPrompt "undo" .actions(|| vec![Action::Move { op: TreeOp::UndoPrompt, files: false }])
                     .parse(|argument| {
                         let files = arguments::preview(FilesAt::LastPrompt);
@@ -275,8 +286,13 @@ macro_rules! commands {
                         let files = Op::Checkpoint(CheckpointOp::UndoRestore);
                         arguments::step(argument, TreeOp::RedoPrompt, files)
                     });
-                Tree "tree" .feature();
-                Rewind "rewind" .feature();
+                Tree "tree" .feature()
+                    .queries(&["branch", "branches", "compare", "label", "bookmark", "hide", "history", "checkpoint"]);
+                Rewind "rewind" .feature().queries(&["history", "checkpoint", "checkpoints", "back"]);
+                FanOut "fan" .queries(&["parallel", "compare", "worktree"]);
+                Fork "fork" .actions(|| vec![TreeOp::Fork { entry_id: None, keep_open: true }.into()])
+                    .queries(&["branch"]);
+                CloneSession "clone" .actions(|| vec![TreeOp::Clone { keep_open: true }.into()]);
             }
         }
     };

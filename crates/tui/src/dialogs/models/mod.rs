@@ -1,5 +1,6 @@
 //! Model lists: switch the model, or retry the last prompt with another one.
 
+mod order;
 mod picker;
 
 use std::cell::Cell;
@@ -9,6 +10,7 @@ use crate::actions::Outbox;
 use crate::drawing::{Overlays, Picker, overlays};
 use crate::input::Editor;
 use crate::status::Footer;
+use order::Order;
 use osier_base::sort;
 use osier_protocol::{KeyState, ModelInfo, Op};
 
@@ -18,6 +20,7 @@ pub(crate) struct Models {
     models: Vec<ModelInfo>,
     /// The list shows models without a key too.
     shows_all: Rc<Cell<bool>>,
+    order: Rc<Cell<Order>>,
 }
 
 /// Favourites, then models with a key, then models that need no key, then scripted models, then the others.
@@ -66,6 +69,9 @@ impl Models {
     }
 
     fn picker(&self, footer: &Footer) -> Picker<ModelInfo> {
-        picker::picker(&self.models, footer, Rc::clone(&self.shows_all))
+        let mut models = self.models.clone();
+        self.order.get().sort(&mut models);
+        let shared = (Rc::clone(&self.shows_all), Rc::clone(&self.order));
+        picker::picker(&models, footer, shared)
     }
 }

@@ -4,7 +4,8 @@
 use std::cell::Cell as Shared;
 use std::rc::Rc;
 
-use crate::actions::Command;
+use super::order::Order;
+use crate::actions::{Action, Command, Effect};
 use crate::drawing::{Choice, Picker};
 use crate::status::{Footer, footer::tokens};
 use osier_base::text;
@@ -35,21 +36,39 @@ const FAVOURITE: &str = "★ ";
 pub(super) fn picker(
     models: &[ModelInfo],
     footer: &Footer,
-    shows_all: Rc<Shared<bool>>,
+    (shows_all, order): (Rc<Shared<bool>>, Rc<Shared<Order>>),
 ) -> Picker<ModelInfo> {
+    let title = order.get().title();
     let current = footer.model.as_ref().map(ModelInfo::reference);
     let is_current = |model: &ModelInfo| current.as_deref() == Some(&model.reference());
     let is_usable =
         |model: &ModelInfo| model.favourite || model.key != KeyState::Absent || is_current(model);
     let now = footer.clone();
     let listed = models.iter().cloned();
-    Picker::new("Models", "no model matches", listed, |model| {
+    Picker::new(title, "no model matches", listed, |model| {
         let reference = model.reference();
         [Op::SelectModel { reference }]
     })
     .with_columns(COLUMNS)
     .taking("switch")
     .with_few(is_usable, shows_all)
+    .on(Command::ListOrder, "order", move |_| {
+        order.set(order.get().next());
+        // The list comes again, in the new order.
+        [Op::ListModels]
+    })
+    .on(Command::SaveDefault, "default", |model| {
+        let reference = model.reference();
+        let setting = Effect::WriteSetting {
+            name: "model".to_owned(),
+            value: Some(reference.clone()),
+        };
+        [
+            Action::CloseLayer,
+            setting.into(),
+            Op::SelectModel { reference }.into(),
+        ]
+    })
     .on(Command::Favourite, "favourite", |model| {
         let (reference, on) = (model.reference(), !model.favourite);
         [Op::SetFavourite { reference, on }]
@@ -63,6 +82,7 @@ pub(super) fn picker(
 pub(super) fn retry_picker(models: &[ModelInfo], footer: &Footer) -> Picker<ModelInfo> {
     let current = footer.model.as_ref().map(ModelInfo::reference);
     let title = "Send the last prompt to";
+    let now = footer.clone();
     let listed = models.iter().cloned();
     Picker::new(title, "no model matches", listed, |model| {
         let model = Some(model.reference());
@@ -70,6 +90,7 @@ pub(super) fn retry_picker(models: &[ModelInfo], footer: &Footer) -> Picker<Mode
     })
     .with_columns(COLUMNS)
     .taking("send")
+    .with_preview(move |model| preview(model, &now))
     .with_selected(|model| {
         current.as_deref() != Some(&model.reference())
             && model.key != KeyState::Absent
@@ -89,7 +110,8 @@ impl Choice for ModelInfo {
         Item {
             label,
             details: details(self).into(),
-            keywords: self.name.clone(),
+            keywords: format!("{} {}", self.name, abilities(self).join(" ")),
+            first: self.favourite,
             dimmed: self.key == KeyState::Absent,
             ..Item::default()
         }
@@ -98,6 +120,21 @@ impl Choice for ModelInfo {
     fn is_same(&self, other: &Self) -> bool {
         self.provider == other.provider && self.id == other.id
     }
+}
+
+/// Words that find a model by what it can do.
+fn abilities(model: &ModelInfo) -> Vec<&'static str> {
+    let is_free = model.key == KeyState::NotNeeded;
+    let words = [
+        ("thinking", model.thinking_levels.len() > 1),
+        ("images", model.input.contains(&Modality::Image)),
+        ("pictures", model.input.contains(&Modality::Image)),
+        ("key", model.key == KeyState::Present),
+        ("free", is_free),
+        ("favourite", model.favourite),
+    ];
+    let has = words.into_iter().filter(|(_, has)| *has);
+    has.map(|(word, _)| word).collect()
 }
 
 /// One for each column. Missing abilities are blank, so that the others stand out.
@@ -225,14 +262,15 @@ fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
         let text = format!("no cache yet: the next request costs about ${cold:.2} more");
         lines.push((text, Token::Text));
     }
-    lines.push((
-        "earlier thinking is sent as text, without encrypted thinking".to_owned(),
-        Token::Text,
-    ));
-    let sees = |model: &ModelInfo| model.input.contains(&Modality::Image);
-    if !sees(model) && current.is_some_and(sees) {
+    if now.carried.thinking {
         lines.push((
-            "images are not sent: the model accepts text only".to_owned(),
+            "earlier thinking is sent as text, without encrypted thinking".to_owned(),
+            Token::Text,
+        ));
+    }
+    if now.carried.images && !model.input.contains(&Modality::Image) {
+        lines.push((
+            "images are sent as notes: the model accepts text only".to_owned(),
             Token::Warning,
         ));
     }
@@ -242,6 +280,7 @@ fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::status::footer::Carried;
     use osier_llm::Price;
     use osier_llm::ThinkingLevel;
 
@@ -275,6 +314,10 @@ mod tests {
             model: Some(seeing),
             level: ThinkingLevel::High,
             context_tokens: 100_000,
+            carried: Carried {
+                thinking: true,
+                images: true,
+            },
             ..Footer::default()
         };
         let told = |model: &ModelInfo| -> Vec<String> {
@@ -289,12 +332,27 @@ mod tests {
                 "context of 100k fits: 78%",
                 "no cache yet: the next request costs about $0.38 more",
                 "earlier thinking is sent as text, without encrypted thinking",
-                "images are not sent: the model accepts text only",
+                "images are sent as notes: the model accepts text only",
             ]
         );
         assert_eq!(
             told(&model("small", 32_000))[1],
             "context of 100k does not fit: compacted first"
+        );
+        // Nothing is said that is not true of this conversation.
+        let plain = Footer {
+            carried: Carried::default(),
+            level: ThinkingLevel::Off,
+            ..now
+        };
+        let lines = consequences(&model("other", 128_000), &plain);
+        let lines: Vec<String> = lines.into_iter().map(|(text, _)| text).collect();
+        assert_eq!(
+            lines,
+            [
+                "context of 100k fits: 78%",
+                "no cache yet: the next request costs about $0.38 more",
+            ]
         );
     }
 

@@ -329,7 +329,11 @@ impl List {
     pub(super) fn uses(&self, command: Command) -> bool {
         let is_special = matches!(
             command,
-            Command::Remove | Command::Favourite | Command::ShowAll
+            Command::Remove
+                | Command::Favourite
+                | Command::ShowAll
+                | Command::ListOrder
+                | Command::SaveDefault
         );
         !is_special || self.hints.iter().any(|(known, _)| *known == command)
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::history::checkpoints;
-use crate::status::Activity;
+use crate::status::{Activity, Footer};
 use osier_agent::Severity;
 use osier_base::path;
 use osier_protocol::TreeEvent;
@@ -18,6 +18,7 @@ pub(crate) fn on_event(
     event: &TreeEvent,
     transcript: &mut Transcript,
     activity: &mut Activity,
+    footer: &mut Footer,
     overlays: &mut Overlays,
     now: Instant,
 ) {
@@ -38,6 +39,7 @@ pub(crate) fn on_event(
                 return;
             }
             activity.end();
+            footer.add_lanes(lanes);
             if lanes.is_empty() {
                 overlays.remove(view::ID);
             } else if let Some(view) = fan_view(overlays) {

@@ -1,6 +1,7 @@
 //! Several models at one prompt, side by side: the progress of each, and at the end its answer, cost and changes. The
 //! user chooses one result here.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use ratatui::buffer::Buffer;
@@ -101,14 +102,43 @@ impl FanView {
         }
     }
 
-    fn rows(&self, width: usize, height: usize) -> Vec<Row> {
+    /// The columns that fit, around the selected one.
+    fn shown(&self, width: usize) -> Range<usize> {
         let shown = (width / COLUMN).clamp(1, self.columns.len().max(1));
         let first = self
             .selected
             .saturating_sub(shown / 2)
             .min(self.columns.len() - shown.min(self.columns.len()));
-        let column_width = (width + 3) / shown - 3;
-        let columns: Vec<Vec<Row>> = (first..first + shown)
+        first..first + shown
+    }
+
+    /// The line above the columns, which says that there are more than fit.
+    fn head(&self, width: usize) -> Row {
+        let (shown, count) = (self.shown(width), self.columns.len());
+        let more = if shown.len() < count {
+            let (left, right) = (shown.start > 0, shown.end < count);
+            let arrows = [("←", left), ("→", right)];
+            let arrows = arrows
+                .iter()
+                .filter(|(_, has)| *has)
+                .map(|(arrow, _)| *arrow);
+            let arrows: String = arrows.collect();
+            let (first, last) = (shown.start + 1, shown.end);
+            format!(" models {first}–{last} of {count} {arrows} ")
+        } else {
+            String::new()
+        };
+        let mut head = Row::plain(" Side by side ", Face::bold(Token::Title));
+        let line = width.saturating_sub(head.width() + text::width(&more));
+        head.push("─".repeat(line), Token::Border);
+        head.push(more, Token::Warning);
+        head
+    }
+
+    fn rows(&self, width: usize, height: usize) -> Vec<Row> {
+        let shown = self.shown(width);
+        let column_width = (width + 3) / shown.len() - 3;
+        let columns: Vec<Vec<Row>> = shown
             .map(|place| self.column(place, column_width))
             .collect();
         let rows = (0..height).map(|place| {
@@ -206,10 +236,7 @@ impl Component<Command, Action> for FanView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         self.page = height.saturating_sub(4).max(1);
-        let mut head = Row::plain(" Side by side ", Face::bold(Token::Title));
-        let line = width.saturating_sub(head.width());
-        head.push("─".repeat(line), Token::Border);
-        let mut rows = vec![head];
+        let mut rows = vec![self.head(width)];
         rows.extend(self.rows(width, height.saturating_sub(2)));
         rows.push(self.bottom(width));
         view.paint(&rows, area, buffer);
@@ -240,5 +267,24 @@ impl Component<Command, Action> for FanView {
 
     fn context(&self) -> &'static str {
         "list"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn third_model_is_announced_where_two_fit() {
+        let models = ["one", "two", "three"].map(str::to_owned);
+        let mut view = FanView::new(&models);
+        let head = |view: &FanView, width| {
+            let head = view.head(width).text();
+            head.replace('─', "").trim().to_owned()
+        };
+        assert_eq!(head(&view, 80), "Side by side  models 1–2 of 3 →");
+        view.select(false);
+        assert_eq!(head(&view, 80), "Side by side  models 2–3 of 3 ←");
+        assert_eq!(head(&view, 120), "Side by side");
     }
 }

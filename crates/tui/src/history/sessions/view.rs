@@ -209,7 +209,14 @@ impl SessionsView {
                 new_tab: new_tab || is_elsewhere,
             },
         };
-        vec![Action::CloseLayer, action]
+        let hit = found.hit.as_ref().filter(|_| !new_tab);
+        let entry = hit.and_then(|hit| hit.entry_id.clone());
+        let shows = entry.map(|entry_id| Action::ShowEntry {
+            session: found.session.id.clone(),
+            entry_id,
+        });
+        let actions = [Some(Action::CloseLayer), shows, Some(action)];
+        actions.into_iter().flatten().collect()
     }
 
     /// Stores the sessions that are open here, with their tab numbers; `joins` is whether sessions that run elsewhere

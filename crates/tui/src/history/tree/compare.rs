@@ -10,7 +10,7 @@ use crate::actions::{Action, Command};
 use crate::drawing::{frame, preview_pane::written, scroll::Scroll};
 use crate::status::footer::tokens;
 use osier_base::{clock, text};
-use osier_protocol::{BranchFacts, Comparison, FileChanges};
+use osier_protocol::{BranchFacts, Comparison, DiffRange, FileChanges};
 use osier_term::widgets::diff;
 use osier_term::{Component, Cx, Face, Handled, Row, Span, Token, View, Wrap};
 
@@ -186,7 +186,11 @@ impl Component<Command, Action> for CompareView {
         let keys = frame::hints(
             view.keymap,
             "list",
-            &[(Command::Down, "scroll"), (Command::Cancel, "back")],
+            &[
+                (Command::Down, "scroll"),
+                (Command::ShowAll, "files of both, compared"),
+                (Command::Cancel, "back"),
+            ],
         );
         let keys = frame::fitting(&keys, usize::from(area.width).saturating_sub(1));
         rows.push(Row::plain(format!(" {keys}"), Token::Muted));
@@ -197,6 +201,13 @@ impl Component<Command, Action> for CompareView {
         match command {
             Command::Accept | Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
+            }
+            Command::ShowAll => {
+                let (left, right) = (&self.comparison.left, &self.comparison.right);
+                cx.push(Action::ShowChanges(DiffRange::Between {
+                    from: left.leaf.clone(),
+                    to: right.leaf.clone(),
+                }));
             }
             // Other keys belong to the covered view.
             command => {

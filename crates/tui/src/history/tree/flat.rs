@@ -11,6 +11,9 @@ use osier_protocol::{Outline, Tag};
 /// No row, no entry.
 const NONE: u32 = u32::MAX;
 
+/// The number of the row that stays where the conversation is.
+pub(crate) const HERE: u32 = u32::MAX - 1;
+
 /// Which entries are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Filter {
@@ -101,6 +104,8 @@ pub(crate) struct Choice<'a> {
     pub folded: &'a HashSet<u32>,
     /// The entries that a search has found; all when there is none.
     pub found: Option<&'a HashSet<u32>>,
+    /// A row after the current entry stays there.
+    pub has_here: bool,
 }
 
 impl Flat {
@@ -109,12 +114,15 @@ impl Flat {
         let mut building = Building::new(outline, choice, count);
         building.size();
         building.link();
-        building.walk(choice.folded);
+        building.walk(choice);
         building.finish()
     }
 
     /// The row of the entry, or of the nearest one above it that is shown.
     pub(crate) fn row_of(&self, number: u32) -> Option<usize> {
+        if number == HERE {
+            return self.rows.iter().position(|row| row.number == HERE);
+        }
         let row = *self.row_of.get(number as usize)?;
         (row != NONE).then_some(row as usize)
     }
@@ -174,6 +182,20 @@ struct Building<'a> {
     hidden: Vec<bool>,
     rows: Vec<FlatRow>,
     row_of: Vec<u32>,
+}
+
+/// The row that stays where the conversation is.
+fn here(level: u32, head: u32) -> FlatRow {
+    FlatRow {
+        number: HERE,
+        level,
+        head,
+        outer: NONE,
+        is_head: false,
+        is_last: true,
+        folded: 0,
+        has_children: false,
+    }
 }
 
 /// Entries with one parent, or without any.
@@ -279,8 +301,12 @@ impl<'a> Building<'a> {
     }
 
     /// Makes the rows, a branch behind the other.
-    fn walk(&mut self, folded: &HashSet<u32>) {
+    fn walk(&mut self, choice: &Choice<'_>) {
+        let own = self.current();
         let mut stack = Vec::new();
+        if choice.has_here && own.is_none() {
+            self.rows.push(here(0, NONE));
+        }
         self.wait_for(self.roots, 0, NONE, &mut stack);
         while let Some(waiting) = stack.pop() {
             let number = waiting.number;
@@ -291,7 +317,7 @@ impl<'a> Building<'a> {
                 first: self.first_child[place],
                 count: self.children[place],
             };
-            let is_folded = children.count > 0 && folded.contains(&number);
+            let is_folded = children.count > 0 && choice.folded.contains(&number);
             self.row_of[place] = row;
             self.rows.push(FlatRow {
                 number,
@@ -303,26 +329,53 @@ impl<'a> Building<'a> {
                 folded: if is_folded { self.below[place] } else { 0 },
                 has_children: children.count > 0,
             });
+            if choice.has_here && own == Some(number) {
+                self.rows.push(here(waiting.level, head));
+            }
             if !is_folded {
                 self.wait_for(children, waiting.level, head, &mut stack);
             }
         }
     }
 
+    /// The shown entry that the conversation continues after.
+    fn current(&self) -> Option<u32> {
+        let leaf = self.outline.leaf?;
+        let place = leaf as usize;
+        let shown = if self.shown[place] {
+            leaf
+        } else {
+            self.parents[place]
+        };
+        (shown != NONE).then_some(shown)
+    }
+
+    /// The branch of the conversation comes first, so that the rows above the current entry are its own path.
     fn wait_for(&self, siblings: Siblings, level: u32, head: u32, stack: &mut Vec<Waiting>) {
         let branches = siblings.count > 1;
         let from = stack.len();
+        let mut own = None;
         let mut number = siblings.first;
         while number != NONE {
             let next = self.next_sibling[number as usize];
+            if self.on_path[number as usize] {
+                own = Some(stack.len());
+            }
             stack.push(Waiting {
                 number,
                 level: level + u32::from(branches),
                 head,
                 is_head: branches,
-                is_last: next == NONE,
+                is_last: false,
             });
             number = next;
+        }
+        if let Some(own) = own {
+            stack[from..=own].rotate_right(1);
+        }
+        let last = stack.len() - usize::from(stack.len() > from);
+        for (place, waiting) in stack.iter_mut().enumerate().skip(from) {
+            waiting.is_last = place == last;
         }
         stack[from..].reverse();
     }
@@ -369,6 +422,7 @@ mod tests {
             filter: Filter::Default,
             folded: &folded,
             found: None,
+            has_here: false,
         };
         Flat::new(outline, &choice)
     }
@@ -416,15 +470,15 @@ mod tests {
         let flat_tree = flat(&outline, &[]);
         assert_eq!(
             drawn(&flat_tree),
-            ["0", "1", "|+2", "|4", " +3", " 5", " |+6", "  +7"]
+            ["0", "1", "|+3", "|5", "||+6", "| +7", " +2", " 4"]
         );
         let on_path: Vec<u32> = (0..8)
             .filter(|number| flat_tree.is_on_path(*number))
             .collect();
         assert_eq!(on_path, [0, 1, 3, 5, 6]);
         let folded = flat(&outline, &[3]);
-        assert_eq!(drawn(&folded), ["0", "1", "|+2", "|4", " +3 (3)"]);
-        assert_eq!(folded.row_of(7), Some(4));
+        assert_eq!(drawn(&folded), ["0", "1", "|+3 (3)", " +2", " 4"]);
+        assert_eq!(folded.row_of(7), Some(2));
     }
 
     #[test]
@@ -436,9 +490,10 @@ mod tests {
             filter: Filter::Default,
             folded: &HashSet::new(),
             found: Some(&found),
+            has_here: false,
         };
         let flat = Flat::new(&outline, &choice);
-        assert_eq!(drawn(&flat), ["0", "|+2", " +4"]);
+        assert_eq!(drawn(&flat), ["0", "|+4", " +2"]);
         assert_eq!((flat.row_of(1), flat.row_of(3)), (Some(0), Some(0)));
     }
 

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::flat::HERE;
 use super::view::{TreeView, Typing};
 use crate::actions::{Action, Command, command::preview};
 use crate::drawing::preview_pane::edit;
@@ -40,14 +41,22 @@ impl TreeView {
         });
     }
 
-    fn go(&mut self, summarize: bool, files: bool, cx: &mut Cx<'_, Action>) {
+    fn go(
+        &mut self,
+        (summarize, instructions): (bool, Option<String>),
+        files: bool,
+        cx: &mut Cx<'_, Action>,
+    ) {
+        if self.selected == Some(HERE) {
+            cx.push(Action::CloseLayer);
+        }
         let entry_id = self.selected_id();
         if entry_id.is_some() {
             let op = TreeOp::MoveTo {
                 last_prompt: false,
                 entry_id,
                 summarize,
-                instructions: None,
+                instructions,
             };
             cx.push(Action::CloseLayer);
             cx.push(Action::Move { op, files });
@@ -67,6 +76,18 @@ impl TreeView {
     }
 
     fn hide(&mut self, hidden: bool, cx: &mut Cx<'_, Action>) {
+        if hidden
+            && self
+                .selected
+                .is_some_and(|number| self.flat.is_on_path(number))
+        {
+            self.remark = "the current branch cannot be hidden: go to another branch first";
+            return;
+        }
+        if !hidden && self.outline.hidden.is_empty() {
+            self.remark = "no branch is hidden";
+            return;
+        }
         let target = if hidden {
             self.selected
         } else {
@@ -91,13 +112,19 @@ impl TreeView {
         let (line, is_query) = match &mut self.typing {
             Typing::Nothing => return Handled::No,
             Typing::Query(line) => (line, true),
-            Typing::Label(line) => (line, false),
+            Typing::Label(line) | Typing::Instructions(line) => (line, false),
         };
         let before = line.text().to_owned();
         match command {
             Command::Up if is_query => self.step(-1),
             Command::Down if is_query => self.step(1),
             Command::Accept => {
+                if matches!(self.typing, Typing::Instructions(_)) {
+                    let instructions = Some(before).filter(|text| !text.trim().is_empty());
+                    self.typing = Typing::Nothing;
+                    self.go((true, instructions), false, cx);
+                    return Handled::Yes;
+                }
                 if !is_query {
                     self.on_entry(
                         |entry_id| TreeOp::LabelEntry {
@@ -134,7 +161,7 @@ impl TreeView {
     fn type_text(&mut self, text: &str) {
         match &mut self.typing {
             Typing::Nothing => {}
-            Typing::Label(line) => line.insert(text),
+            Typing::Label(line) | Typing::Instructions(line) => line.insert(text),
             Typing::Query(line) => {
                 line.insert(text);
                 let query = line.text().to_owned();
@@ -170,6 +197,7 @@ impl Component<Command, Action> for TreeView {
     }
 
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        self.remark = "";
         if !matches!(self.typing, Typing::Nothing) {
             return self.type_command(command, cx);
         }
@@ -188,13 +216,30 @@ impl Component<Command, Action> for TreeView {
             Command::PanLeft => self.shift -= 1,
             Command::PanRight => self.shift += 1,
             Command::Accept if self.marked.is_some() => self.compare(cx),
-            Command::Accept => self.go(false, false, cx),
-            Command::TreeSummarize => self.go(true, false, cx),
-            Command::TreeWithFiles => self.go(false, true, cx),
+            Command::Accept => self.go((false, None), false, cx),
+            command @ (Command::GoBack | Command::GoForward) => {
+                let op = match command {
+                    Command::GoBack => TreeOp::GoBack,
+                    _ => TreeOp::GoForward,
+                };
+                cx.push(Action::Move { op, files: false });
+            }
+            Command::TreeSummarize if self.selected_id().is_some() => {
+                self.typing = Typing::Instructions(LineInput::default());
+            }
+            Command::TreeWithFiles => self.go((false, None), true, cx),
+            Command::TreeParent => self.step_on_branch(false),
+            Command::TreeChild => self.step_on_branch(true),
+            Command::PreviousSibling => self.step_sibling(false),
+            Command::NextSibling => self.step_sibling(true),
+            Command::TreeMenu => return Handled::No,
             Command::TreeFiles => self.preview_files(cx),
             Command::TreeFork => {
                 cx.push(Action::CloseLayer);
-                let fork = |id| TreeOp::Fork { entry_id: Some(id) };
+                let fork = |id| TreeOp::Fork {
+                    entry_id: Some(id),
+                    keep_open: true,
+                };
                 self.on_entry(fork, cx);
             }
             Command::TreeCompare => self.compare(cx),

@@ -7,6 +7,7 @@
 mod compare;
 mod flat;
 mod keys;
+mod menu;
 pub(crate) mod rewind;
 mod rows;
 mod view;
@@ -25,11 +26,16 @@ use crate::status::{Activity, Footer};
 use compare::CompareView;
 pub(crate) use compare::changed_file;
 use flat::Filter;
-use osier_agent::Severity;
+pub(crate) use menu::open_menu;
+use osier_agent::{Severity, UserMessage};
+use osier_base::text;
 use osier_protocol::{
     CheckpointEvent, Event, FilesAt, Op, Opening, SessionInfo, TreeEvent, TreeOp,
 };
 use view::{ID, TreeMemory, TreeView};
+
+/// Columns of the prompt in the notice of a fork.
+const FORK_COLUMNS: usize = 30;
 
 /// The tree of the session while its overlay is closed.
 #[derive(Debug, Default)]
@@ -38,6 +44,8 @@ pub(crate) struct Tree {
     memory: Rc<RefCell<TreeMemory>>,
     /// The files of the pending move in the tree.
     files: Option<MoveFiles>,
+    /// A session, and the entry to show when it is open.
+    expected: Option<(String, String)>,
 }
 
 /// The fate of the files after a move.
@@ -81,6 +89,7 @@ pub(crate) fn refresh(overlays: &mut Overlays, event: &Event) {
             )
     );
     if stores && let Some(view) = view(overlays) {
+        view.has_moved |= matches!(event, Event::Tree(TreeEvent::Moved { .. }));
         view.refresh();
     }
     if let Event::Checkpoint(CheckpointEvent::ChangedLines { request, files, .. }) = event
@@ -112,10 +121,26 @@ impl Tree {
         let memory = TreeMemory {
             session: session.to_owned(),
             filter: Filter::UserOnly,
+            is_rewind: true,
             ..TreeMemory::default()
         };
         let view = TreeView::new(Rc::new(RefCell::new(memory)));
         overlays.push_modal(ID, view);
+    }
+
+    /// Shows the entry when the session is open.
+    pub(crate) fn expect(&mut self, session: String, entry_id: String) {
+        self.expected = Some((session, entry_id));
+    }
+
+    /// Opens the tree at the expected entry of the session that was opened.
+    pub(crate) fn open_expected(&mut self, session: &str, overlays: &mut Overlays) {
+        if let Some((_, entry_id)) = self.expected.take().filter(|(id, _)| id == session) {
+            self.open(session, overlays);
+            if let Some(view) = view(overlays) {
+                view.expected = Some(entry_id);
+            }
+        }
     }
 
     /// Moves; with `files`, their changes follow for review, else a note when they differ.
@@ -162,7 +187,7 @@ impl Tree {
                 ..
             } => {
                 cx.activity.end();
-                cx.footer.context_tokens = 0;
+                cx.footer.begin_branch();
                 for stored in messages {
                     cx.footer.show_tokens(&stored.message);
                 }
@@ -171,8 +196,10 @@ impl Tree {
             }
             TreeEvent::Forked {
                 session: Some(session),
+                prompt,
                 ..
             } => {
+                cx.outbox.push(fork_notice(cx.session, prompt.as_ref()));
                 let stored = StoredSession {
                     target: session.clone(),
                     cwd: None,
@@ -224,11 +251,23 @@ impl Tree {
     }
 }
 
+/// Says of which session a fork in a new tab is, and of which prompt.
+fn fork_notice(session: &SessionInfo, prompt: Option<&UserMessage>) -> Toast {
+    let name = session.name.as_deref().unwrap_or("this session");
+    Toast::info(match prompt {
+        Some(prompt) => {
+            let prompt = text::single_line(&prompt.text);
+            let prompt = text::truncate(&prompt, FORK_COLUMNS);
+            format!("new tab: fork of {name}, before “{prompt}”")
+        }
+        None => format!("new tab: copy of {name}"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::actions::Action;
-    use osier_agent::UserMessage;
 
     #[test]
     fn files_are_requested_once_after_a_move() {

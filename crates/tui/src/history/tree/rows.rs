@@ -4,11 +4,11 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::flat::{Filter, FlatRow};
+use super::flat::{Filter, FlatRow, HERE};
 use super::view::{LEVEL, TreeView, Typing};
 use crate::actions::Command;
 use crate::drawing::{
-    frame, preview_pane::above_keys, preview_pane::at_column, preview_pane::divide,
+    frame, preview_pane::above_rows, preview_pane::at_column, preview_pane::divide,
     preview_pane::written,
 };
 use osier_base::{clock, text};
@@ -21,17 +21,20 @@ const PREVIEW_HEIGHT: u16 = 18;
 
 /// Key hints below the list: the first ones where there is little room.
 const HINTS: &[(Command, &str)] = &[
-    (Command::Accept, "continue here"),
+    (Command::Accept, "go here"),
     (Command::TreeWithFiles, "with files"),
-    (Command::Search, "find"),
+    (Command::TreeFiles, "files"),
+    (Command::TreeSummarize, "summarize"),
     (Command::TreeFork, "fork"),
+    (Command::TreeMenu, "menu"),
     (Command::TreeCompare, "compare"),
-    (Command::TreeFilter, "filter"),
-    (Command::TreeSummarize, "continue + summarize"),
-    (Command::Fold, "collapse"),
     (Command::TreeLabel, "label"),
+    (Command::Search, "find"),
+    (Command::TreeFilter, "filter"),
+    (Command::Fold, "fold"),
     (Command::TreeDelete, "hide"),
-    (Command::TreeRestore, "restore"),
+    (Command::TreeRestore, "unhide"),
+    (Command::GoBack, "return"),
 ];
 
 /// Key hints while an entry is marked.
@@ -39,6 +42,10 @@ const COMPARE_HINTS: &[(Command, &str)] = &[
     (Command::Accept, "compare with this"),
     (Command::Cancel, "stop comparing"),
 ];
+
+/// Rows of a branch that its first row sums up, and columns of its model.
+const BRANCH_ROWS: usize = 64;
+const BRANCH_MODEL: usize = 20;
 
 /// How the line of a call begins.
 const CALL: &str = "⚙ ";
@@ -75,7 +82,8 @@ impl TreeView {
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.settle();
         self.cursor = None;
-        let (body, keys) = above_keys(area);
+        let lines = if area.height < PREVIEW_HEIGHT { 1 } else { 2 };
+        let (body, keys) = above_rows(area, lines);
         let (list, preview) = divide(body, PREVIEW_HEIGHT);
         self.height = usize::from(list.height.saturating_sub(1)).max(1);
         let selected = self.selected_row();
@@ -86,7 +94,7 @@ impl TreeView {
         rows.extend(self.list(usize::from(list.width), selected));
         view.paint(&rows, list, buffer);
         let bottom = self.bottom(keys, view.keymap);
-        view.paint(&[bottom], keys, buffer);
+        view.paint(&bottom, keys, buffer);
         if let Some(preview) = preview {
             let rows = self.preview(selected, preview, list.width < area.width);
             view.paint(&rows, preview, buffer);
@@ -140,7 +148,15 @@ impl TreeView {
         for place in self.top..end {
             self.flat.next_rails(place, &mut rails);
             let shown = self.flat.rows[place];
+            if shown.number == HERE {
+                rows.push(here_row(place == selected, width));
+                continue;
+            }
             self.want(shown.number);
+            if shown.is_head {
+                let own: Vec<u32> = self.rows_of_branch(place).collect();
+                own.into_iter().for_each(|number| self.want(number));
+            }
             if self.memory.borrow().filter == Filter::UserOnly {
                 self.want_changes(shown.number);
             }
@@ -209,33 +225,92 @@ impl TreeView {
         if self.flat.is_hidden(shown.number) {
             face = Face::from(Token::Muted).emphasised(Emphasis::STRIKE);
         }
-        let is_here = self.outline.leaf.and_then(|leaf| self.flat.row_of(leaf))
-            == self.flat.row_of(shown.number);
-        let here = if is_here { "  ◂ current" } else { "" };
+        let (here, here_token) = self.position_mark(shown.number);
         let folded = match shown.folded {
             0 => String::new(),
             count => format!("  ⊞ {count}"),
         };
-        let changes = self.changes.get(&shown.number).map(Vec::as_slice);
-        let changes = changed(changes.unwrap_or_default());
-        let changed: usize = changes.iter().map(|span| text::width(&span.text)).sum();
-        let tail = text::width(here) + text::width(&folded);
-        // The prompt itself has at least half of the row.
+        let lane = self.branch_facts(shown);
+        let tail = text::width(&lane) + text::width(&here) + text::width(&folded);
         let room = width.saturating_sub(row.width() + tail);
-        let changes = if changed * 2 > room {
-            Vec::new()
-        } else {
-            changes
-        };
-        let room = room - if changes.is_empty() { 0 } else { changed };
+        let (changes, room) = self.changes_within(shown.number, room);
         let mut push = |text: String, face: Face| row.push(text, ground(face));
         push(text::truncate(&line, room).into_owned(), face);
         for span in changes {
             push(span.text.into(), span.face);
         }
+        push(lane, Token::Muted.into());
         push(folded, Token::Warning.into());
-        push(here.to_owned(), Token::Success.into());
+        push(here, here_token.into());
         row.truncated(width)
+    }
+
+    /// The files that a turn changed, if the prompt itself has at least half of the columns, and the columns of the prompt.
+    fn changes_within(&self, number: u32, room: usize) -> (Vec<Span>, usize) {
+        let changes = self.changes.get(&number).map(Vec::as_slice);
+        let changes = changed(changes.unwrap_or_default());
+        let width: usize = changes.iter().map(|span| text::width(&span.text)).sum();
+        if width * 2 > room {
+            return (Vec::new(), room);
+        }
+        (changes, room - width)
+    }
+
+    /// Model, time and cost of the answers of a branch, for the row it begins with.
+    fn branch_facts(&self, head: FlatRow) -> String {
+        let Some(from) = self.flat.row_of(head.number).filter(|_| head.is_head) else {
+            return String::new();
+        };
+        let is_answer = |number: &u32| {
+            let entry = self.outline.get(*number);
+            entry.is_some_and(|entry| entry.tag == Tag::Assistant)
+        };
+        let answers = self.rows_of_branch(from).filter(is_answer);
+        let (mut model, mut time, mut cost) = (None, 0, 0.0);
+        for answer in answers.filter_map(|number| self.glimpses.get(&number)) {
+            model = Some(answer.by.as_str());
+            time += answer.duration_ms;
+            cost += answer.cost;
+        }
+        let Some(model) = model else {
+            return String::new();
+        };
+        let cost = match cost {
+            0.0 => String::new(),
+            cost => format!(" · ${cost:.3}"),
+        };
+        let model = text::truncate(&text::single_line(model), BRANCH_MODEL).into_owned();
+        format!("  {model} · {}{cost}", clock::human_duration(time))
+    }
+
+    /// The mark of the current entry, and of those before the last moves.
+    fn position_mark(&self, own: u32) -> (String, Token) {
+        let is_rewind = self.memory.borrow().is_rewind;
+        let is_here = !is_rewind
+            && self.outline.leaf.and_then(|leaf| self.flat.row_of(leaf)) == self.flat.row_of(own);
+        let recent = self.outline.recent.iter();
+        let back = recent
+            .map(|number| self.flat.row_of(*number))
+            .position(|row| row.is_some() && row == self.flat.row_of(own));
+        let here = match back {
+            _ if is_here => "  ◂ current".to_owned(),
+            Some(steps) => format!("  ◂{}", steps + 1),
+            None => String::new(),
+        };
+        let token = if is_here {
+            Token::Success
+        } else {
+            Token::Muted
+        };
+        (here, token)
+    }
+
+    /// The entries of the first rows of a branch, up to where it branches again.
+    fn rows_of_branch(&self, head: usize) -> impl Iterator<Item = u32> {
+        let level = self.flat.rows[head].level;
+        let below = self.flat.rows[head..].iter().skip(1).take(BRANCH_ROWS);
+        let own = below.take_while(move |row| !row.is_head && row.level == level);
+        own.map(|row| row.number)
     }
 
     /// The first line of the entry's text, on one row.
@@ -261,25 +336,51 @@ impl TreeView {
     }
 
     /// The line under the list: the input, else the keys.
-    fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Row {
+    fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Vec<Row> {
         let width = usize::from(area.width);
+        if !self.remark.is_empty() {
+            return vec![Row::plain(format!(" {}", self.remark), Token::Warning)];
+        }
         let hints = match self.marked {
             Some(_) => COMPARE_HINTS,
             None => HINTS,
         };
         let (mark, line) = match &self.typing {
             Typing::Nothing => {
-                let keys = frame::view_keys(keymap, "tree", hints, width.saturating_sub(1));
-                return Row::plain(format!(" {keys}"), Token::Muted);
+                let room = width.saturating_sub(1);
+                let keys = if area.height < 2 || self.marked.is_some() {
+                    vec![frame::view_keys(keymap, "tree", hints, room)]
+                } else {
+                    frame::view_keys_in_two(keymap, "tree", hints, room).to_vec()
+                };
+                let rows = keys.into_iter();
+                return rows
+                    .map(|keys| Row::plain(format!(" {keys}"), Token::Muted))
+                    .collect();
             }
             Typing::Query(line) => (" find: ", line),
             Typing::Label(line) => (" label: ", line),
+            Typing::Instructions(line) => (" instructions for the summary (optional): ", line),
         };
+        let hints: &[_] = match &self.typing {
+            Typing::Query(_) => &[
+                (Command::Down, "next"),
+                (Command::Accept, "keep the results"),
+                (Command::Cancel, "show all"),
+            ],
+            _ => &[(Command::Accept, "save"), (Command::Cancel, "cancel")],
+        };
+        let keys = frame::hints(keymap, "list", hints);
+        let keys = frame::fitting(&keys, width.saturating_sub(1));
         let column = text::width(mark) + line.cursor_column();
         self.cursor = Some(at_column(area, area.y, column));
         let mut row = Row::plain(mark, Token::Accent);
         row.push(line.text(), Token::Text);
-        row
+        let mut rows = vec![row];
+        if area.height > 1 {
+            rows.push(Row::plain(format!(" {keys}"), Token::Muted));
+        }
+        rows
     }
 
     /// The loaded text of the selected entry.
@@ -292,7 +393,7 @@ impl TreeView {
         let mut title = String::new();
         if let Some(glimpse) = glimpse {
             let time = clock::stored_minute(&glimpse.timestamp);
-            title = format!(" {time} {} ", glimpse.by);
+            title = format!(" {time} {} {} ", glimpse.entry_id, glimpse.by);
         }
         let title = text::truncate(&title, width.saturating_sub(2)).into_owned();
         let line = width.saturating_sub(text::width(&title) + 1);
@@ -344,6 +445,30 @@ fn changed(files: &[ChangedLines]) -> Vec<Span> {
         Span::new(format!(" +{added}"), Token::Success),
         Span::new(format!(" -{removed}"), Token::Error),
     ]
+}
+
+/// The row that stays where the conversation is.
+fn here_row(is_selected: bool, width: usize) -> Row {
+    let mut row = Row::default();
+    if is_selected {
+        row.fill = Some(Face::from(Token::Selected));
+    }
+    for (text, face) in [
+        (if is_selected { "› " } else { "  " }, Token::Accent.into()),
+        ("stay here", Face::bold(Token::Success)),
+        ("  ◂ current", Token::Success.into()),
+    ] {
+        let face: Face = face;
+        row.push(
+            text,
+            if is_selected {
+                face.on(Token::Selected)
+            } else {
+                face
+            },
+        );
+    }
+    row.truncated(width)
 }
 
 /// The lines before a row, without the `pan` outermost levels; at most two thirds of the width.

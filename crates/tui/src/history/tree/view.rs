@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ratatui::layout::Position;
 
-use super::flat::{Choice, Filter, Flat};
+use super::flat::{Choice, Filter, Flat, HERE};
 use osier_protocol::{ChangedLines, CheckpointOp, DiffRange, Glimpse, Op, Outline, Tag, TreeOp};
 use osier_term::LineInput;
 
@@ -30,6 +30,8 @@ pub(super) struct TreeMemory {
     /// Ids of the entries below which all is folded away.
     pub(super) folded: HashSet<String>,
     pub(super) filter: Filter,
+    /// The list of prompts, with a last row that stays where the conversation is.
+    pub(super) is_rewind: bool,
 }
 
 /// The text that the user is typing.
@@ -39,6 +41,8 @@ pub(super) enum Typing {
     Nothing,
     Query(LineInput),
     Label(LineInput),
+    /// Instructions for the summary of the branch that is left.
+    Instructions(LineInput),
 }
 
 /// The tree on the screen.
@@ -59,6 +63,12 @@ pub(crate) struct TreeView {
     pub(super) query: String,
     /// Number of the selected entry.
     pub(super) selected: Option<u32>,
+    /// The id of the entry to select in the first outline.
+    pub(super) expected: Option<String>,
+    /// Why the last key did nothing.
+    pub(super) remark: &'static str,
+    /// The conversation has moved: the next outline selects its entry.
+    pub(super) has_moved: bool,
     /// An entry to compare another with.
     pub(super) marked: Option<u32>,
     /// The first row on the screen.
@@ -123,9 +133,21 @@ impl TreeView {
         if outline.first() > 0 {
             // Folded entries are known by number already.
             Arc::make_mut(&mut self.outline).extend((**outline).clone());
+            if std::mem::take(&mut self.has_moved) {
+                self.selected = self.outline.leaf;
+            }
             return;
         }
         self.outline = Arc::clone(outline);
+        if let Some(expected) = self.expected.take() {
+            let mut all = 0..outline.end();
+            let is_it = |number: &u32| {
+                outline
+                    .get(*number)
+                    .is_some_and(|entry| entry.id == expected)
+            };
+            self.selected = all.find(is_it);
+        }
         let memory = self.memory.borrow();
         let numbers: HashMap<&str, u32> = if memory.folded.is_empty() {
             HashMap::new()
@@ -140,7 +162,12 @@ impl TreeView {
             .collect();
         drop(memory);
         if self.selected.is_none() {
-            self.selected = self.outline.leaf;
+            let is_rewind = self.memory.borrow().is_rewind;
+            self.selected = if is_rewind {
+                Some(HERE)
+            } else {
+                self.outline.leaf
+            };
         }
     }
 
@@ -189,9 +216,18 @@ impl TreeView {
                 filter: self.memory.borrow().filter,
                 folded: &self.folded,
                 found: self.found.as_ref(),
+                has_here: self.memory.borrow().is_rewind && self.query.is_empty(),
             },
         );
-        let row = self.selected_row();
+        let is_gone = self
+            .selected
+            .is_some_and(|number| self.flat.is_hidden(number));
+        // In place of a hidden entry the next one is selected.
+        let last = self.flat.rows.len().saturating_sub(1);
+        let row = match self.selected_row() {
+            row if is_gone && row < before => before.min(last),
+            row => row,
+        };
         self.selected = self.flat.rows.get(row).map(|row| row.number);
         self.top = if was_empty {
             row.saturating_sub(self.height * 2 / 3)
@@ -268,6 +304,49 @@ impl TreeView {
         };
         if let Some(row) = row {
             self.select(row);
+        }
+    }
+
+    /// The entry before or after the selected one on its branch.
+    pub(super) fn step_on_branch(&mut self, down: bool) {
+        self.settle();
+        let row = self.selected_row();
+        let Some(shown) = self.flat.rows.get(row).copied() else {
+            return;
+        };
+        if down {
+            if shown.has_children && shown.folded == 0 {
+                self.select(row + 1);
+            }
+        } else if shown.is_head {
+            let mut above = self.flat.rows[..row].iter();
+            if let Some(parent) = above.rposition(|other| other.level < shown.level) {
+                self.select(parent);
+            }
+        } else {
+            self.select(row.saturating_sub(1));
+        }
+    }
+
+    /// The first entry of the next or previous branch that begins at the same entry.
+    pub(super) fn step_sibling(&mut self, down: bool) {
+        self.settle();
+        let row = self.selected_row();
+        let Some(level) = self.flat.rows.get(row).map(|shown| shown.level) else {
+            return;
+        };
+        let rows = &self.flat.rows;
+        let begins = |at: &usize| rows[*at].is_head && rows[*at].level == level;
+        let inside = |at: &usize| rows[*at].level >= level;
+        let own = (0..=row).rev().find(begins).unwrap_or(row);
+        let found = if down {
+            (own + 1..rows.len()).take_while(inside).find(begins)
+        } else {
+            (0..own).rev().take_while(inside).find(begins)
+        };
+        match found {
+            Some(row) => self.select(row),
+            None => self.remark = "no other branch begins here in this direction",
         }
     }
 
@@ -357,5 +436,86 @@ impl TreeView {
         let labels = &self.outline.labels;
         let place = labels.binary_search_by_key(&number, |(number, _)| *number);
         Some(labels[place.ok()?].1.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree of prompts by their parents, open at `leaf`.
+    fn view(parents: &[Option<u32>], leaf: u32) -> TreeView {
+        let entries: Vec<_> = parents
+            .iter()
+            .enumerate()
+            .map(|(number, parent)| (format!("{number:08x}"), parent, "user"))
+            .collect();
+        let wire = serde_json::json!({
+            "first": 0, "entries": entries, "labels": [], "hidden": [], "leaf": leaf,
+        });
+        let outline: Outline = serde_json::from_value(wire).unwrap();
+        let mut view = TreeView::new(Rc::default());
+        view.set_outline(&Arc::new(outline));
+        view.settle();
+        view
+    }
+
+    /// Two branches at 1, of which that of 4 is the current one; its end forks again.
+    const PARENTS: [Option<u32>; 7] = [None, Some(0), Some(1), Some(2), Some(1), Some(4), Some(4)];
+
+    #[test]
+    fn steps_lead_along_the_branch_and_to_its_siblings() {
+        let mut view = view(&PARENTS, 6);
+        let numbers: Vec<u32> = view.flat.rows.iter().map(|row| row.number).collect();
+        assert_eq!(numbers, [0, 1, 4, 6, 5, 2, 3]);
+        let mut selected = |step: fn(&mut TreeView)| {
+            step(&mut view);
+            view.selected
+        };
+        assert_eq!(selected(|view| view.step_on_branch(false)), Some(4));
+        assert_eq!(selected(|view| view.step_on_branch(false)), Some(1));
+        assert_eq!(selected(|view| view.step_on_branch(true)), Some(4));
+        assert_eq!(selected(|view| view.step_sibling(true)), Some(2));
+        // From inside of a branch, too.
+        assert_eq!(selected(|view| view.step_on_branch(true)), Some(3));
+        assert_eq!(selected(|view| view.step_sibling(false)), Some(4));
+        assert_eq!(selected(|view| view.step_sibling(false)), Some(4));
+        assert!(!view.remark.is_empty());
+    }
+
+    #[test]
+    fn the_row_after_a_hidden_one_is_selected() {
+        let mut view = view(&PARENTS, 6);
+        view.selected = Some(5);
+        let mut outline = (*view.outline).clone();
+        outline.hidden = vec![5];
+        view.set_outline(&Arc::new(outline));
+        view.settle();
+        assert_eq!(view.selected, Some(2));
+    }
+
+    #[test]
+    fn tree_opens_at_the_entry_that_a_search_found() {
+        let outline = view(&PARENTS, 6).outline;
+        let mut view = TreeView::new(Rc::default());
+        view.expected = Some("00000003".to_owned());
+        view.set_outline(&outline);
+        view.settle();
+        assert_eq!(view.selected, Some(3));
+    }
+
+    #[test]
+    fn list_of_prompts_opens_at_the_row_that_changes_nothing() {
+        let memory = TreeMemory {
+            is_rewind: true,
+            ..TreeMemory::default()
+        };
+        let outline = view(&PARENTS, 6).outline;
+        let mut view = TreeView::new(Rc::new(RefCell::new(memory)));
+        view.set_outline(&outline);
+        view.settle();
+        assert_eq!((view.selected, view.selected_id()), (Some(HERE), None));
+        view.step(-1);
+        assert_eq!(view.selected, Some(6));
     }
 }

@@ -8,6 +8,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use osier_base::text;
+use osier_llm::ThinkingLevel;
 use osier_protocol::{AddedCommand, ProjectSymbol, slash};
 use osier_term::theme::ThemeStore;
 
@@ -104,7 +105,9 @@ pub(super) fn commands(
             argument,
             start,
         } => {
+            let levels = levels_of(argument, models);
             let values: Vec<&str> = match (*command, slash::find(command)) {
+                ("model", _) if !levels.is_empty() => levels.iter().map(String::as_str).collect(),
                 ("model", _) => models.iter().map(String::as_str).collect(),
                 ("theme", _) => ThemeStore::embedded(),
                 (_, Some(slash)) => slash.values.to_vec(),
@@ -125,6 +128,23 @@ pub(super) fn commands(
         _ => return None,
     };
     (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
+/// A complete name of a model with each thinking level.
+fn levels_of(argument: &str, models: &[String]) -> Vec<String> {
+    let named = models.iter().find(|model| {
+        let rest = argument.strip_prefix(model.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    });
+    let levels = ThinkingLevel::ALL.iter();
+    let named = named.into_iter();
+    named
+        .flat_map(|model| {
+            levels
+                .clone()
+                .map(move |level| format!("{model}:{}", level.name()))
+        })
+        .collect()
 }
 
 fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
@@ -318,6 +338,15 @@ mod tests {
             (candidate.text, candidate.label),
             (r#"@"a\nb.txt""#.to_owned(), "a⏎b.txt".to_owned())
         );
+    }
+
+    #[test]
+    fn complete_name_of_a_model_gets_its_thinking_levels() {
+        let models = ["a/one".to_owned(), "a/one-mini".to_owned()];
+        assert_eq!(levels_of("a/on", &models), Vec::<String>::new());
+        let levels = levels_of("a/one", &models);
+        assert_eq!((levels.len(), &*levels[0]), (7, "a/one:off"));
+        assert_eq!(levels_of("a/one-mini:hi", &models)[4], "a/one-mini:high");
     }
 
     #[test]

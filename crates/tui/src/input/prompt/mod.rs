@@ -45,6 +45,8 @@ pub struct Prompt {
     pub(crate) attachments: Attachments,
     pending: PendingPrompts,
     queue: Queue,
+    /// The count of edits when a prompt returned to the editor.
+    returned: Option<u64>,
     /// Where the text of the editor was drawn.
     area: Rect,
 }
@@ -103,12 +105,23 @@ impl Prompt {
 
     /// Puts a prompt back into the editor, with its files.
     pub(crate) fn return_prompt(&mut self, prompt: Option<&UserMessage>) {
-        let Some(prompt) = prompt else { return };
+        let Some(prompt) = prompt else {
+            if self.is_as_returned() {
+                self.editor.clear();
+            }
+            return;
+        };
         self.editor.set_text(&prompt.text);
         if !prompt.attachments.is_empty() {
             self.editor.clear();
             self.put_back(std::slice::from_ref(prompt));
         }
+        self.returned = Some(self.editor.edits());
+    }
+
+    /// Whether the editor has a prompt that returned, and nothing was typed since.
+    fn is_as_returned(&self) -> bool {
+        self.returned == Some(self.editor.edits())
     }
 
     /// Stores the commands of skills, templates and plugins. Built-in names have priority.
@@ -134,6 +147,11 @@ impl Prompt {
 
     /// Runs an editing command; false when it is not the editor's.
     pub(crate) fn on_command(&mut self, command: Command, outbox: &mut Outbox) -> bool {
+        // Without words of its own, the editor leaves the keys to the history of moves.
+        let is_word = matches!(command, Command::WordLeft | Command::WordRight);
+        if is_word && (self.editor.is_empty() || self.is_as_returned()) {
+            return false;
+        }
         let used = self.editor.on_command(command);
         // Moving in the list or the history, and closing the list, must not open it again.
         if used && !matches!(command, Command::Interrupt | Command::Up | Command::Down) {
@@ -272,6 +290,16 @@ mod tests {
         prompt.return_prompt(Some(&message("only text")));
         assert_eq!(prompt.editor.text(), "only text");
         assert_eq!(prompt.editor.attachments(), Vec::<u64>::new());
+        // Back at the position after it, it leaves the editor unless it was edited.
+        let mut outbox = Outbox::default();
+        assert!(!prompt.on_command(Command::WordLeft, &mut outbox));
+        prompt.return_prompt(None);
+        assert_eq!(prompt.editor.text(), "");
+        prompt.return_prompt(Some(&message("edit me")));
+        prompt.on_char('!', &mut outbox);
+        assert!(prompt.on_command(Command::WordLeft, &mut outbox));
+        prompt.return_prompt(None);
+        assert_eq!(prompt.editor.text(), "edit me!");
     }
 
     #[test]

@@ -27,8 +27,8 @@ impl App {
 
     fn apply(&mut self, action: Action, now: Instant) {
         // Nothing on the screen changes by a request.
-        let is_request = matches!(action, Action::Op(_) | Action::Effect(_));
-        self.outbox.redraw(!is_request);
+        self.outbox
+            .redraw(!matches!(action, Action::Op(_) | Action::Effect(_)));
         let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
         let editor = &mut self.prompt.editor;
         match action {
@@ -36,6 +36,7 @@ impl App {
                 let is_used = self.app_command(command, now);
                 questions::explain_unused(is_used, &[command], &mut self.outbox);
             }
+            Action::InView(command) => _ = self.command(command, now),
             Action::Op(op) => self.ops.push(op),
             Action::Effect(effect) => self.effects.push(effect),
             Action::Toast(toast) => self.activity.toast.show(&toast, now),
@@ -69,6 +70,7 @@ impl App {
             Action::RestoreStashed(id) => self.stash.restore(&id, &mut self.prompt, outbox),
             Action::MarkSession { mark, on } => sessions::mark(&self.session.id, mark, on, outbox),
             Action::Move { op, files } => self.tree.move_to(op, files, outbox),
+            Action::ShowEntry { session, entry_id } => self.tree.expect(session, entry_id),
             Action::ShowChanges(range) => self.changes.read(range, outbox),
             Action::ShowChangesOf(path) => self.changes.read_file(path, outbox),
             Action::ReloadChanges => self.changes.reload(overlays, outbox),

@@ -6,7 +6,7 @@ use super::App;
 use crate::actions::{Command, Toast, command::Category, command::Run, command::run_slash};
 use crate::conversation::{budget, code_servers, jobs, terminals};
 use crate::dialogs::{accounts, guide, help, hooks, project_map, skills};
-use crate::history::{Tree, sessions, tabs};
+use crate::history::{Tree, sessions, tabs, tree};
 use crate::input::keymap;
 use osier_agent::Op as AgentOp;
 use osier_term::Handled;
@@ -144,6 +144,7 @@ impl App {
             Command::Hooks => hooks::open(overlays, outbox),
             Command::Map => project_map::open(overlays, outbox),
             Command::Tree => self.tree.open(&self.session.id, overlays),
+            Command::TreeMenu => tree::open_menu(&self.keymap, overlays),
             Command::Rewind => Tree::rewind(&self.session.id, overlays),
             _ => return false,
         }

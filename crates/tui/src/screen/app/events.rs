@@ -138,7 +138,7 @@ impl App {
         self.footer.session_name.clone_from(&session.name);
         self.footer.read_only = session.read_only;
         self.activity.end();
-        self.footer.context_tokens = 0;
+        self.footer.begin_branch();
         self.footer.cache.clear();
         self.footer.budget = BudgetState::default();
         self.footer.terminals = 0;
@@ -159,6 +159,7 @@ impl App {
         }
         self.sessions
             .show_failure(&mut self.transcript, &mut self.overlays);
+        self.tree.open_expected(&session.id, &mut self.overlays);
         sessions::Sessions::begin(session, &self.transcript, &mut self.outbox);
     }
 
@@ -176,8 +177,9 @@ impl App {
         self.tree.on_event(event, &mut cx);
         compaction::on_tree_event(event, &mut self.overlays, &mut self.outbox);
         context::on_event(event, &mut self.overlays);
-        let (transcript, activity) = (&mut self.transcript, &mut self.activity);
-        fan::on_event(event, transcript, activity, &mut self.overlays, now);
+        let (activity, footer) = (&mut self.activity, &mut self.footer);
+        let (transcript, overlays) = (&mut self.transcript, &mut self.overlays);
+        fan::on_event(event, transcript, activity, footer, overlays, now);
     }
 
     /// Keys, sign-ins and what they were used for; what the project and plugins add.

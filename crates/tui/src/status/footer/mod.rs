@@ -5,19 +5,26 @@ mod row;
 use std::sync::Arc;
 
 use crate::status::{Presence, cache_countdown::CacheCountdown};
-use osier_agent::AgentMessage;
+use osier_agent::{AgentMessage, AttachmentKind};
 use osier_base::text;
-use osier_llm::{ThinkingLevel, Usage};
+use osier_llm::{AssistantBlock, ContentBlock, ThinkingLevel, Usage};
 use osier_protocol::budget::{BudgetState, WARNING_SHARE};
 use osier_protocol::{
-    CodeServerInfo, ConnectionState, DiagnosticCounts, ModelInfo, PermissionMode, Review, Role,
-    SandboxMode, Spending,
+    CodeServerInfo, ConnectionState, DiagnosticCounts, LaneState, ModelInfo, PermissionMode,
+    Review, Role, SandboxMode, Spending,
 };
 use osier_settings::{FooterPart, ScreenSettings};
 use osier_term::{Face, Span, Token};
 
 /// Most columns of plugin texts.
 const PLUGIN_COLUMNS: usize = 30;
+
+/// Parts of the conversation that not every model accepts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Carried {
+    pub thinking: bool,
+    pub images: bool,
+}
 
 /// The data of the footer. Owned by the app, changed by events.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -59,6 +66,28 @@ pub struct Footer {
     /// The sandbox of commands.
     pub sandbox: SandboxMode,
     pub settings: Arc<ScreenSettings>,
+    pub carried: Carried,
+}
+
+impl Carried {
+    fn see(&mut self, message: &AgentMessage) {
+        let is_image = |block: &ContentBlock| matches!(block, ContentBlock::Image { .. });
+        match message {
+            AgentMessage::User(prompt) => {
+                let mut files = prompt.attachments.iter();
+                self.images |= files.any(|file| file.kind == AttachmentKind::Image);
+            }
+            AgentMessage::ToolResult(result) => {
+                self.images |= result.result.content.iter().any(is_image);
+            }
+            AgentMessage::Assistant(answer) => {
+                let mut blocks = answer.content.iter();
+                self.thinking |=
+                    blocks.any(|block| matches!(block, AssistantBlock::Thinking { .. }));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// How a part is drawn; no spans when it is empty.
@@ -104,8 +133,22 @@ impl Footer {
         self.show_tokens(message);
     }
 
+    /// Counts the usage of models that answered side by side.
+    pub(crate) fn add_lanes(&mut self, lanes: &[LaneState]) {
+        for lane in lanes {
+            self.total += lane.usage;
+        }
+    }
+
+    /// The conversation continues on another branch: its messages follow.
+    pub(crate) fn begin_branch(&mut self) {
+        self.context_tokens = 0;
+        self.carried = Carried::default();
+    }
+
     /// Shows how full the context is, from the usage of an answer.
     pub(crate) fn show_tokens(&mut self, message: &AgentMessage) {
+        self.carried.see(message);
         if let AgentMessage::Assistant(message) = message
             && message.usage.total_tokens() > 0
         {
