@@ -4,7 +4,7 @@
 //! Data of the complete session (name, labels, usage) is stored here. Walks are iterative, because a session is as
 //! deep as it is long. A parent always has a smaller number than its children.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::entry_reader::{EntryReader, Location, Record};

@@ -477,7 +477,10 @@ fn run_harmless(seed: u64, count: usize) -> (usize, Vec<String>) {
     let root = project(&folder);
     let mut random = Random(0x9E37_79B9_u64.wrapping_mul(seed));
     let lines = (0..count).map(|_| random.line());
-    let lines: Vec<String> = lines.filter(|line| is_allowed(&root, &[], line)).collect();
+    let permissions = permissions(&root, &[]);
+    let lines: Vec<String> = lines
+        .filter(|line| is_allowed(&permissions, line))
+        .collect();
     let found = violations(&Reader::Bash.trace(&lines, &root), &root);
     let found = found.into_iter();
     let mut found: Vec<String> = found

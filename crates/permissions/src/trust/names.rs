@@ -366,7 +366,7 @@ impl Search<'_> {
                 let stem = name.split_once(".config.").map(|(stem, _)| stem);
                 stem.is_some_and(|stem| {
                     let fits = |part: &&str| part.starts_with(stem) || stem.starts_with(part);
-                    parts.iter().any(|part| fits(&part))
+                    parts.iter().any(fits)
                 })
             });
             self.waiting.extend(names.map(|name| folder.join(name)));

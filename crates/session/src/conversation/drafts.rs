@@ -127,9 +127,9 @@ impl Drafts {
                     let waiting = waiting.filter(|message| !is_stored(store.index(), message));
                     let waiting: Vec<_> = waiting.collect();
                     restore(draft.clone(), waiting.clone());
-                    waiting
-                        .into_iter()
-                        .for_each(|message| agent.send(queue(message)));
+                    for message in waiting {
+                        agent.send(queue(message));
+                    }
                 }
                 if draft.text.is_empty() {
                     return;

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::{SessionTree, State, fork, load};
+use crate::{SessionTree, State, fork};
 use osier_llm::ThinkingLevel;
 
 fn model(id: &str) -> EntryKind {

@@ -110,10 +110,7 @@ impl OpenSession {
         } = open_store(setup, choice).await?;
         let info = describe(setup, &store, ending.as_ref()).await?;
         let history = ending.as_ref().map(|ending| history(&store, ending));
-        let (messages, at_start, state) = match ending {
-            Some(ending) => (ending.messages, ending.at_start, ending.state),
-            None => (Vec::new(), true, State::default()),
-        };
+        let (messages, at_start, state) = restored(ending);
         let (first, unstored) = adopt(setup, models, &state, &origin);
         // It may have ended by itself in the meantime, and a script has a prompt of its own.
         let continues = has_stopped_run && setup.answers_questions && is_unfinished(&messages);
@@ -379,6 +376,14 @@ fn workspace(
     let code = CodeIntelligence::of_session(setup, confined, trusted, ask, emitter);
     let workspace = workspace.with_code(Some(Arc::new(code.clone())));
     (Arc::new(workspace), code)
+}
+
+/// The newest messages, whether they are all of the session, and its state.
+fn restored(ending: Option<Ending>) -> (Vec<StoredMessage>, bool, State) {
+    let Some(ending) = ending else {
+        return (Vec::new(), true, State::default());
+    };
+    (ending.messages, ending.at_start, ending.state)
 }
 
 /// The messages before the end of the session.
