@@ -16,14 +16,6 @@ use thiserror::Error;
 
 const MARK: char = '\u{feff}';
 
-/// Encodings of Latin letters that short texts do not distinguish. A text of Windows-1252 needs none of their other letters.
-const ALIKE: [&Encoding; 5] = [
-    WINDOWS_1250,
-    WINDOWS_1254,
-    WINDOWS_1257,
-    ISO_8859_2,
-    ISO_8859_4,
-];
 /// With this many characters beyond ASCII, the detector was right in 98 of 100 texts of ten languages.
 const CERTAIN: usize = 32;
 
@@ -60,14 +52,12 @@ pub struct Decoded<'a> {
 /// A text has a character that its file cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "the file is {}{encoding} text, {} `{character}`; use other characters, or convert the file to UTF-8 first with bash: `iconv`",
-    if *is_uncertain { "probably " } else { "" },
-    if *is_uncertain { "but other likely encodings have another byte for" } else { "which has no" },
+    "the file is {encoding} text{why} `{character}`; use other characters, or convert the file to UTF-8 first with bash: `iconv`"
 )]
 pub struct MissingCharacter {
     encoding: TextEncoding,
+    why: &'static str,
     character: char,
-    is_uncertain: bool,
 }
 
 /// The text with these bytes; `None` for binary data.
@@ -153,31 +143,33 @@ fn character(encoding: &'static Encoding, byte: u8) -> Option<char> {
 
 /// The bytes for `uncertain` of a text that was recognized as `encoding`.
 fn uncertain_bytes(encoding: &'static Encoding, bytes: &[u8]) -> u128 {
+    // Short texts do not distinguish them. What is taken for Windows-1252 has no other letters of them.
+    let alike = [
+        WINDOWS_1250,
+        WINDOWS_1254,
+        WINDOWS_1257,
+        ISO_8859_2,
+        ISO_8859_4,
+    ];
     let beyond_ascii = || bytes.iter().copied().filter(|byte| !byte.is_ascii());
-    if !ALIKE.contains(&encoding) || beyond_ascii().count() >= CERTAIN {
+    if !alike.contains(&encoding) || beyond_ascii().count() >= CERTAIN {
         return 0;
     }
     let used = beyond_ascii().fold(0, |used, byte| used | bit(byte));
-    let is_letter = |char: char| char.is_alphabetic();
-    let is_likely = |other: &&'static Encoding| {
-        let all = (0x80..=0xff).filter(|byte| used & bit(*byte) != 0);
-        all.into_iter()
-            .all(|byte| character(other, byte).is_some_and(is_letter))
+    let is_likely = |other: &'static Encoding| {
+        beyond_ascii().all(|byte| character(other, byte).is_some_and(char::is_alphabetic))
     };
-    let others = ALIKE.into_iter().chain([WINDOWS_1252]);
-    let likely: Vec<_> = others
-        .filter(|other| *other != encoding)
-        .filter(is_likely)
+    let likely: Vec<&'static Encoding> = alike
+        .into_iter()
+        .chain([WINDOWS_1252])
+        .filter(|&other| other != encoding && is_likely(other))
         .collect();
     let differs = |byte: &u8| {
-        let Some(char) = character(encoding, *byte).filter(|char| is_letter(*char)) else {
-            return false;
-        };
-        let mut text = [0; 4];
-        let text = &*char.encode_utf8(&mut text);
+        let letter = character(encoding, *byte).filter(|char| char.is_alphabetic());
+        let text = letter.map(String::from).unwrap_or_default();
         likely.iter().any(|other| {
-            let (bytes, _, lacks_it) = other.encode(text);
-            !lacks_it && *bytes != [*byte]
+            let (bytes, _, lacks_it) = other.encode(&text);
+            !lacks_it && !bytes.is_empty() && *bytes != [*byte]
         })
     };
     let differing = (0x80..=0xff).filter(differs);
@@ -221,21 +213,22 @@ impl TextEncoding {
             return Ok(units.flat_map(bytes).collect::<Vec<u8>>().into());
         }
         let (bytes, _, lacks_some) = self.encoding.encode(text);
-        let missing = |character, is_uncertain| MissingCharacter {
+        let missing = |why, character| MissingCharacter {
             encoding: *self,
+            why,
             character,
-            is_uncertain,
         };
         if (lacks_some || self.is_latin_1)
             && let Some(character) = text.chars().find(|char| self.lacks(*char))
         {
-            return Err(missing(character, false));
+            return Err(missing(", which has no", character));
         }
         if self.uncertain != 0
             && let Some(byte) = bytes.iter().find(|byte| self.uncertain & bit(**byte) != 0)
         {
             let character = character(self.encoding, *byte).unwrap_or(char::REPLACEMENT_CHARACTER);
-            return Err(missing(character, true));
+            let why = " or text of a similar encoding, which has another byte for";
+            return Err(missing(why, character));
         }
         Ok(bytes)
     }
@@ -368,7 +361,7 @@ mod tests {
         assert_eq!(encoding.to_string(), "windows-1250");
         assert_eq!(
             encoding.encode("ş").unwrap_err().to_string(),
-            "the file is probably windows-1250 text, but other likely encodings have another byte for `ş`; use other characters, or convert the file to UTF-8 first with bash: `iconv`"
+            "the file is windows-1250 text or text of a similar encoding, which has another byte for `ş`; use other characters, or convert the file to UTF-8 first with bash: `iconv`"
         );
         // What is there is written as it was, and so is what all of them have at the same place.
         let kept = format!("{}more öü\n", decoded.text);
