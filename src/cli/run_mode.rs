@@ -552,7 +552,7 @@ mod tests {
         let mut page = "| mode | flags |\n|---|---|\n".to_owned();
         for (modes, flags) in sets {
             let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
-            page += &format!("| {} | {} |\n", modes.join(", "), flags.join(", "));
+            page += &["| ", &modes.join(", "), " | ", &flags.join(", "), " |\n"].concat();
         }
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scripts.md");
         osier_testing::pages::check_part(&path, "flags", &page);

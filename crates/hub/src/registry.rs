@@ -147,14 +147,12 @@ impl SessionRegistry {
             let path = SessionDirectory::new(&data).find(&query).ok()?;
             summarize(&path).ok()
         });
-        match found.await.ok().flatten() {
-            Some(stored) => self.resume(stored, options).await,
-            // The session was never stored, and continues as another session.
-            None => {
-                let open = self.0.table.lock().find(&target);
-                options.share(open.ok_or(OpenError::Unknown { id: target })?)
-            }
+        if let Some(stored) = found.await.ok().flatten() {
+            return self.resume(stored, options).await;
         }
+        // The session was never stored, and continues as another session.
+        let open = self.0.table.lock().find(&target);
+        options.share(open.ok_or(OpenError::Unknown { id: target })?)
     }
 
     /// Returns the open session of the working directory, the last used one if there are several. Opens a new session

@@ -247,14 +247,15 @@ impl Prompt {
         count.filter(|_| self.results == 0)
     }
 
-    fn turn(&self) -> Turn {
+    /// The single call of a kind of prompt at its place in the turn.
+    fn call(&self) -> Option<(&'static str, Value)> {
         let Self {
             kind,
             number,
             results,
         } = self;
         let file = format!("file{}.txt", number % 20);
-        let call = match (kind.as_str(), results) {
+        match (kind.as_str(), results) {
             ("tools", 0) => Some((
                 "write",
                 json!({"file_path": file, "content": format!("one {number}\ntwo\n")}),
@@ -291,7 +292,15 @@ impl Prompt {
                 super::commands::find(kind).map(|command| ("bash", json!({"command": command})))
             }
             _ => None,
-        };
+        }
+    }
+
+    fn turn(&self) -> Turn {
+        let Self {
+            kind,
+            number,
+            results,
+        } = self;
         if kind == "race" && *results < 40 {
             let read = json!({"file_path": "race.txt"});
             let edit =
@@ -335,7 +344,7 @@ impl Prompt {
                 calls: Vec::new(),
             };
         }
-        match call {
+        match self.call() {
             Some((name, arguments)) => Turn::calls(name, arguments),
             None => Turn::says(&self.text()),
         }

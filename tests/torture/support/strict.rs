@@ -132,8 +132,8 @@ fn read(wire: Wire, message: &Value) -> Said {
                 Some("function_call_output") => said.results.extend(id),
                 Some("reasoning") => said.by_model = true,
                 _ => {
-                    said.is_blank =
-                        list(&message["content"]).is_empty() && text(&message["content"]).is_empty()
+                    said.is_blank = list(&message["content"]).is_empty()
+                        && text(&message["content"]).is_empty();
                 }
             }
         }

@@ -402,15 +402,11 @@ fn violations(trace: &str, root: &Path) -> Vec<(usize, String)> {
         let call = call.trim_start_matches(|char: char| char.is_ascii_digit() || char == ' ');
         let failed = call.contains(" = -1 ");
         if let Some((_, rest)) = call.split_once("\"/line/") {
-            line = rest
-                .split('"')
-                .next()
-                .and_then(|number| number.parse().ok());
+            let number = rest.split('"').next();
+            line = number.and_then(|number| number.parse().ok());
             continue;
         }
-        let Some(line) = line else {
-            continue;
-        };
+        let Some(line) = line else { continue };
         let is_violation = if let Some(rest) = call.strip_prefix("execve(\"") {
             let program = rest.split('"').next().unwrap_or_default();
             let (folder, name) = program.rsplit_once('/').unwrap_or(("", program));
@@ -423,7 +419,7 @@ fn violations(trace: &str, root: &Path) -> Vec<(usize, String)> {
                 "/sbin",
             ]
             .contains(&folder);
-            !failed && !(is_system && programs.contains(name))
+            !(failed || is_system && programs.contains(name))
         } else if call.starts_with("connect(") {
             call.contains("AF_INET")
         } else if call.starts_with("open") || call.starts_with("creat(") {

@@ -365,6 +365,7 @@ mod tests {
 
     /// A formatter with plugins that lie in the project, and the files with which the model can change what it runs.
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table of attacks")]
     fn a_formatter_loads_no_code_that_was_changed() {
         let pretty = r#"{"prettier": {"plugins": ["./lib/p.mjs"]}}"#;
         let overrides =

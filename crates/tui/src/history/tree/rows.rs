@@ -155,7 +155,9 @@ impl TreeView {
             self.want(shown.number);
             if shown.is_head {
                 let own: Vec<u32> = self.rows_of_branch(place).collect();
-                own.into_iter().for_each(|number| self.want(number));
+                for number in own {
+                    self.want(number);
+                }
             }
             if self.memory.borrow().filter == Filter::UserOnly {
                 self.want_changes(shown.number);

@@ -84,7 +84,9 @@ pub(super) fn call_rows(
 /// Commands, paths and changes are shown in the order in which programs read them. A plan is prose.
 fn keep_order(subject: &Subject, rows: &mut [Row]) {
     if !matches!(subject, Subject::Markdown { .. }) {
-        rows.iter_mut().for_each(|row| row.is_logical = true);
+        for row in rows {
+            row.is_logical = true;
+        }
     }
 }
 

@@ -67,7 +67,9 @@ impl Dialog {
             QuestionKind::Permission { .. } | QuestionKind::Confirm
         );
         if is_permission {
-            rows.iter_mut().for_each(|row| row.is_logical = true);
+            for row in &mut rows {
+                row.is_logical = true;
+            }
         }
         let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
         let height = height.min(screen.height.saturating_sub(1)).max(1);
