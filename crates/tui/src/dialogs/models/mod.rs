@@ -17,7 +17,7 @@ use osier_protocol::{KeyState, ModelInfo, Op};
 /// The models that the host reported last.
 #[derive(Debug, Default)]
 pub(crate) struct Models {
-    list: Vec<ModelInfo>,
+    known: Vec<ModelInfo>,
     /// The list shows models without a key too.
     shows_all: Rc<Cell<bool>>,
     order: Rc<Cell<Order>>,
@@ -44,7 +44,7 @@ impl Models {
 
     /// Lists the models to retry the last prompt with.
     pub(crate) fn open_retry(&self, footer: &Footer, overlays: &mut Overlays, outbox: &mut Outbox) {
-        overlays.push(picker::RETRY_ID, picker::retry_picker(&self.list, footer));
+        overlays.push(picker::RETRY_ID, picker::retry_picker(&self.known, footer));
         outbox.push(Op::ListModels);
     }
 
@@ -56,9 +56,9 @@ impl Models {
         editor: &mut Editor,
         overlays: &mut Overlays,
     ) {
-        self.list = models.to_vec();
-        sort::by_key(&mut self.list, usability);
-        let models = &self.list;
+        self.known = models.to_vec();
+        sort::by_key(&mut self.known, usability);
+        let models = &self.known;
         editor.set_models(models.iter().map(ModelInfo::reference).collect());
         overlays::refresh(
             overlays,
@@ -69,7 +69,7 @@ impl Models {
     }
 
     fn picker(&self, footer: &Footer) -> Picker<ModelInfo> {
-        let mut models = self.list.clone();
+        let mut models = self.known.clone();
         self.order.get().sort(&mut models);
         let shared = (Rc::clone(&self.shows_all), Rc::clone(&self.order));
         picker::picker(&models, footer, shared)
