@@ -492,6 +492,11 @@ fn look_around(wire: &mut RpcProcess) {
     wire.call("list_context", json!({}));
     wire.call("reload", json!({}));
     wire.call("ask_trust", json!({}));
+    let asked = wire.event("ui_request");
+    assert_eq!(asked["method"], "confirm", "{asked}");
+    let reply = json!({"type": "ui_response", "id": asked["id"], "confirmed": false});
+    wire.say(&reply);
+    wire.event("ui_closed");
     wire.call(
         "press_plugin_key",
         json!({"plugin": "none", "keys": "alt+x"}),
