@@ -26,7 +26,7 @@ const BATCH_SESSIONS: usize = 64;
 /// Bytes to index before a list is shown; with more, the rows come first.
 const AT_ONCE: u64 = 16 << 20;
 /// Bytes of text that [`Depth::Soon`] indexes when there are more than that to read.
-const SOON_TEXT: usize = 4 << 20;
+const SOON_TEXT: usize = 2 << 20;
 
 /// How much to index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
