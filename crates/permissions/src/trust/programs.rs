@@ -364,6 +364,7 @@ mod tests {
     }
 
     /// A formatter with plugins that lie in the project, and the files with which the model can change what it runs.
+    #[allow(clippy::too_many_lines, reason = "a table of attacks")]
     #[test]
     #[expect(clippy::too_many_lines, reason = "a table of attacks")]
     fn a_formatter_loads_no_code_that_was_changed() {
@@ -638,6 +639,7 @@ mod tests {
     }
 
     /// Commands of hooks and of servers, and the file that they run.
+    #[allow(clippy::too_many_lines, reason = "a table of attacks")]
     #[test]
     fn a_command_runs_no_file_that_was_changed() {
         for (command, attacked) in [
