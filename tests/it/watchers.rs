@@ -226,7 +226,7 @@ const HUGO: Watcher = Watcher {
         ("layouts/home.html", "\n"),
     ],
 };
-/// It ends when the file is deleted; its manual has this loop.
+/// entr ends when the file is deleted; its manual has this loop.
 const ENTR: Watcher = Watcher {
     ready: "VALUE",
     reports_deletion: false,

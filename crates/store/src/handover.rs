@@ -56,7 +56,7 @@ struct Question {
     hand_over: bool,
 }
 
-/// Which process it is, only the system says.
+/// The number of the process is not in it: the system has it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Answer {
     #[serde(default)]

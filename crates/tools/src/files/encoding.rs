@@ -363,7 +363,7 @@ mod tests {
             encoding.encode("ş").unwrap_err().to_string(),
             "the file is windows-1250 text or text of a similar encoding, which has another byte for `ş`; use other characters, or convert the file to UTF-8 first with bash: `iconv`"
         );
-        // What is there is written as it was, and so is what all of them have at the same place.
+        // Existing characters are written as they were, and so are characters with the same byte in all of them.
         let kept = format!("{}more öü\n", decoded.text);
         let written = encoding.encode(&kept).unwrap();
         assert_eq!(*written, [&*bytes, b"more \xf6\xfc\n"].concat());
