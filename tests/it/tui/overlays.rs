@@ -268,7 +268,7 @@ async fn browse_mode_uses_single_keys_until_text_is_typed() {
     let status = screen.screen();
     assert!(
         status.contains(
-            "q back · } select · y copy · [ previous prompt · j down · k up · G end · ? keys"
+            "q back · { select · y copy · C to a call · Y copy the call · [ previous prompt · ? keys"
         ),
         "{status}"
     );

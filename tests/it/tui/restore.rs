@@ -95,8 +95,8 @@ async fn esc_in_the_list_of_an_undo_says_that_the_files_stay() {
 
   hi
 
-· 1 file differs from this point: notes.txt; /restore to review, /redo to revert
-  the undo";
+· 1 file differs from this point: notes.txt; /restore to review, /redo to
+  revert the undo";
     assert_eq!(screen.conversation(), conversation);
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\n");
     screen.press("ctrl+u").send("/redo").shows("Written.").await;

@@ -133,12 +133,12 @@ fn terminal_and_job_survive_a_detached_client_and_end_with_the_server() {
     program.shows("Both run.");
     program.hides("esc to interrupt");
     program.write("/terminal\r");
-    program.shows("│up");
+    program.shows("\nup");
     program.write("\r");
     program.shows("ctrl+] leave");
     program.write("first line\r");
     program.until("the line and its echo", |screen| {
-        screen.matches("│first line").count() == 2
+        screen.matches("\nfirst line").count() == 2
     });
     program.write("\x1d");
     program.hides("ctrl+] leave");
@@ -153,7 +153,7 @@ fn terminal_and_job_survive_a_detached_client_and_end_with_the_server() {
     // The cell shows the screen as it is now, not as the call of the model ended.
     again.shows("first line");
     again.write("/terminal\r");
-    again.shows("│first line");
+    again.shows("\nfirst line");
     again.write("\r");
     again.shows("ctrl+] leave");
     again.write("second line\r");

@@ -146,7 +146,7 @@ pub(super) fn problem_file(text: &str) -> Option<&str> {
     file.starts_with(['/', '~']).then_some(file)
 }
 
-/// Several problems of one file: a row for each of the first ones.
+/// Several problems of one file: a row for each of the newest ones.
 fn problem_rows(text: &str, token: Token, width: usize) -> Vec<Row> {
     let lines: Vec<&str> = text.lines().collect();
     let shown = if lines.len() > PROBLEM_ROWS {
@@ -154,7 +154,7 @@ fn problem_rows(text: &str, token: Token, width: usize) -> Vec<Row> {
     } else {
         lines.len()
     };
-    let named = lines.iter().take(shown).map(|line| {
+    let named = lines.iter().skip(lines.len() - shown).map(|line| {
         let folder = problem_file(line).and_then(|file| file.rfind('/'));
         line[folder.map_or(0, |end| end + 1)..].to_owned()
     });
@@ -162,11 +162,15 @@ fn problem_rows(text: &str, token: Token, width: usize) -> Vec<Row> {
         let count = lines.len() - shown;
         format!("… {count} more: fix these, then `/reload`")
     });
-    let rows = named.chain(more).enumerate().map(|(place, line)| {
-        let mut row = Row::plain(if place == 0 { "! " } else { "  " }, token);
-        row.spans.extend(sentence(&line, token));
-        row.truncated(width)
-    });
+    let rows = more
+        .into_iter()
+        .chain(named)
+        .enumerate()
+        .map(|(place, line)| {
+            let mut row = Row::plain(if place == 0 { "! " } else { "  " }, token);
+            row.spans.extend(sentence(&line, token));
+            row.truncated(width)
+        });
     rows.collect()
 }
 

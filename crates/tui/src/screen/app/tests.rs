@@ -288,9 +288,9 @@ fn problems_of_one_file_are_shown_once_in_three_rows() {
     let shown = rows(&mut app, (80, 40), now);
     let first = shown.iter().position(|row| row.starts_with('!')).unwrap();
     let expected = [
-        "! settings.toml:1:1: unknown setting a1",
-        "  settings.toml:2:1: unknown setting a2",
-        "  … 3 more: fix these, then /reload",
+        "! … 3 more: fix these, then /reload",
+        "  settings.toml:4:1: unknown setting a4",
+        "  settings.toml:5:1: unknown setting a5",
     ];
     assert_eq!(shown[first..first + 3], expected);
     let rest = &shown[first + 3..];
