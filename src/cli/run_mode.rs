@@ -110,6 +110,9 @@ const SETTINGS: &[RunMode] = &[
 const NAMED: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc];
 /// The modes that log to standard error.
 const LOGGED: &[RunMode] = &[Text, Json, StreamJson, JsonResult, Codex, Rpc];
+/// The modes of `osier` that open a session: `osier exec` has fewer flags.
+const SCRIPTED: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Rpc, Acp];
+const PRINTED: &[RunMode] = &[Text, StreamJson, JsonResult];
 /// The modes that check the answer against a schema.
 const CHECKED: &[RunMode] = &[Text, StreamJson, JsonResult, Codex];
 const CLAUDE: &[RunMode] = &[StreamJson, JsonResult];
@@ -120,14 +123,11 @@ const FLAGS: &[Flag] = &[
         "prompts",
         &[Screen, Text, Json, StreamJson, JsonResult, Codex],
     ),
-    flag(
-        "stdin",
-        &[Screen, Text, Json, StreamJson, JsonResult, Codex],
-    ),
-    flag("print", &[Text, StreamJson, JsonResult, Codex]),
+    flag("stdin", &[Screen, Text, Json, StreamJson, JsonResult]),
+    flag("print", PRINTED),
     flag("json", &[Json, Codex]),
     flag("answers", &[Json]),
-    flag("mode", SESSION),
+    flag("mode", &[Text, Json, Rpc, Acp]),
     flag(
         "model",
         &[
@@ -193,7 +193,7 @@ const FLAGS: &[Flag] = &[
     flag("trace_mcp", LOGGED),
     flag("accounting", NAMED),
     flag("list_models", &[Models]),
-    flag("output_format", &[Text, StreamJson, JsonResult]),
+    flag("output_format", PRINTED),
     Flag {
         matters: |args| args.script.input_format == Some(InputFormat::StreamJson),
         ..flag("input_format", CLAUDE)
@@ -201,18 +201,21 @@ const FLAGS: &[Flag] = &[
     flag("include_partial_messages", &[StreamJson]),
     flag("replay_user_messages", &[StreamJson]),
     flag("output_schema", CHECKED),
-    flag("json_schema", CHECKED),
-    flag("permission_mode", SESSION),
+    flag("json_schema", PRINTED),
+    flag("permission_mode", SCRIPTED),
     flag("permission_prompt_tool", CLAUDE),
-    flag("allowed_tools", SESSION),
-    flag("disallowed_tools", SESSION),
-    flag("add_dir", SESSION),
-    flag("fallback_model", SESSION),
-    flag("effort", SESSION),
-    flag("fork_session", NAMED),
-    flag("system_prompt_file", SESSION),
+    flag("allowed_tools", SCRIPTED),
+    flag("disallowed_tools", SCRIPTED),
+    flag("add_dir", SCRIPTED),
+    flag("fallback_model", SCRIPTED),
+    flag("effort", SCRIPTED),
+    flag(
+        "fork_session",
+        &[Screen, Text, Json, StreamJson, JsonResult, Rpc],
+    ),
+    flag("system_prompt_file", SCRIPTED),
     // For SDKs: osier always reads its own settings.
-    flag("setting_sources", SESSION),
+    flag("setting_sources", SCRIPTED),
     flag("schema", &[Schema]),
     flag("connect", &[Bridge]),
     flag("request", &[Bridge]),
@@ -376,7 +379,9 @@ mod tests {
     fn given(argument: &Arg) -> Vec<String> {
         let value = match argument.get_id().as_str() {
             "input_format" => vec!["stream-json", "--output-format", "stream-json"],
-            "proxy" | "base_url" => vec!["https://example.com"],
+            "proxy" | "base_url" if argument.get_action().takes_values() => {
+                vec!["https://example.com"]
+            }
             "request" | "no_start" => vec!["--connect"],
             "listen" => vec!["127.0.0.1:1"],
             "permission_prompt_tool" => vec![
