@@ -595,7 +595,7 @@ mod tests {
         ("detached", "tests/it/serve/background.rs"),
     ];
 
-    /// What a command line sets: the session, the server, or the connection to one.
+    /// The effect of a command line on the session, the server, or the connection to one.
     fn effect(words: &[String], place: &std::path::Path) -> Result<String, String> {
         let mut args = super::super::aliases::expand(Args::read(words).unwrap())?;
         args.run_of_command();

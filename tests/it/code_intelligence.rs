@@ -609,8 +609,9 @@ async fn servers_and_formatters_run_in_the_sandbox() {
     let events = session.run("go").await;
     assert!(
         texts(&events)[0].contains("this is BAD"),
-        "{:?}",
-        texts(&events)
+        "{:?} {:?}",
+        texts(&events),
+        notices(&events)
     );
     assert_eq!(fs::read_to_string(&starts).unwrap(), "workspace\n");
     let formatted = fs::read_to_string(place.work().join("new.js")).unwrap();

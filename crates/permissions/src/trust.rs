@@ -17,6 +17,8 @@ use osier_base::repository;
 
 mod closure;
 mod names;
+#[cfg(test)]
+mod program_tests;
 mod program_use;
 mod programs;
 mod text;

@@ -291,7 +291,7 @@ fn ask(folder: &Path, path: &Path, hand_over: bool) -> io::Result<Answer> {
     Ok(answer)
 }
 
-/// Connects to a socket, whose process may be stopped: then nothing is accepted, and a full queue would block for ever. The
+/// Connects to a socket, whose process may be stopped: then nothing is accepted, and a full queue would block endlessly. The
 /// limit also holds for each write.
 fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};

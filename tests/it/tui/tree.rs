@@ -281,7 +281,7 @@ async fn last_prompt_is_sent_to_another_model() {
     assert_eq!(users, 2);
     screen.send("/redo").shows("there is nothing to redo").await;
     screen.send("/session").shows("file: ").await;
-    // Both stay stored beside this session, which does not change.
+    // Both stay stored next to this session, which does not change.
     let copied = |event: &Event, text: Option<&str>| {
         matches!(event, Event::Tree(TreeEvent::Forked { session: Some(_), prompt, .. })
             if prompt.as_ref().map(|prompt| &*prompt.text) == text)

@@ -9,7 +9,7 @@ use osier_store::{ContextLimit, EntryIndex};
 use crate::conversation::compaction::{CompactionOptions, message_tokens, report};
 use crate::cx::{ActiveSession, when_indexed};
 use crate::emitter::{Callback, Emitter};
-use crate::models::Models;
+use crate::models::{Models, side_call};
 
 /// The usage of the open session.
 #[derive(Debug, Default)]
@@ -185,11 +185,13 @@ pub(crate) fn count(index: &EntryIndex, last: &str) -> Spending {
         match entry.kind {
             EntryKind::Message { message } => spending.count(&message),
             EntryKind::Usage {
+                kind,
                 provider,
                 model,
                 usage,
-                ..
-            } => spending.outside(&format!("{provider}/{model}"), usage),
+            } if kind != side_call::REVIEW => {
+                spending.outside(&format!("{provider}/{model}"), usage)
+            }
             _ => {}
         }
     }

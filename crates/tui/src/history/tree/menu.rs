@@ -6,7 +6,7 @@ use osier_term::Keymap;
 
 const ID: &str = "tree-menu";
 
-/// What the menu lists, in the order of its lines.
+/// The commands of the menu, in its order.
 const COMMANDS: &[Command] = &[
     Command::Accept,
     Command::TreeWithFiles,
