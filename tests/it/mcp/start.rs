@@ -42,7 +42,8 @@ async fn servers_that_ignore_the_newest_protocol_are_started_once() {
 #[tokio::test]
 async fn a_run_without_a_user_waits_for_a_server_that_restarts() {
     let place = TestProject::new();
-    let notes = place.work().join("notes");
+    // A file of the project would be a part of the server.
+    let notes = place.folder().join("notes");
     config(&place, &json!({"fake": noting("flaky", &notes)}));
     let script = Script::new()
         .turn(|turn| turn.tool("fake__die", json!({})))

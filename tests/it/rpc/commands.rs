@@ -492,7 +492,10 @@ fn look_around(wire: &mut RpcProcess) {
     wire.call("list_context", json!({}));
     wire.call("reload", json!({}));
     wire.call("ask_trust", json!({}));
-    let asked = wire.event("ui_request");
+    let mut asked = wire.event("ui_request");
+    while asked["method"] == "notify" {
+        asked = wire.event("ui_request");
+    }
     assert_eq!(asked["method"], "confirm", "{asked}");
     let reply = json!({"type": "ui_response", "id": asked["id"], "confirmed": false});
     wire.say(&reply);

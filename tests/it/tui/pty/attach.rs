@@ -158,7 +158,7 @@ fn terminal_and_job_survive_a_detached_client_and_end_with_the_server() {
     again.shows("ctrl+] leave");
     again.write("second line\r");
     again.until("the line and its echo", |screen| {
-        screen.matches("│second line").count() == 2
+        screen.matches("\nsecond line").count() == 2
     });
     again.write("\x1d");
     again.hides("ctrl+] leave");

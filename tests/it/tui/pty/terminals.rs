@@ -243,7 +243,7 @@ fn a_question_shows_a_command_in_logical_order() {
     program.shows("Ask,");
     program.write("go\r");
     program.shows("Run this command?");
-    program.shows(&format!("$ {COMMAND}"));
+    program.shows(&format!("bash {COMMAND}"));
     program.shows("גבא");
 }
 
