@@ -64,10 +64,15 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
                 .build()?;
             let _entered = runtime.enter();
             let server = Arc::new(Mutex::new(Server::start(home, program)?));
-            match then {
+            let report = match then {
                 Some(then) => cuts(name, &server, then, step),
                 None => slow(&server),
-            }
+            };
+            // The threads of the relays keep it until the end of the program.
+            let child = &mut locked(&server).child;
+            child.kill()?;
+            child.wait()?;
+            report
         }));
     }
     let mut report = Report::default();
