@@ -69,9 +69,9 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
                 None => slow(&server),
             };
             // The threads of the relays keep it until the end of the program.
-            let child = &mut locked(&server).child;
-            child.kill()?;
-            child.wait()?;
+            let mut server = locked(&server);
+            server.child.kill()?;
+            server.child.wait()?;
             report
         }));
     }
