@@ -166,7 +166,10 @@ async fn sessions_are_found_by_content() {
     assert!(shown.contains("text") && shown.contains(" 1/1 "), "{shown}");
     // The preview is next to the list.
     screen.shows("● It failed.").await;
-    screen.press("enter").shows("▌ first prompt").await;
+    // The tree shows where the text stands.
+    screen.press("enter").shows("bash echo out; exit 2").await;
+    assert!(screen.screen().contains("Tree · "), "{}", screen.screen());
+    screen.press("esc").shows("▌ first prompt").await;
     assert!(screen.conversation().contains("▌ first prompt"));
 }
 
