@@ -180,15 +180,13 @@ fn tables_are_drawn_wrapped_or_listed() {
     └──────┴───────┴───────────────────┘
     ");
     assert_snapshot!(shown(source, 32), @r"
-    ┌──────┬───────┬───────────────┐
-    │ Name │ Value │     Note      │
-    ├──────┼───────┼───────────────┤
-    │ a    │    10 │  some longer  │
-    │      │       │     words     │
-    ├──────┼───────┼───────────────┤
-    │ 漢字 │     2 │       x       │
-    │      │       │       y       │
-    └──────┴───────┴───────────────┘
+    Name: a
+    Value: 10
+    Note: some longer words
+
+    Name: 漢字
+    Value: 2
+    Note: x y
     ");
     assert_snapshot!(shown(source, 16), @r"
     Name: a

@@ -190,7 +190,7 @@ pub(crate) fn count(index: &EntryIndex, last: &str) -> Spending {
                 model,
                 usage,
             } if kind != side_call::REVIEW => {
-                spending.outside(&format!("{provider}/{model}"), usage)
+                spending.outside(&format!("{provider}/{model}"), usage);
             }
             _ => {}
         }
