@@ -43,6 +43,11 @@ const ACTIONS: &[&str] = &[
     "search",
     "model_picker",
     "cycle_model",
+    "cycle_model_backward",
+    "go_back",
+    "go_forward",
+    "list_order",
+    "save_default",
     "cycle_thinking",
     "toggle_thinking",
     "toggle_todo",
@@ -134,6 +139,11 @@ const ACTIONS: &[&str] = &[
     "tree_files",
     "tree_compare",
     "tree_label",
+    "tree_menu",
+    "tree_parent",
+    "tree_child",
+    "previous_sibling",
+    "next_sibling",
     "tree_delete",
     "tree_restore",
     "session_words",
@@ -216,7 +226,7 @@ fn lookup_searches_contexts_from_the_innermost() {
     );
     assert_eq!(
         keymap.keys_for("editor", "newline"),
-        ["shift+enter", "ctrl+j"]
+        ["ctrl+j", "shift+enter"]
     );
 }
 

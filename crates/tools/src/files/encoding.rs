@@ -16,7 +16,7 @@ use thiserror::Error;
 
 const MARK: char = '\u{feff}';
 
-/// With this many characters beyond ASCII, the detector was right in 98 of 100 texts of ten languages.
+/// With this many characters beyond ASCII, the detector is nearly always right. Hungarian, Romanian and Estonian stay unreliable.
 const CERTAIN: usize = 32;
 
 /// The encoding of a text file.
