@@ -35,6 +35,7 @@ async fn branched(columns: u16, rows: u16) -> Screen {
     screen.send("write the notes").settled().await;
     screen.send("/undo").until(moved).await;
     assert_eq!(screen.editor(), "write the notes");
+    screen.shows("1 file differs from this point").await;
     screen.press("ctrl+u");
     screen.send("try something else").settled().await;
     screen
