@@ -22,6 +22,7 @@ const text = (value) => (Array.isArray(value) ? value.join(" ") : typeof value =
 const PARTS = {
   text,
   command: text,
+  page: text,
   path: (value, _, cwd) => relative(text(value), cwd),
   lines: (_, { offset, limit }) => (limit ? `${offset ?? 1}-${(offset ?? 1) + limit - 1}` : offset ? `${offset}-` : ""),
   patch: (value) =>
