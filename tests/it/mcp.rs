@@ -166,7 +166,8 @@ async fn failed_server_is_not_restarted_until_requested() {
 #[tokio::test]
 async fn a_server_that_does_not_list_its_tools_can_be_disabled() {
     let place = TestProject::new();
-    let notes = place.work().join("notes");
+    // A pipe in the project would be a part of the server, whose content nobody knows.
+    let notes = place.folder().join("notes");
     // Reading ends when the server has been asked for its tools.
     let mode = Mode::RUSR | Mode::WUSR;
     rustix::fs::mknodat(CWD, &notes, FileType::Fifo, mode, 0).unwrap();
