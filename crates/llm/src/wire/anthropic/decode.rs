@@ -269,6 +269,8 @@ impl AnthropicDecoder {
             }
             "message_stop" => self.end(out),
             "error" => self.fail_from(data, out),
+            // New types of events have no part of an answer.
+            name if frame.kind().is_some() => self.answer.leave_out(format!("the event `{name}`")),
             _ => {}
         }
     }
@@ -370,6 +372,10 @@ impl AnthropicDecoder {
         };
         if self.find(remote, &delta).is_none() {
             if self.open.iter().any(is_skipped) {
+                if delta.text.is_some() || delta.thinking.is_some() {
+                    self.answer
+                        .leave_out("the text of a block of an unknown type".to_owned());
+                }
                 return;
             }
             // Its start was lost.

@@ -1,12 +1,13 @@
 use serde_json::{Value, json};
 
+use crate::event::StreamEvent;
 use crate::message::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall};
 use crate::model::{Api, Model, ThinkingLevel};
 use crate::provider::ToolChoice;
 use crate::status::TurnStatus;
 use crate::usage::{Cost, Usage};
 use crate::wire::testing::{
-    answer, body, call, model, play, play_data, request, result, text, thinking, user,
+    answer, body, call, events, model, play, play_data, request, result, text, thinking, user,
 };
 
 const SUCCESS_TOOLS: TurnStatus = TurnStatus::Success {
@@ -181,6 +182,33 @@ fn unknown_events_blocks_and_deltas_are_skipped() {
         ],
     );
     assert_eq!((message.content, status), (vec![text("ab")], SUCCESS_TEXT));
+}
+
+#[test]
+fn events_and_blocks_of_unknown_types_are_named_if_they_have_text() {
+    let events = [
+        json!({"type": "message_start", "message": {"id": "m"}}),
+        json!({"type": 7, "index": 0, "delta": {"type": "text_delta", "text": "a"}}),
+        json!({"type": "content_block_start", "index": 1, "content_block": {"type": "new"}}),
+        json!({"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "b"}}),
+        json!({"type": "content_block_start", "index": 2, "content_block": {"type": "text", "text": "c"}}),
+        json!({"type": "message_stop"}),
+    ];
+    let data = events.map(|event| format!("data: {event}\n\n")).concat();
+    let events = warnings(&data);
+    let named = "the event `7`, the text of a block of an unknown type";
+    let named = named.replace(", ", "`, `");
+    let text = format!(
+        "`vendor/model-1` sent parts of an answer that osier cannot read, and leaves out: `{named}`"
+    );
+    assert_eq!(events, [StreamEvent::Warning { text }]);
+}
+
+/// The warnings of an answer of Anthropic.
+fn warnings(data: &str) -> Vec<StreamEvent> {
+    let events = events(&claude(), data.as_bytes(), 9).unwrap();
+    let is_warning = |event: &StreamEvent| matches!(event, StreamEvent::Warning { .. });
+    events.into_iter().filter(is_warning).collect()
 }
 
 #[test]
