@@ -108,7 +108,7 @@ pub use shell::terminal_tool::TERMINAL;
 pub use terminal::{TerminalChange, TerminalObserver};
 pub use workspace::{PlanAnswer, PlanDecision, PlanMode, ReadFilter, ReadFilters, Workspace};
 
-// recipe: a tool, 1: `crates/tools/src/ROOM/NAME.rs`: the tool and its row, `ROW`; its room names it as a module (a short one to copy is `search/ls.rs`)
+// recipe: a tool, 1: `crates/tools/src/ROOM/NAME.rs`: the tool and its row, `ROW`; its room names it as a module (a short one to copy is `search/ls.rs`; `FileUse` says what a tool does with a path, and `workspace.open` opens a file)
 // recipe: a tool, 2: its place in `BUILT_IN`
 /// Every tool, in the order that models see.
 pub const BUILT_IN: &[BuiltIn] = &[

@@ -143,7 +143,8 @@ fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/themes.md")
 }
 
-// recipe: a colour, 3: `docs/themes.md`: written by `UPDATE_DOCS=1 cargo test -p osier-term contrast`
+// recipe: a colour, 3: `crates/markdown/src/render.rs`: where it is drawn, or in a widget
+// recipe: a colour, 4: `docs/themes.md`: written by `UPDATE_DOCS=1 cargo test -p osier-term contrast`
 #[test]
 fn documentation_lists_the_tokens_that_follow_others() {
     let mut table = String::from("| token | follows |\n|---|---|\n");

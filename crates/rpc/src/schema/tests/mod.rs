@@ -15,6 +15,7 @@ fn docs(name: &str) -> PathBuf {
         .join(name)
 }
 
+// recipe: a request of the protocol, 4: `tests/it/rpc/commands.rs`: a call of it
 // recipe: a request of the protocol, 3: `docs/rpc.md`: written with `docs/rpc.schema.json` by `UPDATE_DOCS=1 cargo test -p osier-rpc schema`
 #[test]
 fn the_schema_is_made_from_the_types() {
