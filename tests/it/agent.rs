@@ -166,6 +166,40 @@ async fn steering_is_delivered_between_tool_results_and_the_next_request() {
     assert_eq!(stage.requests().len(), 2);
 }
 
+/// A client whose server was killed sends a prompt again, and so does the queue that was restored.
+#[tokio::test(start_paused = true)]
+async fn a_message_with_a_known_key_is_ignored() {
+    let once = Some("key".to_owned());
+    let message = |text: &str| Op::Steer {
+        text: text.into(),
+        attachments: Vec::new(),
+        typed: None,
+        once: once.clone(),
+    };
+    let gate = Hold::new();
+    let script = Script::new()
+        .turn(|turn| turn.text("first ").gate(&gate))
+        .turn(|turn| turn.text("second"));
+    let mut stage = AgentSetup::new().script(script).start();
+    stage.agent.send(user("go"));
+    stage.said("first").await;
+    let told = stage.apply(message("queued")).await;
+    assert_eq!(outline(&told), [r#"queue ["queued"] []"#]);
+    assert_eq!(outline(&stage.apply(message("queued")).await), [""; 0]);
+    gate.open();
+    stage.settled().await;
+    assert_eq!(outline(&stage.apply(message("queued")).await), [""; 0]);
+    assert_eq!(
+        stage.conversation(),
+        [
+            "user: go",
+            "assistant: first ",
+            "user: queued",
+            "assistant: second"
+        ]
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_follow_up_waits_until_the_agent_would_stop() {
     let journal = Journal::default();

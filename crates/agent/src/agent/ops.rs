@@ -162,6 +162,9 @@ fn enqueue_or_run(
 ) -> NextStep {
     {
         let mut state = core.state();
+        if message.once.as_deref().is_some_and(|key| state.knows(key)) {
+            return NextStep::Nothing;
+        }
         if !state.running {
             return NextStep::Run(vec![message]);
         }

@@ -7,7 +7,7 @@ use osier_llm::MessageBuilder;
 use super::conversation::Conversation;
 use super::models::ModelSelection;
 use super::queue::Queues;
-use crate::data::StateSnapshot;
+use crate::data::{AgentMessage, StateSnapshot, UserMessage};
 use crate::tool::ToolSelection;
 
 /// The mutable state of an agent. Its core owns it behind a mutex that is never held across an await.
@@ -52,6 +52,14 @@ impl AgentState {
             error: None,
             warnings: BTreeSet::new(),
         }
+    }
+
+    /// Whether the message with this idempotency key is here: a client sends one again whose end it has not seen.
+    pub(crate) fn knows(&self, once: &str) -> bool {
+        let is_it = |message: &UserMessage| message.once.as_deref() == Some(once);
+        let mut messages = self.conversation.messages().iter().rev();
+        self.queues.waiting().any(is_it)
+            || messages.any(|message| matches!(&**message, AgentMessage::User(user) if is_it(user)))
     }
 
     pub(crate) fn snapshot(&self) -> StateSnapshot {

@@ -43,6 +43,13 @@ impl Queue {
 }
 
 impl Queues {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &UserMessage> {
+        self.steering
+            .messages
+            .iter()
+            .chain(&self.follow_up.messages)
+    }
+
     /// Removes the messages of the next delivery after a run: steering first.
     pub(crate) fn take(&mut self) -> Vec<UserMessage> {
         let steering = self.steering.take();

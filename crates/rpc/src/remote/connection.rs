@@ -401,10 +401,10 @@ impl RemoteConnection {
         if let Some(id) = id {
             self.outbox.forget(id);
         }
-        let op = self.ops.complete(id);
         if payload["success"] != json!(false) {
-            return;
+            return self.ops.accept(id);
         }
+        let op = self.ops.complete(id);
         let error = payload["error"]
             .as_str()
             .unwrap_or("the server rejected the request");
@@ -532,6 +532,7 @@ impl RemoteConnection {
         match &event {
             Event::QuestionAsked { question } => self.questions.push((**question).clone()),
             Event::QuestionClosed { id } => self.questions.retain(|known| known.id != *id),
+            Event::Agent(event) => self.ops.on_event(event),
             _ => {}
         }
         match time {

@@ -1,5 +1,5 @@
-//! Ops for the server: each waits until it is answered, with an idempotency key so that the server does not execute it
-//! twice. Drafts stay on this machine.
+//! Ops for the server: each waits until it is answered, a prompt until it is stored, with an idempotency key so that the
+//! server does not execute it twice. Drafts stay on this machine.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -8,13 +8,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::answer_filter::AnswerFilter;
-use osier_agent::Op as AgentOp;
+use osier_agent::{AgentMessage, Event as AgentEvent, Op as AgentOp, UserMessage};
 use osier_base::parts::Parts;
 use osier_protocol::{Event, Op};
 use osier_store::prompt_draft::{DraftQuery, PromptDraft, PromptDraftRecorder, find};
 
 /// How many ops can wait without a connection.
 const MAX_OFFLINE: usize = 1000;
+/// How many answered prompts are kept until they are stored.
+const MAX_ANSWERED: usize = 100;
 
 /// Ops that the server stores with their keys.
 const PROMPTS: [&str; 3] = ["prompt", "steer", "follow_up"];
@@ -23,6 +25,8 @@ const PROMPTS: [&str; 3] = ["prompt", "steer", "follow_up"];
 pub(super) struct PendingOps {
     /// Unanswered ops, in order.
     pending: VecDeque<PendingOp>,
+    /// Prompts that the server has taken, and may not have stored yet: if it is killed before, they are sent again.
+    answered: VecDeque<PendingOp>,
     pub(super) answers: AnswerFilter,
     last_id: u64,
     /// The id of the joined session.
@@ -41,6 +45,7 @@ pub(super) struct PendingOps {
 }
 
 /// An unanswered op.
+#[derive(Clone)]
 struct PendingOp {
     id: u64,
     op: Value,
@@ -52,6 +57,18 @@ struct PendingOp {
     adds_history: bool,
     /// All of it was sent over some connection.
     is_sent: bool,
+    /// A run began after the server had taken it.
+    has_run: bool,
+}
+
+impl PendingOp {
+    fn kind(&self) -> &str {
+        self.op["type"].as_str().unwrap_or_default()
+    }
+
+    fn is_prompt(&self) -> bool {
+        self.once.is_some() && PROMPTS.contains(&self.kind())
+    }
 }
 
 /// How the client handles an op.
@@ -67,6 +84,7 @@ impl PendingOps {
     pub(super) fn new(server: String, drafts: Option<PathBuf>) -> Self {
         Self {
             pending: VecDeque::new(),
+            answered: VecDeque::new(),
             answers: AnswerFilter::new(),
             last_id: 0,
             session: None,
@@ -152,14 +170,15 @@ impl PendingOps {
         let mut dropped = Vec::new();
         if is_reopened {
             self.pending.retain(|pending| {
-                let kind = pending.op["type"].as_str().unwrap_or_default();
-                let is_known = pending.once.is_none() || PROMPTS.contains(&kind);
-                let stays = is_known || !pending.is_sent;
-                if !stays && kind != "add_history" {
-                    dropped.push(kind.to_owned());
+                let stays = pending.once.is_none() || pending.is_prompt() || !pending.is_sent;
+                if !stays && pending.kind() != "add_history" {
+                    dropped.push(pending.kind().to_owned());
                 }
                 stays
             });
+            for answered in self.answered.drain(..).rev() {
+                self.pending.push_front(answered);
+            }
         }
         self.new = self.pending.iter().map(|pending| pending.id).collect();
         dropped
@@ -189,6 +208,47 @@ impl PendingOps {
             self.record_draft(&Parts::default());
         }
         pending.map(|pending| pending.op)
+    }
+
+    /// The server has taken the op with this id. A prompt is kept until it is stored.
+    pub(super) fn accept(&mut self, id: Option<u64>) {
+        let pending = self.pending.iter().find(|pending| Some(pending.id) == id);
+        let kept = pending.filter(|pending| pending.is_prompt()).cloned();
+        self.complete(id);
+        let Some(mut kept) = kept else { return };
+        // Its line is in the history already.
+        kept.adds_history = false;
+        kept.is_typed = false;
+        self.answered.push_back(kept);
+        if self.answered.len() > MAX_ANSWERED {
+            self.answered.pop_front();
+        }
+    }
+
+    /// Forgets the prompts that are stored, went back to the user or were dropped by a run.
+    pub(super) fn on_event(&mut self, event: &AgentEvent) {
+        if self.answered.is_empty() {
+            return;
+        }
+        let mut forget = |message: &UserMessage| {
+            self.answered
+                .retain(|answered| answered.once.is_none() || answered.once != message.once);
+        };
+        match event {
+            AgentEvent::MessageStart { message, .. } => {
+                if let AgentMessage::User(message) = &**message {
+                    forget(message);
+                }
+            }
+            AgentEvent::QueueRecalled { messages } => messages.iter().for_each(forget),
+            AgentEvent::AgentStart => {
+                for answered in &mut self.answered {
+                    answered.has_run = true;
+                }
+            }
+            AgentEvent::AgentSettled { .. } => self.answered.retain(|answered| !answered.has_run),
+            _ => {}
+        }
     }
 
     /// Writes the draft to the file.
@@ -224,6 +284,7 @@ impl PendingOps {
             is_typed,
             adds_history,
             is_sent: false,
+            has_run: false,
         };
         self.pending.push_back(pending);
         self.new.push_back(id);
@@ -395,6 +456,61 @@ mod tests {
             ops.note_sent(4);
             assert_eq!(ops.resend(is_reopened), dropped);
             assert_eq!(names(&mut ops), again);
+        }
+    }
+
+    type Events<'a> = &'a dyn Fn(&Option<String>) -> Vec<AgentEvent>;
+
+    /// A prompt that the server has taken, and the events after which it is not sent again.
+    #[test]
+    fn prompts_are_kept_until_the_server_has_stored_them() {
+        let stored = |once: &Option<String>| UserMessage {
+            once: once.clone(),
+            ..UserMessage::default()
+        };
+        let start = |message| AgentEvent::MessageStart {
+            id: "message_1".to_owned(),
+            message: Arc::new(AgentMessage::User(message)),
+        };
+        let settled = || AgentEvent::AgentSettled {
+            outcome: osier_agent::RunOutcome::Completed,
+        };
+        let other = Some("other".to_owned());
+        let cases: [(&str, Events<'_>, usize); 7] = [
+            ("nothing", &|_| Vec::new(), 1),
+            ("a run began", &|_| vec![AgentEvent::AgentStart], 1),
+            ("it is stored", &|once| vec![start(stored(once))], 0),
+            ("another one is stored", &|_| vec![start(stored(&other))], 1),
+            (
+                "it went back to the user",
+                &|once| {
+                    vec![AgentEvent::QueueRecalled {
+                        messages: vec![stored(once)],
+                    }]
+                },
+                0,
+            ),
+            ("the run before it ended", &|_| vec![settled()], 1),
+            (
+                "its run dropped it",
+                &|_| vec![AgentEvent::AgentStart, settled()],
+                0,
+            ),
+        ];
+        for (case, events, expected) in cases {
+            let mut ops = PendingOps::new("there".to_owned(), None);
+            ops.handle(&prompt("hello"));
+            let once = ops.pending[0].once.clone();
+            ops.note_sent(1);
+            ops.accept(Some(1));
+            for event in events(&once) {
+                ops.on_event(&event);
+            }
+            names(&mut ops);
+            assert_eq!(ops.resend(false), [""; 0]);
+            assert_eq!(names(&mut ops), [""; 0], "{case}: the same server has it");
+            ops.resend(true);
+            assert_eq!(names(&mut ops), vec!["prompt"; expected], "{case}");
         }
     }
 
