@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Measure `osier attach` over a slow connection, and check what a broken connection loses. Needs only the standard library.
 
-    cargo build --release && scripts/attach-echo.py target/release/osier [MILLISECONDS]
+    cargo build --release && scripts/attach-echo.py target/release/osier [MILLISECONDS [KBIT]]
 
-Starts `osier serve` with a scripted model, a TCP proxy that delays every byte by MILLISECONDS (200) each way, and the
-interface in a pseudo-terminal. Prints the key echo at rest and while an answer streams, and the time of a page up, of the
-command palette and of an answer. Then it breaks the connection in the middle of an answer and restores it. It prints when
+Starts `osier serve` with a scripted model, a TCP proxy that delays every byte by MILLISECONDS (200) each way and passes on
+at most KBIT kilobits in a second, and the interface in a pseudo-terminal. Prints the key echo at rest and while an answer
+streams, the time of a page up, of the command palette, of an answer and of `esc` during an answer of 1,000 tokens, and the
+bytes of such an answer and of joining its session. Then it breaks the connection in the middle of an answer and restores it. It prints when
 the interface reports this and when it has caught up, and checks that no part of an answer or of a prompt sent meanwhile is
 lost or duplicated. Run it on an idle machine.
 """
@@ -14,6 +15,7 @@ import asyncio
 import collections
 import fcntl
 import json
+import math
 import os
 import pty
 import re
@@ -30,16 +32,20 @@ import time
 
 TIMEOUT = 60
 ROWS, WORDS, PAUSE, AWAY = 300, 400, 20, 3.0
+# The tokens of the answer whose bytes are counted, with 4 ms for each.
+TOKENS = 1000
 # Letters that occur in no answer and in no control sequence. A frame contains only the changed cells.
 KEYS = b"zqvyzqvy"
 ANSWERS = ["BACON", "JUMPS", "FIGHT", "WORLD"]
 
 
 class SlowProxy:
-    """A TCP proxy to a local port that delays every byte and can break its connections."""
+    """A TCP proxy to a local port that delays every byte, counts them, and can break its connections."""
 
-    def __init__(self, port, delay):
+    def __init__(self, port, delay, rate):
         self.port, self.delay, self.is_open, self.connections = port, delay, True, set()
+        # Bytes in a second, and the bytes from the client and to it.
+        self.rate, self.up, self.down = rate, 0, 0
         self.loop = asyncio.new_event_loop()
         self.server = self.loop.run_until_complete(
             asyncio.start_server(self.connected, "127.0.0.1", 0, limit=1 << 20)
@@ -54,11 +60,11 @@ class SlowProxy:
             return writer.transport.abort()
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.port, limit=1 << 20)
         self.connections |= {writer, far_writer}
-        await asyncio.gather(self.carry(reader, far_writer), self.carry(far_reader, writer))
+        await asyncio.gather(self.carry(reader, far_writer, True), self.carry(far_reader, writer, False))
         self.connections -= {writer, far_writer}
 
-    async def carry(self, reader, writer):
-        queue, more = collections.deque(), asyncio.Event()
+    async def carry(self, reader, writer, is_up):
+        queue, more, free = collections.deque(), asyncio.Event(), 0
 
         async def deliver():
             while True:
@@ -75,10 +81,17 @@ class SlowProxy:
         data = b"."
         while data:
             try:
-                data = await reader.read(65536)
+                data = await reader.read(65536 if self.rate == math.inf else 1024)
             except OSError:
                 data = b""
-            queue.append((time.monotonic() + self.delay, data))
+            if is_up:
+                self.up += len(data)
+            else:
+                self.down += len(data)
+            # As in a real line, what does not fit waits in the buffers of the sender.
+            free = max(free, time.monotonic()) + len(data) / self.rate
+            await asyncio.sleep(max(0, free - time.monotonic() - 0.1))
+            queue.append((free + self.delay, data))
             more.set()
         await delivering
 
@@ -160,7 +173,10 @@ def script():
     rows = "".join(f"- row {row}\n" for row in range(1, ROWS + 1)) + "- XXXXX"
     words = "".join(f"w{word:04} " for word in range(1, WORDS + 1))
     numbered = [{"text": words, "chunk": 6, "delayMs": PAUSE}]
+    vocabulary = "the of a in to file test run error line and is with for function value type not path it".split()
+    tokens = " ".join(vocabulary[word * word % 19] + str(word % 7) for word in range(TOKENS - 1)) + " ENDOK"
     turns = [
+        {"when": {"user": "tokens"}, "steps": [{"text": tokens, "chunk": 5, "delayMs": 4}]},
         {"when": {"user": "rows"}, "steps": [{"text": rows}]},
         {"when": {"user": "number"}, "steps": numbered},
         {"when": {"user": "meanwhile"}, "steps": [{"text": "QUICKLY"}]},
@@ -185,7 +201,7 @@ def measure(screen, proxy, delay):
     report("page up", pages)
     palette = []
     for _ in range(6):
-        palette.append(screen.key(b"\x1bx", b"Actions"))
+        palette.append(screen.key(b"\x1bx", b"enter run"))
         screen.rest(0.3)
         screen.write(b"\x1b")
         screen.rest(0.3)
@@ -197,10 +213,36 @@ def measure(screen, proxy, delay):
         prompts.append(screen.key(b"\r", word.encode()))
         screen.rest()
     report(f"answer to a prompt (round trip: {2000 * delay:.0f})", prompts)
+    before = proxy.down
+    screen.write(b"tokens\r")
+    screen.shows(rb"ENDOK")
+    print(f"an answer of {TOKENS} tokens: {(proxy.down - before) / 1000:.1f} kB")
+    screen.rest()
+    stops = []
+    for _ in range(4):
+        screen.write(b"tokens\r")
+        screen.rest(0.02)
+        time.sleep(1.5)
+        stops.append(screen.key(b"\x1b", rb"[Ii]nterrupted"))
+        screen.rest()
+    report("esc, while an answer streams", stops)
     screen.write(b"number\r")
     screen.shows(rb"w0005")
     report("key echo, while an answer streams", screen.echo(6))
     reconnect(screen, proxy)
+
+
+def join(program, url, work, home, proxy):
+    """Join the session with a second client."""
+    before = proxy.down
+    second = Screen([program, "attach", url], work, home)
+    took, _ = second.shows(rb"QUICKLY")
+    print(f"joining the session: {took:.0f} ms to the last answer, {(proxy.down - before) / 1000:.1f} kB so far")
+    second.rest()
+    print(f"  {(proxy.down - before) / 1000:.1f} kB in all")
+    second.write(b"\x04")
+    os.close(second.fd)
+    os.waitpid(second.pid, 0)
 
 
 def reconnect(screen, proxy):
@@ -237,6 +279,7 @@ def reconnect(screen, proxy):
 def main():
     program = os.path.abspath(sys.argv[1])
     delay = (float(sys.argv[2]) if len(sys.argv) > 2 else 200) / 1000
+    rate = float(sys.argv[3]) * 125 if len(sys.argv) > 3 else math.inf
     folder = tempfile.mkdtemp()
     home, work, server_home = f"{folder}/home", f"{folder}/work", f"{folder}/server"
     for path in (home, work, server_home):
@@ -253,11 +296,12 @@ def main():
     screen = None
     try:
         address, token = server.stdout.readline().strip()[len("http://"):].split("/#token=")
-        proxy = SlowProxy(int(address.rpartition(":")[2]), delay)
+        proxy = SlowProxy(int(address.rpartition(":")[2]), delay, rate)
         print(f"{delay * 1000:.0f} ms each way")
         url = f"http://127.0.0.1:{proxy.local_port}/#token={token}"
         screen = Screen([program, "attach", url], work, home)
         measure(screen, proxy, delay)
+        join(program, url, work, home, proxy)
         screen.write(b"\x04")
     finally:
         if screen:

@@ -58,6 +58,7 @@ pub mod answers;
 mod check;
 mod client;
 mod command;
+pub mod compression;
 mod connection;
 mod dispatcher;
 mod frame;

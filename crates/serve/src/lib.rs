@@ -45,6 +45,7 @@ mod highlighter;
 #[cfg_attr(not(feature = "transfer"), path = "html_disabled.rs")]
 mod html;
 mod listen;
+mod merged_event;
 #[cfg(test)]
 #[cfg(all(feature = "schema", feature = "transfer"))]
 mod openapi;

@@ -36,6 +36,8 @@ struct Queue {
     finished: bool,
     /// The client reads compressed messages.
     compresses: bool,
+    /// The client gets the events of a stream merged.
+    merges_streams: bool,
 }
 
 impl SendQueue {
@@ -115,6 +117,15 @@ impl SendQueue {
     /// Whether large messages are compressed.
     pub(super) fn compresses(&self) -> bool {
         self.lock().compresses
+    }
+
+    /// Merges the events of streams from now on.
+    pub(super) fn merge_streams(&self) {
+        self.lock().merges_streams = true;
+    }
+
+    pub(super) fn merges_streams(&self) -> bool {
+        self.lock().merges_streams
     }
 
     /// Whether no frame follows those in the queue.

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use super::error::ApiError;
 use super::frames::{ClientFrame, FrameKind, ServerFrame};
+use super::merged_event::MergedEvent;
 use super::send_queue::SendQueue;
 use osier_hub::{
     ClientHandle, ClientIdentity, NumberedEvent, Piece, SharedSession, Snapshot, Subscriber,
@@ -71,6 +72,8 @@ pub(super) struct SessionConnection {
     covered: u64,
     /// Events were lost.
     has_lost_events: bool,
+    /// The event of a stream that waits, for a client that gets streams merged.
+    merged: MergedEvent,
 }
 
 impl SessionConnection {
@@ -95,6 +98,7 @@ impl SessionConnection {
             has_selected_events: false,
             covered: 0,
             has_lost_events: false,
+            merged: MergedEvent::default(),
         }
     }
 
@@ -103,17 +107,28 @@ impl SessionConnection {
     pub(super) async fn run(mut self, requests: &mut mpsc::UnboundedReceiver<SessionRequest>) {
         loop {
             let deadline = self.dispatcher.next_deadline();
+            let merged = self.merged.deadline();
             tokio::select! {
                 biased;
                 request = requests.recv() => match request {
-                    Some(request) => self.handle(request).await,
+                    Some(request) => {
+                        self.send_merged();
+                        self.handle(request).await;
+                    }
                     None => return,
                 },
-                () = self.queue.drained(), if self.has_lost_events => self.send_snapshot().await,
-                numbered = self.subscriber.next() => match numbered {
-                    Some(numbered) => self.on_event(&numbered),
-                    None => return self.report_end(),
-                },
+                () = self.queue.drained(), if self.has_lost_events => {
+                    self.send_merged();
+                    self.send_snapshot().await;
+                }
+                () = sleep_until(merged) => self.send_merged(),
+                numbered = self.subscriber.next() => {
+                    let Some(numbered) = numbered else {
+                        self.send_merged();
+                        return self.report_end();
+                    };
+                    self.on_event(&numbered);
+                }
                 () = sleep_until(deadline) => {
                     self.dispatcher.handle_timeouts(Instant::now());
                     self.flush(None);
@@ -315,6 +330,21 @@ impl SessionConnection {
         if numbered.event == Event::ShutDown && self.session.ends_with_server() {
             return;
         }
+        if self.queue.merges_streams() && self.merged.holds(numbered, Instant::now()) {
+            return;
+        }
+        self.send_merged();
+        self.send_event(numbered);
+    }
+
+    /// Sends the event that waits for later ones.
+    fn send_merged(&mut self) {
+        if let Some(merged) = self.merged.release(Instant::now()) {
+            self.send_event(&merged);
+        }
+    }
+
+    fn send_event(&mut self, numbered: &NumberedEvent) {
         self.last_received = numbered.number.unwrap_or(self.last_received);
         self.dispatcher
             .handle_event(numbered.time, &self.client.personalize(&numbered.event));

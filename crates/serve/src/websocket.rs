@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -28,6 +29,7 @@ use super::session_connection::{RequestKind, SessionConnection, SessionRequest};
 use super::state::ServerState;
 use osier_hub::{ClientHandle, SessionRegistry};
 use osier_rpc::PROTOCOL;
+use osier_rpc::compression::{self, Compressor, Decompressor};
 
 /// Interval of pings.
 const PING_INTERVAL: Duration = Duration::from_secs(15);
@@ -42,22 +44,34 @@ const MIN_PRUNE: usize = 64;
 
 pub(super) async fn open(
     State(server): State<Arc<ServerState>>,
+    headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    upgrade
+    let asked = headers.get(compression::HEADER);
+    let compresses = asked.is_some_and(|method| method == compression::METHOD);
+    let mut response = upgrade
         .max_message_size(BODY_LIMIT)
         .max_frame_size(BODY_LIMIT)
         .protocols([SUBPROTOCOL])
         .on_upgrade(move |socket| {
             let sockets = server.sockets.clone();
-            sockets.track_future(serve(server, socket))
-        })
+            sockets.track_future(serve(server, socket, compresses))
+        });
+    if compresses {
+        let method = HeaderValue::from_static(compression::METHOD);
+        response.headers_mut().insert(compression::HEADER, method);
+    }
+    response
 }
 
-async fn serve(server: Arc<ServerState>, socket: WebSocket) {
+async fn serve(server: Arc<ServerState>, socket: WebSocket, compresses: bool) {
     let (sink, stream) = socket.split();
     let queue = SendQueue::new();
-    let mut writing = osier_base::task::spawn(write(sink, queue.clone()));
+    if compresses {
+        queue.merge_streams();
+    }
+    let compressor = compresses.then(Compressor::default);
+    let mut writing = osier_base::task::spawn(write(sink, queue.clone(), compressor));
     let (sender, opened) = mpsc::unbounded_channel();
     let mut stopped = server.stopped.subscribe();
     let stop = async move {
@@ -71,6 +85,7 @@ async fn serve(server: Arc<ServerState>, socket: WebSocket) {
         sessions: RunningConnections::default(),
         closed_cleanly: Arc::default(),
         opened: sender,
+        decompressor: compresses.then(Decompressor::default),
     };
     tokio::select! {
         () = connection.read(stream, opened) => {
@@ -92,7 +107,11 @@ async fn serve(server: Arc<ServerState>, socket: WebSocket) {
     writing.abort();
 }
 
-async fn write(mut sink: SplitSink<WebSocket, Message>, queue: SendQueue) {
+async fn write(
+    mut sink: SplitSink<WebSocket, Message>,
+    queue: SendQueue,
+    mut compressor: Option<Compressor>,
+) {
     while let Some(item) = queue.next().await {
         let message = match item.kind {
             FrameKind::Ping => Message::Ping(Vec::new().into()),
@@ -104,7 +123,13 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, queue: SendQueue) {
                 code: close_code::RESTART,
                 reason: "the server stops".into(),
             })),
-            _ => message(item.envelope(), queue.compresses()),
+            _ => match &mut compressor {
+                Some(compressor) => match compressor.compress(&item.envelope()) {
+                    Ok(bytes) => Message::Binary(bytes.into()),
+                    Err(_) => return,
+                },
+                None => message(item.envelope(), queue.compresses()),
+            },
         };
         if sink.send(message).await.is_err() {
             return;
@@ -131,6 +156,8 @@ struct Connection {
     /// The client closed the WebSocket itself.
     closed_cleanly: Arc<AtomicBool>,
     opened: mpsc::UnboundedSender<OpenedSession>,
+    /// Binary messages are compressed ones.
+    decompressor: Option<Decompressor>,
 }
 
 /// A session that was opened, and the frames to handle in it.
@@ -159,10 +186,7 @@ impl Connection {
                     last_received = Instant::now();
                     match message {
                         Some(Ok(Message::Text(text))) => self.handle_text(text.as_bytes()),
-                        Some(Ok(Message::Binary(_))) => {
-                            let error = ApiError::malformed("a frame must be a text message");
-                            self.queue.push(ServerFrame::error(None, &Value::Null, &error));
-                        }
+                        Some(Ok(Message::Binary(bytes))) => self.handle_binary(&bytes),
                         Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                         Some(Ok(Message::Close(_))) => {
                             self.closed_cleanly.store(true, Ordering::Relaxed);
@@ -193,6 +217,22 @@ impl Connection {
                 }
             }
         }
+    }
+
+    fn handle_binary(&mut self, bytes: &[u8]) {
+        let error = match &mut self.decompressor {
+            Some(decompressor) => match decompressor.decompress(bytes, BODY_LIMIT) {
+                Ok(text) => return self.handle_text(text.as_bytes()),
+                Err(error) => {
+                    // Later ones depend on it.
+                    self.queue.finish();
+                    ApiError::malformed(format!("a compressed message cannot be read: {error}"))
+                }
+            },
+            None => ApiError::malformed("a frame must be a text message"),
+        };
+        let frame = ServerFrame::error(None, &Value::Null, &error);
+        self.queue.push(frame);
     }
 
     fn handle_text(&mut self, text: &[u8]) {

@@ -19,12 +19,18 @@ use self::http_client::Http;
 use self::websocket_client::WebSocketClient;
 use crate::support::cli::{Home, Running};
 
-/// A model that answers `answer`, is slow on `zzslow`, and runs a command on `zztool`.
+/// The answer to `zzwords`, which arrives in many parts.
+fn words() -> String {
+    (0..500).map(|number| format!("word {number} ")).collect()
+}
+
+/// A model that answers `answer`, is slow on `zzslow`, says many words on `zzwords`, and runs a command on `zztool`.
 fn script() -> Value {
     let answer = json!([{"text": "answer"}, {"usage": {"input": 100, "output": 10}}]);
     json!([
         {"when": {"toolResult": ""}, "repeat": true, "steps": answer},
         {"when": {"user": "zzslow"}, "repeat": true, "steps": [{"text": "begun"}, {"wait": 3_600_000}]},
+        {"when": {"user": "zzwords"}, "repeat": true, "steps": [{"text": words(), "chunk": 5, "delayMs": 1}]},
         {"when": {"user": "zztool"}, "repeat": true, "steps": [
             {"tool": "bash", "arguments": {"command": "echo made > made.txt"}},
         ]},

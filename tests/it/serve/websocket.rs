@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Server;
+use super::websocket_client::WebSocketClient;
+use super::{Server, words};
 use crate::support::cli::Home;
 
 fn numbers(frames: &[Value]) -> Vec<u64> {
@@ -262,5 +263,51 @@ fn a_frame_that_is_too_large_closes_the_socket_with_its_reason() {
     socket.say_bytes(&head);
     assert_eq!(socket.until_closed(), (Vec::new(), Some(1009)));
     // Other clients are served.
+    assert_eq!(server.http().get("/api/status").status, 200);
+}
+
+/// The text of an answer, from its parts.
+fn streamed(frames: &[Value]) -> String {
+    let deltas = frames.iter().map(|frame| &frame["payload"]["delta"]);
+    let texts = deltas.filter_map(|delta| delta["delta"].as_str());
+    texts.collect()
+}
+
+#[test]
+fn streams_are_compressed_and_merged_for_clients_that_ask() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let id = server.open(&json!({}));
+    let mut plain = server.socket();
+    let mut compressed = WebSocketClient::compressed(&server.address, &server.token);
+    for client in [&mut plain, &mut compressed] {
+        client.command(1, &id, &json!({"type": "hello", "events": "all"}));
+        client.subscribe(2, &id, None);
+        client.answer(2);
+        client.received = 0;
+    }
+    compressed.command(3, &id, &json!({"type": "prompt", "message": "zzwords"}));
+    let (every, merged) = (plain.settled(), compressed.settled());
+    assert_eq!((streamed(&every), streamed(&merged)), (words(), words()));
+    // The last number is the same: a client continues after a lost connection where it was.
+    let last = |frames: &[Value]| frames.last().map(|frame| frame["number"].clone());
+    assert_eq!(last(&every), last(&merged));
+    let (plain, compressed) = (plain.received, compressed.received);
+    assert!(compressed * 5 < plain, "{compressed} of {plain} bytes");
+}
+
+#[test]
+fn a_damaged_compressed_message_ends_its_connection_only() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let mut socket = WebSocketClient::compressed(&server.address, &server.token);
+    // A masked binary frame that is not compressed.
+    socket.say_bytes(&[0x82, 0x84, 0, 0, 0, 0, b't', b'e', b'x', b't']);
+    let error = socket.next();
+    assert_eq!(
+        (&error["type"], &error["payload"]["code"]),
+        (&json!("error"), &json!("malformed"))
+    );
+    assert_eq!(socket.until_closed(), (Vec::new(), None));
     assert_eq!(server.http().get("/api/status").status, 200);
 }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::Duration;
 
+use osier_rpc::compression::{self, Compressor, Decompressor};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
@@ -11,12 +12,28 @@ use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 /// Only a failing test waits that long.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-pub(super) struct WebSocketClient(WebSocket<TcpStream>);
+pub(super) struct WebSocketClient {
+    socket: WebSocket<TcpStream>,
+    /// Of a client that asked for compressed messages.
+    compression: Option<(Compressor, Decompressor)>,
+    /// The bytes of the messages that were read.
+    pub received: usize,
+}
 
 impl WebSocketClient {
     pub(super) fn open(address: &str, token: &str) -> Self {
         let bearer = format!("Bearer {token}");
         Self::try_open(address, &[("authorization", &bearer)]).expect("a socket")
+    }
+
+    /// Connects, and agrees on compressed messages.
+    pub(super) fn compressed(address: &str, token: &str) -> Self {
+        let bearer = format!("Bearer {token}");
+        let ask = (compression::HEADER, compression::METHOD);
+        let opened = Self::try_open(address, &[("authorization", &bearer), ask]);
+        let client = opened.expect("a socket");
+        assert!(client.compression.is_some(), "the server agrees");
+        client
     }
 
     /// Connects with these headers. Returns the status if it is rejected.
@@ -30,7 +47,14 @@ impl WebSocketClient {
             request.headers_mut().insert(*name, value);
         }
         match tungstenite::client(request, stream) {
-            Ok((socket, _)) => Ok(Self(socket)),
+            Ok((socket, response)) => Ok(Self {
+                socket,
+                compression: response
+                    .headers()
+                    .contains_key(compression::HEADER)
+                    .then(Default::default),
+                received: 0,
+            }),
             Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
                 Err(response.status().as_u16())
             }
@@ -43,7 +67,11 @@ impl WebSocketClient {
     }
 
     pub(super) fn say_text(&mut self, text: &str) {
-        self.0.send(Message::text(text)).expect("a sent frame");
+        let message = match &mut self.compression {
+            Some((compressor, _)) => Message::binary(compressor.compress(text).expect("bytes")),
+            None => Message::text(text),
+        };
+        self.socket.send(message).expect("a sent frame");
     }
 
     pub(super) fn command(&mut self, id: u64, session: &str, command: &Value) {
@@ -65,19 +93,19 @@ impl WebSocketClient {
 
     /// Leaves the session.
     pub(super) fn leave(mut self) {
-        self.0.close(None).expect("a frame that closes");
-        while self.0.read().is_ok() {}
+        self.socket.close(None).expect("a frame that closes");
+        while self.socket.read().is_ok() {}
     }
 
     /// Sends bytes that are not a complete frame.
     pub(super) fn say_bytes(&mut self, bytes: &[u8]) {
-        self.0.get_mut().write_all(bytes).expect("sent bytes");
+        self.socket.get_mut().write_all(bytes).expect("sent bytes");
     }
 
     /// The text frames until the server closes the socket, and the code of its close frame.
     pub(super) fn until_closed(&mut self) -> (Vec<Value>, Option<u16>) {
         let (mut seen, mut code) = (Vec::new(), None);
-        while let Ok(message) = self.0.read() {
+        while let Ok(message) = self.socket.read() {
             match message {
                 Message::Text(text) => seen.push(serde_json::from_str(&text).expect("JSON")),
                 Message::Close(close) => code = close.map(|close| close.code.into()),
@@ -90,9 +118,16 @@ impl WebSocketClient {
     /// The next frame.
     pub(super) fn next(&mut self) -> Value {
         loop {
-            match self.0.read().expect("a frame") {
-                Message::Text(text) => return serde_json::from_str(&text).expect("JSON"),
-                Message::Close(close) => panic!("closed: {close:?}"),
+            let message = self.socket.read().expect("a frame");
+            self.received += message.len();
+            match (message, &mut self.compression) {
+                (Message::Text(text), None) => return serde_json::from_str(&text).expect("JSON"),
+                (Message::Binary(bytes), Some((_, decompressor))) => {
+                    let text = decompressor.decompress(&bytes, usize::MAX);
+                    return serde_json::from_str(&text.expect("a text")).expect("JSON");
+                }
+                (message @ (Message::Text(_) | Message::Binary(_)), _) => panic!("{message:?}"),
+                (Message::Close(close), _) => panic!("closed: {close:?}"),
                 _ => {}
             }
         }

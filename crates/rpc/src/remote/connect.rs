@@ -21,6 +21,7 @@ use super::handshake::{Response, Socket, Stream, request, request_bytes, websock
 use super::options::{AttachOptions, Token};
 use super::proof::{NONCE_HEADER, PROOF_HEADER, Prover};
 use super::target::Target;
+use crate::compression;
 use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
 use osier_llm::HttpOptions;
 use osier_llm::http::client_for;
@@ -36,6 +37,9 @@ const SSH_OPTIONS: [&str; 4] = [
     "ServerAliveCountMax=2",
 ];
 
+/// Asks for compressed messages.
+const ASK_COMPRESSION: (&str, &str) = (compression::HEADER, compression::METHOD);
+
 /// A WebSocket and the process that carries it.
 pub(super) struct ServerStream {
     pub socket: Socket,
@@ -43,6 +47,8 @@ pub(super) struct ServerStream {
     pub activity: Activity,
     /// The ssh process of the connection.
     pub child: Option<Piped>,
+    /// Both ends read compressed messages.
+    pub compresses: bool,
 }
 
 /// How to connect.
@@ -72,7 +78,7 @@ pub(super) async fn connect(
             },
             Target::Ssh { host, port, .. } => {
                 // The bridge on the other machine adds the token of that machine.
-                let request = request_bytes("localhost", &[], frames);
+                let request = request_bytes("localhost", &[ASK_COMPRESSION], frames);
                 let request = request.map_err(|error| of_io(target, &error))?;
                 let run = ssh(host, *port, options, attempt, &request);
                 connect_ssh(target, &run).await
@@ -186,7 +192,8 @@ async fn connect_https(
         .header("connection", "Upgrade")
         .header("upgrade", "websocket")
         .header("sec-websocket-version", "13")
-        .header("sec-websocket-key", generate_key());
+        .header("sec-websocket-key", generate_key())
+        .header(ASK_COMPRESSION.0, ASK_COMPRESSION.1);
     if let Some(token) = &options.token {
         request = request.bearer_auth(token.text());
     }
@@ -197,6 +204,8 @@ async fn connect_https(
         let body = response.bytes().await.unwrap_or_default();
         return Err(of_status(target, status, &body));
     }
+    let agreed = response.headers().get(compression::HEADER);
+    let compresses = agreed.is_some_and(|method| method == compression::METHOD);
     let upgraded = response.upgrade().await;
     let upgraded = upgraded.map_err(|error| of_request(target, error))?;
     let activity = Activity::new();
@@ -210,6 +219,7 @@ async fn connect_https(
         socket,
         activity,
         child: None,
+        compresses,
     })
 }
 
@@ -267,8 +277,9 @@ async fn open(
     let asked = match to {
         Some((host, token)) => {
             let value = token.map(|token| format!("Bearer {token}"));
-            let header = value.as_deref().map(|value| ("authorization", value));
-            request(&mut *stream, host, header.as_slice()).await
+            let mut headers = vec![ASK_COMPRESSION];
+            headers.extend(value.as_deref().map(|value| ("authorization", value)));
+            request(&mut *stream, host, &headers).await
         }
         None => Response::read(&mut *stream).await,
     };
@@ -282,6 +293,7 @@ async fn open(
         let body = response.body(&mut *stream).await.unwrap_or_default();
         return Err(of_status(target, status, &body));
     }
+    let compresses = response.header(compression::HEADER) == Some(compression::METHOD);
     let mut socket = response.socket(stream).await;
     let sent = send_all(&mut socket, frames).await;
     sent.map_err(|error| lost(&error))?;
@@ -289,6 +301,7 @@ async fn open(
         socket,
         activity,
         child: None,
+        compresses,
     })
 }
 

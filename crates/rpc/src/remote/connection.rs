@@ -2,19 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::connect::{Attempt, ServerStream, connect};
 use super::failure::{ConnectError, FailureKind};
-use super::handshake::Socket;
 use super::options::AttachOptions;
 use super::outbox::Outbox;
 use super::pending_ops::{OpAction, PendingOps};
 use super::target::Target;
+use super::wire::{Receiver, Sender, split};
 use crate::PROTOCOL;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::questions::Question;
@@ -57,7 +53,7 @@ pub(super) struct RemoteConnection {
 }
 
 /// Why a connection ended.
-enum EndReason {
+pub(super) enum EndReason {
     /// The user left.
     Left,
     /// The session on the server was closed.
@@ -195,13 +191,14 @@ impl RemoteConnection {
             socket,
             activity,
             child,
+            compresses,
         } = connected;
-        let (mut sink, mut stream) = socket.split();
+        let (mut sender, mut receiver) = split(socket, compresses);
         self.outbox = Outbox::new();
         self.has_subscribed = false;
         let serve = async {
-            match self.join(&mut sink, &mut stream).await {
-                Ok(()) => self.forward(&mut sink, &mut stream).await,
+            match self.join(&mut sender, &mut receiver).await {
+                Ok(()) => self.forward(&mut sender, &mut receiver).await,
                 Err(reason) => reason,
             }
         };
@@ -217,7 +214,7 @@ impl RemoteConnection {
         ) {
             // A WebSocket close tells the server that the client leaves for good. After a lost connection the client stays
             // present for a while instead.
-            let _ = tokio::time::timeout(Duration::from_millis(200), sink.close()).await;
+            let _ = tokio::time::timeout(Duration::from_millis(200), sender.close()).await;
         }
         drop(child);
         reason
@@ -259,21 +256,23 @@ impl RemoteConnection {
     /// Waits until the session is open.
     async fn join(
         &mut self,
-        sink: &mut SplitSink<Socket, Message>,
-        stream: &mut SplitStream<Socket>,
+        sender: &mut Sender,
+        receiver: &mut Receiver,
     ) -> Result<(), EndReason> {
         if self.ops.session.is_some() {
             return Ok(());
         }
         let mut ping = tokio::time::interval(PING_INTERVAL);
         let opened = loop {
-            let frame = tokio::select! {
-                frame = receive_frame(stream) => frame?,
+            let text = tokio::select! {
+                text = receiver.text() => text?,
                 _ = ping.tick() => {
-                    send_ping(sink).await?;
+                    sender.ping().await?;
                     continue;
                 }
             };
+            let frame: Value =
+                serde_json::from_str(&text).map_err(|error| EndReason::Lost(error.to_string()))?;
             let payload = &frame["payload"];
             match (frame["type"].as_str(), payload["id"].as_str()) {
                 (Some("response"), Some("open")) => break payload["data"].clone(),
@@ -298,11 +297,7 @@ impl RemoteConnection {
         EndReason::Failed(error)
     }
 
-    async fn forward(
-        &mut self,
-        sink: &mut SplitSink<Socket, Message>,
-        stream: &mut SplitStream<Socket>,
-    ) -> EndReason {
+    async fn forward(&mut self, sender: &mut Sender, receiver: &mut Receiver) -> EndReason {
         let mut ping = tokio::time::interval(PING_INTERVAL);
         loop {
             // Before the response to `subscribe` it is not known which ops the server knows.
@@ -312,7 +307,7 @@ impl RemoteConnection {
                 }
             }
             while let Some(outgoing) = self.outbox.next() {
-                if let Err(reason) = send_text(sink, outgoing.text).await {
+                if let Err(reason) = sender.text(outgoing.text).await {
                     return reason;
                 }
                 if let Some(id) = outgoing.completes {
@@ -333,12 +328,8 @@ impl RemoteConnection {
                     self.ops.flush_history();
                     Ok(())
                 }
-                message = stream.next() => match message {
-                    Some(Ok(Message::Text(text))) => self.handle_text(&text),
-                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => Ok(()),
-                    message => Err(end_of(message)),
-                },
-                _ = ping.tick() => send_ping(sink).await,
+                text = receiver.text() => text.and_then(|text| self.handle_text(&text)),
+                _ = ping.tick() => sender.ping().await,
             };
             if let Err(reason) = done {
                 return reason;
@@ -563,42 +554,5 @@ async fn queue_until_left(session: &mut RemoteSession, ops: &mut PendingOps) {
         if let Some(event) = ops.handle_offline(&op) {
             session.publish(event);
         }
-    }
-}
-
-async fn send_text(sink: &mut SplitSink<Socket, Message>, text: String) -> Result<(), EndReason> {
-    let sent = sink.send(Message::text(text)).await;
-    sent.map_err(|error| EndReason::Lost(error.to_string()))
-}
-
-async fn send_ping(sink: &mut SplitSink<Socket, Message>) -> Result<(), EndReason> {
-    let sent = sink.send(Message::Ping(Vec::new().into())).await;
-    sent.map_err(|error| EndReason::Lost(error.to_string()))
-}
-
-/// The next text frame.
-async fn receive_frame(stream: &mut SplitStream<Socket>) -> Result<Value, EndReason> {
-    loop {
-        match stream.next().await {
-            Some(Ok(Message::Text(text))) => {
-                let frame = serde_json::from_str(&text);
-                return frame.map_err(|error| EndReason::Lost(error.to_string()));
-            }
-            Some(Ok(
-                Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_),
-            )) => {}
-            message => return Err(end_of(message)),
-        }
-    }
-}
-
-/// Why the connection ended with this message.
-fn end_of(message: Option<Result<Message, tungstenite::Error>>) -> EndReason {
-    match message {
-        Some(Ok(Message::Close(Some(frame)))) if frame.code == CloseCode::Restart => {
-            EndReason::Stopped
-        }
-        Some(Err(error)) => EndReason::Lost(error.to_string()),
-        _ => EndReason::Lost("the server closed the connection".to_owned()),
     }
 }

@@ -16,6 +16,7 @@ mod pending_ops;
 pub mod proof;
 mod stop;
 mod target;
+mod wire;
 
 pub use failure::ConnectError;
 pub use options::{AttachOptions, Token};

@@ -1,0 +1,91 @@
+//! The two halves of a connection's WebSocket: texts in and out, compressed if the server does the same.
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{self, Message};
+
+use super::connection::EndReason;
+use super::handshake::Socket;
+use crate::compression::{Compressor, Decompressor};
+
+/// The sending half.
+pub(super) struct Sender {
+    sink: SplitSink<Socket, Message>,
+    compressor: Option<Compressor>,
+}
+
+/// The receiving half.
+pub(super) struct Receiver {
+    stream: SplitStream<Socket>,
+    decompressor: Decompressor,
+}
+
+/// The halves of `socket`, to a server that reads compressed messages or not.
+pub(super) fn split(socket: Socket, compresses: bool) -> (Sender, Receiver) {
+    let (sink, stream) = socket.split();
+    let compressor = compresses.then(Compressor::default);
+    let decompressor = Decompressor::default();
+    (
+        Sender { sink, compressor },
+        Receiver {
+            stream,
+            decompressor,
+        },
+    )
+}
+
+impl Sender {
+    pub(super) async fn text(&mut self, text: String) -> Result<(), EndReason> {
+        let message = match &mut self.compressor {
+            Some(compressor) => Message::binary(compressor.compress(&text).map_err(lost)?),
+            None => Message::text(text),
+        };
+        self.sink.send(message).await.map_err(lost)
+    }
+
+    pub(super) async fn ping(&mut self) -> Result<(), EndReason> {
+        let ping = Message::Ping(Vec::new().into());
+        self.sink.send(ping).await.map_err(lost)
+    }
+
+    /// Tells the server that the client leaves for good.
+    pub(super) async fn close(&mut self) {
+        let _ = self.sink.close().await;
+    }
+}
+
+impl Receiver {
+    /// The next text. Cancel safe.
+    pub(super) async fn text(&mut self) -> Result<String, EndReason> {
+        loop {
+            match self.stream.next().await {
+                Some(Ok(Message::Text(text))) => return Ok(text.as_str().to_owned()),
+                Some(Ok(Message::Binary(bytes))) => {
+                    // Without a size limit: the snapshot of a long session is one frame.
+                    return self
+                        .decompressor
+                        .decompress(&bytes, usize::MAX)
+                        .map_err(lost);
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+                message => return Err(end_of(message)),
+            }
+        }
+    }
+}
+
+fn lost(error: impl std::fmt::Display) -> EndReason {
+    EndReason::Lost(error.to_string())
+}
+
+/// Why the connection ended with this message.
+fn end_of(message: Option<Result<Message, tungstenite::Error>>) -> EndReason {
+    match message {
+        Some(Ok(Message::Close(Some(frame)))) if frame.code == CloseCode::Restart => {
+            EndReason::Stopped
+        }
+        Some(Err(error)) => lost(error),
+        _ => EndReason::Lost("the server closed the connection".to_owned()),
+    }
+}
