@@ -11,7 +11,7 @@ use osier_base::{json, path};
 use osier_protocol::Effect;
 use osier_tools::{BuiltIn, ToolEffect};
 
-use crate::tools::our_tool;
+use crate::tools::{ending, our_tool};
 
 /// The files of a project, the one with the highest precedence last.
 pub const PROJECT_FILES: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
@@ -197,8 +197,10 @@ pub fn map_rule(text: &str, effect: Effect, root: &Path, is_rule: fn(&str) -> bo
         let known = osier_tools::find(ours);
         let is_of_all =
             known.as_ref().is_some_and(changes) && (effect != Effect::Allow || tool == CHANGES_ALL);
-        let mut tools = vec![ours];
-        if is_of_all {
+        // A rule about some files keeps its name, and is about every tool that changes them.
+        let is_of_some = ending(tool).is_some();
+        let mut tools = vec![if is_of_some { tool } else { ours }];
+        if is_of_all && !is_of_some {
             let others = osier_tools::all().filter(changes).map(|tool| tool.name);
             tools.extend(others.filter(|tool| *tool != ours));
         }
@@ -305,6 +307,12 @@ mod tests {
                 "Write(docs/**)",
                 &["write(docs/**)", "edit(docs/**)"],
                 &["write(docs/**)"],
+            ),
+            ("NotebookEdit", &["NotebookEdit"], &["NotebookEdit"]),
+            (
+                "NotebookEdit(/a/**)",
+                &["NotebookEdit(/repo/a/**)"],
+                &["NotebookEdit(/repo/a/**)"],
             ),
             ("mcp__github", &["mcp__github__*"], &["mcp__github__*"]),
             (

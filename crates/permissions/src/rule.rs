@@ -15,13 +15,15 @@ use crate::shell::{Word, is_assignment};
 use crate::tool_names::ToolNames;
 use crate::wildcard::{Symbol, fits, is_named, loose, strict, wildcard};
 use osier_base::path;
-use osier_peers::tools::{likely, our_tool};
+use osier_peers::tools::{ending, likely, our_tool};
 use osier_sandbox::network::HostRule;
-use osier_tools::{BASH, WebAddress};
+use osier_tools::{BASH, ToolEffect, WebAddress};
 
 /// The names of rules about programs and about hosts.
 const PROGRAM: &str = "run";
 const HOST: &str = "connect";
+/// A name that allows nothing.
+const NO_TOOL: &str = "MultiEdit";
 /// Compiled globs that are remembered.
 const MOST_GLOBS: usize = 256;
 /// The tools that use the network.
@@ -34,29 +36,12 @@ pub struct Rule {
     pub text: String,
     tool: String,
     pattern: Option<String>,
-    allows: Allows,
+    /// The end of the names of the files that the rule is about: `NotebookEdit` is about every change of a notebook.
+    ending: Option<&'static str>,
+    /// Whether it allows calls: `MultiEdit` names a tool that osier does not have.
+    allows: bool,
     /// The host of a rule `connect(HOST)`.
     host: Option<HostRule>,
-}
-
-/// The files for which an allow rule holds: another agent's name can mean less than the tool here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Allows {
-    All,
-    /// `NotebookEdit`.
-    Notebooks,
-    /// `MultiEdit` names a tool that osier does not have.
-    Nothing,
-}
-
-impl Allows {
-    fn of(tool: &str) -> Self {
-        match tool {
-            "NotebookEdit" => Self::Notebooks,
-            "MultiEdit" => Self::Nothing,
-            _ => Self::All,
-        }
-    }
 }
 
 impl Rule {
@@ -84,7 +69,8 @@ impl Rule {
             return Some(Self {
                 text: text.to_owned(),
                 tool: BASH.to_owned(),
-                allows: Allows::All,
+                ending: None,
+                allows: true,
                 pattern: Some(format!("{program} *")),
                 host: None,
             });
@@ -94,7 +80,8 @@ impl Rule {
             return Some(Self {
                 text: text.to_owned(),
                 tool: WEB.to_owned(),
-                allows: Allows::Nothing,
+                ending: None,
+                allows: false,
                 pattern: pattern.map(str::to_owned),
                 host,
             });
@@ -102,7 +89,8 @@ impl Rule {
         let rule = Self {
             text: text.to_owned(),
             tool: our_tool(tool).to_owned(),
-            allows: Allows::of(tool),
+            ending: ending(tool),
+            allows: tool != NO_TOOL,
             pattern: pattern.map(str::to_owned),
             host: None,
         };
@@ -117,7 +105,15 @@ impl Rule {
 
     /// The absolute glob of a rule about the file tool `tool` that has a pattern.
     pub fn paths(&self, tool: &str, cwd: &Path) -> Option<PathBuf> {
-        self.full_pattern(cwd).filter(|_| self.names_tool(tool))
+        let pattern = self.full_pattern(cwd).filter(|_| self.names_tool(tool));
+        let Some(ending) = self.ending else {
+            return pattern;
+        };
+        // A folder and a name cannot be compared at once: only a pattern that ends with the name holds in the sandbox.
+        let pattern = pattern.unwrap_or_else(|| cwd.join("**").join(format!("*.{ending}")));
+        self.names_tool(tool)
+            .then_some(pattern)
+            .filter(|pattern| pattern.extension().is_some_and(|end| end == ending))
     }
 
     /// Whether the rule is `connect` or `connect(HOST)`.
@@ -207,7 +203,12 @@ impl Rule {
 
     /// Whether the rule, as a deny or ask rule, applies to `tool`.
     pub(super) fn denies_tool(&self, tool: &ToolNames) -> bool {
-        tool.may_be_named_by(&self.tool)
+        tool.may_be_named_by(&self.tool) || self.is_about_changes(&tool.called)
+    }
+
+    /// Whether the rule is about some files, by any tool that changes them, as `tool` does.
+    fn is_about_changes(&self, tool: &str) -> bool {
+        self.ending.is_some() && osier_tools::effect(tool) == Some(ToolEffect::Changes)
     }
 
     /// Whether the rule is the name `tool` and nothing else.
@@ -217,12 +218,12 @@ impl Rule {
 
     /// Whether the rule applies to the built-in tool `tool`.
     pub(crate) fn names_tool(&self, tool: &str) -> bool {
-        is_named(&self.tool, tool)
+        is_named(&self.tool, tool) || self.is_about_changes(tool)
     }
 
     /// Whether the rule applies to every call of its tool.
     pub(crate) fn is_general(&self) -> bool {
-        self.pattern.is_none()
+        self.pattern.is_none() && self.ending.is_none()
     }
 
     /// Whether the pattern matches `text`, the argument of a tool.
@@ -314,18 +315,16 @@ impl Rule {
 
     /// Whether the pattern, as an allow rule, covers the path `file`.
     pub(crate) fn allows_path(&self, file: &Path, cwd: &Path) -> bool {
-        let is_notebook = || file.extension().is_some_and(|end| end == "ipynb");
-        let is_allowed = match self.allows {
-            Allows::All => true,
-            Allows::Notebooks => is_notebook(),
-            Allows::Nothing => false,
-        };
-        is_allowed && self.matches_path(file, cwd)
+        self.allows && self.matches_path(file, cwd)
     }
 
     /// Whether the pattern matches the path `file`, for work in `cwd`.
     pub(crate) fn matches_path(&self, file: &Path, cwd: &Path) -> bool {
-        self.path_glob(cwd).fits(file)
+        let is_meant = |end: &str| {
+            file.extension()
+                .is_some_and(|found| found.eq_ignore_ascii_case(end))
+        };
+        self.ending.is_none_or(is_meant) && self.path_glob(cwd).fits(file)
     }
 
     /// The pattern for paths, compiled once for many files.
@@ -560,15 +559,26 @@ mod tests {
             rule("NotebookEdit(*.ipynb)").matches_path(Path::new("/w/a.ipynb"), Path::new("/w"))
         );
         for (text, file, expected) in [
-            ("NotebookEdit", "/w/a.ipynb", true),
-            ("NotebookEdit", "/w/a.rs", false),
-            ("MultiEdit", "/w/a.rs", false),
-            ("Edit", "/w/a.rs", true),
+            ("NotebookEdit", "/w/a.ipynb", [true, true]),
+            ("NotebookEdit", "/w/a.IPYNB", [true, true]),
+            ("NotebookEdit", "/w/a.rs", [false, false]),
+            ("NotebookEdit(sub/**)", "/w/sub/a.ipynb", [true, true]),
+            ("NotebookEdit(sub/**)", "/w/sub/a.rs", [false, false]),
+            ("NotebookEdit(sub/**)", "/w/a.ipynb", [false, false]),
+            ("MultiEdit", "/w/a.rs", [false, true]),
+            ("Edit", "/w/a.rs", [true, true]),
         ] {
-            let covers = rule(text).allows_path(Path::new(file), Path::new("/w"));
-            assert_eq!(covers, expected, "{text} {file}");
-            assert!(rule(text).matches_path(Path::new(file), Path::new("/w")));
+            let (rule, file, cwd) = (rule(text), Path::new(file), Path::new("/w"));
+            let found = [rule.allows_path(file, cwd), rule.matches_path(file, cwd)];
+            assert_eq!(found, expected, "{text} {file:?}");
         }
+        let paths = |text: &str, tool: &str| rule(text).paths(tool, Path::new("/w"));
+        for tool in ["edit", "write"] {
+            let all = paths("NotebookEdit", tool);
+            assert_eq!(all, Some("/w/**/*.ipynb".into()));
+            assert_eq!(paths("NotebookEdit(sub/**)", tool), None);
+        }
+        assert_eq!(paths("NotebookEdit", "read"), None);
         assert!(rule("Monitor").is_foreign());
         assert!(!rule("count").is_foreign());
         assert_eq!(Rule::parse("rename(src/[)"), None);

@@ -14,6 +14,8 @@ pub struct KnownTool {
     pub ours: &'static str,
     /// The tool does only a part of what osier's tool does.
     pub is_part: bool,
+    /// The end of the names of the files that the tool there is about, if it is not about all.
+    pub ending: Option<&'static str>,
     /// The names of the arguments, there and in osier.
     pub arguments: &'static [Renamed],
     source: Option<ImportSource>,
@@ -26,6 +28,7 @@ fn all() -> impl Iterator<Item = KnownTool> {
             name: theirs.name,
             ours: tool.name,
             is_part: theirs.is_part,
+            ending: theirs.ending,
             arguments: theirs.arguments,
             source: theirs.source,
         };
@@ -60,6 +63,11 @@ pub fn our_tool(name: &str) -> &str {
 /// Whether Claude Code's tool `name` is a part of a tool of osier.
 pub fn is_part(name: &str) -> bool {
     at_claude(name).is_some_and(|known| known.is_part)
+}
+
+/// The end of the names of the files that Claude Code's tool `name` is about, if it is not about all.
+pub fn ending(name: &str) -> Option<&'static str> {
+    at_claude(name).and_then(|known| known.ending)
 }
 
 /// The tool of osier that does what the tool `name` of any other agent does, for advice.
@@ -139,7 +147,11 @@ mod tests {
                 assert_eq!((mapped, is_seen), (MappedRule::NoTool, false), "{row:?}");
             } else {
                 let denies = match &mapped {
-                    MappedRule::Rules(rules) => rules.iter().any(|rule| rule == row.ours),
+                    MappedRule::Rules(rules) => {
+                        // A tool about some files has rules of its own.
+                        let rule = row.ending.map_or(row.ours, |_| row.name);
+                        rules.iter().any(|known| known == rule)
+                    }
                     _ => false,
                 };
                 assert_eq!((denies, is_seen), (true, true), "{row:?}");

@@ -76,6 +76,49 @@ fn every_part_of_a_command_must_be_allowed() {
     }
 }
 
+/// A rule about notebooks is about every way to change one, and about nothing else.
+#[test]
+fn a_rule_about_notebooks_holds_for_every_tool() {
+    let place = place(&[], &[], &["NotebookEdit"]);
+    let permissions = place.permissions(PermissionMode::Yolo);
+    let patch = |file: &str| format!("*** Begin Patch\n*** Add File: {file}\n+x\n*** End Patch\n");
+    for (tool, arguments, expected) in [
+        (
+            "write",
+            json!({"file_path": "a.ipynb", "content": "x"}),
+            "deny",
+        ),
+        (
+            "write",
+            json!({"file_path": "/other/a.ipynb", "content": "x"}),
+            "deny",
+        ),
+        (
+            "write",
+            json!({"file_path": "a.rs", "content": "x"}),
+            "allow",
+        ),
+        (
+            "edit",
+            json!({"file_path": "sub/a.ipynb", "old_string": "x", "new_string": "y"}),
+            "deny",
+        ),
+        (
+            "edit",
+            json!({"file_path": "a.rs", "old_string": "x", "new_string": "y"}),
+            "allow",
+        ),
+        ("apply_patch", json!({"input": patch("a.ipynb")}), "deny"),
+        ("apply_patch", json!({"input": patch("a.rs")}), "allow"),
+        ("bash", json!({"command": "echo x > sub/a.ipynb"}), "deny"),
+        ("bash", json!({"command": "echo x > a.rs"}), "allow"),
+        ("read", json!({"file_path": "a.ipynb"}), "allow"),
+    ] {
+        let verdict = permissions.decide(tool, &arguments, None, false);
+        assert_eq!(word(&verdict), expected, "{tool} {arguments}");
+    }
+}
+
 #[test]
 fn deny_overrides_every_mode_and_saved_rule() {
     let place = place(

@@ -12,6 +12,8 @@ pub struct PeerTool {
     pub name: &'static str,
     /// The tool does only a part of what osier's tool does: a rule that allows the part must not allow osier's tool.
     pub is_part: bool,
+    /// The end of the names of the files that the tool is about, if it is not about all: a rule with its name is about them, by any tool.
+    pub ending: Option<&'static str>,
     /// The names of the arguments, there and in osier. Others are left out.
     pub arguments: &'static [Renamed],
 }
@@ -29,6 +31,7 @@ impl PeerTool {
             source,
             name,
             is_part: false,
+            ending: None,
             arguments,
         }
     }
@@ -51,6 +54,13 @@ impl PeerTool {
 
     pub(crate) const fn other(name: &'static str) -> Self {
         Self::of(None, name, &[])
+    }
+
+    pub(crate) const fn of_files(self, ending: &'static str) -> Self {
+        Self {
+            ending: Some(ending),
+            ..self
+        }
     }
 
     pub(crate) const fn part(self) -> Self {

@@ -59,7 +59,8 @@ pub(crate) const ROW: BuiltIn = BuiltIn {
                 ("edit_mode", "edit_mode"),
                 ("new_source", "new_source"),
             ],
-        ),
+        )
+        .of_files("ipynb"),
         PeerTool::pi(
             "edit",
             &[
