@@ -175,6 +175,9 @@ crate::op::session_events! {
             /// The error, or the address of the server.
             detail: String,
         },
+        /// The prompts of a remote session that the server has not confirmed, while there is no connection. Sent by the
+        /// client side, never by a session.
+        UnconfirmedPrompts { prompts: Vec<UnconfirmedPrompt> },
         /// The clients of a shared session. Sent when a second client connects, when the list or the active
         /// writer changes, and when one client is left. Sent by the server, never by a session.
         Presence {
@@ -231,6 +234,16 @@ pub enum ConnectionState {
     Closed,
     /// Retrying cannot help. The last state.
     Failed,
+}
+
+/// A prompt that the server of a remote session has not confirmed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct UnconfirmedPrompt {
+    pub text: String,
+    /// It was sent before the connection was lost, and may have arrived.
+    pub is_sent: bool,
 }
 
 /// The input that a sign-in waits for.

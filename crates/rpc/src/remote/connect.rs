@@ -29,12 +29,14 @@ use osier_llm::http::client_for;
 /// How long one attempt may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Options of ssh.
-const SSH_OPTIONS: [&str; 4] = [
+const SSH_OPTIONS: [&str; 5] = [
     // The interface uses the terminal, so ssh must not ask for a password.
     "BatchMode=yes",
     "ConnectTimeout=10",
     "ServerAliveInterval=3",
     "ServerAliveCountMax=2",
+    // One in the configuration would take the place of osier.
+    "RemoteCommand=none",
 ];
 
 /// Asks for compressed messages.
@@ -281,7 +283,7 @@ async fn open(
             headers.extend(value.as_deref().map(|value| ("authorization", value)));
             request(&mut *stream, host, &headers).await
         }
-        None => Response::read(&mut *stream).await,
+        None => Response::read_after_text(&mut *stream).await,
     };
     let response: Response = asked.map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => ConnectError::new(FailureKind::NotOsier, target, ""),

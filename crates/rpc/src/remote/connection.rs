@@ -147,7 +147,8 @@ impl RemoteConnection {
     async fn report_failure(&mut self, error: &ConnectError) -> bool {
         let retries = error.can_retry(self.has_joined);
         // A lost connection is a state in the footer; the conversation stays on the screen.
-        if (!retries || !self.has_joined) && self.shown != Some(error.kind) {
+        let must_show = !retries || !self.has_joined || error.needs_user();
+        if must_show && self.shown != Some(error.kind) {
             self.shown = Some(error.kind);
             self.notice(Severity::Error, error.screen(retries));
         }
@@ -174,9 +175,7 @@ impl RemoteConnection {
                 op = self.session.next() => match op {
                     None | Some(Op::ShutDown) => return WaitResult::Left,
                     Some(op) => {
-                        if let Some(event) = self.ops.handle_offline(&op) {
-                            self.session.publish(event);
-                        }
+                        handle_offline(&self.session, &mut self.ops, &op);
                         result = WaitResult::UserInput;
                         due = due.min(tokio::time::Instant::now() + FIRST_DELAY);
                     }
@@ -532,8 +531,12 @@ impl RemoteConnection {
         }
     }
 
-    fn publish_state(&self, state: ConnectionState, detail: String) {
+    fn publish_state(&mut self, state: ConnectionState, detail: String) {
         self.session.publish(Event::Connection { state, detail });
+        let is_connected = state == ConnectionState::Connected;
+        if let Some(event) = self.ops.unconfirmed(is_connected) {
+            self.session.publish(event);
+        }
     }
 
     fn notice(&self, severity: Severity, text: impl Into<String>) {
@@ -551,8 +554,14 @@ async fn queue_until_left(session: &mut RemoteSession, ops: &mut PendingOps) {
         if matches!(op, Op::ShutDown) {
             return;
         }
-        if let Some(event) = ops.handle_offline(&op) {
-            session.publish(event);
-        }
+        handle_offline(session, ops, &op);
+    }
+}
+
+/// Queues an op while there is no connection, and shows the prompts that wait.
+fn handle_offline(session: &RemoteSession, ops: &mut PendingOps, op: &Op) {
+    let answer = ops.handle_offline(op);
+    for event in answer.into_iter().chain(ops.unconfirmed(false)) {
+        session.publish(event);
     }
 }

@@ -43,7 +43,8 @@ pub(super) enum FailureKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Retry {
     Always,
-    /// Only if the session was joined before: then the network failed, not the address.
+    /// Only if the session was joined before: then the address is right, and what is missing can return: a network, the key
+    /// of a laptop that wakes, a program that is being updated.
     AfterJoin,
     Never,
 }
@@ -87,7 +88,7 @@ const KINDS: &[(FailureKind, &str, &str, Retry)] = &[
         F::SshKey,
         "ssh has no key that the host accepts",
         "load the key with `ssh-add`, then test it with `ssh HOST`",
-        Never,
+        AfterJoin,
     ),
     (
         F::HostKey,
@@ -99,13 +100,13 @@ const KINDS: &[(FailureKind, &str, &str, Retry)] = &[
         F::NoSsh,
         "ssh cannot be started",
         "install ssh, or name the command with `--ssh`",
-        Never,
+        AfterJoin,
     ),
     (
         F::NoProgram,
         "there is no osier on that machine",
         "install it there, or name its path with `--program`",
-        Never,
+        AfterJoin,
     ),
     (
         F::Certificate,
@@ -135,13 +136,13 @@ const KINDS: &[(FailureKind, &str, &str, Retry)] = &[
         F::NotOsier,
         "no osier server answers at this address",
         "check the host and the port",
-        Never,
+        AfterJoin,
     ),
     (
         F::OtherVersion,
         "the server runs another version of osier",
         "install the same version on both machines, then restart the server",
-        Never,
+        AfterJoin,
     ),
     (
         F::NoDirectory,
@@ -223,6 +224,11 @@ impl ConnectError {
         }
     }
 
+    /// Whether the connection returns only if the user does something.
+    pub(super) fn needs_user(&self) -> bool {
+        self.row().3 != Always && self.kind != F::UnknownHost
+    }
+
     /// The reason in a few words.
     pub fn reason(&self) -> &'static str {
         self.row().1
@@ -236,7 +242,7 @@ impl ConnectError {
         }
         lines.push(format!("Next step: {}", self.next_step()));
         let end = if retries {
-            "osier connects as soon as it can. Leave with ctrl+d"
+            "osier connects as soon as it can, and tries at once when you type. Leave with ctrl+d"
         } else {
             "osier does not try again. Leave with ctrl+d"
         };
@@ -329,14 +335,11 @@ mod tests {
     fn only_failures_that_pass_are_retried() {
         let retries = |kind, joined| ConnectError::new(kind, "t", "").can_retry(joined);
         assert!(retries(F::NotRunning, false) && retries(F::Unreachable, false));
-        assert!(!retries(F::UnknownHost, false) && retries(F::UnknownHost, true));
-        for kind in [
-            F::SshKey,
-            F::NoProgram,
-            F::WrongToken,
-            F::OtherVersion,
-            F::NoDirectory,
-        ] {
+        for kind in [F::UnknownHost, F::SshKey, F::NoProgram, F::OtherVersion] {
+            assert!(!retries(kind, false) && retries(kind, true), "{kind:?}");
+        }
+        // Further tries lock a user out, or show a secret to a stranger.
+        for kind in [F::HostKey, F::WrongToken, F::Unproven, F::NoDirectory] {
             assert!(!retries(kind, true), "{kind:?}");
         }
     }

@@ -79,9 +79,37 @@ pub(super) async fn request(
 }
 
 impl Response {
+    /// Reads the head of a response over ssh. A login shell can print something before it.
+    pub(super) async fn read_after_text(stream: &mut (impl Stream + ?Sized)) -> io::Result<Self> {
+        const START: &[u8] = b"HTTP/1.1 ";
+        let mut bytes = Vec::new();
+        while !bytes.starts_with(START) {
+            if let Some(at) = bytes
+                .windows(START.len() + 1)
+                .position(|part| part[0] == b'\n' && part[1..] == *START)
+            {
+                bytes.drain(..=at);
+                break;
+            }
+            if bytes.len() > MAX_RESPONSE {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            if stream.read_buf(&mut bytes).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Self::read_from(stream, bytes).await
+    }
+
     /// Reads the head of a response.
     pub(super) async fn read(stream: &mut (impl Stream + ?Sized)) -> io::Result<Self> {
-        let mut bytes = Vec::new();
+        Self::read_from(stream, Vec::new()).await
+    }
+
+    async fn read_from(
+        stream: &mut (impl Stream + ?Sized),
+        mut bytes: Vec<u8>,
+    ) -> io::Result<Self> {
         let end = loop {
             if let Some(at) = memchr::memmem::find(&bytes, b"\r\n\r\n") {
                 break at + 4;
@@ -132,5 +160,27 @@ impl Response {
     pub(super) async fn socket(self, stream: Box<dyn Stream>) -> Socket {
         let config = Some(websocket_config());
         WebSocketStream::from_partially_read(stream, self.rest, Role::Client, config).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn text_of_a_login_shell_before_the_response_is_skipped() {
+        for before in ["", "Welcome to box.\n", "no\r\n\r\nend\n"] {
+            let text = format!("{before}HTTP/1.1 101 Switching Protocols\r\na: b\r\n\r\nrest");
+            let (mut here, mut there) = tokio::io::duplex(1024);
+            there.write_all(text.as_bytes()).await.unwrap();
+            let response = Response::read_after_text(&mut here).await.unwrap();
+            assert_eq!((response.status, response.header("A")), (101, Some("b")));
+            assert_eq!(response.rest, b"rest");
+        }
+        let (mut here, mut there) = tokio::io::duplex(64);
+        there.write_all(b"Welcome to box.\r\n\r\n").await.unwrap();
+        drop(there);
+        let error = Response::read_after_text(&mut here).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::answer_filter::AnswerFilter;
 use osier_agent::{AgentMessage, Event as AgentEvent, Op as AgentOp, UserMessage};
 use osier_base::parts::Parts;
-use osier_protocol::{Event, Op};
+use osier_protocol::{Event, Op, UnconfirmedPrompt};
 use osier_store::prompt_draft::{DraftQuery, PromptDraft, PromptDraftRecorder, find};
 
 /// How many ops can wait without a connection.
@@ -42,6 +42,8 @@ pub(super) struct PendingOps {
     history: Option<String>,
     /// The ids of ops that are not handed to the connection yet.
     new: VecDeque<u64>,
+    /// The prompts that the screen shows as unconfirmed.
+    shown: Vec<UnconfirmedPrompt>,
 }
 
 /// An unanswered op.
@@ -69,6 +71,38 @@ impl PendingOp {
     fn is_prompt(&self) -> bool {
         self.once.is_some() && PROMPTS.contains(&self.kind())
     }
+
+    /// The message of a prompt.
+    fn message(&self) -> Option<UserMessage> {
+        match serde_json::from_value(self.op.clone()).ok()? {
+            Op::Agent(
+                AgentOp::Prompt {
+                    text,
+                    attachments,
+                    typed,
+                    ..
+                }
+                | AgentOp::Steer {
+                    text,
+                    attachments,
+                    typed,
+                    ..
+                }
+                | AgentOp::FollowUp {
+                    text,
+                    attachments,
+                    typed,
+                    ..
+                },
+            ) => Some(UserMessage {
+                text,
+                attachments,
+                typed,
+                ..UserMessage::default()
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// How the client handles an op.
@@ -94,6 +128,7 @@ impl PendingOps {
             is_draft_sent: false,
             history: None,
             new: VecDeque::new(),
+            shown: Vec::new(),
         }
     }
 
@@ -191,10 +226,50 @@ impl PendingOps {
         {
             return None;
         }
+        if matches!(op, Op::Agent(AgentOp::RecallQueue)) {
+            let messages = self.recall();
+            if !messages.is_empty() {
+                return Some(AgentEvent::QueueRecalled { messages }.into());
+            }
+        }
         match self.handle(op) {
             OpAction::Answered(event) => Some(event),
             OpAction::Send | OpAction::Nothing => None,
         }
+    }
+
+    /// Takes back the prompts of which nothing was sent.
+    fn recall(&mut self) -> Vec<UserMessage> {
+        let is_waiting = |pending: &PendingOp| pending.is_prompt() && !pending.is_sent;
+        let (recalled, kept) = std::mem::take(&mut self.pending)
+            .into_iter()
+            .partition(is_waiting);
+        self.pending = kept;
+        let recalled: VecDeque<PendingOp> = recalled;
+        let messages = recalled.into_iter().filter_map(|pending| pending.message());
+        messages.collect()
+    }
+
+    /// The prompts that are unconfirmed without a connection, if the screen shows others. With a connection they are on the
+    /// way.
+    pub(super) fn unconfirmed(&mut self, is_connected: bool) -> Option<Event> {
+        let prompts = self
+            .pending
+            .iter()
+            .filter(|op| !is_connected && op.is_prompt());
+        let prompts = prompts.filter_map(|pending| {
+            let UserMessage { text, typed, .. } = pending.message()?;
+            Some(UnconfirmedPrompt {
+                text: typed.unwrap_or(text),
+                is_sent: pending.is_sent,
+            })
+        });
+        let prompts: Vec<UnconfirmedPrompt> = prompts.collect();
+        if prompts == self.shown {
+            return None;
+        }
+        self.shown.clone_from(&prompts);
+        Some(Event::UnconfirmedPrompts { prompts })
     }
 
     /// Removes the op with this id, which is answered, and returns it.
@@ -457,6 +532,40 @@ mod tests {
             assert_eq!(ops.resend(is_reopened), dropped);
             assert_eq!(names(&mut ops), again);
         }
+    }
+
+    #[test]
+    fn prompts_without_a_connection_are_shown_and_return_to_the_editor() {
+        let shown = |prompts: &[(&str, bool)]| {
+            let prompts = prompts.iter().map(|(text, is_sent)| UnconfirmedPrompt {
+                text: (*text).to_owned(),
+                is_sent: *is_sent,
+            });
+            let prompts = prompts.collect();
+            Some(Event::UnconfirmedPrompts { prompts })
+        };
+        let mut ops = PendingOps::new("there".to_owned(), None);
+        ops.handle(&prompt("one"));
+        ops.note_sent(1);
+        assert_eq!(ops.unconfirmed(true), None);
+        assert_eq!(ops.unconfirmed(false), shown(&[("one", true)]));
+        assert_eq!(ops.unconfirmed(false), None);
+        ops.handle_offline(&prompt("two"));
+        ops.handle_offline(&Op::ListHooks);
+        assert_eq!(
+            ops.unconfirmed(false),
+            shown(&[("one", true), ("two", false)])
+        );
+        // The first one may have arrived.
+        let recall = Op::Agent(AgentOp::RecallQueue);
+        let messages = vec![UserMessage {
+            text: "two".to_owned(),
+            ..UserMessage::default()
+        }];
+        let recalled = AgentEvent::QueueRecalled { messages };
+        assert_eq!(ops.handle_offline(&recall), Some(recalled.into()));
+        assert_eq!(ops.unconfirmed(false), shown(&[("one", true)]));
+        assert_eq!(ops.unconfirmed(true), shown(&[]));
     }
 
     type Events<'a> = &'a dyn Fn(&Option<String>) -> Vec<AgentEvent>;

@@ -266,8 +266,14 @@ fn take_over_changes_the_active_writer() {
 fn client_waits_for_an_unreachable_server() {
     let mut program = attach(ANSWER).argument("unix:nobody.sock").start();
     program.shows("disconnected: no server listens on");
-    program.write("typed meanwhile");
+    program.write("typed meanwhile\r");
+    program.shows("Waiting to be sent: typed meanwhile");
+    // It can be changed until then.
+    program.write("\x1b[1;3A");
     program.shows("❯ typed meanwhile");
+    program.hides("Waiting to be sent");
+    program.write("\r");
+    program.shows("Waiting to be sent: typed meanwhile");
     let server = program.work().join("nobody.sock");
     let mut server = Command::new(env!("CARGO_BIN_EXE_osier"))
         .args(["serve", "--unix"])
@@ -278,8 +284,8 @@ fn client_waits_for_an_unreachable_server() {
         .spawn()
         .unwrap();
     program.shows("on nobody.sock");
-    program.write("\r");
     program.shows("• a list");
+    program.hides("Waiting to be sent");
     let _ = server.kill();
     let _ = server.wait();
     program.shows("disconnected:");

@@ -31,7 +31,7 @@ use dropped::dropped_pictures;
 pub(crate) use editor::Editor;
 use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
 use osier_base::parts::Parts;
-use osier_protocol::{AddedCommand, Op, ProjectSymbol, slash};
+use osier_protocol::{AddedCommand, Op, ProjectSymbol, UnconfirmedPrompt, slash};
 use osier_term::widgets::textarea::modal::EditorRequest;
 use pending::PendingPrompts;
 use queue::Queue;
@@ -61,7 +61,12 @@ impl Prompt {
 
     /// Shows the messages that wait in the queues of the agent.
     pub(crate) fn set_queue(&mut self, steering: &[UserMessage], follow_up: &[UserMessage]) {
-        self.queue = Queue::new(steering, follow_up);
+        self.queue.set(steering, follow_up);
+    }
+
+    /// Shows the prompts of a lost connection.
+    pub(crate) fn set_unconfirmed(&mut self, prompts: &[UnconfirmedPrompt]) {
+        self.queue.set_unconfirmed(prompts);
     }
 
     pub(crate) fn has_queued(&self) -> bool {

@@ -1,9 +1,10 @@
-//! Messages that wait in the queues of the agent, as they are shown above the editor.
+//! Messages that wait in the queues of the agent, or for a connection, as they are shown above the editor.
 
 use crate::actions::Command;
 use crate::drawing::layout::QUEUE_ROWS;
 use osier_agent::UserMessage;
 use osier_base::text;
+use osier_protocol::UnconfirmedPrompt;
 use osier_term::{Keymap, Row, Token};
 
 /// The texts of the messages.
@@ -11,32 +12,41 @@ use osier_term::{Keymap, Row, Token};
 pub(super) struct Queue {
     steering: Vec<String>,
     follow_up: Vec<String>,
+    /// Prompts of a lost connection.
+    unconfirmed: Vec<UnconfirmedPrompt>,
 }
 
 impl Queue {
-    pub(super) fn new(steering: &[UserMessage], follow_up: &[UserMessage]) -> Self {
+    pub(super) fn set(&mut self, steering: &[UserMessage], follow_up: &[UserMessage]) {
         let texts = |messages: &[UserMessage]| {
             let texts = messages.iter().map(|message| message.text.clone());
             texts.collect()
         };
-        Self {
-            steering: texts(steering),
-            follow_up: texts(follow_up),
-        }
+        self.steering = texts(steering);
+        self.follow_up = texts(follow_up);
+    }
+
+    pub(super) fn set_unconfirmed(&mut self, prompts: &[UnconfirmedPrompt]) {
+        self.unconfirmed = prompts.to_vec();
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.steering.is_empty() && self.follow_up.is_empty()
+        self.steering.is_empty() && self.follow_up.is_empty() && self.unconfirmed.is_empty()
     }
 
     /// Whether a message with this text waits.
     pub(super) fn contains(&self, text: &str) -> bool {
-        let mut texts = self.steering.iter().chain(&self.follow_up);
+        let unconfirmed = self.unconfirmed.iter().map(|prompt| &prompt.text);
+        let mut texts = self
+            .steering
+            .iter()
+            .chain(&self.follow_up)
+            .chain(unconfirmed);
         texts.any(|waiting| waiting == text)
     }
 
     pub(super) fn height(&self) -> u16 {
-        let waiting = self.steering.len() + self.follow_up.len();
+        let waiting = self.steering.len() + self.follow_up.len() + self.unconfirmed.len();
         u16::try_from(waiting).unwrap_or(QUEUE_ROWS).min(QUEUE_ROWS)
     }
 
@@ -44,7 +54,15 @@ impl Queue {
     pub(super) fn rows(&self, width: u16, height: u16, keymap: &Keymap<Command>) -> Vec<Row> {
         let steering = self.steering.iter().map(|message| ("Steering", message));
         let follow_up = self.follow_up.iter().map(|message| ("Queued", message));
-        let waiting: Vec<(&str, &String)> = steering.chain(follow_up).collect();
+        let unconfirmed = self.unconfirmed.iter().map(|prompt| {
+            let state = if prompt.is_sent {
+                "Not confirmed"
+            } else {
+                "Waiting to be sent"
+            };
+            (state, &prompt.text)
+        });
+        let waiting: Vec<(&str, &String)> = steering.chain(follow_up).chain(unconfirmed).collect();
         if waiting.is_empty() {
             return Vec::new();
         }

@@ -124,6 +124,7 @@ impl App {
                 }
                 self.footer.connection = Some((*state, text::single_line(detail)));
             }
+            Event::UnconfirmedPrompts { prompts } => self.prompt.set_unconfirmed(prompts),
             Event::ShutDown => outbox.push(Effect::Quit),
             event => self.on_account(event),
         }
