@@ -20,6 +20,7 @@ use osier_protocol::Opening;
 use osier_serve::read_token;
 use osier_session::SessionSetup;
 
+use osier_rpc::client_environment;
 use osier_rpc::remote;
 use osier_rpc::remote::{AttachOptions, Target, Token, attach};
 
@@ -295,8 +296,8 @@ async fn first_line(input: &mut (impl tokio::io::AsyncRead + Unpin)) -> Vec<u8> 
     line
 }
 
-/// Passes the start of the request on, with the token of this machine's server as the first header. Only that server's
-/// own user gets here.
+/// Passes the start of the request on, with the token of this machine's server and the variables of this login as the first
+/// headers. Only that server's own user gets here.
 async fn authorize(
     request: &[u8],
     server: &mut (impl tokio::io::AsyncWrite + Unpin),
@@ -310,8 +311,12 @@ async fn authorize(
         return Ok(());
     };
     let (line, rest) = request.split_at(line + 1);
-    let header = format!("Authorization: Bearer {token}\r\n");
-    let bytes = [line, header.as_bytes(), rest].concat();
+    let environment = client_environment::header_value();
+    let headers = format!(
+        "Authorization: Bearer {token}\r\n{}: {environment}\r\n",
+        client_environment::HEADER
+    );
+    let bytes = [line, headers.as_bytes(), rest].concat();
     let sent = server.write_all(&bytes).await;
     sent.map_err(|error| format!("cannot reach the server: {error}"))
 }

@@ -40,7 +40,7 @@ use tokio::time::{Instant, sleep_until};
 use self::child_reaper::MARKER;
 
 pub use detached::spawn_detached;
-pub use environment::{pass_variables, withhold_variables};
+pub use environment::{lend_variables, pass_variables, withhold_variables};
 pub use group::{ChildGroup, parent_of};
 pub use limits::limit_own;
 pub use piped::{Piped, Pipes, spawn_piped};
@@ -196,6 +196,7 @@ fn new_command(program: &OsStr) -> std::process::Command {
         command.env_remove(name);
     }
     command.envs(REPOSITORIES);
+    command.envs(environment::lent());
     command
 }
 

@@ -57,6 +57,7 @@
 pub mod answers;
 mod check;
 mod client;
+pub mod client_environment;
 mod command;
 pub mod compression;
 mod connection;

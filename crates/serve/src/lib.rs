@@ -35,6 +35,7 @@
 mod access;
 mod browser_chat;
 mod browser_sign_in;
+mod client_environment;
 mod compression;
 mod connections;
 mod error;

@@ -19,6 +19,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::browser_sign_in::SUBPROTOCOL;
+use super::client_environment;
 use super::compression::{MIN_COMPRESSED, gzip};
 use super::error::{ApiError, ErrorCode};
 use super::frames::{ClientFrame, FrameKind, ServerFrame, check_protocol};
@@ -47,6 +48,7 @@ pub(super) async fn open(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    client_environment::adopt(&headers, &server.registry.template().folders.data);
     let asked = headers.get(compression::HEADER);
     let compresses = asked.is_some_and(|method| method == compression::METHOD);
     let mut response = upgrade

@@ -1,5 +1,7 @@
 //! Sessions over the WebSocket: commands, numbered events, replay, several clients, faults.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use super::websocket_client::WebSocketClient;
@@ -310,4 +312,25 @@ fn a_damaged_compressed_message_ends_its_connection_only() {
     );
     assert_eq!(socket.until_closed(), (Vec::new(), None));
     assert_eq!(server.http().get("/api/status").status, 200);
+}
+
+#[test]
+fn commands_have_the_surroundings_of_the_newest_client() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let id = server.open(&json!({}));
+    let bearer = format!("Bearer {}", server.token);
+    for (language, agent) in [("de_DE.UTF-8", "/tmp/one"), ("C.UTF-8", "/tmp/two")] {
+        let variables = json!({"LANG": language, "SSH_AUTH_SOCK": agent, "OSIER_OTHER": "no"});
+        let header = URL_SAFE_NO_PAD.encode(variables.to_string());
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("osier-environment", header.as_str()),
+        ];
+        WebSocketClient::try_open(&server.address, &headers).expect("a socket");
+        let command = "echo $LANG $(readlink $SSH_AUTH_SOCK) ${OSIER_OTHER-none}";
+        let answer = server.rpc(&id, &json!({"type": "bash", "command": command}));
+        let output = format!("{language} {agent} none\n");
+        assert_eq!(answer["data"]["output"], json!(output), "{answer}");
+    }
 }

@@ -3,7 +3,7 @@
 //! Like the environment itself, the names belong to the process. Every child lacks these variables unless its
 //! `Invocation` says otherwise, so that no new caller can forget to remove them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -51,6 +51,9 @@ static NAMES: RwLock<Names> = RwLock::new(Names {
     passed: BTreeSet::new(),
 });
 
+/// Variables that children have instead of those of this process.
+static LENT: RwLock<BTreeMap<String, String>> = RwLock::new(BTreeMap::new());
+
 impl Names {
     /// Whether the value is a key: a configuration file uses it as one, or its name says so.
     fn is_secret(&self, name: &str) -> bool {
@@ -75,6 +78,15 @@ pub fn withhold_variables(names: impl IntoIterator<Item = String>) {
 pub fn pass_variables(names: impl IntoIterator<Item = String>) {
     let mut all = NAMES.write();
     all.passed.extend(names);
+}
+
+/// Gives children these variables instead of those of this process, from now on. Others that were lent before stay.
+pub fn lend_variables(variables: BTreeMap<String, String>) {
+    LENT.write().extend(variables);
+}
+
+pub(super) fn lent() -> BTreeMap<String, String> {
+    LENT.read().clone()
 }
 
 /// Whether the user's settings name the variable.
@@ -160,6 +172,16 @@ mod tests {
             ..child()
         };
         assert_eq!(printed(explicit).await, format!("given {version}\n"));
+    }
+
+    #[tokio::test]
+    async fn children_have_the_variables_that_were_lent() {
+        for value in ["one", "two"] {
+            let name = "OSIER_TEST_LENT".to_owned();
+            lend_variables(BTreeMap::from([(name, value.to_owned())]));
+            let child = Invocation::new("sh", ["-c", "echo $OSIER_TEST_LENT"]);
+            assert_eq!(printed(child).await, format!("{value}\n"));
+        }
     }
 
     /// Commands, servers and formatters, terminals, short programs, editors.

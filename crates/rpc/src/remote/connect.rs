@@ -21,7 +21,7 @@ use super::handshake::{Response, Socket, Stream, request, request_bytes, websock
 use super::options::{AttachOptions, Token};
 use super::proof::{NONCE_HEADER, PROOF_HEADER, Prover};
 use super::target::Target;
-use crate::compression;
+use crate::{client_environment, compression};
 use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
 use osier_llm::HttpOptions;
 use osier_llm::http::client_for;
@@ -121,7 +121,14 @@ async fn connect_unix(
         return Err(ConnectError::new(FailureKind::Unproven, target, cause));
     }
     let token = options.token.as_ref().map(Token::text);
-    open(target, stream, Some(("localhost", token)), frames).await
+    let environment = is_own.then(client_environment::header_value);
+    let environment = environment.as_deref();
+    let to = Requested {
+        host: "localhost",
+        token,
+        environment,
+    };
+    open(target, stream, Some(to), frames).await
 }
 
 /// Plain HTTP leads only to this machine.
@@ -150,7 +157,12 @@ async fn connect_http(
         return Err(ConnectError::new(FailureKind::Unproven, target, cause));
     }
     let token = options.token.as_ref().map(Token::text);
-    open(target, stream, Some((authority, token)), frames).await
+    let to = Requested {
+        host: authority,
+        token,
+        environment: None,
+    };
+    open(target, stream, Some(to), frames).await
 }
 
 /// Whether the server of this connection knows the token. It is not sent.
@@ -264,11 +276,19 @@ async fn connect_ssh(target: &Target, run: &Invocation) -> Result<ServerStream, 
     }
 }
 
-/// Opens the WebSocket with a request to `host` with the token, unless it was already sent. Then sends `frames`.
+/// The request for a WebSocket.
+struct Requested<'a> {
+    host: &'a str,
+    token: Option<&'a str>,
+    /// The variables of a client on the machine of the server.
+    environment: Option<&'a str>,
+}
+
+/// Opens the WebSocket with a request, unless it was already sent. Then sends `frames`.
 async fn open(
     target: &Target,
     stream: impl Stream + 'static,
-    to: Option<(&str, Option<&str>)>,
+    to: Option<Requested<'_>>,
     frames: &[Value],
 ) -> Result<ServerStream, ConnectError> {
     let lost = |error: &dyn std::fmt::Display| {
@@ -277,11 +297,15 @@ async fn open(
     let activity = Activity::new();
     let mut stream: Box<dyn Stream> = Box::new(ActivityStream::new(stream, activity.clone()));
     let asked = match to {
-        Some((host, token)) => {
-            let value = token.map(|token| format!("Bearer {token}"));
+        Some(to) => {
+            let value = to.token.map(|token| format!("Bearer {token}"));
             let mut headers = vec![ASK_COMPRESSION];
             headers.extend(value.as_deref().map(|value| ("authorization", value)));
-            request(&mut *stream, host, &headers).await
+            headers.extend(
+                to.environment
+                    .map(|value| (client_environment::HEADER, value)),
+            );
+            request(&mut *stream, to.host, &headers).await
         }
         None => Response::read_after_text(&mut *stream).await,
     };
