@@ -79,7 +79,7 @@ impl Peer {
                 began.elapsed() < Duration::from_mins(1),
                 "the server is not ready"
             );
-            std::thread::yield_now();
+            osier_testing::poll::pause();
         }
         Some(peer)
     }

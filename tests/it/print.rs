@@ -266,7 +266,7 @@ fn a_signal_interrupts_the_run_and_its_commands() {
         running.close_input();
         let begun = home.work().join("begun");
         while !begun.exists() {
-            std::thread::yield_now();
+            osier_testing::poll::pause();
         }
         let shell: i32 = std::fs::read_to_string(&begun)
             .unwrap()

@@ -538,6 +538,6 @@ fn wait_for_draft(sessions: &Path, child: &mut Child) -> PathBuf {
             }
         }
         assert!(child.try_wait().unwrap().is_none(), "the program ended");
-        std::thread::yield_now();
+        osier_testing::poll::pause();
     }
 }

@@ -55,7 +55,7 @@ impl LlamaServer {
                 began.elapsed() < Duration::from_mins(2),
                 "the server is not ready"
             );
-            std::thread::yield_now();
+            osier_testing::poll::pause();
         }
     }
 

@@ -149,7 +149,7 @@ fn terminals_end_with_the_program_also_after_sigkill() {
         program.signal(signal);
         program.end();
         while runs(&seconds) {
-            std::thread::yield_now();
+            osier_testing::poll::pause();
         }
     }
 }

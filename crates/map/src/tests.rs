@@ -224,7 +224,7 @@ fn wait_for(file: &Path) -> crate::index::Index {
         if let Some(index) = storage::load(file) {
             return index;
         }
-        std::thread::yield_now();
+        osier_testing::poll::pause();
     }
 }
 

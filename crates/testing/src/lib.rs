@@ -14,4 +14,5 @@
 pub mod fuzz;
 pub mod json_schema;
 pub mod pages;
+pub mod poll;
 pub mod skip;

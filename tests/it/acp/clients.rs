@@ -167,7 +167,7 @@ fn acpx_cancels_a_turn_and_resumes_a_session() {
         text.is_ok_and(|text| text.contains("zzslow"))
     };
     while !home.sessions().iter().any(has_prompt) {
-        std::thread::yield_now();
+        osier_testing::poll::pause();
     }
     assert_eq!(acpx.run_ok(&["cancel"]).trim(), "cancel requested");
     let text = acpx.run_ok(&["prompt", "after cancel"]);
@@ -177,7 +177,7 @@ fn acpx_cancels_a_turn_and_resumes_a_session() {
     let pid = rustix::process::Pid::from_raw(pid).expect("a process");
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a signal");
     while rustix::process::test_kill_process(pid).is_ok() {
-        std::thread::yield_now();
+        osier_testing::poll::pause();
     }
     let text = acpx.run_ok(&["prompt", "again"]);
     assert!(text.contains("session/resume"), "{text}");

@@ -81,7 +81,7 @@ fn agent_exits_when_its_output_closes() {
     // The agent exits at this or the next response, although its input stays open.
     while say(request(4, "session/list", json!({}))).is_ok() && child.try_wait().unwrap().is_none()
     {
-        std::thread::yield_now();
+        osier_testing::poll::pause();
     }
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(home.sessions().len(), 1);

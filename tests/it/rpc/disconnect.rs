@@ -53,7 +53,7 @@ fn closed_output_ends_the_program_and_the_session_is_complete() {
     while say(&mut stdin, json!({"type": "get_state"})).is_ok()
         && child.try_wait().unwrap().is_none()
     {
-        std::thread::yield_now();
+        osier_testing::poll::pause();
     }
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(said(&home), ["one", "answer"]);

@@ -249,7 +249,7 @@ impl Target {
         };
         let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
         while is_left() && std::time::Instant::now() < end {
-            std::thread::yield_now();
+            osier_testing::poll::pause();
         }
         is_left()
     }

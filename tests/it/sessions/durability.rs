@@ -15,7 +15,7 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
     let began = std::time::Instant::now();
     while !done() {
         assert!(began.elapsed().as_secs() < 120, "{what} does not come");
-        std::thread::yield_now();
+        osier_testing::poll::pause();
     }
 }
 

@@ -119,7 +119,7 @@ async fn process_that_cannot_answer_is_ended() {
             rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
             let stat = format!("/proc/{}/stat", process.0.id());
             while !std::fs::read_to_string(&stat).unwrap().contains(") T") {
-                std::thread::yield_now();
+                osier_testing::poll::pause();
             }
         }
         let state = if is_stopped {

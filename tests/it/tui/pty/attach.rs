@@ -174,7 +174,7 @@ fn terminal_and_job_survive_a_detached_client_and_end_with_the_server() {
     let deadline = Instant::now() + Duration::from_mins(2);
     while !runs().is_empty() {
         assert!(Instant::now() < deadline, "a program outlives the server");
-        std::thread::yield_now();
+        osier_testing::poll::pause();
     }
 }
 
@@ -433,7 +433,7 @@ fn lost_connection_is_restored_without_losing_events() {
     let deadline = Instant::now() + Duration::from_mins(2);
     while !begun.exists() {
         assert!(Instant::now() < deadline, "the command does not begin");
-        std::thread::yield_now();
+        osier_testing::poll::pause();
     }
     assert_eq!(cut(&sshd), 1);
     // The agent continues without clients.

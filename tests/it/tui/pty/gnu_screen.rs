@@ -1,9 +1,9 @@
 //! The program inside GNU screen, which supports neither true colour nor synchronized output.
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use osier_testing::skip;
 use tempfile::TempDir;
@@ -87,7 +87,7 @@ impl Screen {
                 Instant::now() < deadline,
                 "waited in vain for {what}:\n{text}"
             );
-            thread::yield_now();
+            osier_testing::poll::pause();
         }
     }
 }

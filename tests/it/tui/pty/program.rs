@@ -324,7 +324,7 @@ impl Program {
         let deadline = Instant::now() + self.patience;
         while !holds(&self.place.path().join("home"), text) {
             assert!(Instant::now() < deadline, "`{text}` is not stored");
-            thread::yield_now();
+            osier_testing::poll::pause();
         }
     }
 
@@ -334,7 +334,7 @@ impl Program {
         let drafts = self.place.path().join("home/drafts");
         while std::fs::read_dir(&drafts).is_ok_and(|mut files| files.next().is_some()) {
             assert!(Instant::now() < deadline, "a draft stays");
-            thread::yield_now();
+            osier_testing::poll::pause();
         }
     }
 

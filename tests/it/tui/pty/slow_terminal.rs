@@ -1,9 +1,9 @@
 //! A terminal that stops reading while an answer streams and continues later: a few frames wait, not the complete
 //! answer.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
@@ -97,7 +97,7 @@ fn key_echo_does_not_wait_for_missed_frames() {
     let deadline = Instant::now() + Duration::from_mins(2);
     while !holds(&place.path().join("home"), "The end.") {
         assert!(Instant::now() < deadline, "the answer does not end");
-        thread::yield_now();
+        osier_testing::poll::pause();
     }
     glass.writer.write_all(b"typed").unwrap();
     glass.read = 0;

@@ -1,8 +1,8 @@
 //! The program inside tmux, in a shell that can stop and resume it.
 
+use std::fs;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use osier_testing::skip;
 use tempfile::TempDir;
@@ -103,7 +103,7 @@ impl Tmux {
                 Instant::now() < deadline,
                 "waited in vain for {what}:\n{screen}"
             );
-            thread::yield_now();
+            osier_testing::poll::pause();
         }
     }
 
@@ -214,7 +214,7 @@ fn closed_terminal_ends_the_program_and_stores_the_partial_answer() {
     let deadline = Instant::now() + Duration::from_mins(2);
     while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
         assert!(Instant::now() < deadline, "it goes on without a terminal");
-        thread::yield_now();
+        osier_testing::poll::pause();
     }
     let sessions = tmux.place.path().join("home");
     assert!(holds(&sessions, "The first half") && holds(&sessions, "aborted"));

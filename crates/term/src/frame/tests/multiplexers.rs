@@ -5,7 +5,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use osier_testing::skip;
@@ -125,7 +124,7 @@ impl Real {
                 return copy;
             }
             assert!(Instant::now() < deadline, "screen makes no copy");
-            thread::yield_now();
+            osier_testing::poll::pause();
         }
     }
 
@@ -147,7 +146,7 @@ impl Real {
                 stage.text(),
                 String::from_utf8_lossy(&screen)
             );
-            thread::yield_now();
+            osier_testing::poll::pause();
         }
     }
 }
