@@ -2,7 +2,7 @@
 //!
 //! Buffers between here and the server hide whether anything arrives, and a lost connection loses what is in them. So
 //! only a few unacknowledged pieces are on the way: each acknowledgement is a sign of life, and a later connection
-//! continues where the server has the upload.
+//! continues where the server has the upload. What stops a run passes a large frame.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -20,6 +20,9 @@ const PIECES: usize = 4;
 /// An acknowledgement that takes less doubles the window, one that takes more halves it.
 const QUICK: Duration = Duration::from_millis(500);
 const SLOW: Duration = Duration::from_secs(2);
+
+/// Ops that a person waits for.
+const URGENT: [&str; 4] = ["abort", "abort_retry", "abort_shell", "answer_question"];
 
 /// The frames that wait for one connection.
 #[derive(Debug)]
@@ -79,15 +82,20 @@ impl Outbox {
 
     /// The next text for the server; `None` while nothing waits, or the server has to acknowledge something first.
     pub(super) fn next(&mut self) -> Option<Outgoing> {
-        let has_pieces = self.has_pieces;
         let window = self.window;
-        let frame = self.waiting.front_mut()?;
-        let is_large = has_pieces && frame.text.len() > LARGE && frame.value["once"].is_string();
-        if !is_large {
-            let Frame { id, text, .. } = self.waiting.pop_front()?;
+        let is_large = self.has_pieces && self.waiting.front()?.is_large();
+        // What stops a run does not wait for an upload.
+        let next = if is_large {
+            self.waiting.iter().position(Frame::is_urgent)
+        } else {
+            Some(0)
+        };
+        if let Some(next) = next {
+            let Frame { id, text, .. } = self.waiting.remove(next)?;
             let completes = Some(id);
             return Some(Outgoing { text, completes });
         }
+        let frame = self.waiting.front_mut()?;
         let Some(received) = frame.received else {
             let is_asked = std::mem::replace(&mut frame.is_asked, true);
             return (!is_asked).then(|| frame.piece(0, 0));
@@ -138,6 +146,15 @@ impl Outbox {
 }
 
 impl Frame {
+    fn is_large(&self) -> bool {
+        self.text.len() > LARGE && self.value["once"].is_string()
+    }
+
+    fn is_urgent(&self) -> bool {
+        let kind = self.value["command"]["op"]["type"].as_str();
+        kind.is_some_and(|kind| URGENT.contains(&kind))
+    }
+
     fn piece(&self, from: usize, to: usize) -> Outgoing {
         let piece = json!({
             "id": self.id, "sessionId": self.value["sessionId"], "type": "piece", "once": self.value["once"],
@@ -215,6 +232,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_stops_a_run_does_not_wait_for_an_upload() {
+        let (mut outbox, _) = outbox(&"x".repeat(100_000));
+        outbox.push(2, json!({"id": 2}));
+        outbox.push(
+            3,
+            json!({"id": 3, "command": {"type": "op", "op": {"type": "abort"}}}),
+        );
+        assert_eq!(outbox.next().unwrap().completes, Some(3));
+        assert_eq!(piece(&outbox.next().unwrap()), (0, String::new()));
+        assert_eq!(outbox.next(), None);
     }
 
     #[test]
