@@ -20,17 +20,10 @@ const QUIET: Duration = Duration::from_millis(80);
 const LONGEST: Duration = Duration::from_secs(1);
 /// Entries of one folder that are watched.
 const MOST_ENTRIES: usize = 1_000;
+/// Time between two looks where the system does not report all changes, such as at its limit of watches.
+const LOOKS: Duration = Duration::from_secs(2);
 /// Symbolic links that one path may lead through, as in Linux.
 const MOST_LINKS: usize = 40;
-
-/// Why nothing is watched.
-#[derive(Debug, thiserror::Error)]
-pub enum WatchError {
-    #[error("the system does not report file changes")]
-    Start(#[from] notify::Error),
-    #[error("cannot start a thread to watch files")]
-    Thread(#[source] std::io::Error),
-}
 
 /// A path to watch. It may be missing, and may be a symbolic link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +39,7 @@ pub struct Watcher {
     signals: Sender<Signal>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 enum Signal {
     /// Something happened in a directory.
     Event,
@@ -57,21 +50,22 @@ impl Watcher {
     /// Starts to watch. The channel receives the sorted paths of each burst, spelled as in `watched`.
     ///
     /// # Errors
-    /// The system reports no changes.
+    /// There is no thread for it.
     pub fn start(
         watched: Vec<Watched>,
-    ) -> Result<(Self, UnboundedReceiver<Vec<PathBuf>>), WatchError> {
+    ) -> std::io::Result<(Self, UnboundedReceiver<Vec<PathBuf>>)> {
+        Self::start_with(watched, system_watcher)
+    }
+
+    fn start_with(
+        watched: Vec<Watched>,
+        system: fn(Sender<Signal>) -> Option<RecommendedWatcher>,
+    ) -> std::io::Result<(Self, UnboundedReceiver<Vec<PathBuf>>)> {
         let (signals, events) = channel();
-        let raw = signals.clone();
-        let system = notify::recommended_watcher(move |event: notify::Result<Event>| {
-            // An error is a queue that was too short, for example: something may have happened.
-            if event.map_or(true, |event| is_change(event.kind)) {
-                let _ = raw.send(Signal::Event);
-            }
-        })?;
         let mut directories = Directories {
-            system,
+            system: system(signals.clone()),
             watched: BTreeMap::new(),
+            are_complete: true,
         };
         // Whatever happens after this has an event.
         directories.update(&watched);
@@ -79,10 +73,20 @@ impl Watcher {
         let (sender, receiver) = unbounded_channel();
         std::thread::Builder::new()
             .name("file-watch".to_owned())
-            .spawn(move || collect(&events, &watched, directories, files, &sender))
-            .map_err(WatchError::Thread)?;
+            .spawn(move || collect(&events, &watched, directories, files, &sender))?;
         Ok((Self { signals }, receiver))
     }
+}
+
+/// The watcher of the system, if it has one left.
+fn system_watcher(signals: Sender<Signal>) -> Option<RecommendedWatcher> {
+    let system = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        // An error is a queue that was too short, for example: something may have happened.
+        if event.map_or(true, |event| is_change(event.kind)) {
+            let _ = signals.send(Signal::Event);
+        }
+    });
+    system.ok()
 }
 
 impl Drop for Watcher {
@@ -99,14 +103,19 @@ fn collect(
     mut files: BTreeMap<PathBuf, FileStamp>,
     sender: &UnboundedSender<Vec<PathBuf>>,
 ) {
-    while let Ok(Signal::Event) = events.recv() {
+    loop {
+        let patience = if directories.are_complete {
+            Duration::MAX
+        } else {
+            LOOKS
+        };
+        let mut next = events.recv_timeout(patience);
         let started = Instant::now();
-        while started.elapsed() < LONGEST {
-            match events.recv_timeout(QUIET) {
-                Ok(Signal::Event) => {}
-                Err(RecvTimeoutError::Timeout) => break,
-                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-            }
+        while next == Ok(Signal::Event) && started.elapsed() < LONGEST {
+            next = events.recv_timeout(QUIET);
+        }
+        if matches!(next, Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected)) {
+            return;
         }
         directories.update(watched);
         let now = look(watched);
@@ -163,9 +172,11 @@ fn difference(
 
 /// The directories in which changes of the watched files happen.
 struct Directories {
-    system: RecommendedWatcher,
+    system: Option<RecommendedWatcher>,
     /// Each with its inode: another directory can get its name.
     watched: BTreeMap<PathBuf, u64>,
+    /// The system watches all that matter.
+    are_complete: bool,
 }
 
 impl Directories {
@@ -191,7 +202,16 @@ impl Directories {
                 Some((path, inode))
             })
             .collect();
-        let Self { system, watched } = self;
+        let Self {
+            system,
+            watched,
+            are_complete,
+        } = self;
+        let Some(system) = system else {
+            *are_complete = false;
+            return;
+        };
+        *are_complete = true;
         watched.retain(|path, inode| {
             let stays = wanted.get(path) == Some(inode);
             if !stays {
@@ -200,10 +220,12 @@ impl Directories {
             stays
         });
         for (path, inode) in wanted {
-            if !watched.contains_key(&path)
-                && system.watch(&path, RecursiveMode::NonRecursive).is_ok()
-            {
-                watched.insert(path, inode);
+            if watched.contains_key(&path) {
+                continue;
+            }
+            match system.watch(&path, RecursiveMode::NonRecursive) {
+                Ok(()) => drop(watched.insert(path, inode)),
+                Err(_) => *are_complete = false,
             }
         }
     }
@@ -243,6 +265,13 @@ mod tests {
 
     impl Case {
         fn new(prepare: impl FnOnce(&Path)) -> Self {
+            Self::with(system_watcher, prepare)
+        }
+
+        fn with(
+            system: fn(Sender<Signal>) -> Option<RecommendedWatcher>,
+            prepare: impl FnOnce(&Path),
+        ) -> Self {
             let folder = TempDir::new().unwrap();
             prepare(folder.path());
             let config = folder.path().join("config");
@@ -250,7 +279,7 @@ mod tests {
                 Watched::File(config.join("settings.toml")),
                 Watched::Folder(config.join("themes")),
             ];
-            let (watcher, changes) = Watcher::start(watched).unwrap();
+            let (watcher, changes) = Watcher::start_with(watched, system).unwrap();
             Self {
                 folder,
                 changes,
@@ -360,6 +389,17 @@ mod tests {
         });
         case.reports(&["settings.toml"], |folder| {
             write(folder.join("real/other.toml"), "a = 4").unwrap();
+        });
+    }
+
+    #[test]
+    fn without_watches_of_the_system_changes_are_found_too() {
+        let mut case = Case::with(|_| None, with_files);
+        case.reports(&["settings.toml"], |folder| {
+            write(folder.join("config/settings.toml"), "a = 12").unwrap();
+        });
+        case.reports(&["themes/new.toml"], |folder| {
+            write(folder.join("config/themes/new.toml"), "one").unwrap();
         });
     }
 }
