@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use osier_agent::CompactionOutcome;
 use osier_llm::Script;
 use osier_protocol::{EntryKind, Event, Op, TreeEvent, TreeOp};
 use osier_session::{SessionChoice, SessionSetup};
@@ -210,6 +211,53 @@ async fn a_summary_is_checked_and_the_files_in_use_are_shown_again() {
         ),
         "{sent:#?}"
     );
+    session.close().await;
+}
+
+#[tokio::test]
+async fn when_the_small_model_fails_the_model_of_the_session_writes_the_summary() {
+    let server = WebServer::start(|asked, before| match model_of(asked).as_str() {
+        "small" => says(""),
+        _ => works(asked, before),
+    });
+    let place = TestProject::new();
+    let mut session = open(&place, &server, SessionChoice::New, |_| ()).await;
+    session.run("Parse dates.").await;
+    session.host.send(Op::Tree(TreeOp::Compact {
+        instructions: None,
+        review: false,
+    }));
+    let seen = session
+        .until(|event| {
+            matches!(
+                event,
+                Event::Agent(osier_agent::Event::CompactionEnd { .. })
+            )
+        })
+        .await;
+    let notices: Vec<&str> = seen
+        .iter()
+        .filter_map(|event| match event {
+            Event::Agent(osier_agent::Event::Notice { text, .. }) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        notices,
+        [
+            "the model `here/small` failed to write a summary: the answer is empty; `here/a` writes it instead"
+        ]
+    );
+    let Some(Event::Agent(osier_agent::Event::CompactionEnd {
+        outcome: CompactionOutcome::Done { summary, .. },
+        ..
+    })) = seen.last()
+    else {
+        panic!("{:?}", seen.last());
+    };
+    assert!(summary.starts_with(SUMMARY), "{summary}");
+    let models: Vec<String> = server.asked().iter().map(model_of).collect();
+    assert_eq!(models, ["a", "a", "small", "a", "small"]);
     session.close().await;
 }
 

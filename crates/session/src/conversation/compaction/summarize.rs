@@ -10,7 +10,7 @@ use super::plan::Limits;
 use super::prompts;
 use super::serialize::{message_text, pieces};
 use crate::models::side_call;
-use osier_agent::{AgentAccess, AgentMessage, CallFailure, Event, RetryStep};
+use osier_agent::{AgentAccess, AgentMessage, CallFailure, Event, RetryStep, Severity};
 use osier_llm::{AssistantMessage, Model, StopReason, TurnStatus, Usage};
 
 /// Tokens of the request around a chunk.
@@ -47,68 +47,53 @@ pub(super) struct Task<'a> {
     pub instructions: Option<&'a str>,
 }
 
-/// Summarises `texts`, the messages in order, with `model`.
+/// Summarises `texts`, the messages in order, with the model that the user `named` for it. Without one, or when it fails,
+/// the model of the conversation writes the summary.
 pub(super) async fn summarize(
     desk: &dyn AgentAccess,
-    model: &Arc<Model>,
+    named: Option<&Arc<Model>>,
     texts: Vec<String>,
     task: Task<'_>,
     cancel: &CancellationToken,
 ) -> Result<Summarized, SummaryError> {
-    let limits = Limits::of(model);
-    let writer = Writing {
-        desk,
-        limits,
-        cancel,
-        model,
-    };
-    let fixed = text_tokens(prompts::SYSTEM) + text_tokens(task.form) + AROUND;
-    let told = fixed + task.instructions.map_or(0, text_tokens) + 2 * limits.summary;
-    let room = if limits.window == 0 {
-        u64::MAX
-    } else {
-        limits.window.saturating_sub(told).max(256)
-    };
-    let mut summary = Summarized {
-        provider: model.provider.clone(),
-        model: model.id.clone(),
-        ..Summarized::default()
-    };
-    let mut previous = task.previous.map(str::to_owned);
-    let parts = pieces(texts, room);
-    if parts.is_empty() {
-        return Err(SummaryError::Nothing);
+    let models = desk.models();
+    let own = models.first().ok_or(SummaryError::NoModel)?;
+    let named = named.filter(|named| named.reference() != own.reference());
+    if let Some(model) = named {
+        let writer = Writing::new(desk, model, true, cancel);
+        match writer.summarize(texts.clone(), task).await {
+            Err(error @ SummaryError::Failed { .. }) => {
+                let text = format!("{error}; `{}` writes it instead", own.reference());
+                desk.publish(Event::Notice {
+                    severity: Severity::Warning,
+                    text,
+                });
+            }
+            done => return done,
+        }
     }
-    for part in parts {
-        let ask = words(&part, previous.as_deref(), &task);
-        let answer = writer.write(ask).await?;
-        summary.usage += answer.usage;
-        answer.text().trim().clone_into(&mut summary.text);
-        previous = Some(summary.text.clone());
-    }
-    Ok(summary)
+    let writer = Writing::new(desk, own, false, cancel);
+    writer.summarize(texts, task).await
 }
 
-/// Summarises the messages of a branch that is left, with `model` or the model of the conversation.
+/// Summarises the messages of a branch that is left, with the model that the user `named` for it or that of the conversation.
 ///
 /// # Errors
 /// The model wrote no summary, or the user interrupted it.
 pub(crate) async fn summarize_branch(
     desk: &dyn AgentAccess,
-    model: Option<&Arc<Model>>,
+    named: Option<&Arc<Model>>,
     messages: &[AgentMessage],
     instructions: Option<&str>,
     cancel: &CancellationToken,
 ) -> Result<Summarized, SummaryError> {
-    let models = desk.models();
-    let model = model.or(models.first()).ok_or(SummaryError::NoModel)?;
     let texts = messages.iter().map(message_text).collect();
     let task = Task {
         previous: None,
         form: prompts::BRANCH,
         instructions,
     };
-    summarize(desk, model, texts, task, cancel).await
+    summarize(desk, named, texts, task, cancel).await
 }
 
 /// One request: the conversation, the summary before it, and the instructions.
@@ -133,9 +118,59 @@ struct Writing<'a> {
     limits: Limits,
     cancel: &'a CancellationToken,
     model: &'a Arc<Model>,
+    /// When this model fails, another one writes the summary at once.
+    has_other: bool,
 }
 
-impl Writing<'_> {
+impl<'a> Writing<'a> {
+    fn new(
+        desk: &'a dyn AgentAccess,
+        model: &'a Arc<Model>,
+        has_other: bool,
+        cancel: &'a CancellationToken,
+    ) -> Self {
+        Self {
+            desk,
+            limits: Limits::of(model),
+            cancel,
+            model,
+            has_other,
+        }
+    }
+
+    /// Writes one summary of all texts.
+    async fn summarize(
+        &self,
+        texts: Vec<String>,
+        task: Task<'_>,
+    ) -> Result<Summarized, SummaryError> {
+        let fixed = text_tokens(prompts::SYSTEM) + text_tokens(task.form) + AROUND;
+        let told = fixed + task.instructions.map_or(0, text_tokens) + 2 * self.limits.summary;
+        let room = if self.limits.window == 0 {
+            u64::MAX
+        } else {
+            self.limits.window.saturating_sub(told).max(256)
+        };
+        let mut summary = Summarized {
+            provider: self.model.provider.clone(),
+            model: self.model.id.clone(),
+            ..Summarized::default()
+        };
+        let mut previous = task.previous.map(str::to_owned);
+        let parts = pieces(texts, room);
+        if parts.is_empty() {
+            return Err(SummaryError::Nothing);
+        }
+        for part in parts {
+            let ask = words(&part, previous.as_deref(), &task);
+            let answer = self.write(ask).await?;
+            summary.usage += answer.usage;
+            answer.text().trim().clone_into(&mut summary.text);
+            previous = Some(summary.text.clone());
+        }
+        Ok(summary)
+    }
+
     /// Calls the model until the answer is complete, with the retries of a turn.
     async fn write(&self, ask: String) -> Result<AssistantMessage, SummaryError> {
         let mut attempts = 0;
@@ -149,7 +184,7 @@ impl Writing<'_> {
                 status: &status,
                 model: 0,
                 attempts,
-                usable: &[true],
+                usable: &[true, true][..=usize::from(self.has_other)],
                 jitter: 0.0,
             });
             let RetryStep::Wait { delay, .. } = step else {

@@ -33,10 +33,6 @@ pub(super) async fn write(
     instructions: Option<&str>,
     cancel: &CancellationToken,
 ) -> Result<Written, CompactionOutcome> {
-    let models = desk.models();
-    let Some(model) = small.named().or(models.first()) else {
-        return Err(failed(&SummaryError::NoModel));
-    };
     let (previous, rest) = match goes.split_first() {
         Some((first, rest)) => match &first.message {
             AgentMessage::CompactionSummary(summary) => (Some(summary.summary.as_str()), rest),
@@ -50,7 +46,7 @@ pub(super) async fn write(
         form: prompts::FORM,
         instructions,
     };
-    let written = summarize(desk, model, texts.collect(), task, cancel).await;
+    let written = summarize(desk, small.named(), texts.collect(), task, cancel).await;
     let summarized = written.map_err(|error| failed(&error))?;
     Ok(Written {
         text: summarized.text.clone(),
