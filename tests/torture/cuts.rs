@@ -116,7 +116,7 @@ fn slow(server: &Arc<Mutex<Server>>) -> io::Result<Report> {
         ..Report::default()
     };
     if let Err(failure) = prompts(server, &relay, SLOW.0) {
-        report.failures.push(format!("slow: {failure}"));
+        report.fail(&format!("slow: {failure}"));
     }
     let connections = relay.connections.load(Ordering::SeqCst);
     if connections != 1 {

@@ -81,9 +81,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
                 report.tried += 1;
                 let is_sound = problems.is_empty();
                 for problem in problems {
-                    let text = format!("{calls} {place} {fault}: {problem}");
-                    eprintln!("{text}");
-                    report.failures.push(text);
+                    report.fail(&format!("{calls} {place} {fault}: {problem}"));
                 }
                 if is_sound {
                     fs::remove_dir_all(path)?;
@@ -120,7 +118,11 @@ fn one(victim: &mut Victim, calls: &str, fault: &str, place: usize) -> (bool, Ve
         .arg(&victim.program)
         .args(["-p", &format!("GO tools {number}")])
         .spawn();
-    let Ended { code, output, .. } = match child.map(|child| finish(child, PATIENCE)) {
+    let Ended {
+        code,
+        output,
+        errors,
+    } = match child.map(|child| finish(child, PATIENCE)) {
         Ok(ended) => ended,
         Err(error) => return (true, vec![error.to_string()]),
     };
@@ -128,7 +130,7 @@ fn one(victim: &mut Victim, calls: &str, fault: &str, place: usize) -> (bool, Ve
         .is_ok_and(|text| text.contains("INJECTED") || text.contains("killed by SIGKILL"));
     let mut problems = Vec::new();
     match code {
-        None => problems.push("it does not end".to_owned()),
+        None => problems.push(format!("it does not end: {output:?}, {errors:?}")),
         Some(0) if !output.contains(&format!("done {number}")) => {
             problems.push(format!("a success without the answer: {output:?}"));
         }

@@ -130,7 +130,7 @@ fn work(shared: &Shared, worker: usize) -> io::Result<Report> {
             shared.done.fetch_add(1, Ordering::Relaxed);
         }
         let problem = checks::at_end(&victim);
-        total.failures.extend(report("end", &victim, problem));
+        report("end", &victim, problem, &mut total);
         // A home that shows a failure is not removed.
         if total.failures.len() == failures {
             std::fs::remove_dir_all(&path)?;
@@ -152,13 +152,18 @@ fn one(victim: &mut Victim, operation: &operations::Operation, total: &mut Repor
         Ok(after) => problems.extend(checks::after_kill(victim, &after)),
         Err(error) => problems.push(error),
     }
-    total.failures.extend(report(name, victim, problems));
+    report(name, victim, problems, total);
 }
 
-/// Prints problems and returns them with the operation and its home.
-fn report(name: &str, victim: &Victim, problems: impl IntoIterator<Item = String>) -> Vec<String> {
+/// Adds problems with the operation and its home.
+fn report(
+    name: &str,
+    victim: &Victim,
+    problems: impl IntoIterator<Item = String>,
+    total: &mut Report,
+) {
     let folder = victim.home.work();
-    let text = |problem| format!("{name}: {problem} ({})", folder.display());
-    let texts = problems.into_iter().map(text);
-    texts.inspect(|text| eprintln!("{text}")).collect()
+    for problem in problems {
+        total.fail(&format!("{name}: {problem} ({})", folder.display()));
+    }
 }

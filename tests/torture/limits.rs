@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -237,21 +238,34 @@ impl Cases<'_> {
         Ok(())
     }
 
-    /// Limits the processes and threads of the user.
+    /// Limits the processes and threads of the user. Root has no such limit, so another user runs osier then.
     fn processes(&mut self) -> io::Result<()> {
-        if rustix::process::geteuid().is_root() {
-            let note = "skipped: `ulimit -u` does not limit root";
-            self.report.notes.push(note.to_owned());
-            return Ok(());
-        }
+        let user = if rustix::process::geteuid().is_root() {
+            let Some(setpriv) = skip::program(&["setpriv"], "apt install util-linux") else {
+                return Ok(());
+            };
+            let user = OtherUser::new(&setpriv, self.folder, self.options.program())?;
+            if !user.can_start() {
+                let note = "skipped: another user cannot start osier here";
+                self.report.notes.push(note.to_owned());
+                return Ok(());
+            }
+            Some(user)
+        } else {
+            None
+        };
         for limit in PROCESSES {
             if self.are_over() {
                 return Ok(());
             }
             let start = |victim: &Victim, number: u64| {
-                let mut command = victim.home.command(Path::new("sh"));
                 let line = format!("ulimit -u {limit}; exec \"$0\" -p \"$1\"");
-                command.args(["-c", &line]).arg(&victim.program);
+                let mut command = match &user {
+                    Some(user) => user.command(&victim.home),
+                    None => victim.home.command(Path::new("sh")),
+                };
+                let program = user.as_ref().map_or(&victim.program, |user| &user.program);
+                command.args(["-c", &line]).arg(program);
                 command.arg(format!("GO tools {number}"));
                 command
             };
@@ -276,14 +290,50 @@ impl Cases<'_> {
         self.report.tried += 1;
         let is_sound = problems.is_empty();
         for problem in problems {
-            let text = format!("{name}: {problem}");
-            eprintln!("{text}");
-            self.report.failures.push(text);
+            self.report.fail(&format!("{name}: {problem}"));
         }
         if is_sound {
             fs::remove_dir_all(path)?;
         }
         Ok(())
+    }
+}
+
+/// A user without rights, and a copy of osier that this user can read.
+struct OtherUser {
+    setpriv: PathBuf,
+    program: PathBuf,
+}
+
+/// A user id that no other process has, so that the limit counts only processes of the test.
+const USER: u32 = 61_234;
+const AS_USER: [&str; 3] = ["--reuid=61234", "--regid=61234", "--clear-groups"];
+
+impl OtherUser {
+    fn new(setpriv: &Path, folder: &Path, program: &Path) -> io::Result<Self> {
+        let copy = folder.join("osier");
+        let _ = fs::remove_file(&copy);
+        fs::copy(program, &copy)?;
+        // A temporary directory is private.
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o711))?;
+        Ok(Self {
+            setpriv: setpriv.to_owned(),
+            program: copy,
+        })
+    }
+
+    fn can_start(&self) -> bool {
+        let mut command = Command::new(&self.setpriv);
+        command.args(AS_USER).arg(&self.program).arg("--version");
+        command.output().is_ok_and(|output| output.status.success())
+    }
+
+    /// A shell of this user, to whom the home then belongs.
+    fn command(&self, home: &Home) -> Command {
+        home.give_to(USER);
+        let mut command = home.command(&self.setpriv);
+        command.args(AS_USER).arg("sh");
+        command
     }
 }
 
@@ -319,7 +369,7 @@ fn one(victim: &mut Victim, start: Start<'_>) -> Vec<String> {
     let mut problems = Vec::new();
     let panicked = errors.contains("panicked") || errors.contains("internal error");
     match code {
-        None => problems.push("it does not end".to_owned()),
+        None => problems.push(format!("it does not end: {output:?}, {errors:?}")),
         Some(0) if !output.contains(&format!("done {number}")) => {
             problems.push(format!("a success without the answer: {output:?}"));
         }

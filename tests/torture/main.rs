@@ -52,6 +52,13 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// Adds a failure, with what the programs reported last.
+    fn fail(&mut self, problem: &str) {
+        eprintln!("{problem}");
+        self.failures
+            .push(format!("{problem}\n{}", support::journal::last()));
+    }
+
     fn add(&mut self, other: Self) {
         self.tried += other.tried;
         self.failures.extend(other.failures);
@@ -108,6 +115,7 @@ fn main() -> ExitCode {
             }
             Err(error) => {
                 println!("torture {name}: cannot run: {error}");
+                print!("{}", support::journal::last());
                 is_sound = false;
             }
         }

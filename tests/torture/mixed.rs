@@ -15,10 +15,13 @@ use std::time::{Duration, Instant};
 use crate::options::Options;
 use crate::support::home::Home;
 use crate::support::model::ModelServer;
+use crate::support::{signal, until};
 use crate::{Report, plot};
 use sampler::{Sample, Sampler};
 use worker::{Counts, Worker};
 
+/// How long processes of an earlier run may take to end.
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How long the short version runs.
 const SHORT: Duration = Duration::from_secs(8);
 /// Prompts a minute by hand: 5,000 in eight hours.
@@ -103,6 +106,20 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
 fn home(folder: &Path, server: &ModelServer) -> io::Result<Home> {
     let settings = "model = \"openai-chat-completions/m\"\nsubagents = true\n";
     let home = Home::new(folder.to_owned(), &server.models_json(), settings)?;
+    // What an earlier run left when it was interrupted knows another model server.
+    let are_gone = until(PATIENCE, || {
+        let left = home.processes();
+        for process in &left {
+            signal(process.id, rustix::process::Signal::KILL);
+        }
+        left.is_empty()
+    });
+    if !are_gone {
+        return Err(io::Error::other(format!(
+            "processes of an earlier run are left: {:?}",
+            home.processes()
+        )));
+    }
     let script = home.home().join("mcp_server.sh");
     fs::write(&script, MCP_SERVER)?;
     let servers = serde_json::json!({"mcpServers": {"fake": {"command": "sh", "args": [script]}}});

@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
     let mut number = 1;
     while !writer.is_finished() && Instant::now() < end {
         if !rpc.prompt(&format!("GO race {number}"), PATIENCE) {
-            report.failures.push("a prompt does not end".to_owned());
+            report.fail("a prompt does not end");
             break;
         }
         number += 1;
@@ -65,7 +65,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
         .notes
         .push(format!("{} edits between them", seen.edits));
     if seen.edits == 0 {
-        report.failures.push("no edit succeeded".to_owned());
+        report.fail("no edit succeeded");
     }
     Ok(report)
 }

@@ -56,9 +56,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
                 slowest = slowest.max(took);
                 eprintln!("  {name}: {} ms", took.as_millis());
                 if !left.is_empty() {
-                    report
-                        .failures
-                        .push(format!("{name}: processes are left: {left:?}"));
+                    report.fail(&format!("{name}: processes are left: {left:?}"));
                 }
             }
             // This machine does not have what the state needs.
@@ -66,8 +64,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
                 report.notes.push(format!("{name}: {problem}"));
             }
             Err(problem) => {
-                eprintln!("  {name}: {problem}");
-                report.failures.push(format!("{name}: {problem}"));
+                report.fail(&format!("{name}: {problem}"));
             }
         }
         for process in home.processes() {

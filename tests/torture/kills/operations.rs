@@ -56,8 +56,7 @@ pub(crate) enum Files {
 
 pub(crate) type Operation = (&'static str, fn(&mut Victim) -> Result<After, String>);
 
-pub(crate) const SETTINGS: &str =
-    "model = \"openai-chat-completions/m\"\nsubagents = true\nauto_compact = false\n";
+pub(crate) const SETTINGS: &str = "model = \"openai-chat-completions/m\"\nsmall_model = \"openai-chat-completions/m\"\nsubagents = true\nauto_compact = false\n";
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -130,23 +129,40 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     ("start", |victim| {
         program(victim, &["-c", "-p", "GO text 1"], "", 300).map(|(after, _)| after)
     }),
+    ("worktrees", worktrees),
+    ("end lanes", end_lanes),
+    ("terminal", terminal),
+    ("close terminal", close_terminal),
+    ("title", title),
+    ("first name", first_name),
+    ("import title", import_title),
+    ("import name", import_name),
 ];
 
 /// Opens the session that is continued, with one prompt if it is new.
 fn open(victim: &mut Victim) -> Result<Rpc, String> {
-    let is_new = victim.home.sessions().is_empty();
-    let arguments: &[&str] = if is_new { &["rpc"] } else { &["rpc", "-c"] };
-    let mut rpc =
-        Rpc::start(&victim.home, &victim.program, arguments).map_err(|error| error.to_string())?;
+    if !victim.home.sessions().is_empty() {
+        return started(victim, &["rpc", "-c"]);
+    }
+    let mut rpc = new(victim)?;
+    let number = victim.next_number();
+    if !rpc.prompt(&format!("GO text {number}"), PATIENCE) {
+        return Err("the first prompt does not end".to_owned());
+    }
+    Ok(rpc)
+}
+
+/// Opens a new session.
+fn new(victim: &Victim) -> Result<Rpc, String> {
+    started(victim, &["rpc"])
+}
+
+fn started(victim: &Victim, arguments: &[&str]) -> Result<Rpc, String> {
+    let started = Rpc::start(&victim.home, &victim.program, arguments);
+    let mut rpc = started.map_err(|error| error.to_string())?;
     let state = rpc.ask(&json!({"id": 1, "type": "get_state"}), PATIENCE);
     if !state.as_ref().is_some_and(|state| state["success"] == true) {
         return Err(format!("the session does not open: {state:?}"));
-    }
-    if is_new {
-        let number = victim.next_number();
-        if !rpc.prompt(&format!("GO text {number}"), PATIENCE) {
-            return Err("the first prompt does not end".to_owned());
-        }
     }
     Ok(rpc)
 }
@@ -327,6 +343,87 @@ fn lane(victim: &mut Victim) -> Result<After, String> {
     Ok(Files::BeforeOrAfter.into())
 }
 
+/// A fan whose lanes are worktrees of a repository.
+fn worktrees(victim: &mut Victim) -> Result<After, String> {
+    let has_git = osier_testing::skip::program(&["git"], "apt install git").is_some();
+    if has_git && !victim.home.work().join(".git").exists() {
+        let lines =
+            "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one";
+        let made = victim
+            .home
+            .command("sh".as_ref())
+            .args(["-c", lines])
+            .output();
+        if !made.as_ref().is_ok_and(|output| output.status.success()) {
+            return Err(format!("git: {made:?}"));
+        }
+    }
+    fan(victim)
+}
+
+fn end_lanes(victim: &mut Victim) -> Result<After, String> {
+    let mut rpc = two_states(victim)?;
+    let number = victim.next_number();
+    rpc.send(&fan_command(number));
+    let ended = rpc.until(PATIENCE, |line| line["type"] == "fan_ended");
+    if ended.is_none() {
+        return Err("the fan does not end".to_owned());
+    }
+    rpc.send(&json!({"type": "end_fan"}));
+    victim.wait(100);
+    rpc.kill();
+    Ok(Files::BeforeOrAfter.into())
+}
+
+/// A terminal with a program in the foreground and one in the background.
+const TERMINAL: &str = "sleep 1000 & sleep 1000";
+
+fn terminal(victim: &mut Victim) -> Result<After, String> {
+    command(
+        victim,
+        &json!({"type": "start_terminal", "command": TERMINAL}),
+        200,
+    )
+}
+
+fn close_terminal(victim: &mut Victim) -> Result<After, String> {
+    let mut rpc = open(victim)?;
+    let start = json!({"id": 2, "type": "start_terminal", "command": TERMINAL});
+    let started = rpc.ask(&start, PATIENCE).unwrap_or_default();
+    let terminal = started.pointer("/data/terminals/0/id").cloned();
+    let terminal = terminal.ok_or_else(|| format!("no terminal: {started}"))?;
+    let close = json!({"type": "close_terminal", "terminal": terminal});
+    send_and_kill(victim, &mut rpc, &close, 60, None)
+}
+
+/// The small model writes a title for a new session.
+fn title(victim: &mut Victim) -> Result<After, String> {
+    let mut rpc = new(victim)?;
+    let number = victim.next_number();
+    rpc.send(&json!({"type": "prompt", "message": format!("GO text {number}")}));
+    victim.wait(400);
+    rpc.kill();
+    // What a client has seen is stored.
+    let renamed = rpc.until(PATIENCE, |line| line["type"] == "session_renamed");
+    let name = renamed.and_then(|line| line["name"].as_str().map(str::to_owned));
+    Ok(After {
+        files: Files::Any,
+        promises: name
+            .map(|name| Promise::contains("sessions", name))
+            .into_iter()
+            .collect(),
+    })
+}
+
+/// A name of a session without prompts.
+fn first_name(victim: &mut Victim) -> Result<After, String> {
+    let mut rpc = new(victim)?;
+    let name = format!("a first name {}", victim.next_number());
+    let command = json!({"type": "set_session_name", "name": name});
+    let promise = Promise::contains("sessions", name);
+    send_and_kill(victim, &mut rpc, &command, 60, Some(promise))
+}
+
 /// Runs the program with this input and kills it. Whether it had ended with success.
 fn program(
     victim: &mut Victim,
@@ -409,6 +506,46 @@ fn import(victim: &mut Victim) -> Result<After, String> {
     let copy = victim.home.work().join("import.jsonl");
     fs::copy(victim.random.pick(&sessions), &copy).map_err(|error| error.to_string())?;
     program(victim, &["import", "import.jsonl"], "", 150).map(|(after, _)| after)
+}
+
+/// A session of Claude Code, which has written a title.
+fn import_title(victim: &mut Victim) -> Result<After, String> {
+    let number = victim.next_number();
+    let id = format!("997c97e6-520a-4c98-bb16-{number:012}");
+    let title = format!("a title {number}");
+    let time = "2026-11-21T14:00:56.284Z";
+    let lines = [
+        json!({"parentUuid": null, "type": "user", "message": {"role": "user", "content": "make notes"}, "uuid": "a1",
+            "timestamp": time, "cwd": victim.home.work(), "sessionId": id, "version": "2.1.197"}),
+        json!({"parentUuid": "a1", "type": "assistant", "uuid": "a2", "timestamp": time, "sessionId": id,
+            "message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+                "content": [{"type": "text", "text": "Done."}], "stop_reason": "end_turn",
+                "usage": {"input_tokens": 6, "output_tokens": 5}}}),
+        json!({"type": "ai-title", "aiTitle": title, "sessionId": id}),
+    ];
+    import_lines(victim, &lines, &title)
+}
+
+/// A session of pi, which the user has named.
+fn import_name(victim: &mut Victim) -> Result<After, String> {
+    let number = victim.next_number();
+    let name = format!("a given name {number}");
+    let time = "2026-11-21T14:00:34.914Z";
+    let lines = [
+        json!({"type": "session", "version": 3, "id": format!("01a1fe68-ab59-70ba-9294-{number:012}"), "timestamp": time,
+            "cwd": victim.home.work()}),
+        json!({"type": "message", "id": "b1", "parentId": null, "timestamp": time,
+            "message": {"role": "user", "content": [{"type": "text", "text": "make notes"}], "timestamp": 1_795_269_635_085_u64}}),
+        json!({"type": "session_info", "id": "b2", "parentId": "b1", "timestamp": time, "name": name}),
+    ];
+    import_lines(victim, &lines, &name)
+}
+
+fn import_lines(victim: &mut Victim, lines: &[Value], name: &str) -> Result<After, String> {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(victim.home.work().join("foreign.jsonl"), text).map_err(|error| error.to_string())?;
+    let promise = Promise::contains("sessions", name);
+    promised_by_program(victim, &["import", "foreign.jsonl"], "", promise)
 }
 
 /// A favourite is a setting.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::Report;
 use crate::support::home::Home;
+use crate::support::journal;
 use crate::support::model::ModelServer;
 use crate::support::random::Random;
 use crate::support::terminal::Terminal;
@@ -237,10 +238,11 @@ impl Worker {
             .as_ref()
             .map(Terminal::screen)
             .unwrap_or_default();
-        eprintln!("{} {what}: {problem}\n{screen}", self.name);
+        let last = journal::last();
+        eprintln!("{} {what}: {problem}\n{screen}{last}", self.name);
         if self.failures.len() < MOST_FAILURES {
             self.failures
-                .push(format!("{} {what}: {problem}\n{screen}", self.name));
+                .push(format!("{} {what}: {problem}\n{screen}{last}", self.name));
         }
         // The next action begins with a new process.
         self.terminal = None;

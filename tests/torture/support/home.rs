@@ -23,12 +23,15 @@ impl Home {
             fs::create_dir_all(folder.join(name))?;
         }
         let home = Self { folder };
-        home.config(
-            "settings.toml",
-            &format!("discover_local_models = false\npermissions = \"yolo\"\n{settings}"),
-        )?;
+        home.settings(settings)?;
         home.config("models.json", models)?;
         Ok(home)
+    }
+
+    /// Writes these settings, with those of every test.
+    pub(crate) fn settings(&self, settings: &str) -> std::io::Result<()> {
+        let text = format!("discover_local_models = false\npermissions = \"yolo\"\n{settings}");
+        self.config("settings.toml", &text)
     }
 
     pub(crate) fn config(&self, name: &str, text: &str) -> std::io::Result<()> {
@@ -124,6 +127,13 @@ impl Home {
         self.entries().iter().filter(is_wanted).any(finds)
     }
 
+    /// Makes another user the owner of everything.
+    pub(crate) fn give_to(&self, user: u32) {
+        for path in self.entries().iter().chain([&self.folder]) {
+            let _ = std::os::unix::fs::lchown(path, Some(user), Some(user));
+        }
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         let length = |path: &PathBuf| {
             let data = fs::symlink_metadata(path)
@@ -136,7 +146,12 @@ impl Home {
 
     /// Temporary files and folders that a program which has ended should have removed.
     pub(crate) fn temporary_files(&self) -> Vec<PathBuf> {
-        let folders = [self.folder.join("tmp"), self.home().join("fans")];
+        let folders = [
+            self.folder.join("tmp"),
+            self.home().join("fans"),
+            // The worktrees of lanes.
+            self.work().join(".git/worktrees"),
+        ];
         let is_temporary = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             folders.iter().any(|folder| path.parent() == Some(folder))

@@ -2,6 +2,7 @@
 
 pub(crate) mod commands;
 pub(crate) mod home;
+pub(crate) mod journal;
 pub(crate) mod model;
 pub(crate) mod process;
 pub(crate) mod random;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::journal;
 use super::wires::{Turn, Wire};
 
 /// The server; its thread ends with the program.
@@ -103,6 +104,16 @@ fn answer(mut socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
         super::locked(&shared.violations).push(problem);
     }
     let prompt = Prompt::of(&body);
+    let wanted = prompt.as_ref().map_or_else(
+        || "a summary".to_owned(),
+        |prompt| {
+            format!(
+                "{} {}, {} results",
+                prompt.kind, prompt.number, prompt.results
+            )
+        },
+    );
+    journal::note("the model server", "request", &format!("{path}: {wanted}"));
     if let Some(prompt) = &prompt
         && prompt.results == 0
     {
@@ -123,6 +134,8 @@ fn answer(mut socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
     for place in 0..=frames.len() {
         if held_after == Some(place) {
             shared.held.fetch_add(1, Ordering::Relaxed);
+            let place = format!("{path} stops after {place} events");
+            journal::note("the model server", "held", &place);
             // Until the client closes the connection.
             socket.set_read_timeout(None)?;
             while socket.read(&mut [0; 64])? != 0 {}
@@ -184,6 +197,10 @@ fn is_result(block: &Value) -> bool {
         || block.get("toolResult").is_some()
 }
 
+/// Changes every regular file of the working directory, two in folders below it, and a link.
+const ODD: &str = "for name in ./*; do if [ -f \"$name\" ] && [ ! -L \"$name\" ]; then echo changed > \"$name\"; fi; done; \
+     for name in inner module; do if [ -d $name ]; then echo changed > $name/own.txt; fi; done; ln -sfn elsewhere loop-a";
+
 /// Subagents of one answer.
 const AGENTS: u64 = 20;
 
@@ -225,6 +242,15 @@ impl Prompt {
             };
             if text.contains("ummar") {
                 return None;
+            }
+            // A title is no prompt of a session.
+            let title = text.strip_prefix("<prompt>\nGO ");
+            if let Some(number) = title.and_then(|rest| rest.split([' ', '\n']).nth(1)) {
+                return Some(Self {
+                    kind: "title".to_owned(),
+                    number: number.parse().ok()?,
+                    results: 1,
+                });
             }
             if let Some(rest) = text.strip_prefix("GO ") {
                 let mut words = rest.split(|character: char| !character.is_ascii_alphanumeric());
@@ -274,10 +300,7 @@ impl Prompt {
                 json!({"command": format!(
                 "mkdir -p many; for n in $(seq 30); do echo {number} $n > many/$n.txt; done; rm -f many/$(({number} % 30)).txt")}),
             )),
-            ("write", 0) => Some((
-                "write",
-                json!({"file_path": format!("by-{number}.txt"), "content": format!("{number}\n")}),
-            )),
+            ("odd", 0) => Some(("bash", json!({"command": ODD}))),
             ("agent", 0) => Some((
                 "task",
                 json!({"prompt": format!("GO tools {}", number + 1_000_000)}),
@@ -329,6 +352,9 @@ impl Prompt {
                     .map(|agent| task(number + agent * 1_000_000))
                     .collect(),
             };
+        }
+        if kind == "title" {
+            return Turn::says(&format!("Title of prompt {number}"));
         }
         if kind == "loud" {
             // More than a pipe or a terminal stores, even in its raw form.

@@ -1,6 +1,7 @@
 //! A run of `osier rpc`: commands in, events out.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::cell::RefCell;
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -12,11 +13,14 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::home::Home;
+use super::journal;
 
 pub(crate) struct Rpc {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
+    /// The notices that arrived before what was waited for.
+    notices: RefCell<Vec<String>>,
     is_paused: Arc<AtomicBool>,
 }
 
@@ -26,30 +30,37 @@ impl Rpc {
             .command(program)
             .args(arguments)
             .stdin(Stdio::piped())
-            .stderr(Stdio::null())
             .spawn()?;
+        let name = format!("osier rpc {}", child.id());
+        if let Some(errors) = child.stderr.take() {
+            let name = name.clone();
+            thread::spawn(move || follow(errors, |line| journal::note(&name, "error", line)));
+        }
         let output = child.stdout.take();
         let input = child.stdin.take();
         let (sender, lines) = channel();
         let is_paused = Arc::new(AtomicBool::new(false));
         let waits = Arc::clone(&is_paused);
         thread::spawn(move || {
-            let reader = output.map(BufReader::new);
-            for line in reader.into_iter().flat_map(BufReader::lines) {
-                let Ok(line) = line else { break };
-                let value = serde_json::from_str(&line).unwrap_or(Value::String(line));
-                if sender.send(value).is_err() {
-                    break;
-                }
+            let Some(output) = output else { return };
+            follow(output, |line| {
+                let value =
+                    serde_json::from_str(line).unwrap_or_else(|_| Value::String(line.to_owned()));
+                let kind = value["type"].as_str().unwrap_or("line");
+                journal::note(&name, kind, line);
+                // Nobody waits for it any more.
+                let _ = sender.send(value);
                 while waits.load(Ordering::Relaxed) {
                     thread::sleep(Duration::from_millis(5));
                 }
-            }
+            });
+            journal::note(&name, "end", "");
         });
         Ok(Self {
             child,
             input,
             lines,
+            notices: RefCell::default(),
             is_paused,
         })
     }
@@ -75,6 +86,10 @@ impl Rpc {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let value = self.lines.recv_timeout(left).ok()?;
+            if value["method"] == "notify" {
+                let text = value["title"].as_str().unwrap_or_default();
+                self.notices.borrow_mut().push(text.to_owned());
+            }
             if wanted(&value) {
                 return Some(value);
             }
@@ -88,6 +103,11 @@ impl Rpc {
         self.until(patience, |line| {
             line["type"] == "response" && line["id"] == id
         })
+    }
+
+    /// The notices, since the last call, among the lines that were read.
+    pub(crate) fn take_notices(&self) -> Vec<String> {
+        self.notices.take()
     }
 
     /// Whether the command with this id has succeeded, by what arrived before the program ended.
@@ -121,6 +141,14 @@ impl Rpc {
     /// The exit status, or `None` if the program still runs after `patience`.
     pub(crate) fn exit(&mut self, patience: Duration) -> Option<ExitStatus> {
         super::exit(&mut self.child, patience)
+    }
+}
+
+/// Calls `each` with every line.
+fn follow(input: impl Read, mut each: impl FnMut(&str)) {
+    for line in BufReader::new(input).lines() {
+        let Ok(line) = line else { break };
+        each(&line);
     }
 }
 

@@ -140,6 +140,12 @@ impl Terminal {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if state.ended || left.is_zero() {
+                let screen = text(&state.parser);
+                let screen = screen.lines().filter(|line| !line.is_empty());
+                let id = self.id();
+                for line in screen {
+                    super::journal::note(&format!("screen {id}"), line, "");
+                }
                 return false;
             }
             let waited = self.screen.changed.wait_timeout(state, left);
