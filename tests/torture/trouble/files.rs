@@ -61,7 +61,7 @@ pub(super) fn odd_files(trial: &mut Trial) -> Result<(), String> {
         own.iter().find(is_wrong).cloned()
     };
     if let Some(file) = wrong("changed\n") {
-        return Err(format!("{file:?} was not changed"));
+        return Err(format!("`{}` was not changed", file.display()));
     }
     let restore =
         json!({"id": "back", "type": "restore_files", "at": {"at": "last_prompt"}, "byHand": true});
@@ -70,7 +70,7 @@ pub(super) fn odd_files(trial: &mut Trial) -> Result<(), String> {
         return Err(format!("not restored: {restored}"));
     }
     if let Some(file) = wrong("odd\n") {
-        return Err(format!("{file:?} is not restored: {restored}"));
+        return Err(format!("`{}` is not restored: {restored}", file.display()));
     }
     if fs::read_link(work.join("loop-a")).ok() != Some("loop-b".into()) {
         return Err("the link is not restored".to_owned());

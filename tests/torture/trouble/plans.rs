@@ -68,7 +68,8 @@ fn approved(
     let question = question.ok_or("no plan is presented")?;
     if let Some(damage) = damage {
         let path = PathBuf::from(question["path"].as_str().unwrap_or_default());
-        fs::remove_file(&path).map_err(|error| format!("no plan at {path:?}: {error}"))?;
+        fs::remove_file(&path)
+            .map_err(|error| format!("no plan at `{}`: {error}", path.display()))?;
         damage(&path).map_err(|error| error.to_string())?;
     }
     let approve = json!({"type": "approve", "mode": "yolo"});
