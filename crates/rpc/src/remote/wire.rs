@@ -1,7 +1,10 @@
 //! The two halves of a connection's WebSocket: texts in and out, compressed if the server does the same.
 
+use std::io;
+
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{self, Message};
 
@@ -38,7 +41,7 @@ pub(super) fn split(socket: Socket, compresses: bool) -> (Sender, Receiver) {
 impl Sender {
     pub(super) async fn text(&mut self, text: String) -> Result<(), EndReason> {
         let message = match &mut self.compressor {
-            Some(compressor) => Message::binary(compressor.compress(&text).map_err(lost)?),
+            Some(compressor) => Message::binary(compressor.compress(&text).map_err(damaged)?),
             None => Message::text(text),
         };
         self.sink.send(message).await.map_err(lost)
@@ -66,7 +69,7 @@ impl Receiver {
                     return self
                         .decompressor
                         .decompress(&bytes, usize::MAX)
-                        .map_err(lost);
+                        .map_err(damaged);
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
                 message => return Err(end_of(message)),
@@ -75,8 +78,29 @@ impl Receiver {
     }
 }
 
-fn lost(error: impl std::fmt::Display) -> EndReason {
-    EndReason::Lost(error.to_string())
+/// The words of a person for an error of the WebSocket.
+fn lost(error: tungstenite::Error) -> EndReason {
+    let text = match error {
+        tungstenite::Error::Io(error) if error.kind() != io::ErrorKind::ConnectionReset => {
+            format!("the connection was lost: {error}")
+        }
+        tungstenite::Error::Protocol(error)
+            if error != ProtocolError::ResetWithoutClosingHandshake =>
+        {
+            format!("the server does not speak osier's protocol: {error}")
+        }
+        _ => "the connection was lost".to_owned(),
+    };
+    EndReason::Lost(text)
+}
+
+/// One direction cannot be read any more.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is the argument of `map_err`"
+)]
+fn damaged(error: io::Error) -> EndReason {
+    EndReason::Lost(format!("the connection carried damaged data: {error}"))
 }
 
 /// Why the connection ended with this message.
