@@ -18,6 +18,8 @@ use super::protected::{Identities, Protected};
 use super::report::Report;
 use super::scope::{self, Scope};
 use super::spec::{Network, Spec, Stage};
+#[cfg(target_os = "linux")]
+use super::starter;
 use osier_base::folders::Folders;
 use osier_base::leftovers::{FolderKind, TemporaryFolder};
 use osier_base::process::Invocation;
@@ -37,6 +39,9 @@ pub struct Confinement {
     backend: Arc<OnceLock<Result<Backend, SandboxError>>>,
     proxies: Arc<Proxies>,
     temporary: OnceLock<Option<TemporaryFolder>>,
+    /// The program that starts commands in bubblewrap.
+    #[cfg(target_os = "linux")]
+    starter: OnceLock<Option<PathBuf>>,
     protected: Protected,
     /// Read-only directories that are not hidden.
     shown: Mutex<BTreeSet<PathBuf>>,
@@ -80,6 +85,8 @@ impl Confinement {
             backend: Arc::default(),
             proxies: Arc::default(),
             temporary: OnceLock::new(),
+            #[cfg(target_os = "linux")]
+            starter: OnceLock::new(),
             protected: Protected::default(),
             shown: Mutex::default(),
         }
@@ -293,16 +300,20 @@ impl Confinement {
         let temporary = self.temporary()?;
         let mut confined = match &backend {
             Backend::Bubblewrap(program) => {
-                let layout = self.layout(&requested, &network)?;
+                let mut layout = self.layout(&requested, &network)?;
                 let spec = Spec {
                     stage: Stage::Bubblewrap,
                     network: Layout::network(network.clone()),
                     writable: layout.writable(),
                     ..Spec::default()
                 };
+                let inner = match self.in_starter(&mut layout, &spec, &invocation) {
+                    Some((starter, args)) => wrap(starter, args, invocation),
+                    None => self.in_helper(&spec, invocation)?,
+                };
                 let mut args = layout.arguments();
                 args.extend(["--chdir".into(), self.cwd.clone().into(), "--".into()]);
-                wrap(program.into(), args, self.in_helper(&spec, invocation)?)
+                wrap(program.into(), args, inner)
             }
             Backend::Landlock(_) => {
                 let writable = self.writable(&requested, &temporary);
@@ -487,6 +498,39 @@ impl Confinement {
         }
         writable.retain(|path| path.exists());
         writable
+    }
+
+    /// The starter with its arguments, if it can start the program and no command can have changed it.
+    #[cfg(target_os = "linux")]
+    fn in_starter(
+        &self,
+        layout: &mut Layout,
+        spec: &Spec,
+        invocation: &Invocation,
+    ) -> Option<(OsString, Vec<OsString>)> {
+        let arguments = starter::arguments(spec, invocation)?;
+        let temporary = self.temporary().ok()?;
+        let starter = self
+            .starter
+            .get_or_init(|| starter::create(temporary.root()));
+        let path = starter.as_ref()?;
+        if layout.mounts.is_open(path) || !starter::is_intact(path) {
+            return None;
+        }
+        layout
+            .mounts
+            .add(starter::PATH, Source::Other(path.clone()));
+        Some((starter::PATH.into(), arguments))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn in_starter(
+        &self,
+        _layout: &mut Layout,
+        _spec: &Spec,
+        _invocation: &Invocation,
+    ) -> Option<(OsString, Vec<OsString>)> {
+        None
     }
 
     fn in_helper(&self, spec: &Spec, invocation: Invocation) -> Result<Invocation, SandboxError> {

@@ -81,18 +81,21 @@ fn confine(spec: &Spec) -> Result<(), String> {
     if let Network::Proxy(socket) = &spec.network {
         network::hand_over_listener(socket)?;
     }
-    let is_landlock = spec.stage == Stage::Landlock;
     capabilities::drop_all()?;
-    if is_landlock {
-        landlock::confine(spec)?;
-    } else if spec.stage == Stage::Bubblewrap {
-        landlock::confine_files(spec)?;
+    match spec.stage {
+        Stage::Landlock => landlock::confine(spec)?,
+        Stage::Bubblewrap => landlock::confine_files(spec)?,
     }
-    let coverage = Coverage {
+    seccomp::apply(&seccomp::denied(coverage(spec)))
+}
+
+/// What the filter covers.
+pub(super) fn coverage(spec: &Spec) -> Coverage {
+    let is_landlock = spec.stage == Stage::Landlock;
+    Coverage {
         no_sockets: is_landlock && spec.network == Network::Off,
         metadata: is_landlock,
         read_only: spec.read_only,
         owner: (getuid().as_raw(), getgid().as_raw()),
-    };
-    seccomp::apply(&seccomp::denied(coverage))
+    }
 }

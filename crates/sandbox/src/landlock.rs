@@ -41,6 +41,13 @@ fn supported() -> Option<(u32, ABI)> {
         .find(|(_, abi)| ruleset(*abi, false, false).is_ok())
 }
 
+/// The numbers of the rights that limit writing, and of those that a file can have.
+pub(super) fn write_rights() -> Option<(u64, u64)> {
+    let (_, abi) = supported()?;
+    let write = AccessFs::from_write(abi);
+    Some((write.bits(), (write & AccessFs::from_file(abi)).bits()))
+}
+
 /// Sandboxes this process, everything it executes and all its children.
 pub(super) fn confine(spec: &Spec) -> Result<(), String> {
     let (_, abi) = supported().ok_or("the kernel does not support Landlock version 3 or later")?;

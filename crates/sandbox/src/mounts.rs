@@ -63,6 +63,12 @@ impl Mounts {
         matches!(found, Some(Source::Private(_) | Source::Writable))
     }
 
+    /// Whether a command finds `path` of the host itself, and can write to it.
+    #[cfg(target_os = "linux")]
+    pub(super) fn is_open(&self, path: &Path) -> bool {
+        matches!(self.at(path), Some((_, Source::Writable)))
+    }
+
     /// The path outside of the file that a command finds at `path`.
     pub(super) fn host_path(&self, path: &Path) -> PathBuf {
         match self.at(path) {

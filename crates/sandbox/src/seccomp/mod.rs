@@ -5,6 +5,8 @@
 
 mod calls;
 
+use std::fmt::Write as _;
+
 use seccompiler::sock_filter;
 
 pub(super) use calls::{Coverage, denied};
@@ -62,6 +64,19 @@ pub(super) struct Test {
 pub(super) fn apply(denied: &[Denied]) -> Result<(), String> {
     let program = compile(denied)?;
     seccompiler::apply_filter(&program).map_err(|error| format!("seccomp: {error}"))
+}
+
+/// The filter as the kernel reads it, in hexadecimal digits.
+pub(super) fn encoded(denied: &[Denied]) -> Result<String, String> {
+    let mut digits = String::new();
+    for instruction in compile(denied)? {
+        let [a, b] = instruction.code.to_ne_bytes();
+        let [c, d, e, f] = instruction.k.to_ne_bytes();
+        for byte in [a, b, instruction.jt, instruction.jf, c, d, e, f] {
+            let _ = write!(digits, "{byte:02x}");
+        }
+    }
+    Ok(digits)
 }
 
 fn compile(denied: &[Denied]) -> Result<Vec<sock_filter>, String> {
