@@ -142,11 +142,11 @@ impl Gate {
         };
         if input.is_ahead {
             // Another program may read it first: rules can deny it, but not allow it.
-            return match self.verdict(&command, None, false) {
+            let files = self.permissions.for_rules(command.files(), &self.root());
+            let arguments = &command.call.arguments;
+            return match self.permissions.decide_by_rules(arguments, &files) {
                 Verdict::Deny(reason) => ToolDecision::Deny { reason },
-                Verdict::Ask { .. } if self.permissions.mode() == PermissionMode::Yolo => {
-                    self.decide_call(&command, cancel).await
-                }
+                Verdict::Ask { .. } => self.decide_call(&command, cancel).await,
                 _ => self.decide_call(call, cancel).await,
             };
         }

@@ -17,7 +17,7 @@ use osier_base::folders::Folders;
 use osier_base::path::canonical_key;
 use osier_protocol::questions::Grant;
 use osier_protocol::{Effect, PermissionMode};
-use osier_tools::{BASH, EDIT_RULES, READ, ToolEffect, WRITE};
+use osier_tools::{BASH, EDIT_RULES, READ, TERMINAL, ToolEffect, WRITE};
 
 /// The sources of rules that the user granted in a dialog, and of those that files contain.
 const GRANTED: [RuleSource; 2] = [RuleSource::Session, RuleSource::Project];
@@ -298,12 +298,37 @@ impl Permissions {
         hint: Option<&Hint>,
         confined: bool,
     ) -> Verdict {
+        self.decide_as(None, tool, arguments, targets, hint, confined)
+    }
+
+    /// The decision of the rules alone, about a command that may run later.
+    pub(super) fn decide_by_rules(&self, arguments: &Value, targets: &[FileTarget]) -> Verdict {
+        self.decide_as(
+            Some(PermissionMode::Yolo),
+            BASH,
+            arguments,
+            targets,
+            None,
+            false,
+        )
+    }
+
+    fn decide_as(
+        &self,
+        mode: Option<PermissionMode>,
+        tool: &str,
+        arguments: &Value,
+        targets: &[FileTarget],
+        hint: Option<&Hint>,
+        confined: bool,
+    ) -> Verdict {
         let aspects = Aspects::of_targets(self.names(tool), arguments, targets, &self.cwd);
         let command = aspects.command.as_deref().unwrap_or_default();
         if let Some(problem) = osier_tools::control_characters(command) {
             return Verdict::Deny(problem);
         }
         let state = self.lock();
+        let mode = mode.unwrap_or(state.mode);
         let touching = |wanted: Effect| {
             let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);
             let mut rules = rules.map(|scoped| &scoped.rule);
@@ -324,13 +349,13 @@ impl Permissions {
         let known = osier_tools::find(tool);
         let fetches = known.is_some_and(|known| known.effect == ToolEffect::Fetches);
         let harmless = known.is_some_and(|known| known.is_free(arguments));
-        if state.mode == PermissionMode::Plan && !harmless && !fetches {
+        if mode == PermissionMode::Plan && !harmless && !fetches {
             return planned(tool, confined);
         }
         let rules = state.rules.iter();
         let rules = rules.filter(|scoped| scoped.effect == Effect::Allow);
         let allow: Vec<&Rule> = rules.map(|scoped| &scoped.rule).collect();
-        if let Some(guarded) = self.guarded(&aspects, state.mode, &allow) {
+        if let Some(guarded) = self.guarded(&aspects, mode, &allow) {
             let patterns = self.patterns_for(&guarded, &aspects, tool);
             let why = guarded.why;
             return Verdict::Ask { why, patterns };
@@ -356,9 +381,13 @@ impl Permissions {
         if harmless || hint == Some(&Hint::Allow) || state.allows(&aspects, &self.cwd, &WRITTEN) {
             return Verdict::Allow;
         }
-        match state.mode {
+        match mode {
             PermissionMode::Yolo if confined && fetches => {
                 ask("the sandbox denies the network to commands".to_owned())
+            }
+            PermissionMode::Yolo if tool == TERMINAL && state.limits_commands() => {
+                let why = "a rule is about commands, and the program that reads this could run any";
+                ask(why.to_owned())
             }
             PermissionMode::Yolo => Verdict::Allow,
             _ if self.is_known_or_allowed(&aspects, &state.rules()) => Verdict::Allow,
@@ -437,6 +466,12 @@ impl State {
                 (is_unknown && (rule.names_tool(tool) || rule.names_tool(WRITE)))
                     || (aspects.reads_unknown && rule.names_tool(READ))
             })
+    }
+
+    /// Whether there are deny or ask rules about commands.
+    fn limits_commands(&self) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|scoped| scoped.effect != Effect::Allow && scoped.rule.names_tool(BASH))
     }
 
     /// Whether the rules of these sources allow everything that a call does.

@@ -26,57 +26,104 @@ const LAST_OUTPUT: Duration = Duration::from_millis(200);
 /// Shells that read the language of bash.
 #[cfg(target_os = "linux")]
 const SHELLS: [&str; 5] = ["ash", "bash", "dash", "rbash", "sh"];
+/// The folders whose programs are what their names say. A program elsewhere could be a copy of another shell.
+#[cfg(target_os = "linux")]
+const FOLDERS: [&str; 11] = [
+    "/bin",
+    "/data/data/com.termux/files/usr/bin",
+    "/gnu/store",
+    "/home/linuxbrew/.linuxbrew",
+    "/nix/store",
+    "/opt",
+    "/sbin",
+    "/usr/bin",
+    "/usr/libexec/coreutils",
+    "/usr/local/bin",
+    "/usr/sbin",
+];
 /// Other programs that run commands which they read: shells with another language, and programs that start a shell elsewhere.
 #[cfg(target_os = "linux")]
-const OTHER_SHELLS: [&str; 52] = [
+const OTHER_SHELLS: &[&str] = &[
     "abduco",
     "adb",
+    "at",
+    "autossh",
+    "aws",
     "busybox",
     "byobu",
     "chroot",
+    "colima",
+    "container",
     "csh",
+    "cu",
+    "dbclient",
     "distrobox",
     "doas",
     "docker",
+    "docker-compose",
     "dtach",
     "elvish",
     "es",
+    "et",
     "expect",
     "fish",
     "flatpak",
+    "fly",
+    "flyctl",
+    "gcloud",
+    "heroku",
+    "incus",
     "ksh",
-    "ksh93",
     "kubectl",
     "lksh",
     "login",
+    "limactl",
     "lxc",
+    "lxc-attach",
     "machinectl",
     "mksh",
     "mosh-client",
+    "multipass",
+    "nc",
+    "ncat",
+    "netcat",
     "newgrp",
     "nerdctl",
     "nsenter",
     "nu",
     "oksh",
     "osh",
+    "picocom",
+    "minicom",
     "pkexec",
+    "plink",
     "podman",
+    "proot",
     "pwsh",
     "rc",
     "rlogin",
+    "rlwrap",
     "run0",
     "runuser",
+    "schroot",
     "screen",
     "script",
+    "sg",
+    "socat",
     "ssh",
+    "sshpass",
     "su",
     "sudo",
     "systemd-run",
+    "systemd-nspawn",
     "tcsh",
     "telnet",
     "tmate",
     "tmux",
+    "toolbox",
     "unshare",
+    "vagrant",
+    "virsh",
     "xonsh",
     "yash",
     "zellij",
@@ -84,7 +131,7 @@ const OTHER_SHELLS: [&str; 52] = [
 ];
 /// Programs of osier around a command, which read nothing.
 #[cfg(target_os = "linux")]
-const WRAPPERS: [&str; 3] = ["bwrap", "osier", "setsid"];
+const WRAPPERS: [&str; 4] = ["bwrap", "osier", "osier-starter", "setsid"];
 
 /// The size of a terminal in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,8 +222,11 @@ impl Pty {
         all.retain(|one| !is(&WRAPPERS, &one.name));
         let (front, behind): (Vec<Process>, Vec<Process>) =
             all.into_iter().partition(|one| one.group == foreground);
+        let is_other = |one: &Process| {
+            is(OTHER_SHELLS, &one.name) || (is(&SHELLS, &one.name) && !one.is_system())
+        };
         // A program that is not known could be anything.
-        if front.is_empty() || front.iter().any(|one| is(&OTHER_SHELLS, &one.name)) {
+        if front.is_empty() || front.iter().any(is_other) {
             return LineReader::OtherShell;
         }
         let mut shells = front.iter().filter(|one| is(&SHELLS, &one.name));
@@ -186,9 +236,12 @@ impl Pty {
                 |one: &Process| std::fs::read_link(format!("/proc/{}/cwd", one.id)).ok() == folder;
             return LineReader::Shell(folder.clone().filter(|_| shells.all(is_same)));
         }
-        let is_shell = |one: &Process| is(&SHELLS, &one.name) || is(&OTHER_SHELLS, &one.name);
-        LineReader::Program {
-            is_before_shell: behind.iter().any(is_shell),
+        let is_parent = |one: &&Process| front.iter().any(|child| child.parent == one.id);
+        match behind.iter().find(is_parent) {
+            None => LineReader::Program,
+            Some(one) => LineReader::ProgramBefore {
+                is_shell: is(&SHELLS, &one.name) && !is_other(one),
+            },
         }
     }
 
@@ -204,19 +257,42 @@ impl Pty {
 pub enum LineReader {
     /// A shell with the language of bash, in this folder if it is known.
     Shell(Option<PathBuf>),
-    /// A program that runs commands in another language or elsewhere, or that is not known.
+    /// A program that runs commands in another language or elsewhere, or a shell that may not be what its name says.
     OtherShell,
-    /// Another program. A shell can read what it leaves.
-    Program { is_before_shell: bool },
+    /// Another program.
+    Program,
+    /// Another program, which a program with a language of its own has started: that one reads what the program leaves.
+    ProgramBefore { is_shell: bool },
 }
 
 /// A running process.
 #[cfg(target_os = "linux")]
 struct Process {
     id: u32,
+    parent: u32,
     name: String,
     group: i32,
     session: i32,
+}
+
+#[cfg(target_os = "linux")]
+impl Process {
+    /// Whether the program is one of the system, and still has the name of a shell behind all links: `bash` could be a link to
+    /// another shell. Only BusyBox is many programs.
+    fn is_system(&self) -> bool {
+        let program = std::fs::read_link(format!("/proc/{}/exe", self.id)).unwrap_or_default();
+        let name = program.file_name().and_then(OsStr::to_str);
+        let name = plain_name(name.unwrap_or_default());
+        let is_shell = SHELLS.contains(&name) || name == "busybox";
+        is_shell && FOLDERS.iter().any(|folder| program.starts_with(folder))
+    }
+}
+
+/// The name of a program without its version, and without what it says about itself: `tmux: client`.
+#[cfg(target_os = "linux")]
+fn plain_name(name: &str) -> &str {
+    let name = name.split(':').next().unwrap_or(name);
+    name.trim_end_matches(|char: char| char.is_ascii_digit() || matches!(char, '.' | '-'))
 }
 
 /// Every process.
@@ -231,12 +307,14 @@ fn processes() -> impl Iterator<Item = Process> {
         // The name, in parentheses, may contain anything.
         let (start, rest) = stat.rsplit_once(')')?;
         let (_, name) = start.split_once('(')?;
-        let mut fields = rest.split_whitespace().skip(2);
+        let mut fields = rest.split_whitespace().skip(1);
+        let parent = fields.next()?.parse().ok()?;
         let group = fields.next()?.parse().ok()?;
         let session = fields.next()?.parse().ok()?;
         Some(Process {
             id,
-            name: name.to_owned(),
+            parent,
+            name: plain_name(name).to_owned(),
             group,
             session,
         })
@@ -437,10 +515,7 @@ mod tests {
         assert!(matches!(pty.reader(), LineReader::Shell(Some(_))));
         pty.write_all(b"secret\r").await.unwrap();
         assert!(!read_until(&mut child, "ready").await.contains("secret"));
-        let program = LineReader::Program {
-            is_before_shell: false,
-        };
-        while pty.reader() != program {
+        while pty.reader() != LineReader::Program {
             tokio::task::yield_now().await;
         }
         assert!(!pty.is_hidden());
@@ -448,10 +523,52 @@ mod tests {
         assert!(child.exit().is_some());
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn names_are_read_without_versions_and_titles() {
+        for (name, expected) in [
+            ("bash", "bash"),
+            ("bash-5.2", "bash"),
+            ("ksh93", "ksh"),
+            ("tmux: client", "tmux"),
+            ("python3.11", "python"),
+        ] {
+            assert_eq!(plain_name(name), expected);
+        }
+    }
+
+    /// What is typed while a program reads is for the shell that started the program.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_shell_behind_a_program_is_recognized() {
+        for (shell, command, is_shell) in [
+            ("bash", "bash --norc --noprofile -i", true),
+            ("sh", "sh -i", true),
+            ("zsh", "zsh -f -i", false),
+            ("tcsh", "tcsh -f -i", false),
+        ] {
+            if !osier_testing::skip::has(&[shell], "apt install zsh tcsh") {
+                continue;
+            }
+            let mut child = start(&format!("PS1='$ ' exec {command}"));
+            let pty = child.pty();
+            pty.write_all(b"sleep 600\r").await.unwrap();
+            while pty.reader() != (LineReader::ProgramBefore { is_shell }) {
+                tokio::task::yield_now().await;
+            }
+            child.stop().await;
+        }
+    }
+
     #[tokio::test]
     async fn shells_of_other_languages_are_recognized() {
+        let folder = tempfile::tempdir().unwrap();
+        let linked = folder.path().join("bash");
+        std::os::unix::fs::symlink("/usr/bin/zsh", &linked).unwrap();
+        let linked = format!("{} -f -i", linked.display());
         for (shell, command) in [
             ("zsh", "zsh -f -i"),
+            ("zsh", &*linked),
             ("fish", "fish --no-config -i"),
             ("tcsh", "tcsh -f -i"),
         ] {

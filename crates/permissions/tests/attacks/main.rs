@@ -14,6 +14,7 @@ mod options;
 mod prefixes;
 mod runners;
 mod syntax;
+mod terminal;
 
 /// Commands under the same rules. `{C}` in a command is a command that no rule allows, and that `deny` forbids.
 struct Table {

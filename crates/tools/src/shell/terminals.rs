@@ -95,9 +95,9 @@ impl Workspace {
         let typed = terminal.meaning(text, keys)?;
         let command = match &typed {
             Typed::Nothing => None,
-            Typed::Command(command) | Typed::Ahead(command) => Some(command.clone()),
+            Typed::Command(command) | Typed::Ahead(Some(command)) => Some(command.clone()),
             // No grammar reads it, so that no rule for commands allows it, and no two are the same.
-            Typed::Unknown => {
+            Typed::Unknown | Typed::Ahead(None) => {
                 let (number, keys) = (self.terminals.next_input(), keys.join(" "));
                 Some(format!(
                     "(keys in a terminal: input {number} of {id}: {text}{keys}"

@@ -57,6 +57,8 @@ pub(crate) struct TerminalSession {
     /// The next row for the model.
     given: Mutex<u64>,
     line: Mutex<Line>,
+    /// The line for the shell behind the program that reads.
+    ahead: Mutex<Line>,
     /// One writer at a time.
     writing: Arc<AsyncMutex<()>>,
     observer: Option<TerminalObserver>,
@@ -137,6 +139,7 @@ impl TerminalSession {
             cancel,
             given: Mutex::default(),
             line: Mutex::default(),
+            ahead: Mutex::default(),
             writing,
             observer,
             _task: AbortOnDropHandle::new(task),
@@ -239,10 +242,11 @@ impl TerminalSession {
             LineReader::Shell(_) => Some(typed()),
             LineReader::OtherShell if typed() == Typed::Nothing => Some(Typed::Nothing),
             LineReader::OtherShell => Some(Typed::Unknown),
-            LineReader::Program {
-                is_before_shell: true,
-            } => Some(Typed::Ahead(text.to_owned())),
-            LineReader::Program { .. } => None,
+            LineReader::ProgramBefore { is_shell } => {
+                let lines = || lock(&self.ahead).clone().begin(text, keys);
+                Some(Typed::Ahead(is_shell.then(lines).flatten()))
+            }
+            LineReader::Program => None,
         }
     }
 
@@ -263,15 +267,24 @@ impl TerminalSession {
             bytes.extend(sequence.ok_or_else(|| format!("unknown key `{key}`; keys are single characters and names such as enter, esc, up, f1, ctrl+c, alt+x"))?);
         }
         match self.pty.reader() {
-            LineReader::Program { .. } => lock(&self.line).add_unseen(&bytes),
-            _ => drop(lock(&self.line).add(text, keys)),
+            LineReader::Program | LineReader::ProgramBefore { .. } => {
+                lock(&self.ahead).add(text, keys);
+                lock(&self.line).add_unseen(&bytes);
+            }
+            _ => {
+                let mut line = lock(&self.line);
+                line.add(text, keys);
+                *lock(&self.ahead) = line.clone();
+            }
         }
         self.write(&bytes).await
     }
 
     /// Types what the user pressed. It is recorded nowhere.
     pub(crate) fn type_unseen(&self, bytes: &[u8], is_paste: bool) -> Result<(), String> {
-        lock(&self.line).add_unseen(bytes);
+        for line in [&self.line, &self.ahead] {
+            lock(line).add_unseen(bytes);
+        }
         if self.is_hidden() {
             self.output().secrets.add(bytes);
         }

@@ -56,8 +56,8 @@ pub(crate) enum Typed {
     Command(String),
     /// The input runs a line that is not known, or in another language.
     Unknown,
-    /// A program reads the input before a shell.
-    Ahead(String),
+    /// A program reads the input before a shell, for which it is these lines, if they are known.
+    Ahead(Option<String>),
 }
 
 /// The line that was begun.
@@ -115,6 +115,18 @@ impl Line {
             (true, false) if done.trim().is_empty() => Typed::Nothing,
             (true, false) => Typed::Command(done),
         }
+    }
+
+    /// Adds input; returns all lines, also the one that is not complete, if they are known. Lines that shells read in different
+    /// ways are not: the shell can become another one before it reads them.
+    pub(super) fn begin(mut self, text: &str, keys: &[String]) -> Option<String> {
+        let done = match self.add(text, keys) {
+            Typed::Command(done) => done + "\n",
+            Typed::Nothing => String::new(),
+            Typed::Unknown | Typed::Ahead(_) => return None,
+        };
+        let is_plain = |char: char| char.is_ascii_alphanumeric() || " \n_./:@%+,-".contains(char);
+        Some(done + &self.begun?).filter(|lines| lines.chars().all(is_plain))
     }
 
     /// The user typed something, which nobody records.
@@ -196,6 +208,30 @@ mod tests {
         assert_eq!(line.add("\x03", &stop), Typed::Nothing);
         assert_eq!(line.add("d\r", &[]), command("d"));
         assert_eq!(line.add("e", &keys(&["C-m"])), command("e"));
+    }
+
+    #[test]
+    fn lines_for_the_shell_behind_a_program_are_put_together() {
+        let mut line = Line::default();
+        line.add("to", &[]);
+        let begin = |text: &str, names: &[&str]| line.clone().begin(text, &keys(names));
+        assert_eq!(begin("uch", &[]).as_deref(), Some("touch"));
+        let names = ["u", "c", "h", "space", "x", "enter"];
+        assert_eq!(begin("", &names).as_deref(), Some("touch x\n"));
+        assert_eq!(begin("a\nb\nc", &[]).as_deref(), Some("toa\nb\nc"));
+        assert_eq!(begin("echo x # ; touch made", &[]), None);
+        for names in [
+            ["up", "enter"],
+            ["ctrl+c", "a"],
+            ["tab", "enter"],
+            ["ctrl+o", "a"],
+        ] {
+            assert_eq!(begin("", &names), None, "{names:?}");
+        }
+        assert_eq!(
+            Line::default().begin("", &keys(&["ctrl+c"])).as_deref(),
+            Some("")
+        );
     }
 
     #[test]
