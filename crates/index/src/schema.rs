@@ -1,6 +1,7 @@
 //! The index file: opening, creating and rebuilding it.
 
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -210,6 +211,7 @@ impl SessionIndex {
         let file = options
             .create(true)
             .append(true)
+            .mode(0o600)
             .open(&path)
             .map_err(failed)?;
         let is_locked = locked_file::try_lock(&file).map_err(failed)?;

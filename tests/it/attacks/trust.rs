@@ -454,3 +454,80 @@ fn files_with_secrets_are_private() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert_eq!((mode("mcp.json"), mode(".")), (0o600, 0o700));
 }
+
+/// Each way in, as the first program of osier that runs, and also in folders that were open.
+#[test]
+fn folders_of_osier_are_private_whoever_starts_first() {
+    const WAYS: [&str; 20] = [
+        "-p go --model script/model.json",
+        "--json go --model script/model.json",
+        "exec go --model script/model.json",
+        "rpc",
+        "acp",
+        "serve --listen 127.0.0.1:0 --detach",
+        "serve stop",
+        "attach http://127.0.0.1:1",
+        "export x",
+        "import x",
+        "config check",
+        "config path",
+        "sessions list",
+        "sessions search x",
+        "tree x",
+        "models",
+        "auth status",
+        "mcp list",
+        "doctor",
+        "stats",
+    ];
+    let mut wrong = Vec::new();
+    for way in WAYS {
+        for is_there in [false, true] {
+            let home = Home::new();
+            let osier = home.home().join("osier");
+            if is_there {
+                std::fs::create_dir(&osier).unwrap();
+                let open = std::fs::Permissions::from_mode(0o777);
+                std::fs::set_permissions(&osier, open).unwrap();
+            }
+            let run = |arguments: &str| {
+                let script = home
+                    .scripted(&json!([{"steps": [{"text": "done"}]}]))
+                    .environment("OSIER_HOME", osier.to_str().unwrap());
+                let command = script.command();
+                let program = command.get_program().to_owned();
+                let variables = command
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?)));
+                // With the variables of the test, `sh` has the mask that the program inherits.
+                std::process::Command::new("sh")
+                    .args(["-c", "umask 000; exec \"$0\" \"$@\""])
+                    .arg(program)
+                    .args(arguments.split(' '))
+                    .current_dir(home.work())
+                    .env_clear()
+                    .envs(variables)
+                    .stdin(std::process::Stdio::null())
+                    .output()
+                    .unwrap()
+            };
+            run(way);
+            if way.ends_with("--detach") {
+                run("serve stop");
+            }
+            let mut folders = vec![osier];
+            while let Some(path) = folders.pop() {
+                let Ok(data) = std::fs::symlink_metadata(&path) else {
+                    continue;
+                };
+                let mode = data.permissions().mode() & 0o777;
+                if mode & 0o077 != 0 && !data.is_symlink() {
+                    wrong.push(format!("{way}: {mode:o} {}", path.display()));
+                }
+                let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+                folders.extend(entries.map(|entry| entry.path()));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
