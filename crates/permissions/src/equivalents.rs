@@ -7,7 +7,7 @@ mod possible;
 mod readers;
 
 use crate::programs::{
-    Adds, find, is_foreign_shell, is_shell, is_wrapper, name_of, runs_arguments,
+    Adds, find, is_foreign_shell, is_shell, is_wrapper, name_of, runs_arguments, runs_code,
 };
 use crate::shell::{self, Part, Word, is_assignment};
 
@@ -17,6 +17,8 @@ const DEPTH_LIMIT: usize = 4;
 const COUNT_LIMIT: usize = 200;
 /// Words at the start of a command among which global options are skipped.
 const OPTIONS_LIMIT: usize = 24;
+/// Texts and calls in the code of an argument.
+const CODE_LIMIT: usize = 24;
 
 /// The commands that another one stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,6 +84,8 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) -> Opt
     possible::add(words, depth, others);
     if !is_known(name) {
         add_guesses(arguments, others);
+    } else if runs_code(name) {
+        add_code(arguments, others);
     }
     Some(())
 }
@@ -93,15 +97,7 @@ fn is_known(name: &str) -> bool {
 
 /// The commands that an unknown program would run if its arguments were a command, or a text with one.
 fn add_guesses(arguments: &[Word], others: &mut Equivalents) {
-    let mut guess = |words: &[Word]| {
-        let mut words = words.to_vec();
-        name_of(&words[0].text.clone()).clone_into(&mut words[0].text);
-        others.list.push(Equivalent {
-            words,
-            is_complete: false,
-            is_guess: true,
-        });
-    };
+    let mut guess = |words: &[Word]| add_guess(words, others);
     for place in 0..arguments.len().min(OPTIONS_LIMIT) {
         guess(&arguments[place..]);
         let text = arguments[place].text.as_str();
@@ -122,6 +118,39 @@ fn add_guesses(arguments: &[Word], others: &mut Equivalents) {
             }
         }
     }
+}
+
+/// The texts and calls in code of another language, as in `python3 -c 'os.system("rm x")'`.
+fn add_code(arguments: &[Word], others: &mut Equivalents) {
+    for code in arguments.iter().take(OPTIONS_LIMIT) {
+        let parts = code
+            .text
+            .split(|char: char| "'\"`()[]{};,\n".contains(char));
+        for part in parts
+            .map(str::trim)
+            .filter(|part| part.contains(' '))
+            .take(CODE_LIMIT)
+        {
+            let starts = ["\\!", "exec ", "system "];
+            let mut starts = starts.iter().filter_map(|start| part.strip_prefix(start));
+            let line = shell::read(starts.next().unwrap_or(part)).unwrap_or_default();
+            for part in line.parts {
+                if let Part::Run(words) = part {
+                    add_guess(&words, others);
+                }
+            }
+        }
+    }
+}
+
+fn add_guess(words: &[Word], others: &mut Equivalents) {
+    let mut words = words.to_vec();
+    name_of(&words[0].text.clone()).clone_into(&mut words[0].text);
+    others.list.push(Equivalent {
+        words,
+        is_complete: false,
+        is_guess: true,
+    });
 }
 
 fn push(words: Vec<Word>, is_complete: bool, others: &mut Equivalents) -> Option<()> {

@@ -101,17 +101,33 @@ pub(super) fn has_password(folder: &Path) -> bool {
         home.join(".config/git/config"),
         "/etc/gitconfig".into(),
     ];
-    own.chain(user).any(|file| {
-        let text = match regular_file::read(&file, FILE_LIMIT) {
-            Ok(text) => text,
-            Err(regular_file::ReadError::Missing) => return false,
-            Err(_) => return true,
-        };
-        let settings = settings(&String::from_utf8_lossy(&text));
-        settings.is_none_or(|settings| {
-            let mut texts = settings.iter().flat_map(|(name, value)| [name, value]);
-            texts.any(|text| is_with_password(text))
-        })
+    own.chain(user).any(|file| file_has_password(&file))
+}
+
+/// Whether the file has settings of git with a password in an address.
+pub(super) fn shows_password(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let is_settings = match name {
+        Some(".gitconfig") => true,
+        Some("config" | "config.worktree") => {
+            let is_repository = |part: std::path::Component| part.as_os_str() == ".git";
+            path.components().any(is_repository) || path.ends_with(".config/git/config")
+        }
+        _ => false,
+    };
+    is_settings && file_has_password(path)
+}
+
+fn file_has_password(file: &Path) -> bool {
+    let text = match regular_file::read(file, FILE_LIMIT) {
+        Ok(text) => text,
+        Err(regular_file::ReadError::Missing) => return false,
+        Err(_) => return true,
+    };
+    let settings = settings(&String::from_utf8_lossy(&text));
+    settings.is_none_or(|settings| {
+        let mut texts = settings.iter().flat_map(|(name, value)| [name, value]);
+        texts.any(|text| is_with_password(text))
     })
 }
 

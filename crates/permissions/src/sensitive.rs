@@ -6,6 +6,7 @@ mod table;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use super::repository;
 use super::rule::Rule;
 use osier_base::folders::Folders;
 use osier_base::{real_path, secrets, text, without_links};
@@ -218,7 +219,11 @@ impl Places {
                     .is_some_and(|first| SHOWN.iter().any(|shown| first.as_os_str() == *shown));
                 return (!is_shown).then_some("it is a file of osier");
             }
-            secrets::is_secret_path(path)
+            let shows = || {
+                let why = "an address in the settings of git contains a password";
+                repository::shows_password(path).then_some(why)
+            };
+            secrets::is_secret_path(path).or_else(shows)
         })
     }
 }

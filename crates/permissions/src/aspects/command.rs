@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::folders::fits;
+use super::folders::fits_text;
 use crate::equivalents::Equivalent;
 use crate::known;
 use crate::rule::Rule;
@@ -86,6 +86,11 @@ const DEPTH: usize = 40;
 /// Folders of dependencies and build outputs. Keys in them are test data.
 const OUTPUTS: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
 
+/// Whether `grep --include` can match the name.
+fn may_include(pattern: &str, name: &str) -> bool {
+    pattern.contains(['?', '[', '\\']) || fits_text(pattern, name)
+}
+
 impl Search {
     /// Whether every file that the search can read fits. False if there are too many.
     pub(crate) fn finds_only(&self, is_free: &dyn Fn(&Path) -> bool) -> bool {
@@ -111,10 +116,17 @@ impl Search {
             *left = rest;
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if OUTPUTS.contains(&&*name) || (self.skips_hidden && name.starts_with('.')) {
+            if self.skips_hidden && name.starts_with('.') {
                 continue;
             }
             let path = entry.path();
+            if OUTPUTS.contains(&&*name) {
+                // An address in the settings of a repository can contain a password.
+                if name == ".git" && !is_free(&path.join("config")) {
+                    return false;
+                }
+                continue;
+            }
             let kind = entry.file_type();
             let is_link = kind.as_ref().is_ok_and(std::fs::FileType::is_symlink);
             let path = if is_link {
@@ -124,7 +136,10 @@ impl Search {
             };
             let is_folder = kind.is_ok_and(|kind| kind.is_dir()) || (is_link && path.is_dir());
             let is_read = self.included.is_empty()
-                || self.included.iter().any(|pattern| fits(pattern, &name));
+                || self
+                    .included
+                    .iter()
+                    .any(|pattern| may_include(pattern, &name));
             let fits = if is_folder {
                 depth > 0 && self.walk(&path, depth - 1, left, is_free)
             } else {

@@ -153,10 +153,12 @@ fn expand(folder: &Path, text: &str) -> Option<Vec<String>> {
 }
 
 /// Whether a glob finds `name`. A dot at the start must be written.
-pub(in crate::aspects) fn fits(pattern: &str, name: &str) -> bool {
-    if name.starts_with('.') && !pattern.starts_with('.') {
-        return false;
-    }
+fn fits(pattern: &str, name: &str) -> bool {
+    (!name.starts_with('.') || pattern.starts_with('.')) && fits_text(pattern, name)
+}
+
+/// Like [`fits`], where `GLOB` also stands for a point at the start, as in patterns of `grep`.
+pub(in crate::aspects) fn fits_text(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split(GLOB);
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else {

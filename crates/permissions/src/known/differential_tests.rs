@@ -266,6 +266,13 @@ fn project(folder: &Path) -> PathBuf {
     root
 }
 
+/// Whether a line can run without an end: it gets a time limit, which costs two processes.
+fn may_hang(line: &str) -> bool {
+    ["tail", "sleep", "shuf", "wait", "read"]
+        .iter()
+        .any(|program| line.contains(program))
+}
+
 /// The program that reads lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
@@ -298,11 +305,18 @@ impl Reader {
         for (number, line) in lines.iter().enumerate() {
             let quoted = line.replace('\\', "\\\\").replace('\'', "\\'");
             let _ = match self {
-                Self::Bash => writeln!(
-                    script,
-                    ": < /line/{number}\ntimeout -k 1 2 bash -c '{}' < /dev/null > /dev/null 2>&1",
-                    line.replace('\'', "'\\''")
-                ),
+                Self::Bash => {
+                    let quoted = line.replace('\'', "'\\''");
+                    let run = if may_hang(line) {
+                        "timeout -k 1 2 bash -c"
+                    } else {
+                        "eval"
+                    };
+                    writeln!(
+                        script,
+                        ": < /line/{number}\n( {run} '{quoted}' ) < /dev/null > /dev/null 2>&1"
+                    )
+                }
                 Self::Zsh => writeln!(
                     script,
                     ": < /line/{number}\n(\n{line}\n) < /dev/null > /dev/null 2>&1"

@@ -275,11 +275,13 @@ pub(super) const FORMS: &[Form] = &[
     // The system.
     ("date", Reads, "-uIR -d: -I? -r: --date: --utc --universal --iso-8601? --rfc-3339: --rfc-email --reference: @help", Format),
     ("cal|ncal", Reads, "-1 -3 -y -j -m -s -w -n: -A: -B: @help", Text),
-    ("uname|nproc|whoami|groups|id|logname|users|tty|uptime|free|locale|lscpu|lsmem|lsusb|lsblk|sw_vers|hostid|getconf|pstree", Reads, "-abcdefghiklmnopqrstuvwxGHILMNOPRSTUVZ @help --all --ignore: --kernel-name --nodename --kernel-release --machine --operating-system --bytes --mega --giga --human --total --pretty --since", Text),
+    ("uname|nproc|whoami|groups|id|logname|users|tty|uptime|free|locale|lscpu|lsmem|lsusb|lsblk|sw_vers|hostid|getconf", Reads, "-abcdefghiklmnopqrstuvwxGHILMNOPRSTUVZ @help --all --ignore: --kernel-name --nodename --kernel-release --machine --operating-system --bytes --mega --giga --human --total --pretty --since", Text),
     ("arch", Reads, "", No),
+    ("pstree", Reads, "-cghlnpstTuUZAGH --compact-not --show-pids --show-pgids --long --numeric-sort --hide-threads --ascii --unicode --version", Text),
     ("hostname", Reads, "-sI --short --all-ip-addresses", No),
-    ("ps", Reads, "@words -e -f -ef -eF -A -aux -p: -u: -C: --sort: --pid: --ppid: --no-headers --forest -H -L -T aux ax auxf axf auxww auxwf", No),
-    ("pgrep", Reads, "-acfilnovwxqs -d: -g: -G: -P: -s: -t: -u: -U: --full --list-name --list-full --count --newest --oldest --exact --ignore-case @help", Text),
+    // Without the arguments of processes, which can contain passwords.
+    ("ps", Reads, "@words -e -A -a -d -T -L -H -N -p: -q: -t: -u: -U: -g: -G: -C: --sort: --pid: --ppid: --user: --tty: --no-headers --forest", No),
+    ("pgrep", Reads, "-cfilnovwxqs -d: -g: -G: -P: -s: -t: -u: -U: --full --list-name --count --newest --oldest --exact --ignore-case @help", Text),
     ("ss", Reads, "@part -abeghilmnopstuvwx046 --tcp --udp --listening --numeric --processes --all --summary", No),
     ("jobs", Reads, "-lnprs", Text),
     ("tokei|cloc|scc", Reads, "@part -f -C -e: -t: -s: -o: --files --sort: --exclude: --types: --hidden --by-file --quiet --exclude-dir: --include-ext: --vcs: @help", Text),

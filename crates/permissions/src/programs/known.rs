@@ -35,6 +35,12 @@ pub(crate) fn runs_arguments(name: &str) -> bool {
         || LOADERS.split(' ').any(|loader| name.starts_with(loader))
 }
 
+/// Whether an argument of `name` can be code that runs commands.
+pub(crate) fn runs_code(name: &str) -> bool {
+    let runs = |program: &Program| program.runs_anything || program.reads_commands;
+    runs(find(name)) || runs(without_version(name))
+}
+
 /// Whether `name` runs the text of an argument as a command.
 pub(crate) fn is_shell(name: &str) -> bool {
     let is_shell = |program: &Program| matches!(program.shell, Shell::Posix | Shell::OfUser);

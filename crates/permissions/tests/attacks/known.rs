@@ -103,6 +103,51 @@ fn everyday() -> Vec<String> {
     std::iter::once("ls -la".to_owned()).chain(lines).collect()
 }
 
+/// More lines of everyday work, of which the last ones are asked about: they run code of the project, connect, or show files that
+/// a hostile name could choose.
+const MORE: [&str; 40] = [
+    "git log --graph --oneline --all -15",
+    "git show HEAD~2 --stat",
+    "git diff --cached",
+    "git branch -vv",
+    "git log -S foo --oneline",
+    "git rev-list --count HEAD",
+    "git shortlog -sn HEAD | head",
+    "git tag --sort=-creatordate | head -5",
+    "git reflog | head",
+    "git stash show -p",
+    "git log -1 --format=%H",
+    "git diff --name-only --diff-filter=U",
+    "git status --porcelain | awk '{print $2}'",
+    "git ls-files '*.rs' | wc -l",
+    "sed -n '/fn main/,/^}/p' src/main.rs",
+    "awk -F: '{print $1}' README.md | sort | uniq -c | sort -rn | head",
+    "awk 'NR>=10 && NR<=20' src/main.rs",
+    "grep -rnE 'unwrap\\(|expect\\(' src | head -20",
+    "grep -rl TODO src | sort",
+    "rg -n --type rust 'impl .* for' src | head",
+    "rg -tpy 'import (os|sys)' -l",
+    "find . -type f -name '*.ts' ! -path '*/node_modules/*' | head -50",
+    "find . -maxdepth 2 -type d | sort",
+    "ls -lat src | head",
+    "cat package.json | jq '.scripts'",
+    "jq -r '.dependencies | keys[]' package.json",
+    "python3 --version; node --version; go version",
+    "stat README.md && file README.md",
+    "test -f Cargo.lock && echo locked || echo none",
+    "for f in src/*.rs; do echo \"$f: $(wc -l < \"$f\")\"; done",
+    "date +%s; uptime; nproc; free -h",
+    "echo $PATH | tr ':' '\\n'",
+    "nl -ba src/main.rs | sed -n '1,20p'",
+    "tree -a -I 'node_modules|target' -L 2",
+    "cargo test --lib parser",
+    "docker ps",
+    "kubectl get pods -A",
+    "gh pr view 12",
+    "curl -s localhost:8080/health",
+    "find . -name '*.py' | xargs grep -n import",
+];
+
 #[test]
 fn few_everyday_lines_are_asked_about() {
     let project = Project::new();
@@ -118,6 +163,11 @@ fn few_everyday_lines_are_asked_about() {
             .filter(|line| decision(&permissions, line) != "allow")
             .collect();
         assert!(asked.len() <= 6, "{asked:#?}");
+        let asked: Vec<&str> = MORE
+            .into_iter()
+            .filter(|line| decision(&permissions, line) != "allow")
+            .collect();
+        assert_eq!(asked, MORE[34..]);
     }
 }
 
@@ -174,6 +224,10 @@ fn addresses_with_passwords_are_asked_about() {
             "git remote get-url origin",
             "git config remote.origin.url",
             "git -C src remote -v",
+            "cat .git/config",
+            "grep -r url .git",
+            "grep -rn https .",
+            "head .git/*",
         ] {
             assert_eq!(decision(&permissions, line), expected, "{address} {line}");
         }
@@ -362,6 +416,31 @@ fn unknown_wrappers_are_asked_about_if_a_rule_denies_their_arguments() {
             ("wrapper --exec=rm x", "ask"),
             ("wrapper build", "allow"),
             ("wrapper --rm x", "allow"),
+        ] {
+            assert_eq!(decision(&permissions, line), expected, "{mode:?} {line}");
+        }
+    }
+    // Code of another language: what it spells out.
+    for deny in ["bash(rm *)", "run(rm)"] {
+        let permissions = project.permissions(Yolo, &[], &[deny]);
+        for (line, expected) in [
+            ("python3 -c 'import os; os.system(\"rm x\")'", "ask"),
+            ("perl -e 'system \"rm x\"'", "ask"),
+            ("ruby -e 'system(\"rm x\")'", "ask"),
+            (
+                "node -e 'require(\"child_process\").execSync(`rm x`)'",
+                "ask",
+            ),
+            ("lua5.4 -e 'os.execute(\"rm x\")'", "ask"),
+            ("php -r 'system(\"rm x\");'", "ask"),
+            ("expect -c 'exec rm x'", "ask"),
+            ("psql -c '\\! rm x'", "ask"),
+            ("gnuplot -e 'system(\"rm x\")'", "ask"),
+            ("python3 -c 'print(1 + 2)'", "allow"),
+            (
+                "python3 -c 'import json; print(json.dumps({\"a\": 1}))'",
+                "allow",
+            ),
         ] {
             assert_eq!(decision(&permissions, line), expected, "{mode:?} {line}");
         }
