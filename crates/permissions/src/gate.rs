@@ -124,6 +124,9 @@ impl Gate {
         let Some(command) = &input.command else {
             return ToolDecision::Allow;
         };
+        if input.is_ahead && command.trim().is_empty() {
+            return self.decide_call(call, cancel).await;
+        }
         let (command, is_read_only) = (self.typed(input, command), input.is_read_only);
         if self.permissions.mode() == PermissionMode::Plan && !is_read_only {
             let reason = "plan mode is read-only, and this terminal can write: start another one";
