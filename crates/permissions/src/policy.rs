@@ -385,7 +385,9 @@ impl Permissions {
             PermissionMode::Yolo if confined && fetches => {
                 ask("the sandbox denies the network to commands".to_owned())
             }
-            PermissionMode::Yolo if tool == TERMINAL && state.limits_commands() => {
+            PermissionMode::Yolo
+                if tool == TERMINAL && state.limits_commands() && !stops(arguments) =>
+            {
                 let why = "a rule is about commands, and the program that reads this could run any";
                 ask(why.to_owned())
             }
@@ -496,6 +498,17 @@ impl State {
                 .iter()
                 .all(|aspect| rules.iter().any(|rule| aspect.is_covered(rule, cwd)))
     }
+}
+
+/// Whether keys on a terminal only interrupt, suspend or end the program.
+fn stops(arguments: &Value) -> bool {
+    let keys = arguments.get("keys").and_then(Value::as_array);
+    let types = |text: &Value| text.as_str() != Some("");
+    let is_stop = |key: &Value| {
+        let key = key.as_str().unwrap_or_default();
+        ["ctrl+c", "ctrl+d", "ctrl+z", "ctrl+\\"].contains(&key)
+    };
+    !arguments.get("text").is_some_and(types) && keys.is_some_and(|keys| keys.iter().all(is_stop))
 }
 
 /// The decision in plan mode about a call that changes something; `confined` means that the sandbox prevents it.

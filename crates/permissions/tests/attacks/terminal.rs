@@ -282,6 +282,7 @@ async fn allowed_input_is_typed() {
         (Yolo, &[], &[], BASH, lines),
         (Yolo, &[], &[], ZSH, &[("echo a\n", &[])]),
         (Ask, &allow, DENY, BASH, stop),
+        (Yolo, &[], DENY, BASH, stop),
         (Ask, &allow, DENY, PYTHON, &[TOUCH]),
         (Yolo, &["terminal"], DENY, PYTHON, &[TOUCH]),
     ] {
