@@ -122,7 +122,8 @@ impl Search {
             let path = entry.path();
             if OUTPUTS.contains(&&*name) {
                 // An address in the settings of a repository can contain a password.
-                if name == ".git" && !is_free(&path.join("config")) {
+                let is_repository = name == ".git" && path.is_dir();
+                if is_repository && !is_free(&path.join("config")) {
                     return false;
                 }
                 continue;
