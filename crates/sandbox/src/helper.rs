@@ -89,7 +89,7 @@ fn confine(spec: &Spec) -> Result<(), String> {
     seccomp::apply(&seccomp::denied(coverage(spec)))
 }
 
-/// What the filter covers.
+/// The coverage of the filter.
 pub(super) fn coverage(spec: &Spec) -> Coverage {
     let is_landlock = spec.stage == Stage::Landlock;
     Coverage {

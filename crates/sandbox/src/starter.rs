@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use osier_base::process::{self, Invocation};
+use osier_base::regular_file;
 use rustix::process::{WaitOptions, waitpid};
 
 use super::seccomp;
@@ -49,7 +50,8 @@ pub(super) fn create(folder: &Path) -> Option<PathBuf> {
 
 /// Whether the file is what was stored there.
 pub(super) fn is_intact(path: &Path) -> bool {
-    fs::read(path).is_ok_and(|bytes| bytes == PROGRAM)
+    let stored = regular_file::read(path, PROGRAM.len() as u64);
+    stored.is_ok_and(|bytes| bytes == PROGRAM)
 }
 
 /// The arguments before those of the command; `None` if the helper must start it: to hand over the network, on kernels

@@ -259,7 +259,7 @@ fn wait_for(child: usize) -> usize {
 
 /// Gets the stack as the kernel leaves it: the number of arguments, the arguments, null, the environment.
 unsafe extern "C" fn start(stack: *const usize) -> ! {
-    // What the program that started osier left open: a command could write to it.
+    // Files that the program that started osier left open: a command could write to them.
     check(system_call(CLOSE_RANGE, [3, u32::MAX as usize, 0, 0, 0]), "cannot close files");
     // SAFETY: see above.
     let (count, words) = unsafe { (*stack, stack.add(1).cast::<*mut u8>()) };

@@ -537,7 +537,7 @@ mod tests {
         }
     }
 
-    /// What is typed while a program reads is for the shell that started the program.
+    /// Input for a program can be for the shell that started the program.
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn the_shell_behind_a_program_is_recognized() {

@@ -79,7 +79,7 @@ const SHELLS: &[Attack] = &[
     ("bash", BASH, &[("", &["alt+.", "enter"])]),
     ("bash", BASH, &[("ech", &["tab", "enter"])]),
     ("bash", BASH, &[("echo ", &["ctrl+y", "enter"])]),
-    // What later lines and prompts run.
+    // Lines that change what later lines and prompts run.
     ("bash", BASH, &[("alias echo=touch\n", &[])]),
     ("bash", BASH, &[("echo() { command touch made; }\n", &[])]),
     ("bash", BASH, &[("PROMPT_COMMAND='tou\"\"ch made'\n", &[])]),
@@ -269,7 +269,7 @@ async fn programs_that_may_run_commands_are_asked_about() {
     }
 }
 
-/// What rules allow is not asked about.
+/// Input that rules allow is not asked about.
 #[tokio::test]
 async fn allowed_input_is_typed() {
     let allow = ["bash(echo *)", "bash(cat *)", "terminal"];
