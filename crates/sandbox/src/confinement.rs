@@ -300,20 +300,8 @@ impl Confinement {
         let temporary = self.temporary()?;
         let mut confined = match &backend {
             Backend::Bubblewrap(program) => {
-                let mut layout = self.layout(&requested, &network)?;
-                let spec = Spec {
-                    stage: Stage::Bubblewrap,
-                    network: Layout::network(network.clone()),
-                    writable: layout.writable(),
-                    ..Spec::default()
-                };
-                let inner = match self.in_starter(&mut layout, &spec, &invocation) {
-                    Some((starter, args)) => wrap(starter, args, invocation),
-                    None => self.in_helper(&spec, invocation)?,
-                };
-                let mut args = layout.arguments();
-                args.extend(["--chdir".into(), self.cwd.clone().into(), "--".into()]);
-                wrap(program.into(), args, inner)
+                let layout = self.layout(&requested, &network)?;
+                self.in_bubblewrap(program, layout, &network, invocation)?
             }
             Backend::Landlock(_) => {
                 let writable = self.writable(&requested, &temporary);
@@ -498,6 +486,28 @@ impl Confinement {
         }
         writable.retain(|path| path.exists());
         writable
+    }
+
+    fn in_bubblewrap(
+        &self,
+        program: &Path,
+        mut layout: Layout,
+        network: &Network,
+        invocation: Invocation,
+    ) -> Result<Invocation, SandboxError> {
+        let spec = Spec {
+            stage: Stage::Bubblewrap,
+            network: Layout::network(network.clone()),
+            writable: layout.writable(),
+            ..Spec::default()
+        };
+        let inner = match self.in_starter(&mut layout, &spec, &invocation) {
+            Some((starter, args)) => wrap(starter, args, invocation),
+            None => self.in_helper(&spec, invocation)?,
+        };
+        let mut args = layout.arguments();
+        args.extend(["--chdir".into(), self.cwd.clone().into(), "--".into()]);
+        Ok(wrap(program.into(), args, inner))
     }
 
     /// The starter with its arguments, if it can start the program and no command can have changed it.

@@ -70,9 +70,13 @@ pub(super) fn apply(denied: &[Denied]) -> Result<(), String> {
 pub(super) fn encoded(denied: &[Denied]) -> Result<String, String> {
     let mut digits = String::new();
     for instruction in compile(denied)? {
-        let [a, b] = instruction.code.to_ne_bytes();
-        let [c, d, e, f] = instruction.k.to_ne_bytes();
-        for byte in [a, b, instruction.jt, instruction.jf, c, d, e, f] {
+        let code = instruction.code.to_ne_bytes();
+        let jumps = [instruction.jt, instruction.jf];
+        for byte in code
+            .into_iter()
+            .chain(jumps)
+            .chain(instruction.k.to_ne_bytes())
+        {
             let _ = write!(digits, "{byte:02x}");
         }
     }
