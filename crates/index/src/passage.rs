@@ -1,28 +1,23 @@
-//! The searchable texts of an entry: everything visible, each part up to a limit.
+//! The searchable texts of an entry: everything visible.
 //!
 //! Indexing and verifying use the same passages, so that every indexed match can be verified.
 
 use osier_protocol::TextSource;
 
 use osier_agent::AgentMessage;
-use osier_base::text::{head_bytes, tail_bytes};
+use osier_base::text::head_bytes;
 use osier_llm::{AssistantBlock, ContentBlock};
 use osier_protocol::{Entry, EntryKind};
 
-/// Maximum bytes of a message.
-const MESSAGE: usize = 64 * 1024;
-/// Maximum bytes of thinking and of call arguments.
-const DETAIL: usize = 16 * 1024;
-/// Bytes at the start and the end of a tool's output.
-const OUTPUT_HEAD: usize = 12 * 1024;
-const OUTPUT_TAIL: usize = 4 * 1024;
+/// Maximum bytes of one text: far more than a person or a tool writes.
+const LONGEST: usize = 1024 * 1024;
 
 /// Calls `see` with every passage of `entry`.
 pub(super) fn passages(entry: &Entry, see: &mut dyn FnMut(TextSource, &str)) {
     match &entry.kind {
         EntryKind::Message { message } => of_message(message, see),
         EntryKind::Compaction { summary, .. } | EntryKind::BranchSummary { summary, .. } => {
-            see(TextSource::Summary, head_bytes(summary, MESSAGE));
+            see(TextSource::Summary, head_bytes(summary, LONGEST));
         }
         _ => {}
     }
@@ -31,7 +26,7 @@ pub(super) fn passages(entry: &Entry, see: &mut dyn FnMut(TextSource, &str)) {
 fn of_message(message: &AgentMessage, see: &mut dyn FnMut(TextSource, &str)) {
     match message {
         AgentMessage::User(message) => {
-            see(TextSource::Prompt, head_bytes(&message.text, MESSAGE));
+            see(TextSource::Prompt, head_bytes(&message.text, LONGEST));
             for attachment in &message.attachments {
                 see(TextSource::Prompt, &attachment.file_name);
             }
@@ -40,15 +35,15 @@ fn of_message(message: &AgentMessage, see: &mut dyn FnMut(TextSource, &str)) {
             for block in &message.content {
                 match block {
                     AssistantBlock::Text { text, .. } => {
-                        see(TextSource::Answer, head_bytes(text, MESSAGE));
+                        see(TextSource::Answer, head_bytes(text, LONGEST));
                     }
                     AssistantBlock::Thinking { thinking, .. } => {
-                        see(TextSource::Thinking, head_bytes(thinking, DETAIL));
+                        see(TextSource::Thinking, head_bytes(thinking, LONGEST));
                     }
                     AssistantBlock::ToolCall(call) => {
                         see(TextSource::Call, &call.name);
                         strings(&call.arguments, &mut |text| {
-                            see(TextSource::Call, head_bytes(text, DETAIL));
+                            see(TextSource::Call, head_bytes(text, LONGEST));
                         });
                     }
                 }
@@ -60,28 +55,19 @@ fn of_message(message: &AgentMessage, see: &mut dyn FnMut(TextSource, &str)) {
                 .content
                 .iter()
                 .filter_map(ContentBlock::as_text);
-            texts.for_each(|text| output(text, see));
+            texts.for_each(|text| see(TextSource::Output, head_bytes(text, LONGEST)));
         }
         AgentMessage::ShellRun(run) => {
-            see(TextSource::Call, head_bytes(&run.command, DETAIL));
-            output(&run.output, see);
+            see(TextSource::Call, head_bytes(&run.command, LONGEST));
+            see(TextSource::Output, head_bytes(&run.output, LONGEST));
         }
         AgentMessage::BranchSummary(summary) | AgentMessage::CompactionSummary(summary) => {
-            see(TextSource::Summary, head_bytes(&summary.summary, MESSAGE));
+            see(TextSource::Summary, head_bytes(&summary.summary, LONGEST));
         }
         AgentMessage::Custom(message) if message.display => {
-            see(TextSource::Answer, head_bytes(&message.text, MESSAGE));
+            see(TextSource::Answer, head_bytes(&message.text, LONGEST));
         }
         AgentMessage::Notice(_) | AgentMessage::Custom(_) => {}
-    }
-}
-
-fn output(text: &str, see: &mut dyn FnMut(TextSource, &str)) {
-    let head = head_bytes(text, OUTPUT_HEAD);
-    see(TextSource::Output, head);
-    let rest = &text[head.len()..];
-    if !rest.is_empty() {
-        see(TextSource::Output, tail_bytes(rest, OUTPUT_TAIL));
     }
 }
 
@@ -100,29 +86,19 @@ mod tests {
     use osier_agent::ShellRun;
 
     #[test]
-    fn long_output_is_searchable_at_its_start_and_end() {
-        let middle = "m".repeat(OUTPUT_HEAD * 2);
+    fn long_output_is_searchable_in_its_middle() {
         let run = ShellRun {
             command: "make".into(),
-            output: format!("begin{middle}end"),
+            output: format!("{0} needle {0}", "m".repeat(200_000)),
             ..ShellRun::default()
         };
         let mut seen = Vec::new();
         of_message(&AgentMessage::ShellRun(run), &mut |source, text| {
-            seen.push((
-                source,
-                text.len(),
-                text.starts_with("begin"),
-                text.ends_with("end"),
-            ));
+            seen.push((source, text.contains("needle")));
         });
         assert_eq!(
             seen,
-            [
-                (TextSource::Call, 4, false, false),
-                (TextSource::Output, OUTPUT_HEAD, true, false),
-                (TextSource::Output, OUTPUT_TAIL, false, true),
-            ]
+            [(TextSource::Call, false), (TextSource::Output, true)]
         );
     }
 }

@@ -13,7 +13,7 @@ use osier_base::private;
 use osier_store::SessionDirectory;
 
 /// Version of the tables; a file with another version is rebuilt.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// How long to wait for a transaction of another process. Transactions are short.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);

@@ -106,6 +106,10 @@ pub enum EntryKind {
         summary: String,
         first_kept_entry_id: String,
         tokens_before: u64,
+        /// The context window, in tokens, that the conversation did not fit: a model with a larger one gets the entries
+        /// themselves if they fit. 0 if the summary replaces them for every model.
+        #[serde(default, skip_serializing_if = "crate::tree::is_zero")]
+        window: u64,
         #[serde(default, skip_serializing_if = "Value::is_null")]
         details: Value,
     },
@@ -130,6 +134,20 @@ pub enum EntryKind {
     Hide {
         target_id: String,
         hidden: bool,
+    },
+    /// Collapses the entries below an entry in the tree, or expands them again.
+    Fold {
+        target_id: String,
+        folded: bool,
+    },
+    /// The content of this entry was deleted permanently, with its branch. What its answer cost is still known.
+    Deleted {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        provider: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        model: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
     },
     /// The name of the session; without a name, the name is removed.
     SessionInfo {
@@ -217,6 +235,8 @@ const KNOWN: &[&str] = &[
     "branch_summary",
     "label",
     "hide",
+    "fold",
+    "deleted",
     "session_info",
     "checkpoint",
     "usage",
@@ -251,13 +271,21 @@ impl EntryKind {
     pub fn is_use(&self) -> bool {
         !matches!(
             self,
-            Self::SessionInfo { .. } | Self::Label { .. } | Self::Hide { .. } | Self::Usage { .. }
+            Self::SessionInfo { .. }
+                | Self::Label { .. }
+                | Self::Hide { .. }
+                | Self::Fold { .. }
+                | Self::Deleted { .. }
+                | Self::Usage { .. }
         )
     }
 
     /// [`is_use`](Self::is_use) of an entry with this `type`.
     pub fn is_use_type(name: &str) -> bool {
-        !matches!(name, "session_info" | "label" | "hide" | "usage")
+        !matches!(
+            name,
+            "session_info" | "label" | "hide" | "fold" | "deleted" | "usage"
+        )
     }
 
     /// Whether this is a known type whose fields could not be read.
@@ -374,9 +402,33 @@ mod tests {
         assert!(serde_json::from_value::<Header>(early).is_ok());
     }
 
+    /// How the tree is shown.
+    fn kinds_of_the_tree() -> [EntryKind; 4] {
+        let target_id = "1".to_owned();
+        [
+            EntryKind::Label {
+                target_id: target_id.clone(),
+                label: None,
+            },
+            EntryKind::Hide {
+                target_id: target_id.clone(),
+                hidden: true,
+            },
+            EntryKind::Fold {
+                target_id,
+                folded: true,
+            },
+            EntryKind::Deleted {
+                provider: "p".into(),
+                model: "m".into(),
+                usage: Some(Usage::default()),
+            },
+        ]
+    }
+
     #[test]
     fn every_kind_reads_back_as_it_was_written() {
-        let kinds = [
+        let earlier = [
             EntryKind::message(AgentMessage::User(UserMessage::new("a\u{2028}\n", 1))),
             EntryKind::message(AgentMessage::Assistant(AssistantMessage {
                 content: vec![AssistantBlock::Text {
@@ -399,6 +451,7 @@ mod tests {
                 summary: "s".into(),
                 first_kept_entry_id: "1".into(),
                 tokens_before: 9,
+                window: 7,
                 details: json!({"a": 1}),
             },
             EntryKind::DroppedResults {
@@ -409,14 +462,8 @@ mod tests {
                 from_id: "1".into(),
                 summary: "s".into(),
             },
-            EntryKind::Label {
-                target_id: "1".into(),
-                label: None,
-            },
-            EntryKind::Hide {
-                target_id: "1".into(),
-                hidden: true,
-            },
+        ];
+        let later = [
             EntryKind::SessionInfo {
                 name: Some("n".into()),
             },
@@ -438,7 +485,8 @@ mod tests {
             },
         ];
         let mut names = Vec::new();
-        for kind in kinds {
+        let kinds = earlier.into_iter().chain(kinds_of_the_tree());
+        for kind in kinds.chain(later) {
             let entry = entry(kind);
             let line = serde_json::to_vec(&entry).unwrap();
             assert_eq!(Entry::parse(&line).unwrap(), entry);

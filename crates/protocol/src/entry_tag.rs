@@ -22,7 +22,10 @@ pub enum Tag {
     DroppedResults,
     BranchSummary,
     Label,
+    /// How the tree is shown: hidden and collapsed branches.
     Hide,
+    /// An entry whose content was deleted.
+    Deleted,
     SessionInfo,
     Usage,
     /// Moves the current entry; not a node of the tree.
@@ -48,7 +51,8 @@ impl Tag {
             EntryKind::DroppedResults { .. } => Self::DroppedResults,
             EntryKind::BranchSummary { .. } => Self::BranchSummary,
             EntryKind::Label { .. } => Self::Label,
-            EntryKind::Hide { .. } => Self::Hide,
+            EntryKind::Hide { .. } | EntryKind::Fold { .. } => Self::Hide,
+            EntryKind::Deleted { .. } => Self::Deleted,
             EntryKind::SessionInfo { .. } => Self::SessionInfo,
             EntryKind::Usage { .. } => Self::Usage,
             EntryKind::Leaf { .. } => Self::Leaf,
@@ -73,7 +77,7 @@ impl Tag {
     pub fn is_read_whole(self) -> bool {
         matches!(
             self,
-            Self::Label | Self::Hide | Self::SessionInfo | Self::Usage | Self::Leaf
+            Self::Label | Self::Hide | Self::Deleted | Self::SessionInfo | Self::Usage | Self::Leaf
         )
     }
 }

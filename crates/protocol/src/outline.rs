@@ -23,6 +23,8 @@ pub struct Outline {
     /// Numbers of entries of the complete session that are hidden with all entries below them, in the order in which
     /// they were hidden.
     pub hidden: Vec<u32>,
+    /// Numbers of entries of the complete session below which the tree is collapsed.
+    pub folded: Vec<u32>,
     /// The number of the current entry; `None` before every root.
     pub leaf: Option<u32>,
     /// Numbers of the current entries before the last moves, newest first.
@@ -48,6 +50,8 @@ struct Wire {
     entries: Vec<(String, Option<u32>, Tag)>,
     labels: Vec<(u32, String)>,
     hidden: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    folded: Vec<u32>,
     leaf: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     recent: Vec<u32>,
@@ -102,6 +106,7 @@ impl Outline {
         self.tags.extend(later.tags);
         self.labels = later.labels;
         self.hidden = later.hidden;
+        self.folded = later.folded;
         self.leaf = later.leaf;
         self.recent = later.recent;
         true
@@ -122,6 +127,7 @@ impl From<Wire> for Outline {
             first: wire.first,
             labels: wire.labels,
             hidden: wire.hidden,
+            folded: wire.folded,
             leaf: wire.leaf,
             recent: wire.recent,
             ..Self::default()
@@ -144,6 +150,7 @@ impl From<Outline> for Wire {
             entries: entries.collect(),
             labels: outline.labels.clone(),
             hidden: outline.hidden.clone(),
+            folded: outline.folded.clone(),
             leaf: outline.leaf,
             recent: outline.recent.clone(),
         }

@@ -111,6 +111,14 @@ osier_base::requests! {
             #[serde(default, skip_serializing_if = "std::ops::Not::not")]
             keep_open: bool,
         },
+        /// Store a copy of the path to an entry as a session in a new git worktree, next to the repository and on a branch of
+        /// its own, with the files as they are now. This session stays open.
+        #[request(Tree, Change + session => Forked | SessionFailed)]
+        ForkWorktree {
+            /// the last prompt when missing
+            #[serde(default)]
+            entry_id: Option<String>,
+        },
         /// Open a new session with a copy of the current branch.
         #[request(Tree, Change + session => Forked | SessionFailed)]
         Clone {
@@ -133,6 +141,24 @@ osier_base::requests! {
             entry_id: String,
             /// `false` shows it again
             hidden: bool,
+        },
+        /// Collapse the entries below an entry in the tree, or expand them again.
+        #[request(Tree, None + session => BranchFolded)]
+        FoldBranch {
+            /// the entry
+            entry_id: String,
+            /// `false` expands it again
+            folded: bool,
+        },
+        /// Delete an entry and all entries below it permanently: the session file is written again without their
+        /// content. Checkpoints and the cost of answers stay. Not for the current branch.
+        #[request(Tree, Change + session => BranchDeleted)]
+        DeleteBranch {
+            /// the entry
+            entry_id: String,
+            /// only return what would be deleted
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            preview: bool,
         },
         /// Compare the branches that end in two entries.
         #[request(Tree, None + session)]
@@ -175,6 +201,9 @@ osier_base::requests! {
             /// send the summary as `summary_drafted` and wait for `store_summary`
             #[serde(default)]
             review: bool,
+            /// replace everything before this entry of the current branch; otherwise, all but recent messages
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            up_to: Option<String>,
         },
         /// Store the drafted summary with this text.
         #[request(Tree, Change + session)]
@@ -270,6 +299,9 @@ tree_events! {
             /// Id of a fork that was not opened.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             session: Option<String>,
+            /// Its working directory, in a new worktree.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            cwd: Option<PathBuf>,
         },
         EntryLabelled {
             entry_id: String,
@@ -279,6 +311,20 @@ tree_events! {
         BranchHidden {
             entry_id: String,
             hidden: bool,
+        },
+        BranchFolded {
+            entry_id: String,
+            folded: bool,
+        },
+        /// An entry and all entries below it were deleted, or would be.
+        BranchDeleted {
+            entry_id: String,
+            /// Nothing was deleted.
+            preview: bool,
+            /// Number of messages.
+            messages: usize,
+            /// By how much the session file is shorter.
+            bytes: u64,
         },
         /// A summary waits for `store_summary`.
         SummaryDrafted {
@@ -346,7 +392,7 @@ pub struct Glimpse {
     clippy::trivially_copy_pass_by_ref,
     reason = "serde passes a reference"
 )]
-fn is_zero(number: &u64) -> bool {
+pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

@@ -16,6 +16,8 @@ const TYPES: &[(&[u8], Tag)] = &[
     (b"branch_summary", Tag::BranchSummary),
     (b"label", Tag::Label),
     (b"hide", Tag::Hide),
+    (b"fold", Tag::Hide),
+    (b"deleted", Tag::Deleted),
     (b"session_info", Tag::SessionInfo),
     (b"usage", Tag::Usage),
     (b"checkpoint", Tag::Checkpoint),
@@ -170,6 +172,15 @@ mod tests {
             EntryKind::Hide {
                 target_id: "00000001".into(),
                 hidden: true,
+            },
+            EntryKind::Fold {
+                target_id: "00000001".into(),
+                folded: true,
+            },
+            EntryKind::Deleted {
+                provider: String::new(),
+                model: String::new(),
+                usage: None,
             },
             EntryKind::Custom {
                 custom_type: "x".into(),

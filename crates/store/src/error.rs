@@ -36,6 +36,10 @@ pub enum SessionError {
     },
     #[error("no entry `{id}` in this session")]
     UnknownEntry { id: String },
+    #[error("the current branch cannot be deleted: go to another branch first")]
+    CurrentBranch,
+    #[error("this session is not stored: there is nothing to delete")]
+    NotStored,
     #[error("the session `{}` is read-only", path.display())]
     ReadOnly { path: PathBuf },
     #[error("the session file `{}` was deleted while it was open", path.display())]

@@ -8,6 +8,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::entry_reader::Record;
 use super::index::EntryIndex;
+use super::search::visible_texts;
 use super::walk::message_of;
 use osier_agent::AgentMessage;
 use osier_base::text::{self, composed, head_bytes};
@@ -19,7 +20,7 @@ const BATCH: usize = 256;
 /// Bytes at the start of an entry's text that are matched fuzzily; after them only complete words match.
 const FUZZY: usize = 160;
 /// Maximum bytes of a preview.
-const LIMIT: usize = 64 * 1024;
+const LIMIT: usize = 1024 * 1024;
 
 /// The words of a tree search.
 #[derive(Debug)]
@@ -170,6 +171,11 @@ fn describe_kind(kind: &EntryKind) -> String {
             let what = if *hidden { "hidden" } else { "restored" };
             format!("branch {what}")
         }
+        EntryKind::Fold { folded, .. } => {
+            let what = if *folded { "collapsed" } else { "expanded" };
+            format!("branch {what}")
+        }
+        EntryKind::Deleted { .. } => "deleted".to_owned(),
         EntryKind::SessionInfo { name } => match name {
             Some(name) => format!("name: {name}"),
             None => "name removed".to_owned(),
@@ -219,11 +225,19 @@ impl EntryIndex {
                 (records.collect::<Vec<_>>(), tree.entry_reader().clone())
             });
             let found = records.iter().rev().filter_map(|(number, label, record)| {
-                let found = glimpse(&entry_reader.try_read(record)?, usize::MAX);
-                let text = match label {
+                let entry = entry_reader.try_read(record)?;
+                let found = glimpse(&entry, usize::MAX);
+                let mut text = match label {
                     Some(label) => format!("{label} {}", found.text),
                     None => found.text,
                 };
+                // A search of the conversation also finds thinking and all arguments of calls.
+                if let Some(message) = message_of(&entry) {
+                    visible_texts(&message, &mut |part| {
+                        text.push('\n');
+                        text.push_str(part);
+                    });
+                }
                 query.matches(&text).then_some(*number)
             });
             let found: Vec<u32> = found.collect();

@@ -124,12 +124,25 @@ impl EntryIndex {
         self.read(|tree| !tree.context_plan(leaf).is_empty())
     }
 
-    /// The end of the conversation at `leaf` that `limit` allows, with its entries.
+    /// The end of the conversation at `leaf` that `limit` allows, with its entries. Compactions for smaller windows are
+    /// left out if the conversation fits without them.
     pub fn context_within(&self, leaf: Option<&str>, limit: ContextLimit) -> ContextEntries {
-        let (plan, entry_reader) =
-            self.read(|tree| (tree.context_plan(leaf), tree.entry_reader().clone()));
+        let (plans, entry_reader) = self.read(|tree| {
+            let plans = tree.context_plans(leaf, limit.window);
+            (plans, tree.entry_reader().clone())
+        });
         let records = |numbers: &[u32]| self.read(|tree| tree.records_of(numbers));
-        plan.read_within(&entry_reader, &records, limit)
+        let mut plans = plans.into_iter();
+        let shortest = plans.next().unwrap_or_default();
+        let mut context = shortest.read_within(&entry_reader, &records, limit);
+        for longer in plans {
+            let all = longer.read_within(&entry_reader, &records, limit.whole());
+            if all.is_cut {
+                break;
+            }
+            context = all;
+        }
+        context
     }
 
     /// The entries up to `last` that can report usage, on all branches, oldest first.
@@ -139,7 +152,10 @@ impl EntryIndex {
             let end = tree
                 .any_number(&last)
                 .map_or(tree.records(), |last| last + 1);
-            let has_usage = |tag| matches!(tag, Tag::Assistant | Tag::ToolResult | Tag::Usage);
+            let has_usage = |tag| {
+                let tags = [Tag::Assistant, Tag::ToolResult, Tag::Usage, Tag::Deleted];
+                tags.contains(&tag)
+            };
             let numbers = (0..end).filter(|number| has_usage(tree.tag(*number)));
             numbers.collect::<Vec<u32>>()
         })

@@ -42,6 +42,7 @@
 mod branch_end;
 mod checkpoints;
 mod compare;
+mod deletion;
 mod directory;
 mod draft;
 mod entry_reader;
@@ -81,6 +82,7 @@ pub mod writer;
 
 pub use branch_end::Ending;
 pub use checkpoints::TurnRange;
+pub use deletion::Deleted;
 pub use directory::{EXTENSION as SESSION_EXTENSION, LINK_PREFIX, SessionDirectory};
 pub use error::SessionError;
 pub use fork::fork;

@@ -401,6 +401,7 @@ impl Reading {
 
     fn finish(mut self, header: Header) -> Scan {
         self.tree.settle();
+        self.tree.forget_deleted();
         self.tree.shrink();
         Scan {
             header,

@@ -1,4 +1,4 @@
-//! The append-only file of a session: created late, repaired before the first write, never rewritten.
+//! The append-only file of a session: created late, repaired before the first write. Only a deletion writes it again.
 //!
 //! The first `length` bytes are complete and acknowledged. Bytes after them belong to an unfinished write; they are
 //! moved to `<file>.torn-N` before the next record is written.
@@ -216,6 +216,47 @@ impl LogFile {
             }
             Err(error) => {
                 // Nothing was acknowledged; the next attempt starts over.
+                let _ = std::fs::remove_file(&unnamed);
+                Err(error)
+            }
+        }
+    }
+
+    /// Replaces the file by another one, which `write` writes and this process locks before it gets the name. A kill leaves
+    /// either the old file or the new one.
+    pub(super) fn replace(
+        &mut self,
+        write: impl FnOnce(&File) -> io::Result<()>,
+    ) -> Result<(), SessionError> {
+        if let Some(file) = &self.file {
+            self.check_unchanged(file)?;
+        }
+        self.repair_torn_tail()?;
+        let target = std::fs::canonicalize(&self.path);
+        let target = target.map_err(|error| self.error("read", error))?;
+        let unnamed = with_suffix(&target, "new");
+        let _ = std::fs::remove_file(&unnamed);
+        let file = options()
+            .create_new(true)
+            .open(&unnamed)
+            .map_err(|error| self.error("create", error))?;
+        let written = lock::acquire(file, &self.path).and_then(|file| {
+            let length = Self::add(&unnamed, write).and_then(|length| {
+                file.sync_all()?;
+                std::fs::rename(&unnamed, &target)?;
+                Ok(length)
+            });
+            let length = length.map_err(|error| self.error("write", error))?;
+            Ok((file, length))
+        });
+        match written {
+            Ok((file, length)) => {
+                self.file = Some(file);
+                self.set_end(length, Tail::Whole);
+                self.name_unsynced = true;
+                self.sync()
+            }
+            Err(error) => {
                 let _ = std::fs::remove_file(&unnamed);
                 Err(error)
             }

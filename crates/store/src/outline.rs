@@ -20,6 +20,7 @@ impl SessionTree {
         let mut outline = Outline::starting_at(first, (self.records() - first) as usize);
         outline.labels = self.labels();
         outline.hidden = self.hidden().to_vec();
+        outline.folded = self.folded().to_vec();
         outline.leaf = self.leaf_number();
         outline.recent = self.positions().newest(RECENT);
         for number in first..self.records() {

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
+use super::deletion::{Deleted, Deletion};
 use super::draft::DraftFile;
 use super::entry_reader::Location;
 use super::error::SessionError;
@@ -44,6 +45,12 @@ pub(super) enum Command {
     /// Answered when the complete file is indexed.
     Findings(Reply<Findings>),
     ReadAll(Reply<Loaded>),
+    /// Deletes an entry and all below it; with `preview`, only says what would go.
+    Delete {
+        id: String,
+        preview: bool,
+        reply: Reply<Deleted>,
+    },
     Close(Reply<()>),
 }
 
@@ -231,8 +238,29 @@ impl Owner {
                     .read(|tree| read_all(self.header.clone(), tree, self.findings.clone(), false));
                 let _ = reply.send(Ok(loaded));
             }
+            Command::Delete { id, preview, reply } => {
+                let _ = reply.send(self.delete(&id, preview));
+            }
             Command::DraftWaiting | Command::Close(_) => {}
         }
+    }
+
+    fn delete(&mut self, id: &str, preview: bool) -> Result<Deleted, SessionError> {
+        match &self.backend {
+            Backend::Memory => return Err(SessionError::NotStored),
+            Backend::ReadOnly(path) => {
+                return Err(SessionError::ReadOnly { path: path.clone() });
+            }
+            Backend::File(..) => self.flush()?,
+        }
+        let deletion = self.index.read(|tree| Deletion::plan(tree, id))?;
+        if let (false, Backend::File(file, _)) = (preview, &mut self.backend) {
+            let length = file.length();
+            file.replace(|copy| deletion.write(length, copy))?;
+            self.read_file()?;
+            self.name_at = 0;
+        }
+        Ok(deletion.deleted)
     }
 
     fn append(&mut self, parent: Parent, kind: EntryKind) -> Result<Entry, SessionError> {
@@ -443,6 +471,7 @@ fn tell_first(commands: &Receiver<Command>, error: SessionError) {
             Command::Append { reply, .. } => drop(reply.send(Err(error))),
             Command::Findings(reply) => drop(reply.send(Err(error))),
             Command::ReadAll(reply) => drop(reply.send(Err(error))),
+            Command::Delete { reply, .. } => drop(reply.send(Err(error))),
             Command::Flush(reply)
             | Command::Sync(reply)
             | Command::FlushDraft(reply)

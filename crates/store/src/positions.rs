@@ -46,6 +46,17 @@ impl Positions {
         newest.filter_map(|position| position.leaf).collect()
     }
 
+    /// Forgets positions at entries that `keeps` refuses.
+    pub(super) fn retain(&mut self, keeps: impl Fn(u32) -> bool) {
+        let keeps = |position: &Position| {
+            let mut entries = position.leaf.into_iter().chain(position.before);
+            entries.all(&keeps)
+        };
+        self.back.retain(keeps);
+        self.forward.retain(keeps);
+        self.undone = self.undone.min(self.back.len());
+    }
+
     /// An entry was stored on another branch.
     pub(super) fn stray(&mut self, from: Position) {
         self.push(from);

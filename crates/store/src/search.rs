@@ -131,7 +131,7 @@ fn in_all_forms(text: &str) -> String {
 }
 
 /// Calls `see` with every text of a message that a transcript shows, folded or not.
-fn visible_texts(message: &AgentMessage, see: &mut dyn FnMut(&str)) {
+pub(super) fn visible_texts(message: &AgentMessage, see: &mut dyn FnMut(&str)) {
     match message {
         AgentMessage::Assistant(message) => {
             for block in &message.content {

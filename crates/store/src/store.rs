@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, Sender};
 use tokio::sync::oneshot;
 
 use super::branch_end::{self, Ending};
+use super::deletion::Deleted;
 use super::draft::{DraftFile, Inbox};
 use super::error::SessionError;
 use super::index::EntryIndex;
@@ -237,6 +238,17 @@ impl SessionStore {
             reply,
         })
         .await
+    }
+
+    /// Deletes the entry `id` and all entries below it permanently, unless they are on the current branch. With `preview`,
+    /// only returns what that would delete.
+    ///
+    /// # Errors
+    /// The entry is unknown or current, or the file cannot be written; then it is unchanged.
+    pub async fn delete_branch(&self, id: &str, preview: bool) -> Result<Deleted, SessionError> {
+        let id = id.to_owned();
+        self.ask(|reply| Command::Delete { id, preview, reply })
+            .await
     }
 
     /// Writes the file now, even without a conversation.

@@ -44,6 +44,8 @@ pub struct SessionTree {
     labels: HashMap<Key, (String, u32)>,
     /// Hidden entries, in the order in which they were hidden; their descendants are hidden too.
     hidden: Vec<u32>,
+    /// Entries below which the tree is collapsed.
+    folded: Vec<u32>,
     name: Option<String>,
     /// The last entry that set or removed the session's name.
     named: Option<u32>,
@@ -194,19 +196,30 @@ impl SessionTree {
                     None => self.labels.remove(&target),
                 };
             }
-            EntryKind::Hide { target_id, hidden } => {
-                if let Some(target) = self.number(target_id) {
-                    self.hidden.retain(|known| *known != target);
-                    if *hidden {
-                        self.hidden.push(target);
-                    }
-                }
+            EntryKind::Hide {
+                target_id,
+                hidden: is_in,
+            }
+            | EntryKind::Fold {
+                target_id,
+                folded: is_in,
+            } => {
+                let target = self.number(target_id);
+                let list = match &entry.kind {
+                    EntryKind::Hide { .. } => &mut self.hidden,
+                    _ => &mut self.folded,
+                };
+                list.retain(|known| Some(*known) != target);
+                list.extend(target.filter(|_| *is_in));
             }
             EntryKind::SessionInfo { name } => {
                 self.name.clone_from(name);
                 self.named = Some(number);
             }
-            EntryKind::Usage { usage, .. } => self.usage += *usage,
+            EntryKind::Usage { usage, .. }
+            | EntryKind::Deleted {
+                usage: Some(usage), ..
+            } => self.usage += *usage,
             EntryKind::Message {
                 message: AgentMessage::Assistant(message),
             } => self.usage += message.usage,
@@ -249,6 +262,28 @@ impl SessionTree {
             leaf: self.leaf,
             before: self.before,
         }
+    }
+
+    /// Forgets earlier positions, hidden and collapsed branches whose entries were deleted.
+    pub(super) fn forget_deleted(&mut self) {
+        if self.nodes.iter().any(|node| node.tag == Tag::Deleted) {
+            let mut positions = std::mem::take(&mut self.positions);
+            positions.retain(|entry| !self.is_deleted(entry));
+            self.positions = positions;
+            let before = self.before;
+            self.before = before.filter(|before| !self.is_deleted(*before));
+            let (mut hidden, mut folded) = (self.hidden.clone(), self.folded.clone());
+            for list in [&mut hidden, &mut folded] {
+                list.retain(|entry| !self.is_deleted(*entry));
+            }
+            (self.hidden, self.folded) = (hidden, folded);
+        }
+    }
+
+    /// Whether the entry or one above it was deleted.
+    pub fn is_deleted(&self, number: u32) -> bool {
+        self.walk(Some(number))
+            .any(|number| self.tag(number) == Tag::Deleted)
     }
 
     /// Earlier positions in the tree.
@@ -517,6 +552,11 @@ impl SessionTree {
     /// Hidden entries, the last one hidden last; their descendants are hidden too.
     pub(super) fn hidden(&self) -> &[u32] {
         &self.hidden
+    }
+
+    /// Entries below which the tree is collapsed.
+    pub(super) fn folded(&self) -> &[u32] {
+        &self.folded
     }
 
     /// The label of the entry `id`.

@@ -32,12 +32,26 @@ pub struct ContextEntry {
     pub left_out: usize,
 }
 
+impl ContextEntry {
+    /// Makes this summary as new as the message `newest`: the provider's counts of tokens up to it are ignored then.
+    fn outdate_counts(&mut self, newest: Option<&Self>) {
+        if let (AgentMessage::CompactionSummary(summary), Some(newest)) =
+            (&mut self.message, newest)
+        {
+            summary.timestamp = newest.message.timestamp();
+        }
+    }
+}
+
 /// How much of a conversation is read.
 ///
 /// A summary can shorten a conversation of a few context windows. One of hundreds, which was imported or never compacted,
 /// cannot be read, summarised or sent: its end is the conversation, as much as the context window holds.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextLimit {
+    /// Tokens that the model accepts; 0 if it is unknown. Compactions for smaller windows are left out if the
+    /// conversation without them needs at most three quarters.
+    pub(super) window: u64,
     /// Tokens that are read.
     pub(super) read: u64,
     /// Tokens that stay of a conversation that has more.
@@ -54,11 +68,21 @@ const USUAL_WINDOW: u64 = 128_000;
 impl ContextLimit {
     /// For a context window of `window` tokens, 0 if it is unknown.
     pub fn of(window: u64, tokens: fn(&AgentMessage) -> u64) -> Self {
-        let window = if window == 0 { USUAL_WINDOW } else { window };
+        let known = if window == 0 { USUAL_WINDOW } else { window };
         Self {
-            read: READ.max(window.saturating_mul(2)),
-            keep: window,
+            window,
+            read: READ.max(known.saturating_mul(2)),
+            keep: known,
             tokens,
+        }
+    }
+
+    /// For a conversation that is read completely or not at all, with room for the next prompts and answers.
+    pub(super) fn whole(self) -> Self {
+        Self {
+            read: self.window / 4 * 3,
+            keep: 0,
+            ..self
         }
     }
 
@@ -85,6 +109,9 @@ pub struct ContextEntries {
 pub(super) struct ContextPlan {
     /// A compaction and the root of the messages it replaces.
     summary: Option<(Record, Option<String>)>,
+    /// Models with other windows may have answered since the compaction: their counts of tokens are not of this
+    /// conversation.
+    is_mixed: bool,
     messages: Vec<u32>,
     /// Entries that name results which are left out.
     dropped: Vec<Record>,
@@ -111,23 +138,51 @@ impl SessionTree {
         self.context_plan(leaf).read(self.entry_reader(), &records)
     }
 
+    /// The conversation as its newest compaction has left it.
     pub(super) fn context_plan(&self, leaf: Option<&str>) -> ContextPlan {
+        self.context_plans(leaf, 0).swap_remove(0)
+    }
+
+    /// The conversation as its newest compaction has left it, and without the newest compactions that were for windows
+    /// smaller than `window`, the shortest first.
+    pub(super) fn context_plans(&self, leaf: Option<&str>, window: u64) -> Vec<ContextPlan> {
         let path = self.path_numbers(leaf.and_then(|id| self.number(id)));
-        let compaction = path
-            .iter()
-            .rposition(|number| self.tag(*number) == Tag::Compaction);
+        let mut plans = Vec::with_capacity(1);
+        let mut end = path.len();
+        loop {
+            let compaction = path[..end]
+                .iter()
+                .rposition(|number| self.tag(*number) == Tag::Compaction);
+            let (plan, made_for) = self.plan_after(&path, compaction);
+            plans.push(plan);
+            match compaction {
+                Some(at) if made_for > 0 && made_for < window => end = at,
+                _ => return plans,
+            }
+        }
+    }
+
+    /// The conversation after the compaction at `at` of a path, and the window that the compaction was for.
+    fn plan_after(&self, path: &[u32], at: Option<usize>) -> (ContextPlan, u64) {
         let mut plan = ContextPlan::default();
-        let start = compaction.map_or(0, |at| {
+        let mut made_for = 0;
+        let start = at.map_or(0, |at| {
             let record = self.record(path[at]);
             let first = match self.entry_reader().read(&record).kind {
                 EntryKind::Compaction {
                     first_kept_entry_id,
+                    window,
                     ..
-                } => self.number(&first_kept_entry_id),
+                } => {
+                    made_for = window;
+                    self.number(&first_kept_entry_id)
+                }
                 _ => None,
             };
             let root = path.first().map(|root| self.id(*root));
             plan.summary = Some((record, root));
+            let mut later = path[at..].iter();
+            plan.is_mixed = later.any(|number| self.tag(*number) == Tag::ModelChange);
             first
                 .and_then(|entry| path[..at].binary_search(&entry).ok())
                 .unwrap_or(at)
@@ -141,7 +196,7 @@ impl SessionTree {
             .iter()
             .filter(|number| self.tag(**number) == Tag::DroppedResults);
         plan.dropped = dropped.map(|number| self.record(*number)).collect();
-        plan
+        (plan, made_for)
     }
 
     /// Model, level and name at `leaf`.
@@ -209,7 +264,11 @@ impl ContextPlan {
                 keep = entries.len();
             }
         }
-        entries.extend(self.summary(entry_reader));
+        let mut summary = self.summary(entry_reader);
+        if let Some(entry) = summary.as_mut().filter(|_| self.is_mixed) {
+            entry.outdate_counts(entries.first());
+        }
+        entries.extend(summary);
         entries.reverse();
         ContextEntries {
             entries,
@@ -231,8 +290,8 @@ impl ContextPlan {
             let parts = [earlier.as_str(), EARLIER_LEFT_OUT];
             let parts = parts.into_iter().filter(|part| !part.is_empty());
             summary.summary = parts.collect::<Vec<_>>().join("\n\n");
-            summary.timestamp = newest.map_or(summary.timestamp, |entry| entry.message.timestamp());
         }
+        entry.outdate_counts(newest);
         entry
     }
 

@@ -391,6 +391,7 @@ impl Reader {
             summary: blocks::prompt(blocks::content(said, draft), 0).text,
             first_kept_entry_id: boundary.first_kept.unwrap_or_default(),
             tokens_before: boundary.tokens,
+            window: 0,
             details: Value::Null,
         };
         draft.add(uuid, boundary.parent, time(value), kind);

@@ -399,6 +399,7 @@ impl Reader {
             summary,
             first_kept_entry_id: String::new(),
             tokens_before: 0,
+            window: 0,
             details: Value::Null,
         };
         self.add(kind, time, draft);

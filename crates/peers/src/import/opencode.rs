@@ -306,6 +306,7 @@ impl Reader {
                 summary: texts.collect::<Vec<_>>().join("\n"),
                 first_kept_entry_id: String::new(),
                 tokens_before: 0,
+                window: 0,
                 details: Value::Null,
             };
             return self.add(kind, created, draft);

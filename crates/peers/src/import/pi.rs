@@ -73,6 +73,7 @@ fn entry(kind: &str, value: &Value, draft: &mut Draft) -> Option<EntryKind> {
                 .get("tokensBefore")
                 .and_then(Value::as_u64)
                 .unwrap_or(0),
+            window: 0,
             details: value.get("details").cloned().unwrap_or(Value::Null),
         },
         "branch_summary" => EntryKind::BranchSummary {

@@ -119,10 +119,22 @@ pub(super) fn fan(argument: &str) -> Parsed {
     one(TreeOp::FanOut { models, prompt })
 }
 
+pub(super) fn fork(target: &str) -> Parsed {
+    match target {
+        "" => one(TreeOp::Fork {
+            entry_id: None,
+            keep_open: false,
+        }),
+        "worktree" => one(TreeOp::ForkWorktree { entry_id: None }),
+        other => Err(format!("unknown target `{other}`; expected `worktree`")),
+    }
+}
+
 pub(super) fn compact(instructions: &str) -> Parsed {
     one(TreeOp::Compact {
         instructions: optional(instructions),
         review: false,
+        up_to: None,
     })
 }
 

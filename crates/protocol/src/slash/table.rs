@@ -63,8 +63,8 @@ table! {
     "close" Tabs "" "Close the tab; the session stays stored" .key("close_session").by_word().on_screens();
     "copy" Conversation "" "Copy the last answer" .key("copy_answer").on_screens();
     "fan" Run "MODEL MODEL … [-- PROMPT]" "Run several models side by side" .on_screens().sends(requests::fan);
-    "fork" Session "" "Fork a new session from before the last prompt"
-        .by_word().on_screens().sends(|_| requests::one(TreeOp::Fork { entry_id: None, keep_open: false }));
+    "fork" Session "[worktree]" "Fork a new session from before the last prompt"
+        .by_word().values(&["worktree"]).on_screens().sends(requests::fork);
     "guide" Application "" "Show the first steps: model, trust, theme";
     "hooks" Tools "" "List hooks and their last results";
     "import" Session "FILE" "Import a session from osier, pi, Claude Code or Codex" .sends(requests::import);

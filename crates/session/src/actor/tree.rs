@@ -1,10 +1,11 @@
 //! Requests about the tree that replace or change more than the tree: moves, forks and fans.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::BUSY;
 use super::run::Actor;
-use crate::agents::fan::{Fan, FanOutcome, LaneTarget, lane_models};
+use crate::agents::fan::{Fan, FanOutcome, LaneTarget, lane_models, lasting_worktree};
 use crate::choices::{BranchChoices, Origin};
 use crate::conversation::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
 use crate::cx::NO_SESSION;
@@ -50,9 +51,10 @@ impl Actor {
                     None => Target::LastPrompt,
                     entry_id => Target::Before(entry_id),
                 };
-                self.fork(target, keep_open).await;
+                self.fork(target, keep_open, None).await;
             }
-            Some(TreeOp::Clone { keep_open }) => self.fork(Target::Current, keep_open).await,
+            Some(TreeOp::ForkWorktree { entry_id }) => self.fork_worktree(entry_id).await,
+            Some(TreeOp::Clone { keep_open }) => self.fork(Target::Current, keep_open, None).await,
             Some(TreeOp::FanOut { models, prompt }) => self.fan_out(&models, prompt).await,
             Some(TreeOp::TakeLane { lane, force }) => self.apply_lane(lane, force).await,
             Some(TreeOp::EndFan) => self.end_fan().await,
@@ -151,14 +153,28 @@ impl Actor {
         }
     }
 
-    /// Opens a copy of the branch up to `target`.
-    async fn fork(&mut self, target: Target, keep_open: bool) {
+    /// Stores a copy of the path to an entry in a new git worktree.
+    async fn fork_worktree(&mut self, entry_id: Option<String>) {
+        let target = match entry_id {
+            None => Target::LastPrompt,
+            entry_id => Target::Before(entry_id),
+        };
+        let name = format!("fork-{}", osier_base::ids::entry_id());
+        match lasting_worktree(&self.setup.cwd, &name).await {
+            Ok(cwd) => self.fork(target, true, Some(cwd)).await,
+            Err(error) => self.notice(Severity::Error, error.to_string()),
+        }
+    }
+
+    /// Opens a copy of the branch up to `target`, or only stores it, in the directory `elsewhere`.
+    async fn fork(&mut self, target: Target, keep_open: bool, elsewhere: Option<PathBuf>) {
         let Some(session) = &self.session else { return };
         if session.store.path().is_none() {
             let text = "this session is not stored: it cannot be copied";
             return self.notice(Severity::Warning, text);
         }
-        let (store, cwd) = (session.store.clone(), self.setup.cwd.clone());
+        let cwd = elsewhere.clone().unwrap_or_else(|| self.setup.cwd.clone());
+        let store = session.store.clone();
         let setup = self.setup.clone();
         let origin = Origin::Continued(session.first.clone());
         let is_clone = target == Target::Current;
@@ -206,6 +222,7 @@ impl Actor {
                     parent_session,
                     prompt,
                     session,
+                    cwd: elsewhere,
                 });
             }
             Ok((path, _, parent_session, prompt)) => {
@@ -216,6 +233,7 @@ impl Actor {
                     parent_session,
                     prompt,
                     session: None,
+                    cwd: None,
                 });
             }
         }

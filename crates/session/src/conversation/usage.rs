@@ -192,6 +192,11 @@ pub(crate) fn count(index: &EntryIndex, last: &str) -> Spending {
             } if kind != side_call::REVIEW => {
                 spending.outside(&format!("{provider}/{model}"), usage);
             }
+            EntryKind::Deleted {
+                provider,
+                model,
+                usage: Some(usage),
+            } => spending.outside(&format!("{provider}/{model}"), usage),
             _ => {}
         }
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{EntryIndex, Position, SessionTree, load};
+use crate::{EntryIndex, Position, SessionError, SessionTree, load};
 use osier_protocol::{Jump, Outline, Tag};
 
 /// A chain of entries with numbered ids.
@@ -188,4 +188,89 @@ fn outline_round_trips_through_json() {
     );
     assert_eq!(serde_json::from_str::<Outline>(&text).unwrap(), outline);
     assert_eq!(outline.get(0), None);
+}
+
+#[tokio::test]
+async fn a_deleted_branch_leaves_no_text_and_the_rest_as_it_was() {
+    let data = TestData::new();
+    let store = data.create();
+    let entries = conversation(&store).await;
+    let (first, second) = (&entries[0].id, &entries[2].id);
+    let label = EntryKind::Label {
+        target_id: second.clone(),
+        label: Some("secret".into()),
+    };
+    store.append(label).await.unwrap();
+    let state = |store: &SessionStore| {
+        let leaf = store.index().leaf();
+        let texts = texts(&store.index().context(leaf.as_deref()));
+        (leaf, texts, store.index().read(SessionTree::usage))
+    };
+    let before = state(&store);
+    let length = |store: &SessionStore| std::fs::metadata(path_of(store)).unwrap().len();
+    let long = length(&store);
+
+    let preview = store.delete_branch(second, true).await.unwrap();
+    assert_eq!((preview.messages, length(&store)), (2, long));
+    assert_eq!(store.delete_branch(second, false).await.unwrap(), preview);
+    assert_eq!(long - length(&store), preview.bytes);
+    let file = std::fs::read_to_string(path_of(&store)).unwrap();
+    assert!(
+        !file.contains("second") && !file.contains("secret"),
+        "{file}"
+    );
+    assert_eq!(state(&store), before);
+    let newest = store.index().read(|tree| tree.positions().newest(5));
+    assert_eq!(newest, Vec::<u32>::new());
+
+    let refused = |id: &str| {
+        let (store, id) = (store.clone(), id.to_owned());
+        async move {
+            let error = store.delete_branch(&id, false).await.unwrap_err();
+            error.to_string()
+        }
+    };
+    let unknown = format!("no entry `{second}` in this session");
+    assert_eq!(refused(second).await, unknown);
+    let current = "the current branch cannot be deleted: go to another branch first";
+    assert_eq!(refused(first).await, current);
+
+    // The new file is the session: locked, and continued.
+    assert!(matches!(
+        SessionStore::open(path_of(&store)),
+        Err(SessionError::Locked { .. })
+    ));
+    store.append(user("later")).await.unwrap();
+    let after = state(&store);
+    store.close().await.unwrap();
+    let (again, loaded) = open(path_of(&store)).await;
+    assert_eq!((loaded.damaged, loaded.reattached), (0, 0));
+    assert_eq!(state(&again), after);
+    assert_eq!(
+        again.index().read(SessionTree::name_entry),
+        Some(entries[4].clone())
+    );
+}
+
+#[tokio::test]
+async fn collapsed_branches_stay_collapsed() {
+    let data = TestData::new();
+    let store = data.create();
+    let entries = conversation(&store).await;
+    let fold = |entry: &Entry, folded| EntryKind::Fold {
+        target_id: entry.id.clone(),
+        folded,
+    };
+    for kind in [
+        fold(&entries[0], true),
+        fold(&entries[2], true),
+        fold(&entries[0], false),
+    ] {
+        store.append(kind).await.unwrap();
+    }
+    let folded = |store: &SessionStore| store.index().outline(0).folded;
+    assert_eq!(folded(&store), [2]);
+    store.close().await.unwrap();
+    let (again, _) = open(path_of(&store)).await;
+    assert_eq!(folded(&again), [2]);
 }

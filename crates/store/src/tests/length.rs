@@ -316,6 +316,68 @@ async fn copy_reads_no_entry_that_stays_as_it_is() {
     assert!(matches!(name.kind, EntryKind::SessionInfo { .. }));
 }
 
+#[tokio::test]
+async fn a_compaction_is_for_windows_that_the_conversation_does_not_fit() {
+    let data = TestData::new();
+    let store = data.create();
+    let read = |window| {
+        let limit = ContextLimit {
+            window,
+            read: 1_000_000,
+            keep: 100,
+            tokens: bytes,
+        };
+        let leaf = store.index().leaf();
+        let context = store.index().context_within(leaf.as_deref(), limit);
+        let messages = context.entries.into_iter().map(|entry| entry.message);
+        texts(&messages.collect::<Vec<_>>())
+    };
+    let compaction = |summary: &str, kept: &str, window| EntryKind::Compaction {
+        summary: summary.into(),
+        first_kept_entry_id: kept.into(),
+        tokens_before: 1,
+        window,
+        details: serde_json::Value::Null,
+    };
+    let (first, second) = ("a".repeat(50), "b".repeat(50));
+    store.append(user(&first)).await.unwrap();
+    let kept = store.append(user(&second)).await.unwrap();
+    store
+        .append(compaction("of 60", &kept.id, 60))
+        .await
+        .unwrap();
+    let third = "c".repeat(20);
+    store.append(user(&third)).await.unwrap();
+    let all = [first.as_str(), &second, &third];
+    let short = ["of 60", &second, &third];
+    // The conversation has 120 tokens, which are at most three quarters of 160.
+    assert_eq!(read(160), all);
+    assert_eq!(read(159), short);
+    assert_eq!(
+        (read(60), read(0)),
+        (short.map(str::to_owned).to_vec(), read(60))
+    );
+
+    let last = store.append(user("d")).await.unwrap();
+    store
+        .append(compaction("of 160", &last.id, 160))
+        .await
+        .unwrap();
+    assert_eq!(
+        read(170),
+        all.iter()
+            .chain(&["d"])
+            .map(|text| (*text).to_owned())
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(read(160), ["of 160", "d"]);
+    assert_eq!(read(60), ["of 160", "d"]);
+
+    // The user's own compaction is for every window.
+    store.append(compaction("all", "", 0)).await.unwrap();
+    assert_eq!(read(1_000), ["all"]);
+}
+
 /// Tokens of the tests: one for each byte.
 fn bytes(message: &AgentMessage) -> u64 {
     message.text().len() as u64
@@ -329,6 +391,7 @@ async fn end_of_a_conversation_of_many_windows_is_read_alone() {
     let (index, leaf) = (store.index(), store.index().leaf());
     let all = texts(&index.context(leaf.as_deref()));
     let limit = |read, keep| ContextLimit {
+        window: 0,
         read,
         keep,
         tokens: bytes,

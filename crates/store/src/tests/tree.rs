@@ -126,6 +126,7 @@ async fn compaction_replaces_earlier_messages_until_the_leaf_moves_back() {
         summary: summary.into(),
         first_kept_entry_id: kept.into(),
         tokens_before: 100,
+        window: 0,
         details: json!({"files": ["a"]}),
     };
     session.add(compaction("so far", &kept)).await;
@@ -173,6 +174,7 @@ async fn fork_has_the_branch_with_labels_boundary_and_name() {
         summary: "short".into(),
         first_kept_entry_id: marked.clone(),
         tokens_before: 1,
+        window: 0,
         details: serde_json::Value::Null,
     };
     let compacted = session.add(compaction).await;

@@ -44,6 +44,8 @@ pub(crate) enum CopyError {
     Io { path: PathBuf, source: io::Error },
     #[error("cannot make a worktree: git failed: {message}")]
     Git { message: String },
+    #[error("a worktree needs a git repository with a commit")]
+    NoRepository,
     #[error("more than {FILES} files are not ignored: make it a git repository or ignore some")]
     TooMany,
 }
@@ -63,7 +65,7 @@ impl Copy {
         let target = folder.path().join("files");
         let repository = repository(cwd).await?;
         let work = if let Some((git, prefix)) = &repository {
-            worktree(git, &target).await?;
+            worktree(git, &target, None).await?;
             target.join(prefix)
         } else {
             let (from, to) = (cwd.to_owned(), target.clone());
@@ -138,12 +140,37 @@ async fn repository(cwd: &Path) -> Result<Option<(Git, PathBuf)>, CopyError> {
     Ok(Some((git, prefix)))
 }
 
-/// A worktree at `target` with the files as they are on disk. Git does not write them, so neither hooks nor filters
+/// Makes a worktree that stays, next to the repository around `cwd` and on the new branch `osier/NAME`. Returns the working
+/// directory in it.
+///
+/// # Errors
+/// There is no repository, a file cannot be written, or git failed.
+pub(crate) async fn lasting_worktree(cwd: &Path, name: &str) -> Result<PathBuf, CopyError> {
+    let found = repository(cwd).await?;
+    let (git, prefix) = found.ok_or(CopyError::NoRepository)?;
+    let mut folder = git.root().file_name().unwrap_or_default().to_owned();
+    folder.push(format!("-{name}"));
+    let target = git.root().with_file_name(folder);
+    worktree(&git, &target, Some(&format!("osier/{name}"))).await?;
+    let cwd = target.join(prefix);
+    fs::create_dir_all(&cwd).map_err(|source| CopyError::Io {
+        path: cwd.clone(),
+        source,
+    })?;
+    Ok(cwd)
+}
+
+/// A worktree at `target`, on a new branch if one is named, with the files as they are on disk. Git does not write them, so neither hooks nor filters
 /// run, and large files that a filter downloaded need no second download.
-async fn worktree(git: &Git, target: &Path) -> Result<(), CopyError> {
+async fn worktree(git: &Git, target: &Path, branch: Option<&str>) -> Result<(), CopyError> {
     let failed = |message| CopyError::Git { message };
-    let place = [target.as_os_str(), OsStr::new("HEAD")];
-    let add = words("worktree add --detach --no-checkout --quiet", &place);
+    let on: &[&str] = match &branch {
+        Some(branch) => &["-b", branch],
+        None => &["--detach"],
+    };
+    let on = on.iter().map(OsStr::new);
+    let place: Vec<&OsStr> = on.chain([target.as_os_str(), OsStr::new("HEAD")]).collect();
+    let add = words("worktree add --no-checkout --quiet", &place);
     run(git, add, None).await.map_err(failed)?;
     let list = words(
         "ls-files -z -t --full-name --cached --others --exclude-standard :/",

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::check::Facts;
 use super::estimate::{context_tokens, message_tokens, text_tokens, tool_tokens};
 use super::files::FileLists;
-use super::plan::{Limits, cut, split_prompt};
+use super::plan::{Limits, cut, cut_before, split_prompt};
 use super::reopened;
 use super::summarize::Summarized;
 use super::written::{Written, whole, write};
@@ -25,7 +25,7 @@ use osier_agent::{
     CompactionPoint, CompactionReason, Event, Interceptor, Severity, StopRun,
 };
 use osier_base::ids;
-use osier_llm::{CacheRetention, Model};
+use osier_llm::{CacheRetention, Model, Usage};
 use osier_protocol::{EntryKind, TOOL, TodoList};
 use osier_store::recorder::{StoredHistory, stop};
 use osier_store::writer::Writer;
@@ -63,6 +63,19 @@ pub(crate) struct Compactor {
     warned: Arc<AtomicBool>,
     /// The model whose summaries failed, and how often in a row.
     failures: Arc<Mutex<(String, u32)>>,
+    /// The context window that the conversation was read for; 0 before the first request.
+    window: Arc<AtomicU64>,
+}
+
+/// Why a part of the conversation cannot be summarised.
+const NOT_IN_CONTEXT: &str = "there is nothing before this entry in the context of the model";
+
+/// How the user wants a conversation to be summarised.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wishes<'a> {
+    pub instructions: Option<&'a str>,
+    /// The first entry that stays.
+    pub up_to: Option<&'a str>,
 }
 
 /// A summary that is not stored yet.
@@ -74,6 +87,9 @@ pub(crate) struct Draft {
     pub goes: usize,
     pub stays: usize,
     first_kept: String,
+    /// The context window that the conversation was read for, and that for which the summary is stored: 0 for every one.
+    window: u64,
+    made_for: u64,
     details: Value,
     /// The calls that wrote and checked the summary, and their kinds.
     calls: Vec<(&'static str, Summarized)>,
@@ -94,6 +110,7 @@ impl Compactor {
             workspace,
             warned: Arc::default(),
             failures: Arc::default(),
+            window: Arc::default(),
         }
     }
 
@@ -128,7 +145,7 @@ impl Compactor {
         &self,
         desk: &dyn AgentAccess,
         reason: CompactionReason,
-        instructions: Option<&str>,
+        wishes: Wishes<'_>,
         cancel: &CancellationToken,
     ) -> Result<Draft, CompactionOutcome> {
         let refused = |message: &str| CompactionOutcome::Refused {
@@ -139,11 +156,14 @@ impl Compactor {
         };
         let limits = Limits::of(&model);
         let entries = self.entries(limits.window).await;
-        let place = cut(&entries, &limits, limits.keep).or_else(|| {
-            // A request of the user or the provider compacts a conversation of any length.
-            let must = reason != CompactionReason::Threshold;
-            must.then(|| cut(&entries, &limits, 1)).flatten()
-        });
+        let place = match wishes.up_to {
+            Some(id) => Some(cut_before(&entries, id).ok_or_else(|| refused(NOT_IN_CONTEXT))?),
+            None => cut(&entries, &limits, limits.keep).or_else(|| {
+                // A request of the user or the provider compacts a conversation of any length.
+                let must = reason != CompactionReason::Threshold;
+                must.then(|| cut(&entries, &limits, 1)).flatten()
+            }),
+        };
         let Some(place) = place else {
             return Err(refused("there is nothing to compact yet"));
         };
@@ -152,7 +172,7 @@ impl Compactor {
         let tokens_before = context_tokens(&messages, overhead(desk));
         let plan = CompactionPlan {
             reason,
-            instructions: instructions.map(str::to_owned),
+            instructions: wishes.instructions.map(str::to_owned),
             tokens_before,
             replaced: goes
                 .iter()
@@ -194,6 +214,12 @@ impl Compactor {
                 .first()
                 .map(|entry| entry.id.clone())
                 .unwrap_or_default(),
+            window: limits.window,
+            // The user's own compaction is not for one window.
+            made_for: match reason {
+                CompactionReason::Manual => 0,
+                CompactionReason::Threshold | CompactionReason::Overflow => limits.window,
+            },
             details: serde_json::to_value(&files).unwrap_or_default(),
             calls,
         })
@@ -222,6 +248,7 @@ impl Compactor {
             summary: draft.summary.clone(),
             first_kept_entry_id: draft.first_kept,
             tokens_before: draft.tokens_before,
+            window: draft.made_for,
             details: draft.details,
         };
         let entry = self.writer.append(kind).await.map_err(failed)?;
@@ -296,7 +323,7 @@ impl Compactor {
 
     /// Whether the messages that a draft keeps are still in the conversation.
     pub(crate) async fn fits(&self, draft: &Draft) -> bool {
-        let entries = self.entries(0).await;
+        let entries = self.entries(draft.window).await;
         draft.first_kept.is_empty() || entries.iter().any(|entry| entry.id == draft.first_kept)
     }
 
@@ -314,7 +341,8 @@ impl Compactor {
         cancel: &CancellationToken,
     ) -> Result<Option<Vec<AgentMessage>>, StopRun> {
         desk.publish(Event::CompactionStart { reason });
-        match self.draft(desk, reason, None, cancel).await {
+        let drafted = self.draft(desk, reason, Wishes::default(), cancel).await;
+        match drafted {
             Ok(draft) => {
                 let (messages, outcome) = self.store(desk, draft).await?;
                 desk.publish(end(desk, reason, outcome).await);
@@ -383,6 +411,43 @@ impl Compactor {
         reading.await.unwrap_or_default()
     }
 
+    /// The conversation for the window of `model`, unless it is the same: without compactions that were for smaller
+    /// windows if it fits, or with an earlier compaction.
+    async fn for_window(
+        &self,
+        desk: &dyn AgentAccess,
+        model: &Model,
+        messages: &[Arc<AgentMessage>],
+    ) -> Option<Vec<AgentMessage>> {
+        let read = self.entries(model.context_window).await.into_iter();
+        let read: Vec<AgentMessage> = read.map(|entry| entry.message).collect();
+        if summary(read.first()) == summary(messages.first().map(Arc::as_ref)) {
+            return None;
+        }
+        let tokens: u64 = read.iter().map(message_tokens).sum();
+        let name = model.reference();
+        let text = if read.len() > messages.len() {
+            let cost = Usage {
+                input: tokens,
+                ..Usage::default()
+            };
+            let cost = cost.priced(&model.price).cost.total;
+            let cost = match cost {
+                0.0 => String::new(),
+                cost => format!(", about ${cost:.2}"),
+            };
+            format!(
+                "{name} gets the conversation from before the compaction: {tokens} tokens are sent again without \
+                 prompt cache{cost}"
+            )
+        } else {
+            format!("{name} gets the summary of an earlier compaction: {tokens} tokens")
+        };
+        let severity = Severity::Info;
+        desk.publish(Event::Notice { severity, text });
+        Some(read)
+    }
+
     /// Warns once when the context window is nearly full.
     fn warn(&self, desk: &dyn AgentAccess, tokens: u64, limits: &Limits) {
         let (Some(warning), Some(trigger)) = (limits.warning(), limits.trigger()) else {
@@ -431,9 +496,18 @@ impl Interceptor for Compactor {
         let Some(trigger) = limits.trigger() else {
             return Ok(None);
         };
-        let messages = desk.messages();
+        let mut messages = desk.messages();
         let mut tokens = context_tokens(&messages, overhead(desk));
         let mut shortened = None;
+        let before = self.window.swap(limits.window, Ordering::Relaxed);
+        let is_other_window = before != 0 && before != limits.window;
+        if (is_other_window || tokens > trigger)
+            && let Some(read) = self.for_window(desk, &model, &messages).await
+        {
+            tokens = context_tokens(&read, overhead(desk));
+            messages = read.iter().cloned().map(Arc::new).collect();
+            shortened = Some(read);
+        }
         if moment == CompactionPoint::BeforeRequest
             && let Some((rest, saved)) = self.drop_results(desk, &model, &messages, tokens).await?
         {
@@ -446,6 +520,14 @@ impl Interceptor for Compactor {
         }
         let compacted = self.compact_before_limit(desk, model.reference(), cancel);
         Ok(compacted.await?.or(shortened))
+    }
+}
+
+/// The text of a summary.
+fn summary(message: Option<&AgentMessage>) -> Option<&str> {
+    match message {
+        Some(AgentMessage::CompactionSummary(summary)) => Some(&summary.summary),
+        _ => None,
     }
 }
 

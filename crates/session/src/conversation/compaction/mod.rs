@@ -22,7 +22,7 @@ mod serialize;
 mod summarize;
 mod written;
 
-pub(crate) use compactor::{CompactionOptions, Compactor, Draft, end};
+pub(crate) use compactor::{CompactionOptions, Compactor, Draft, Wishes, end};
 
 pub use estimate::input_tokens;
 pub(crate) use estimate::message_tokens;

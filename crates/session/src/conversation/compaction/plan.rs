@@ -86,6 +86,22 @@ pub(crate) fn cut(entries: &[ContextEntry], limits: &Limits, keep: u64) -> Optio
     (place > first).then_some(place)
 }
 
+/// The index of the entry `id`, or of the call of a result: everything before it is summarised. `None` if there is nothing
+/// before it but an earlier summary.
+pub(super) fn cut_before(entries: &[ContextEntry], id: &str) -> Option<usize> {
+    let is_result = |place: &usize| {
+        let message = &entries[*place].message;
+        matches!(message, AgentMessage::ToolResult(_))
+    };
+    let place = entries.iter().position(|entry| entry.id == id)?;
+    let place = (0..=place).rev().find(|place| !is_result(place))?;
+    let first = usize::from(matches!(
+        entries.first().map(|entry| &entry.message),
+        Some(AgentMessage::CompactionSummary(_))
+    ));
+    (place > first).then_some(place)
+}
+
 /// The prompt whose turn is split by a cut at `place`: it is summarised while a part of its turn stays.
 pub(super) fn split_prompt(entries: &[ContextEntry], place: usize) -> Option<&str> {
     let begins_turn = |message: &AgentMessage| matches!(message, AgentMessage::User(_));
@@ -176,6 +192,16 @@ mod tests {
         ] {
             assert_eq!(cut(&conversation(shape), &LIMITS, 250), expected, "{shape}");
         }
+    }
+
+    #[test]
+    fn everything_before_an_entry_is_summarised_with_whole_calls() {
+        let mut entries = conversation("suacrra");
+        for (place, entry) in entries.iter_mut().enumerate() {
+            entry.id = place.to_string();
+        }
+        let cuts = ["0", "1", "2", "4", "5", "6", "gone"].map(|id| cut_before(&entries, id));
+        assert_eq!(cuts, [None, None, Some(2), Some(3), Some(3), Some(6), None]);
     }
 
     #[test]

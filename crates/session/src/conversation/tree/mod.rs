@@ -13,7 +13,7 @@ use crate::conversation::compaction::{Compactor, Draft};
 use crate::cx::{store_entry, when_indexed};
 use crate::emitter::{Callback, Emitter};
 use crate::files::checkpoints::SessionFiles;
-use moves::{Compaction, Move, StoreDraft};
+use moves::{Compaction, Deletion, Move, StoreDraft};
 pub(crate) use moves::{LeftBranch, Moved, Then, TreeOutcome};
 use osier_agent::{Agent, Severity};
 use osier_protocol::{EntryKind, Event, TreeEvent, TreeOp};
@@ -173,9 +173,20 @@ impl TreeState {
             TreeOp::GoForward => self.step(Step::Forward, &cx),
             TreeOp::LabelEntry { entry_id, label } => self.label(entry_id, &label, emitter).await,
             TreeOp::HideBranch { entry_id, hidden } => self.hide(entry_id, hidden, emitter).await,
+            TreeOp::FoldBranch { entry_id, folded } => self.fold(entry_id, folded, emitter).await,
+            TreeOp::DeleteBranch { entry_id, preview } => {
+                self.agent.change(Box::new(Deletion {
+                    store: self.store.clone(),
+                    entry_id,
+                    preview,
+                    emitter: emitter.clone(),
+                    done: cx.done,
+                }));
+            }
             TreeOp::Compact {
                 instructions,
                 review,
+                up_to,
             } => {
                 self.draft = None;
                 emitter.passed_to_agent();
@@ -183,6 +194,7 @@ impl TreeState {
                     compactor: self.compactor.clone(),
                     instructions: instructions.filter(|text| !text.trim().is_empty()),
                     review,
+                    up_to,
                     done: cx.done,
                 }));
             }
@@ -353,6 +365,16 @@ impl TreeState {
         };
         if self.has_entry(&entry_id, emitter) && store_entry(&self.store, kind, emitter).await {
             publish(emitter, TreeEvent::BranchHidden { entry_id, hidden });
+        }
+    }
+
+    async fn fold(&self, entry_id: String, folded: bool, emitter: &Emitter) {
+        let kind = EntryKind::Fold {
+            target_id: entry_id.clone(),
+            folded,
+        };
+        if self.has_entry(&entry_id, emitter) && store_entry(&self.store, kind, emitter).await {
+            publish(emitter, TreeEvent::BranchFolded { entry_id, folded });
         }
     }
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::target::{NextPrompt, Target};
 use crate::conversation::compaction::{
-    Compactor, Draft, SummaryError, end, message_tokens, summarize_branch,
+    Compactor, Draft, SummaryError, Wishes, end, message_tokens, summarize_branch,
 };
 use crate::emitter::{Callback, Emitter};
 use osier_agent::{
@@ -224,6 +224,46 @@ impl Move {
     }
 }
 
+/// Deletes a branch permanently, or says what that would delete.
+#[derive(Debug)]
+pub(crate) struct Deletion {
+    pub store: SessionStore,
+    pub entry_id: String,
+    pub preview: bool,
+    pub emitter: Emitter,
+    pub done: Callback<TreeOutcome>,
+}
+
+#[async_trait]
+impl Change for Deletion {
+    async fn perform(
+        self: Box<Self>,
+        _desk: &dyn AgentAccess,
+        _cancel: &CancellationToken,
+    ) -> ChangeOutcome {
+        let deleted = self.store.delete_branch(&self.entry_id, self.preview).await;
+        let tell = move || match deleted {
+            Ok(deleted) => self.emitter.post(Event::Tree(TreeEvent::BranchDeleted {
+                entry_id: self.entry_id,
+                preview: self.preview,
+                messages: deleted.messages,
+                bytes: deleted.bytes,
+            })),
+            Err(error) => self
+                .emitter
+                .post_notice(Severity::Warning, error.to_string()),
+        };
+        ChangeOutcome {
+            on_complete: Some(Box::new(tell)),
+            ..ChangeOutcome::default()
+        }
+    }
+
+    fn refused(self: Box<Self>) {
+        self.done.call(TreeOutcome::Refused);
+    }
+}
+
 /// A compaction that the user requests.
 #[derive(Debug)]
 pub(crate) struct Compaction {
@@ -231,6 +271,8 @@ pub(crate) struct Compaction {
     pub instructions: Option<String>,
     /// The user reviews the summary.
     pub review: bool,
+    /// The first entry that is not summarised.
+    pub up_to: Option<String>,
     pub done: Callback<TreeOutcome>,
 }
 
@@ -243,8 +285,11 @@ impl Change for Compaction {
     ) -> ChangeOutcome {
         let reason = CompactionReason::Manual;
         desk.publish(osier_agent::Event::CompactionStart { reason });
-        let instructions = self.instructions.as_deref();
-        let drafting = self.compactor.draft(desk, reason, instructions, cancel);
+        let wishes = Wishes {
+            instructions: self.instructions.as_deref(),
+            up_to: self.up_to.as_deref(),
+        };
+        let drafting = self.compactor.draft(desk, reason, wishes, cancel);
         match drafting.await {
             Ok(draft) if self.review => {
                 let end = ended(desk, CompactionOutcome::Drafted).await;

@@ -44,9 +44,15 @@ impl Target {
                 .read(|tree| tree.last_of(Tag::User))
                 .ok_or("no earlier prompt on this branch")?,
         };
-        let entry = index
-            .read(|tree| tree.get(&id))
-            .ok_or_else(|| format!("no entry `{id}` in this session"))?;
+        let (entry, is_deleted) = index.read(|tree| {
+            let number = tree.number(&id);
+            let is_deleted = number.is_some_and(|number| tree.is_deleted(number));
+            (tree.get(&id), is_deleted)
+        });
+        if is_deleted {
+            return Err(format!("the entry `{id}` was deleted"));
+        }
+        let entry = entry.ok_or_else(|| format!("no entry `{id}` in this session"))?;
         if matches!(self, Self::After(_)) {
             return Ok((Some(id), None));
         }
