@@ -14,8 +14,17 @@ const SUMMARISE: &str = "Use exactly these headings";
 
 /// A session whose model has a context window of `window` tokens.
 async fn open(place: &TestProject, window: u64, script: Script) -> OpenSession {
+    open_as(SessionChoice::New, place, window, script).await
+}
+
+async fn open_as(
+    choice: SessionChoice,
+    place: &TestProject,
+    window: u64,
+    script: Script,
+) -> OpenSession {
     place
-        .open_with(SessionChoice::New, script, |setup| {
+        .open_with(choice, script, |setup| {
             let (_, provider) = setup.embedded.take().unwrap();
             let mut model = model("test/one");
             model.context_window = window;
@@ -108,6 +117,39 @@ keep going";
     let stored = std::fs::read_to_string(open.path()).unwrap();
     for number in 0..8 {
         assert!(stored.contains(&format!("prompt {number}:")));
+    }
+}
+
+#[tokio::test]
+async fn each_window_gets_as_much_of_the_conversation_as_it_holds() {
+    let place = TestProject::new();
+    let script = Script::new()
+        .turn(|turn| turn.when_user(SUMMARISE).text("## Goal\nso far").repeat())
+        .turn(|turn| turn.text(long("answer")).repeat());
+    let mut open = open(&place, 4_000, script).await;
+    for number in 0.. {
+        let events = open
+            .run(&format!("prompt {number}: {}", long("word")))
+            .await;
+        if !ended(&events).is_empty() {
+            break;
+        }
+    }
+    let path = open.path().to_string_lossy().into_owned();
+    open.close().await;
+    for (window, begins) in [
+        (100_000, "user: prompt 0: word"),
+        (4_000, "user: Summary of the conversation so far"),
+        (100_000, "user: prompt 0: word"),
+    ] {
+        let choice = SessionChoice::Resume(path.clone());
+        let mut again = open_as(choice, &place, window, Script::always("ok")).await;
+        let events = again.run("and now?").await;
+        assert_eq!(ended(&events), []);
+        let requests = again.provider.requests();
+        let texts = sent(requests.last().unwrap());
+        assert!(texts[0].starts_with(begins), "{window}: {}", texts[0]);
+        again.close().await;
     }
 }
 

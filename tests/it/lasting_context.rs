@@ -177,6 +177,7 @@ async fn a_summary_is_checked_and_the_files_in_use_are_shown_again() {
     session.host.send(Op::Tree(TreeOp::Compact {
         instructions: None,
         review: false,
+        up_to: None,
     }));
     session
         .until(|event| {

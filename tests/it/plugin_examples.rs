@@ -186,6 +186,7 @@ async fn summary_is_written_without_a_model() {
     open.host.send(Op::Tree(TreeOp::Compact {
         instructions: None,
         review: false,
+        up_to: None,
     }));
     let seen = open
         .until(|event| {

@@ -176,6 +176,7 @@ async fn subagents_and_summaries_count() {
     open.host.send(Op::Tree(osier_protocol::TreeOp::Compact {
         instructions: None,
         review: false,
+        up_to: None,
     }));
     let seen = open
         .until(|event| {

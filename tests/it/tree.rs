@@ -405,6 +405,7 @@ async fn fork_during_a_run_leaves_the_run_and_names_the_copy() {
         session: Some(copy),
         parent_session,
         prompt: Some(prompt),
+        cwd: None,
     } = event
     else {
         panic!("{event:?}");
@@ -546,6 +547,7 @@ async fn forks_and_clones_are_separate_sessions() {
         parent_session,
         prompt,
         session: None,
+        cwd: None,
     } = event
     else {
         panic!();

@@ -273,6 +273,7 @@ export const handlers = {
     conversation.emit("tree");
   },
   branch_hidden: (conversation) => void conversation.readTree().catch(() => {}),
+  branch_deleted: (conversation) => void conversation.readTree().catch(() => {}),
   session_renamed(conversation, { name }) {
     conversation.facts.sessionName = name;
     conversation.emit("status");

@@ -242,6 +242,7 @@ async fn compacted(open: &mut OpenSession) -> CompactionOutcome {
     let op = TreeOp::Compact {
         instructions,
         review,
+        up_to: None,
     };
     open.host.send(Op::Tree(op));
     let seen = open

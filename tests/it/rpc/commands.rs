@@ -228,6 +228,12 @@ fn walk(wire: &mut RpcProcess) {
         refused.starts_with("cannot delete the current branch"),
         "{refused}"
     );
+    let refused = wire.refused("delete_branch", json!({"entryId": first}));
+    let current = "the current branch cannot be deleted: go to another branch first";
+    assert_eq!(refused, current);
+    wire.call("fold_branch", json!({"entryId": first, "folded": true}));
+    let refused = wire.refused("fork_worktree", json!({}));
+    assert_eq!(refused, "a worktree needs a git repository with a commit");
     wire.call("prompt", json!({"message": "five"}));
     settled(wire);
     assert_eq!(

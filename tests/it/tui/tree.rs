@@ -340,3 +340,28 @@ async fn views_show_their_keys() {
     let shown = screen.screen();
     assert!(shown.contains("Rename the selected session"), "{shown}");
 }
+
+#[tokio::test]
+async fn a_branch_is_deleted_for_ever_after_a_question() {
+    let mut screen = Box::pin(opened(80, 24)).await;
+    screen.press("D");
+    screen.shows("the current branch cannot be deleted").await;
+    screen.press("space").shows("Delete the branch permanently").await;
+    screen.press("esc").press("}");
+    screen.press("D").shows("messages permanently").await;
+    // The first answer keeps the branch.
+    screen.press("enter").shows("write the notes").await;
+    screen.press("D").shows("messages permanently").await;
+    screen.press("down enter").shows("deleted permanently").await;
+    screen.hides("write the notes").await;
+}
+
+#[tokio::test]
+async fn everything_before_an_entry_is_summarized() {
+    let mut screen = Box::pin(opened(80, 24)).await;
+    screen.press("(").press("S");
+    screen.shows("summarize everything before this entry").await;
+    screen.type_text("keep it short").press("enter");
+    screen.shows("2 messages summarized").await;
+    screen.press("enter").shows("Goal").await;
+}

@@ -3,6 +3,7 @@
 pub mod columns;
 pub mod diff;
 pub mod line_input;
+mod number_limits;
 pub mod paint;
 pub mod select;
 pub mod spinner;

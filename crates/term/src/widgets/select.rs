@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use super::number_limits::NumberLimits;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
@@ -12,13 +13,15 @@ use crate::text::row::{Row, Span};
 use osier_base::text::{graphemes, single_line, truncate};
 
 /// An item of the list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Item {
     pub label: String,
     /// One for each column of the list.
     pub details: Vec<Cell>,
     /// Additional text to match, never shown.
     pub keywords: String,
+    /// Numbers that a query can limit by their names: `price<1`.
+    pub numbers: Vec<(&'static str, f64)>,
     /// Queries that put it first, even if its text does not match.
     pub queries: Vec<&'static str>,
     /// Found only by the starts of its words, not by scattered letters.
@@ -226,12 +229,20 @@ impl Select {
     fn filter_items(&mut self) {
         self.selected = 0;
         self.top = 0;
-        if self.query.trim().is_empty() {
-            let listed = self.listed().into_iter();
+        let has_number = |name: &str| {
+            let mut numbers = self.items.iter().flat_map(|item| &item.numbers);
+            numbers.any(|(known, _)| *known == name)
+        };
+        let limits = NumberLimits::of(&self.query, has_number);
+        let mut listed = self.listed();
+        listed.retain(|index| limits.allow(&self.items[*index].numbers));
+        let query = limits.words.trim();
+        if query.is_empty() {
+            let listed = listed.into_iter();
             self.shown = listed.map(|index| (index, Vec::new())).collect();
             return;
         }
-        let scattered = Pattern::parse(&self.query, CaseMatching::Smart, Normalization::Smart);
+        let scattered = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
         let mut together = scattered.clone();
         for atom in &mut together.atoms {
             if atom.kind == AtomKind::Fuzzy {
@@ -240,10 +251,10 @@ impl Select {
         }
         // Scattered letters count only where no item has them together: in long descriptions they are everywhere.
         let mut pattern = together;
-        let mut scored = self.matches(&pattern);
+        let mut scored = self.matches(query, &listed, &pattern);
         if scored.is_empty() {
             pattern = scattered;
-            scored = self.matches(&pattern);
+            scored = self.matches(query, &listed, &pattern);
         }
         let mut buffer = Vec::new();
         scored.sort_by_key(|(score, index)| {
@@ -267,13 +278,12 @@ impl Select {
             .collect();
     }
 
-    /// The listed items that match, with their scores.
-    fn matches(&mut self, pattern: &Pattern) -> Vec<(Score, usize)> {
-        let query = self.query.trim();
+    /// The `listed` items that match, with their scores.
+    fn matches(&mut self, query: &str, listed: &[usize], pattern: &Pattern) -> Vec<(Score, usize)> {
         let mut buffer = Vec::new();
         let mut text = String::new();
         let mut scored = Vec::new();
-        for index in self.listed() {
+        for index in listed.iter().copied() {
             let item = &self.items[index];
             if item.queries.contains(&query) {
                 scored.push(((true, u32::MAX), index));

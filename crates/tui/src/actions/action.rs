@@ -39,7 +39,8 @@ pub(crate) enum Action {
     /// Shows an entry in the tree as soon as its session is open.
     ShowEntry {
         session: String,
-        entry_id: String,
+        /// Its id, and the words that were found in it.
+        found: (String, String),
     },
     /// Runs a command of the view in front.
     InView(Command),

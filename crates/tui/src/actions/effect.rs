@@ -106,6 +106,8 @@ pub enum TabRequest {
     Begin,
     /// Open a stored session in a new tab.
     Open(StoredSession),
+    /// Open a fork in a new tab, which says of what it is.
+    OpenFork(StoredSession, String),
     /// Show the tab with this number.
     Show(usize),
     /// Close the tab with this number; its session stays stored.

@@ -161,11 +161,17 @@ fn shortest_hints(
     context: &str,
     words: &[(Command, &str)],
 ) -> Vec<String> {
-    let hint = |(command, word): &(Command, &str)| {
-        let key = shortest(keymap, context, *command)?;
-        Some(format!("{key} {word}"))
+    // Keys with the same word are one hint.
+    let groups = words.chunk_by(|(_, word), (_, next)| word == next);
+    let hint = |group: &[(Command, &str)]| {
+        let keys = group
+            .iter()
+            .filter_map(|(command, _)| shortest(keymap, context, *command));
+        let keys = keys.collect::<Vec<_>>().join("/");
+        let (_, word) = group.first().filter(|_| !keys.is_empty())?;
+        Some(format!("{keys} {word}"))
     };
-    let mut hints: Vec<String> = words.iter().filter_map(hint).collect();
+    let mut hints: Vec<String> = groups.filter_map(hint).collect();
     hints.extend(help_hint(keymap, context));
     hints
 }

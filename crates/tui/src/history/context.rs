@@ -335,6 +335,7 @@ impl Component<Command, Action> for ContextView {
             cx.push(TreeOp::Compact {
                 instructions: None,
                 review: true,
+                up_to: None,
             });
         }
         Handled::Yes

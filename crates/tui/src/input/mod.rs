@@ -8,5 +8,5 @@ pub(crate) mod stash;
 
 pub(crate) use mouse::{MouseTarget, Pointer};
 pub(crate) use plugins::PluginView;
-pub(crate) use prompt::{Editor, Prompt};
+pub(crate) use prompt::{Editor, POINTS, Prompt};
 pub(crate) use stash::Stash;

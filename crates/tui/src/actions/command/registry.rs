@@ -161,28 +161,32 @@ macro_rules! commands {
                 SendReview "send_review" "Revert rejected changes and send the review";
             }
             Tree {
-                GoBack "go_back" "Go back to where the conversation was before the last move"
+                GoBack "go_back" "Go back to the last position"
                     .actions(|| vec![Action::Move { op: TreeOp::GoBack, files: false }]).by_word();
-                GoForward "go_forward" "Go forward again in the history of moves"
+                GoForward "go_forward" "Go forward to the next position"
                     .actions(|| vec![Action::Move { op: TreeOp::GoForward, files: false }]).by_word();
                 Fold "fold" "Collapse the branch, or go to its start";
                 Unfold "unfold" "Expand the branch";
-                PanLeft "pan_left" "Show outer levels of the tree";
-                PanRight "pan_right" "Show inner levels of the tree";
-                TreeFilter "tree_filter" "Change the filter of the tree";
-                TreeSummarize "tree_summarize" "Continue here and summarize the other branch";
-                TreeWithFiles "tree_with_files" "Continue here and restore the files";
+                PanLeft "pan_left" "Show outer levels";
+                PanRight "pan_right" "Show inner levels";
+                TreeFilter "tree_filter" "Change the filter";
+                TreeSummarize "tree_summarize" "Continue here, summarize the rest";
+                TreeWithFiles "tree_with_files" "Continue here, restore files";
                 TreeFiles "tree_files" "Restore files only";
-                TreeFork "tree_fork" "Continue in a new session with a copy";
-                TreeCompare "tree_compare" "Mark a branch, then compare it with another";
+                TreeFork "tree_fork" "Fork into a new tab";
+                TreeForkWorktree "tree_fork_worktree" "Fork into a new git worktree"
+                    .actions(|| vec![TreeOp::ForkWorktree { entry_id: None }.into()]).queries(&["branch", "worktree"]);
+                TreeCompare "tree_compare" "Mark and compare branches";
                 TreeLabel "tree_label" "Label the entry";
                 TreeDelete "tree_delete" "Hide the branch";
-                TreeRestore "tree_restore" "Restore the branch that was hidden last";
-                TreeMenu "tree_menu" "Show everything that can be done with the entry" .feature().key_only();
-                TreeParent "tree_parent" "Select the entry before this one";
-                TreeChild "tree_child" "Select the entry after this one";
-                PreviousSibling "previous_sibling" "Select the previous branch from the same entry";
-                NextSibling "next_sibling" "Select the next branch from the same entry";
+                TreeRestore "tree_restore" "Show the last hidden branch";
+                TreeSummarizeBefore "tree_summarize_before" "Summarize everything before it";
+                TreeErase "tree_erase" "Delete the branch permanently";
+                TreeMenu "tree_menu" "Show the menu of the entry" .feature().key_only();
+                TreeParent "tree_parent" "Select the entry before it";
+                TreeChild "tree_child" "Select the entry after it";
+                PreviousSibling "previous_sibling" "Select the previous branch";
+                NextSibling "next_sibling" "Select the next branch";
             }
             List {
                 SessionWords "session_words" "Search session names or their text";

@@ -41,6 +41,7 @@ fn action(op: Op) -> Action {
         Op::Tree(TreeOp::Compact { instructions, .. }) => TreeOp::Compact {
             instructions,
             review: true,
+            up_to: None,
         }
         .into(),
         op => op.into(),
@@ -71,6 +72,7 @@ mod tests {
                     TreeOp::Compact {
                         instructions: Some("keep names".to_owned()),
                         review: true,
+                        up_to: None,
                     }
                     .into(),
                 ])),

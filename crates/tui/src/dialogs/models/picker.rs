@@ -111,6 +111,7 @@ impl Choice for ModelInfo {
             label,
             details: details(self).into(),
             keywords: format!("{} {}", self.name, abilities(self).join(" ")),
+            numbers: numbers(self),
             first: self.favourite,
             dimmed: self.key == KeyState::Absent,
             ..Item::default()
@@ -135,6 +136,16 @@ fn abilities(model: &ModelInfo) -> Vec<&'static str> {
     ];
     let has = words.into_iter().filter(|(_, has)| *has);
     has.map(|(word, _)| word).collect()
+}
+
+/// Numbers that a query can limit. A model without a price has none.
+fn numbers(model: &ModelInfo) -> Vec<(&'static str, f64)> {
+    let price = model.price;
+    let is_known = price.input + price.output > 0.0 || model.key == KeyState::NotNeeded;
+    let prices = [("price", price.input), ("output", price.output)];
+    let prices = prices.into_iter().filter(|_| is_known);
+    let window = ("window", model.context_window as f64);
+    prices.chain([window]).collect()
 }
 
 /// One for each column. Missing abilities are blank, so that the others stand out.
@@ -399,5 +410,12 @@ mod tests {
             ..model
         };
         assert_eq!(told(&local), ["free", "", "", "", "", "200k"]);
+        let free = [("price", 0.0), ("output", 0.0), ("window", 200_000.0)];
+        assert_eq!(numbers(&local), free);
+        let unpriced = ModelInfo {
+            key: KeyState::Absent,
+            ..local
+        };
+        assert_eq!(numbers(&unpriced), free[2..]);
     }
 }

@@ -213,7 +213,7 @@ impl SessionsView {
         let entry = hit.and_then(|hit| hit.entry_id.clone());
         let shows = entry.map(|entry_id| Action::ShowEntry {
             session: found.session.id.clone(),
-            entry_id,
+            found: (entry_id, self.query.text.clone()),
         });
         let actions = [Some(Action::CloseLayer), shows, Some(action)];
         actions.into_iter().flatten().collect()

@@ -225,14 +225,18 @@ impl<'a> Building<'a> {
         }
         let mut shown = vec![false; count];
         let mut parents = vec![NONE; count];
+        // Deleted, or below a deleted entry.
+        let mut gone = vec![false; count];
         // A parent has a smaller number than its children.
         for number in 0..count {
             let Some(entry) = outline.get(number as u32) else {
                 continue;
             };
+            gone[number] = entry.tag == Tag::Deleted;
             if let Some(parent) = entry.parent {
                 let parent = parent as usize;
                 hidden[number] |= hidden[parent];
+                gone[number] |= gone[parent];
                 parents[number] = if shown[parent] {
                     parent as u32
                 } else {
@@ -243,7 +247,7 @@ impl<'a> Building<'a> {
             let wanted = choice.filter.shows(entry.tag, labelled.contains(&number));
             let found = choice.found.is_none_or(|found| found.contains(&number));
             let visible = choice.filter == Filter::All || !hidden[number as usize];
-            shown[number as usize] = wanted && found && visible;
+            shown[number as usize] = wanted && found && visible && !gone[number as usize];
         }
         let mut on_path = vec![false; count];
         let mut next = outline.leaf;
@@ -452,6 +456,25 @@ mod tests {
     fn reminders_for_the_model_are_shown_with_everything_only() {
         let shown = Filter::ALL.map(|filter| filter.shows(Tag::Reminder, false));
         assert_eq!(shown, [false, false, false, false, true]);
+    }
+
+    #[test]
+    fn deleted_branches_have_no_rows() {
+        let wire = serde_json::json!({
+            "first": 0, "labels": [], "hidden": [], "leaf": 3,
+            "entries": [["a", null, "user"], ["b", 0, "deleted"], ["c", 1, "checkpoint"], ["d", 0, "user"]],
+        });
+        let outline: Outline = serde_json::from_value(wire).unwrap();
+        let flat = Flat::new(
+            &outline,
+            &Choice {
+                filter: Filter::All,
+                folded: &HashSet::new(),
+                found: None,
+                has_here: false,
+            },
+        );
+        assert_eq!(drawn(&flat), ["0", "3"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::flat::HERE;
-use super::view::{TreeView, Typing};
+use super::view::{Summarized, TreeView, Typing};
 use crate::actions::{Action, Command, command::preview};
 use crate::drawing::preview_pane::edit;
 use osier_protocol::{FilesAt, TreeOp};
@@ -63,6 +63,18 @@ impl TreeView {
         }
     }
 
+    /// Has a model summarize the conversation before the selected entry.
+    fn compact_before(&mut self, instructions: Option<String>, cx: &mut Cx<'_, Action>) {
+        if let Some(entry_id) = self.selected_id() {
+            cx.push(Action::CloseLayer);
+            cx.push(TreeOp::Compact {
+                instructions,
+                review: true,
+                up_to: Some(entry_id),
+            });
+        }
+    }
+
     fn preview_files(&mut self, cx: &mut Cx<'_, Action>) {
         if let Some(entry_id) = self.selected_id() {
             cx.push(preview(FilesAt::Entry { entry_id }));
@@ -107,22 +119,36 @@ impl TreeView {
         }
     }
 
+    /// Asks what deleting the selected branch would delete; the answer opens the question.
+    fn erase(&mut self, cx: &mut Cx<'_, Action>) {
+        let is_current = |number| self.flat.is_on_path(number);
+        if self.selected.is_some_and(is_current) {
+            self.remark = "the current branch cannot be deleted: go to another branch first";
+            return;
+        }
+        let preview = true;
+        self.on_entry(|entry_id| TreeOp::DeleteBranch { entry_id, preview }, cx);
+    }
+
     /// A command while a line is typed.
     fn type_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
         let (line, is_query) = match &mut self.typing {
             Typing::Nothing => return Handled::No,
             Typing::Query(line) => (line, true),
-            Typing::Label(line) | Typing::Instructions(line) => (line, false),
+            Typing::Label(line) | Typing::Instructions(line, _) => (line, false),
         };
         let before = line.text().to_owned();
         match command {
             Command::Up if is_query => self.step(-1),
-            Command::Down if is_query => self.step(1),
+            Command::Down | Command::Search if is_query => self.step(1),
             Command::Accept => {
-                if matches!(self.typing, Typing::Instructions(_)) {
+                if let Typing::Instructions(_, summarized) = self.typing {
                     let instructions = Some(before).filter(|text| !text.trim().is_empty());
                     self.typing = Typing::Nothing;
-                    self.go((true, instructions), false, cx);
+                    match summarized {
+                        Summarized::LeftBranch => self.go((true, instructions), false, cx),
+                        Summarized::Before => self.compact_before(instructions, cx),
+                    }
                     return Handled::Yes;
                 }
                 if !is_query {
@@ -161,13 +187,38 @@ impl TreeView {
     fn type_text(&mut self, text: &str) {
         match &mut self.typing {
             Typing::Nothing => {}
-            Typing::Label(line) | Typing::Instructions(line) => line.insert(text),
+            Typing::Label(line) | Typing::Instructions(line, _) => line.insert(text),
             Typing::Query(line) => {
                 line.insert(text);
                 let query = line.text().to_owned();
                 self.search(&query);
             }
         }
+    }
+
+    /// Runs a command that moves the selection or the view; false for another one.
+    fn move_command(&mut self, command: Command) -> bool {
+        let page = isize::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(1);
+        match command {
+            Command::Up => self.step(-1),
+            Command::Down => self.step(1),
+            Command::PageUp => self.step(-page),
+            Command::PageDown => self.step(page),
+            Command::First => self.select(0),
+            Command::Last => self.select(usize::MAX),
+            Command::PreviousPrompt => self.step_prompt(false),
+            Command::NextPrompt => self.step_prompt(true),
+            Command::TreeParent => self.step_on_branch(false),
+            Command::TreeChild => self.step_on_branch(true),
+            Command::PreviousSibling => self.step_sibling(false),
+            Command::NextSibling => self.step_sibling(true),
+            Command::Fold => self.fold(true),
+            Command::Unfold => self.fold(false),
+            Command::PanLeft => self.shift -= 1,
+            Command::PanRight => self.shift += 1,
+            _ => return false,
+        }
+        true
     }
 
     fn begin_label(&mut self) {
@@ -201,20 +252,10 @@ impl Component<Command, Action> for TreeView {
         if !matches!(self.typing, Typing::Nothing) {
             return self.type_command(command, cx);
         }
-        let page = isize::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(1);
+        if self.move_command(command) {
+            return Handled::Yes;
+        }
         match command {
-            Command::Up => self.step(-1),
-            Command::Down => self.step(1),
-            Command::PageUp => self.step(-page),
-            Command::PageDown => self.step(page),
-            Command::First => self.select(0),
-            Command::Last => self.select(usize::MAX),
-            Command::PreviousPrompt => self.step_prompt(false),
-            Command::NextPrompt => self.step_prompt(true),
-            Command::Fold => self.fold(true),
-            Command::Unfold => self.fold(false),
-            Command::PanLeft => self.shift -= 1,
-            Command::PanRight => self.shift += 1,
             Command::Accept if self.marked.is_some() => self.compare(cx),
             Command::Accept => self.go((false, None), false, cx),
             command @ (Command::GoBack | Command::GoForward) => {
@@ -225,14 +266,18 @@ impl Component<Command, Action> for TreeView {
                 cx.push(Action::Move { op, files: false });
             }
             Command::TreeSummarize if self.selected_id().is_some() => {
-                self.typing = Typing::Instructions(LineInput::default());
+                self.typing = Typing::Instructions(LineInput::default(), Summarized::LeftBranch);
+            }
+            Command::TreeSummarizeBefore => {
+                let is_current = |number| self.flat.is_on_path(number);
+                if self.selected.is_some_and(is_current) {
+                    self.typing = Typing::Instructions(LineInput::default(), Summarized::Before);
+                } else {
+                    self.remark = "only the current branch can be summarized up to an entry";
+                }
             }
             Command::TreeWithFiles => self.go((false, None), true, cx),
-            Command::TreeParent => self.step_on_branch(false),
-            Command::TreeChild => self.step_on_branch(true),
-            Command::PreviousSibling => self.step_sibling(false),
-            Command::NextSibling => self.step_sibling(true),
-            Command::TreeMenu => return Handled::No,
+            Command::TreeMenu => cx.push(Action::Run(command)),
             Command::TreeFiles => self.preview_files(cx),
             Command::TreeFork => {
                 cx.push(Action::CloseLayer);
@@ -242,10 +287,16 @@ impl Component<Command, Action> for TreeView {
                 };
                 self.on_entry(fork, cx);
             }
+            Command::TreeForkWorktree => {
+                cx.push(Action::CloseLayer);
+                let fork = |id| TreeOp::ForkWorktree { entry_id: Some(id) };
+                self.on_entry(fork, cx);
+            }
             Command::TreeCompare => self.compare(cx),
             Command::TreeLabel => self.begin_label(),
             Command::TreeDelete => self.hide(true, cx),
             Command::TreeRestore => self.hide(false, cx),
+            Command::TreeErase => self.erase(cx),
             Command::TreeFilter => {
                 let mut memory = self.memory.borrow_mut();
                 memory.filter = memory.filter.next();

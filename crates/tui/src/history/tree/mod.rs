@@ -21,7 +21,7 @@ use crate::actions::{Outbox, StoredSession, TabRequest, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::history::checkpoints;
-use crate::input::Prompt;
+use crate::input::{POINTS, Prompt};
 use crate::status::{Activity, Footer};
 use compare::CompareView;
 pub(crate) use compare::changed_file;
@@ -30,7 +30,7 @@ pub(crate) use menu::open_menu;
 use osier_agent::{Severity, UserMessage};
 use osier_base::text;
 use osier_protocol::{
-    CheckpointEvent, Event, FilesAt, Op, Opening, SessionInfo, TreeEvent, TreeOp,
+    CheckpointEvent, Event, FilesAt, Op, Opening, Outline, SessionInfo, Tag, TreeEvent, TreeOp,
 };
 use view::{ID, TreeMemory, TreeView};
 
@@ -44,8 +44,8 @@ pub(crate) struct Tree {
     memory: Rc<RefCell<TreeMemory>>,
     /// The files of the pending move in the tree.
     files: Option<MoveFiles>,
-    /// A session, and the entry to show when it is open.
-    expected: Option<(String, String)>,
+    /// A session, and the entry to show when it is open, with the words that were found in it.
+    expected: Option<(String, (String, String))>,
 }
 
 /// The fate of the files after a move.
@@ -86,8 +86,16 @@ pub(crate) fn refresh(overlays: &mut Overlays, event: &Event) {
                 TreeEvent::Moved { .. }
                     | TreeEvent::EntryLabelled { .. }
                     | TreeEvent::BranchHidden { .. }
+                    | TreeEvent::BranchFolded { .. }
             )
     );
+    if matches!(
+        event,
+        Event::Tree(TreeEvent::BranchDeleted { preview: false, .. })
+    ) && let Some(view) = view(overlays)
+    {
+        view.reload();
+    }
     if stores && let Some(view) = view(overlays) {
         view.has_moved |= matches!(event, Event::Tree(TreeEvent::Moved { .. }));
         view.refresh();
@@ -122,23 +130,24 @@ impl Tree {
             session: session.to_owned(),
             filter: Filter::UserOnly,
             is_rewind: true,
-            ..TreeMemory::default()
         };
         let view = TreeView::new(Rc::new(RefCell::new(memory)));
         overlays.push_modal(ID, view);
     }
 
     /// Shows the entry when the session is open.
-    pub(crate) fn expect(&mut self, session: String, entry_id: String) {
-        self.expected = Some((session, entry_id));
+    pub(crate) fn expect(&mut self, session: String, found: (String, String)) {
+        self.expected = Some((session, found));
     }
 
     /// Opens the tree at the expected entry of the session that was opened.
     pub(crate) fn open_expected(&mut self, session: &str, overlays: &mut Overlays) {
-        if let Some((_, entry_id)) = self.expected.take().filter(|(id, _)| id == session) {
+        let expected = self.expected.take().filter(|(id, _)| id == session);
+        if let Some((_, (entry_id, words))) = expected {
             self.open(session, overlays);
             if let Some(view) = view(overlays) {
                 view.expected = Some(entry_id);
+                view.sought = words;
             }
         }
     }
@@ -156,30 +165,6 @@ impl Tree {
     /// Applies an event of the tree.
     pub(crate) fn on_event(&mut self, event: &TreeEvent, cx: &mut TreeContext<'_>) {
         match event {
-            TreeEvent::Tree { outline, .. } => {
-                if let Some(view) = view(cx.overlays) {
-                    view.set_outline(outline);
-                }
-            }
-            TreeEvent::Entries { entries, .. } => {
-                if let Some(view) = view(cx.overlays) {
-                    view.set_glimpses(entries);
-                }
-            }
-            TreeEvent::TreeHits {
-                request,
-                entries,
-                done,
-            } => {
-                if let Some(view) = view(cx.overlays) {
-                    view.set_hits(*request, entries, *done);
-                }
-            }
-            TreeEvent::BranchesCompared { comparison, .. } => {
-                let cwd = PathBuf::from(&cx.session.cwd);
-                let view = CompareView::new((**comparison).clone(), cwd);
-                cx.overlays.push_modal(compare::ID, view);
-            }
             TreeEvent::Moved {
                 from,
                 messages,
@@ -197,15 +182,19 @@ impl Tree {
             TreeEvent::Forked {
                 session: Some(session),
                 prompt,
+                cwd,
                 ..
             } => {
-                cx.outbox.push(fork_notice(cx.session, prompt.as_ref()));
+                let notice = match cwd {
+                    Some(cwd) => format!("new tab: fork in {}", cwd.display()),
+                    None => fork_notice(cx.session, prompt.as_ref()),
+                };
                 let stored = StoredSession {
                     target: session.clone(),
-                    cwd: None,
+                    cwd: cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()),
                     opening: Opening::Itself,
                 };
-                cx.outbox.push(TabRequest::Open(stored));
+                cx.outbox.push(TabRequest::OpenFork(stored, notice));
             }
             TreeEvent::Forked { prompt, .. } => {
                 cx.prompt.return_prompt(prompt.as_ref());
@@ -221,15 +210,7 @@ impl Tree {
                 let text = format!("not moved: {message}");
                 cx.transcript.notice(Severity::Warning, &text);
             }
-            TreeEvent::BranchHidden { hidden, .. } => {
-                let text = if *hidden {
-                    "hidden; it can be restored"
-                } else {
-                    "restored"
-                };
-                cx.outbox.push(Toast::info(text));
-            }
-            _ => {}
+            event => show(event, cx),
         }
     }
 
@@ -251,17 +232,100 @@ impl Tree {
     }
 }
 
+/// Shows what the tree was asked for, and how it is shown now.
+fn show(event: &TreeEvent, cx: &mut TreeContext<'_>) {
+    match event {
+        TreeEvent::Tree {
+            request: POINTS,
+            outline,
+        } => cx.outbox.push(read_prompts(outline)),
+        TreeEvent::Entries {
+            request: POINTS,
+            entries,
+        } => {
+            let points = entries.iter();
+            let points = points.map(|entry| (entry.entry_id.clone(), entry.text.clone()));
+            cx.prompt.editor.set_points(points.collect());
+        }
+        TreeEvent::Tree { outline, .. } => {
+            if let Some(view) = view(cx.overlays) {
+                view.set_outline(outline);
+            }
+        }
+        TreeEvent::Entries { entries, .. } => {
+            if let Some(view) = view(cx.overlays) {
+                view.set_glimpses(entries);
+            }
+        }
+        TreeEvent::TreeHits {
+            request,
+            entries,
+            done,
+        } => {
+            if let Some(view) = view(cx.overlays) {
+                view.set_hits(*request, entries, *done);
+            }
+        }
+        TreeEvent::BranchesCompared { comparison, .. } => {
+            let cwd = PathBuf::from(&cx.session.cwd);
+            let view = CompareView::new((**comparison).clone(), cwd);
+            cx.overlays.push_modal(compare::ID, view);
+        }
+        TreeEvent::BranchDeleted {
+            entry_id,
+            preview: true,
+            messages,
+            bytes,
+        } if view(cx.overlays).is_some() => {
+            menu::ask_to_delete(entry_id, (*messages, *bytes), cx.overlays);
+        }
+        TreeEvent::BranchDeleted { preview: true, .. } => {}
+        TreeEvent::BranchDeleted { messages, .. } => {
+            let messages = text::counted(*messages, "message", "messages");
+            cx.outbox
+                .push(Toast::info(format!("{messages} deleted permanently")));
+        }
+        TreeEvent::BranchHidden { hidden, .. } => {
+            let text = if *hidden {
+                "hidden; it can be restored"
+            } else {
+                "restored"
+            };
+            cx.outbox.push(Toast::info(text));
+        }
+        _ => {}
+    }
+}
+
+/// Requests the newest prompts of all branches, newest first.
+fn read_prompts(outline: &Outline) -> TreeOp {
+    /// Prompts that are completed, and bytes of each.
+    const PROMPTS: usize = 200;
+    const BYTES: usize = 200;
+    let entries = (0..outline.end()).rev();
+    let entries = entries.filter_map(|number| outline.get(number));
+    let prompts = entries.filter(|entry| entry.tag == Tag::User);
+    TreeOp::ReadEntries {
+        request: POINTS,
+        entry_ids: prompts
+            .take(PROMPTS)
+            .map(|entry| entry.id.to_owned())
+            .collect(),
+        bytes: BYTES,
+    }
+}
+
 /// Says of which session a fork in a new tab is, and of which prompt.
-fn fork_notice(session: &SessionInfo, prompt: Option<&UserMessage>) -> Toast {
+fn fork_notice(session: &SessionInfo, prompt: Option<&UserMessage>) -> String {
     let name = session.name.as_deref().unwrap_or("this session");
-    Toast::info(match prompt {
+    match prompt {
         Some(prompt) => {
             let prompt = text::single_line(&prompt.text);
             let prompt = text::truncate(&prompt, FORK_COLUMNS);
             format!("new tab: fork of {name}, before “{prompt}”")
         }
         None => format!("new tab: copy of {name}"),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::flat::{Filter, FlatRow, HERE};
-use super::view::{LEVEL, TreeView, Typing};
+use super::view::{LEVEL, Summarized, TreeView, Typing};
 use crate::actions::Command;
 use crate::drawing::{
     frame, preview_pane::above_rows, preview_pane::at_column, preview_pane::divide,
@@ -23,17 +23,20 @@ const PREVIEW_HEIGHT: u16 = 18;
 const HINTS: &[(Command, &str)] = &[
     (Command::Accept, "go here"),
     (Command::TreeWithFiles, "with files"),
-    (Command::TreeFiles, "files"),
-    (Command::TreeSummarize, "summarize"),
+    (Command::TreeSummarize, "summary"),
+    (Command::TreeSummarizeBefore, "summary"),
     (Command::TreeFork, "fork"),
-    (Command::TreeMenu, "menu"),
+    (Command::TreeForkWorktree, "fork"),
     (Command::TreeCompare, "compare"),
     (Command::TreeLabel, "label"),
+    (Command::TreeMenu, "menu"),
+    (Command::TreeFiles, "files"),
+    (Command::TreeDelete, "hide"),
+    (Command::TreeRestore, "hide"),
+    (Command::TreeErase, "delete"),
     (Command::Search, "find"),
     (Command::TreeFilter, "filter"),
     (Command::Fold, "fold"),
-    (Command::TreeDelete, "hide"),
-    (Command::TreeRestore, "unhide"),
     (Command::GoBack, "return"),
 ];
 
@@ -96,6 +99,11 @@ impl TreeView {
         let bottom = self.bottom(keys, view.keymap);
         view.paint(&bottom, keys, buffer);
         if let Some(preview) = preview {
+            if !self.words().is_empty()
+                && let Some(number) = self.selected
+            {
+                self.want_whole(number);
+            }
             let rows = self.preview(selected, preview, list.width < area.width);
             view.paint(&rows, preview, buffer);
         }
@@ -362,13 +370,24 @@ impl TreeView {
             }
             Typing::Query(line) => (" find: ", line),
             Typing::Label(line) => (" label: ", line),
-            Typing::Instructions(line) => (" instructions for the summary (optional): ", line),
+            Typing::Instructions(line, _) => (" instructions for the summary (optional): ", line),
         };
         let hints: &[_] = match &self.typing {
             Typing::Query(_) => &[
                 (Command::Down, "next"),
                 (Command::Accept, "keep the results"),
                 (Command::Cancel, "show all"),
+            ],
+            Typing::Instructions(_, Summarized::LeftBranch) => &[
+                (
+                    Command::Accept,
+                    "go here, summarize the branch that you leave",
+                ),
+                (Command::Cancel, "cancel"),
+            ],
+            Typing::Instructions(_, Summarized::Before) => &[
+                (Command::Accept, "summarize everything before this entry"),
+                (Command::Cancel, "cancel"),
             ],
             _ => &[(Command::Accept, "save"), (Command::Cancel, "cancel")],
         };
@@ -407,7 +426,15 @@ impl TreeView {
         if let Some(glimpse) = glimpse {
             let indent = [Span::new(side, Token::Border)];
             let tag = number.and_then(|number| Some(self.outline.get(number)?.tag));
-            let (said, literal) = parts(tag, &glimpse.text);
+            let (said, literal) = match from_hit(&glimpse.text, self.words(), height) {
+                Some(hit) => {
+                    let mut row = Row::new(indent.to_vec());
+                    row.push("…", Token::Muted);
+                    rows.push(row);
+                    ("", hit)
+                }
+                None => parts(tag, &glimpse.text),
+            };
             rows.extend(written(said, &indent, width, height));
             if !said.is_empty() && !literal.is_empty() {
                 rows.push(Row::new(indent.to_vec()));
@@ -447,6 +474,25 @@ fn changed(files: &[ChangedLines]) -> Vec<Span> {
         Span::new(format!(" +{added}"), Token::Success),
         Span::new(format!(" -{removed}"), Token::Error),
     ]
+}
+
+/// The text from the line with the first of these words on, unless it is among the first lines.
+fn from_hit<'a>(text: &'a str, words: &str, lines: usize) -> Option<&'a str> {
+    /// Bytes of the line before the hit.
+    const BEFORE: usize = 200;
+    // Letters keep their length.
+    let lower = text.to_ascii_lowercase();
+    let hits = words
+        .split_whitespace()
+        .filter_map(|word| lower.find(&word.to_ascii_lowercase()));
+    let hit = hits.min()?;
+    let above = &text[..hit];
+    let line = above.rfind('\n').map_or(0, |newline| newline + 1);
+    if above.matches('\n').count() + 1 < lines && hit - line <= BEFORE {
+        return None;
+    }
+    let start = line.max(hit.saturating_sub(BEFORE));
+    Some(&text[text.floor_char_boundary(start)..])
 }
 
 /// The row that stays where the conversation is.
@@ -496,6 +542,18 @@ fn gutter(shown: FlatRow, rails: &[bool], pan: usize, width: usize) -> String {
 mod tests {
     use super::*;
     use osier_protocol::ChangeKind;
+
+    #[test]
+    fn the_preview_begins_at_a_hit_that_is_far_down() {
+        let text = format!("start\n{}the Needle is here\nend", "line\n".repeat(40));
+        let found = Some("the Needle is here\nend");
+        assert_eq!(from_hit(&text, "needle", 10), found);
+        assert_eq!(from_hit(&text, "needle", 100), None);
+        assert_eq!(from_hit(&text, "start needle", 10), None);
+        assert_eq!(from_hit(&text, "other", 10), None);
+        let long = format!("{} needle", "ä".repeat(500));
+        assert!(from_hit(&long, "needle", 10).is_some_and(|text| text.ends_with(" needle")));
+    }
 
     #[test]
     fn a_prompt_shows_what_its_turn_changed() {

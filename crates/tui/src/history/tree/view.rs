@@ -15,6 +15,8 @@ pub(crate) const ID: &str = "tree";
 
 /// Bytes of an entry that are requested: enough for the preview.
 const GLIMPSE: usize = 2_000;
+/// Bytes of an entry in which the preview shows a hit.
+const WHOLE: usize = 1024 * 1024;
 /// The maximum number of previews in memory.
 const KEPT: usize = 2_000;
 /// The number of the request for the changes of the first entry: other requests count from 0.
@@ -27,11 +29,18 @@ pub(super) const LEVEL: usize = 3;
 pub(super) struct TreeMemory {
     /// Id of the session it belongs to.
     pub(super) session: String,
-    /// Ids of the entries below which all is folded away.
-    pub(super) folded: HashSet<String>,
     pub(super) filter: Filter,
     /// The list of prompts, with a last row that stays where the conversation is.
     pub(super) is_rewind: bool,
+}
+
+/// The part of the conversation that a summary replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Summarized {
+    /// The branch that a move leaves.
+    LeftBranch,
+    /// The conversation before the selected entry.
+    Before,
 }
 
 /// The text that the user is typing.
@@ -41,8 +50,8 @@ pub(super) enum Typing {
     Nothing,
     Query(LineInput),
     Label(LineInput),
-    /// Instructions for the summary of the branch that is left.
-    Instructions(LineInput),
+    /// Instructions for a summary.
+    Instructions(LineInput, Summarized),
 }
 
 /// The tree on the screen.
@@ -65,6 +74,10 @@ pub(crate) struct TreeView {
     pub(super) selected: Option<u32>,
     /// The id of the entry to select in the first outline.
     pub(super) expected: Option<String>,
+    /// The words of the search that found it.
+    pub(super) sought: String,
+    /// Entries of which the complete text was requested.
+    whole: HashSet<u32>,
     /// Why the last key did nothing.
     pub(super) remark: &'static str,
     /// The conversation has moved: the next outline selects its entry.
@@ -99,6 +112,15 @@ impl TreeView {
         view
     }
 
+    /// Reads everything again: entries that are known have changed.
+    pub(crate) fn reload(&mut self) {
+        self.outline = Arc::default();
+        self.glimpses.clear();
+        self.asked.clear();
+        self.whole.clear();
+        self.refresh();
+    }
+
     /// Requests the entries that were stored since.
     pub(crate) fn refresh(&mut self) {
         let since = self.outline.end();
@@ -131,8 +153,8 @@ impl TreeView {
     pub(crate) fn set_outline(&mut self, outline: &Arc<Outline>) {
         self.stale = true;
         if outline.first() > 0 {
-            // Folded entries are known by number already.
             Arc::make_mut(&mut self.outline).extend((**outline).clone());
+            self.folded = self.outline.folded.iter().copied().collect();
             if std::mem::take(&mut self.has_moved) {
                 self.selected = self.outline.leaf;
             }
@@ -148,19 +170,7 @@ impl TreeView {
             };
             self.selected = all.find(is_it);
         }
-        let memory = self.memory.borrow();
-        let numbers: HashMap<&str, u32> = if memory.folded.is_empty() {
-            HashMap::new()
-        } else {
-            let all = 0..self.outline.end();
-            all.filter_map(|number| Some((self.outline.get(number)?.id, number)))
-                .collect()
-        };
-        let folded = memory.folded.iter();
-        self.folded = folded
-            .filter_map(|id| numbers.get(id.as_str()).copied())
-            .collect();
-        drop(memory);
+        self.folded = outline.folded.iter().copied().collect();
         if self.selected.is_none() {
             let is_rewind = self.memory.borrow().is_rewind;
             self.selected = if is_rewind {
@@ -176,6 +186,7 @@ impl TreeView {
         if self.glimpses.len() > KEPT {
             self.glimpses.clear();
             self.asked.clear();
+            self.whole.clear();
         }
         let asked: Vec<(u32, String)> = self
             .asked
@@ -183,10 +194,41 @@ impl TreeView {
             .filter(|number| !self.glimpses.contains_key(number))
             .filter_map(|number| Some((*number, self.outline.get(*number)?.id.to_owned())))
             .collect();
+        if let [whole] = entries {
+            let same = |known: &&mut Glimpse| known.entry_id == whole.entry_id;
+            if let Some(known) = self.glimpses.values_mut().find(same) {
+                known.clone_from(whole);
+            }
+        }
         for (number, id) in asked {
             if let Some(glimpse) = entries.iter().find(|glimpse| glimpse.entry_id == id) {
                 self.glimpses.insert(number, glimpse.clone());
             }
+        }
+    }
+
+    /// The words of the search, whose first hit the preview shows.
+    pub(super) fn words(&self) -> &str {
+        if self.query.is_empty() {
+            &self.sought
+        } else {
+            &self.query
+        }
+    }
+
+    /// Requests the complete text of an entry of which only the start is known.
+    pub(super) fn want_whole(&mut self, number: u32) {
+        let known = self.glimpses.get(&number);
+        // The start ends on a character boundary.
+        if known.is_some_and(|known| known.text.len() + 4 > GLIMPSE)
+            && let Some(entry_id) = self.id_of(Some(number))
+            && self.whole.insert(number)
+        {
+            self.tell(TreeOp::ReadEntries {
+                request: 0,
+                entry_ids: vec![entry_id],
+                bytes: WHOLE,
+            });
         }
     }
 
@@ -370,16 +412,18 @@ impl TreeView {
             self.step(1);
             return;
         }
-        let Some(id) = self.outline.get(number).map(|entry| entry.id.to_owned()) else {
+        let Some(entry_id) = self.id_of(Some(number)) else {
             return;
         };
         if fold {
             self.folded.insert(number);
-            self.memory.borrow_mut().folded.insert(id);
         } else {
             self.folded.remove(&number);
-            self.memory.borrow_mut().folded.remove(&id);
         }
+        self.tell(TreeOp::FoldBranch {
+            entry_id,
+            folded: fold,
+        });
         self.stale = true;
     }
 
@@ -481,6 +525,29 @@ mod tests {
         assert_eq!(selected(|view| view.step_sibling(false)), Some(4));
         assert_eq!(selected(|view| view.step_sibling(false)), Some(4));
         assert!(!view.remark.is_empty());
+    }
+
+    #[test]
+    fn collapsed_branches_are_stored_in_the_session() {
+        let mut view = view(&PARENTS, 6);
+        view.take_ops();
+        let numbers =
+            |view: &TreeView| -> Vec<u32> { view.flat.rows.iter().map(|row| row.number).collect() };
+        view.selected = Some(4);
+        view.fold(true);
+        view.settle();
+        let fold = TreeOp::FoldBranch {
+            entry_id: "00000004".to_owned(),
+            folded: true,
+        };
+        assert_eq!(view.take_ops(), [Op::Tree(fold)]);
+        assert_eq!(numbers(&view), [0, 1, 4, 2, 3]);
+        // Another client has expanded it and collapsed another one.
+        let mut outline = (*view.outline).clone();
+        outline.folded = vec![2];
+        view.set_outline(&Arc::new(outline));
+        view.settle();
+        assert_eq!(numbers(&view), [0, 1, 4, 6, 5, 2]);
     }
 
     #[test]

@@ -130,6 +130,43 @@ pub(super) fn commands(
     (!candidates.is_empty()).then_some(Completion { range, candidates })
 }
 
+/// Whether the word is an argument that names entries of the session.
+pub(super) fn wants_points(word: &Word<'_>) -> bool {
+    matches!(word, Word::Argument { command, .. } if matches!(*command, "restore" | "diff"))
+}
+
+/// Values of a command, and the prompts of the session with these ids and texts. The second of two ids is completed, too.
+pub(super) fn points(word: &Word<'_>, points: &[(String, String)]) -> Option<Completion> {
+    let Word::Argument {
+        command,
+        argument,
+        start,
+    } = word
+    else {
+        return None;
+    };
+    let own = argument.rsplit(' ').next().unwrap_or_default();
+    let from = start + argument.len() - own.len();
+    let values = slash::find(command).filter(|_| own.len() == argument.len());
+    let values = values.map_or(&[][..], |slash| slash.values);
+    let mut candidates = ranked(own, values.iter().copied(), usize::MAX, |value| Candidate {
+        text: value.to_owned(),
+        label: value.to_owned(),
+        detail: String::new(),
+    });
+    let typed = own.to_lowercase();
+    let found = points
+        .iter()
+        .filter(|(id, text)| id.starts_with(own) || text.to_lowercase().contains(&typed));
+    candidates.extend(found.take(CANDIDATE_LIMIT).map(|(id, text)| Candidate {
+        text: id.clone(),
+        label: id.clone(),
+        detail: text::single_line(text),
+    }));
+    let range = from..from + own.len();
+    (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
 /// A complete name of a model with each thinking level.
 fn levels_of(argument: &str, models: &[String]) -> Vec<String> {
     let named = models.iter().find(|model| {
@@ -347,6 +384,21 @@ mod tests {
         let levels = levels_of("a/one", &models);
         assert_eq!((levels.len(), &*levels[0]), (7, "a/one:off"));
         assert_eq!(levels_of("a/one-mini:hi", &models)[4], "a/one-mini:high");
+    }
+
+    #[test]
+    fn entries_are_completed_by_id_and_by_words_of_their_prompts() {
+        let known = [("a1", "Fix the\nparser"), ("b2", "Add a test")];
+        let known = known.map(|(id, text)| (id.to_owned(), text.to_owned()));
+        let found = |text: &str| texts(points(&word(text), &known));
+        let all = ["undo", "a1", "b2"].map(str::to_owned).to_vec();
+        assert_eq!(found("/restore "), (9..9, all));
+        assert_eq!(found("/restore pars"), (9..13, vec!["a1".to_owned()]));
+        assert_eq!(found("/diff a1 b"), (9..10, vec!["b2".to_owned()]));
+        assert_eq!(points(&word("/diff zzz"), &known), None);
+        assert!(!wants_points(&word("/model a")));
+        let completion = points(&word("/restore a"), &known).unwrap();
+        assert_eq!(completion.candidates[0].detail, "Fix the⏎parser");
     }
 
     #[test]

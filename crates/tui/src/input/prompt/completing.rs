@@ -61,6 +61,14 @@ impl Editor {
         }
     }
 
+    /// Stores the ids and texts of the prompts of the session, newest first.
+    pub fn set_points(&mut self, points: Vec<(String, String)>) {
+        self.completer.points = Some(points);
+        if !self.is_choosing() {
+            self.offer_completion();
+        }
+    }
+
     /// Stores the prompts and resources of the session's MCP servers.
     pub fn set_servers(&mut self, mut prompts: Vec<AddedCommand>, mut resources: Vec<String>) {
         prompts.retain(|prompt| prompt.name.len() <= MAX_NAME);

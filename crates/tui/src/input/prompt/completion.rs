@@ -19,6 +19,7 @@ use osier_term::{Columns, Item, Select};
 pub enum Missing {
     Files,
     Models,
+    Points,
 }
 
 /// Files that are offered before anything is typed.
@@ -50,6 +51,9 @@ pub(super) struct Completer {
     /// Not set before they are requested.
     pub(super) models: Option<Vec<String>>,
     pub(super) models_asked: bool,
+    /// Ids and texts of the prompts of the session, for the commands that they are typed for.
+    pub(super) points: Option<Vec<(String, String)>>,
+    pub(super) points_asked: bool,
     /// Prompts of MCP servers.
     pub(super) prompts: Vec<AddedCommand>,
     /// `server:uri` of what MCP servers have to read.
@@ -85,7 +89,19 @@ impl Completer {
         if !matches!(word, candidates::Word::File { .. }) {
             self.files_asked = false;
         }
+        let wants_points = first_line && candidates::wants_points(&word);
+        if !wants_points {
+            // The next word gets those that the session has by then.
+            (self.points, self.points_asked) = (None, false);
+        }
         let offered = match &word {
+            _ if wants_points => {
+                let asked = std::mem::replace(&mut self.points_asked, true);
+                let points = self.points.as_deref().unwrap_or_default();
+                let offered = candidates::points(&word, points);
+                self.offer(offered);
+                return (!asked).then_some(Missing::Points);
+            }
             candidates::Word::Argument { command, .. }
                 if first_line && *command == "model" && self.models.is_none() =>
             {

@@ -31,12 +31,15 @@ use dropped::dropped_pictures;
 pub(crate) use editor::Editor;
 use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
 use osier_base::parts::Parts;
-use osier_protocol::{AddedCommand, Op, ProjectSymbol, UnconfirmedPrompt, slash};
+use osier_protocol::{AddedCommand, Op, ProjectSymbol, TreeOp, UnconfirmedPrompt, slash};
 use osier_term::widgets::textarea::modal::EditorRequest;
 use pending::PendingPrompts;
 use queue::Queue;
 use std::sync::Arc;
 pub(crate) use submit::Submission;
+
+/// The number of the requests for the prompts of the session, to complete their ids.
+pub(crate) const POINTS: u64 = 1 << 33;
 
 /// The prompt of a session.
 #[derive(Debug, Default)]
@@ -92,17 +95,21 @@ impl Prompt {
         }
     }
 
-    /// Restores the draft of an earlier run; what is typed now stays.
+    /// Restores the draft of an earlier run, without a word if `is_quiet`: a new tab says what it is. What is typed now stays.
     pub(crate) fn restore_draft(
         &mut self,
         text: &Parts,
         files: &[Attachment],
+        is_quiet: bool,
         outbox: &mut Outbox,
     ) {
         if self.editor.is_empty() {
             self.editor.set_parts(text);
             self.restore_attachments(files);
-            return outbox.push(Toast::info("restored the draft"));
+            if !is_quiet {
+                outbox.push(Toast::info("restored the draft"));
+            }
+            return;
         }
         self.editor.remember(&text.to_string());
         outbox.push(Toast::info("the earlier draft is in the prompt history"));
@@ -239,6 +246,10 @@ fn request(missing: Option<Missing>, outbox: &mut Outbox) {
     match missing {
         Some(Missing::Files) => outbox.push(Op::ListFiles),
         Some(Missing::Models) => outbox.push(Op::ListModels),
+        Some(Missing::Points) => outbox.push(TreeOp::ReadTree {
+            request: POINTS,
+            since: 0,
+        }),
         None => {}
     }
 }
@@ -258,9 +269,9 @@ mod tests {
     #[test]
     fn an_earlier_draft_does_not_replace_what_is_typed() {
         let (mut prompt, mut outbox) = (Prompt::default(), Outbox::default());
-        prompt.restore_draft(&"earlier".into(), &[], &mut outbox);
+        prompt.restore_draft(&"earlier".into(), &[], false, &mut outbox);
         assert_eq!(prompt.editor.text(), "earlier");
-        prompt.restore_draft(&"other".into(), &[], &mut outbox);
+        prompt.restore_draft(&"other".into(), &[], false, &mut outbox);
         assert_eq!(prompt.editor.text(), "earlier");
         let history: Vec<&str> = prompt.editor.history().newest().collect();
         assert_eq!(history, ["other"]);

@@ -87,10 +87,6 @@ impl App {
             Event::Symbols { request, symbols } => self.prompt.on_found(*request, symbols, outbox),
             Event::ProjectMap { map, .. } => project_map::refresh(map, overlays),
             Event::History { prompts } => self.prompt.editor.load_history(prompts.clone()),
-            Event::Workspace { cwd, branch } => {
-                self.footer.cwd.clone_from(cwd);
-                self.footer.branch.clone_from(branch);
-            }
             Event::Checkpoint(event) => {
                 checkpoints::on_event(event, &mut self.transcript, overlays, outbox);
                 self.changes.on_event(event, &self.footer, overlays, outbox);
@@ -100,7 +96,10 @@ impl App {
                 sessions::on_event(event, &mut self.transcript, overlays, outbox);
             }
             Event::Stash { prompts } => self.stash.set_prompts(prompts, overlays),
-            Event::DraftFound { text, files } => self.prompt.restore_draft(text, files, outbox),
+            Event::DraftFound { text, files } => {
+                self.prompt
+                    .restore_draft(text, files, self.activity.toast.is_shown(now), outbox);
+            }
             Event::Todo { list } => self.todo.set(list),
             Event::Jobs { jobs } => {
                 self.footer.jobs = jobs::running(jobs);
@@ -197,6 +196,10 @@ impl App {
                 let (keymap, footer) = (&mut self.keymap, &mut self.footer);
                 self.plugins
                     .on_event(event, keymap, footer, &mut self.transcript);
+            }
+            Event::Workspace { cwd, branch } => {
+                self.footer.cwd.clone_from(cwd);
+                self.footer.branch.clone_from(branch);
             }
             Event::ContextParts { parts } => skills::refresh(parts, overlays),
             Event::About { about } => about::open(about, overlays),

@@ -15,8 +15,13 @@ use osier_term::Highlighter;
 impl Screen {
     pub(super) fn on_tab_request(&mut self, request: TabRequest) {
         match request {
-            TabRequest::Begin => self.begin(None),
-            TabRequest::Open(stored) => self.begin(Some(stored)),
+            TabRequest::Begin => _ = self.begin(None),
+            TabRequest::Open(stored) => _ = self.begin(Some(stored)),
+            TabRequest::OpenFork(stored, notice) => {
+                if self.begin(Some(stored)) {
+                    self.toast(Toast::info(notice));
+                }
+            }
             TabRequest::Show(number) => {
                 self.tabs.show(number);
                 self.shown();
@@ -40,8 +45,8 @@ impl Screen {
         }
     }
 
-    /// Opens a new session or a stored one and shows it.
-    fn begin(&mut self, stored: Option<StoredSession>) {
+    /// Opens a new session or a stored one and shows it. Whether that was possible.
+    fn begin(&mut self, stored: Option<StoredSession>) -> bool {
         let front = &self.tabs.front.app;
         let is_new = stored.is_none();
         let (session, cwd, opening) = match stored {
@@ -73,8 +78,12 @@ impl Screen {
                 }
                 host.send(Op::ListHistory);
                 self.shown();
+                true
             }
-            Err(error) => self.toast(Toast::error(error)),
+            Err(error) => {
+                self.toast(Toast::error(error));
+                false
+            }
         }
     }
 
