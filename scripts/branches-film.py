@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Play common jobs with branches at 80x24, count their keys, and record them as an asciinema file. Needs git and the standard library.
+
+    cargo build --release && scripts/branches-film.py target/release/osier [FILE.cast]
+
+Starts the interface in a pseudo-terminal, with a scripted model and an empty home. Types each job as the table in
+`docs/branches.md` has it, waits for what the job leads to, and prints the table. Fails when a job leads elsewhere. Play the
+recording with `asciinema play FILE.cast`.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+ROWS, COLUMNS = 24, 80
+PATIENCE = 30
+# Time between two keys, for people who watch.
+PAUSE = 0.25
+
+UP, DOWN, ESC, ENTER = "\x1b[A", "\x1b[B", "\x1b", "\r"
+ALT_LEFT, ALT_RIGHT = "\x1b[1;3D", "\x1b[1;3C"
+NAMES = {UP: "up", DOWN: "down", ESC: "esc", ENTER: "enter", ALT_LEFT: "alt+left", ALT_RIGHT: "alt+right", "\x1bt": "alt+t", "\x1br": "alt+r"}
+
+# A job, its keys, and a text on the screen when it is done. A key is a string of its own.
+JOBS = [
+    ("go back to the last prompt", [ESC, ESC, UP, ENTER], "write two"),
+    ("return to where you were", [ALT_LEFT], "Wrote two."),
+    ("go forward again", [ALT_RIGHT], "write two"),
+    ("return, from the tree", ["\x1bt", ALT_LEFT, ESC], "Wrote two."),
+    ("go back to a prompt, with its files", [ESC, ESC, UP, "r", ENTER], "1 file restored"),
+    ("return, and look at the tree", [ALT_LEFT, "\x1bt"], "go here"),
+    ("compare two branches", ["{", "d", "}", "d"], "Compare branches"),
+    ("label an entry", [ESC, "L", *"good", ENTER], "[good]"),
+    ("search all branches", ["/", *"plan", ENTER], "“plan”"),
+    ("hide a branch", [ESC, "G", "x"], "hidden; it can be restored"),
+    ("show it again", ["u"], "└─  ❯ [good] write one"),
+    ("delete a branch permanently", ["G", "D", DOWN, ENTER], "deleted permanently"),
+    ("fork in a new tab", ["f"], "tab 2/2"),
+    ("fork into a new git worktree", ["\x1bt", "w"], "tab 3/3"),
+    ("send the last prompt to another model", ["\x1br", ENTER], "Another"),
+]
+
+
+def turn(user, *steps):
+    """A turn that answers each prompt with this text."""
+    return {"when": {"user": user}, "repeat": True, "steps": list(steps)}
+
+
+def script():
+    """The model: writes a file on request, and answers everything else."""
+    write = lambda text: {"tool": "bash", "arguments": {"command": f"echo {text} > notes.txt; echo wrote-{text}"}}
+    result = lambda text: {"when": {"toolResult": f"wrote-{text}"}, "repeat": True, "steps": [{"text": f"Wrote {text}."}]}
+    return {"turns": [
+        result("one"), result("two"), turn("write one", write("one")), turn("write two", write("two")),
+        turn("plan", {"text": "A plan: first the notes, then the tests."}),
+        {"repeat": True, "steps": [{"text": "Another answer."}]},
+    ]}
+
+
+class Film:
+    """The interface in a pseudo-terminal, and everything that it writes, with times."""
+
+    def __init__(self, words, cwd, home):
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            environment = {"HOME": home, "PATH": os.environ["PATH"], "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+            os.execve(words[0], words, environment)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self.begun = time.monotonic()
+        self.events = []
+        self.grid = [[" "] * COLUMNS for _ in range(ROWS)]
+        self.row = self.column = 0
+        self.rest = ""
+
+    def read(self, seconds):
+        """Take what the interface writes within this time."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if not select.select([self.master], [], [], left)[0]:
+                continue
+            try:
+                text = os.read(self.master, 65536).decode(errors="replace")
+            except OSError:
+                return
+            if not text:
+                return
+            self.events.append([round(time.monotonic() - self.begun, 3), "o", text])
+            self.draw(text)
+
+    def draw(self, text):
+        """Follow the cursor and the text. Colours and modes do not matter here."""
+        text = self.rest + text
+        self.rest = ""
+        at = 0
+        while at < len(text):
+            char = text[at]
+            if char != "\x1b":
+                self.put(char)
+                at += 1
+                continue
+            found = re.match(r"\x1b\[([0-9;:?<>=]*)[ -/]*([@-~])|\x1b[\]P_^](?:[^\x07\x1b])*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b[=>78MDEHc]", text[at:])
+            if not found:
+                self.rest = text[at:]
+                return
+            if found.group(2):
+                self.control(found.group(1), found.group(2))
+            at += found.end()
+
+    def put(self, char):
+        if char == "\r":
+            self.column = 0
+        elif char == "\n":
+            self.row = min(self.row + 1, ROWS - 1)
+        elif char == "\b":
+            self.column = max(self.column - 1, 0)
+        elif char >= " " and self.column < COLUMNS:
+            self.grid[self.row][self.column] = char
+            self.column += 1
+
+    def control(self, values, kind):
+        numbers = [int(value) if value.isdigit() else 0 for value in values.split(";")]
+        first = max(numbers[0], 1)
+        if kind in "Hf":
+            self.row = min(first, ROWS) - 1
+            self.column = min(max(numbers[1], 1) if len(numbers) > 1 else 1, COLUMNS) - 1
+        elif kind == "G":
+            self.column = min(first, COLUMNS) - 1
+        elif kind == "d":
+            self.row = min(first, ROWS) - 1
+        elif kind in "ABCD" and not values.startswith("?"):
+            row, column = {"A": (-1, 0), "B": (1, 0), "C": (0, 1), "D": (0, -1)}[kind]
+            self.row = min(max(self.row + row * first, 0), ROWS - 1)
+            self.column = min(max(self.column + column * first, 0), COLUMNS - 1)
+        elif kind == "K":
+            start, end = {1: (0, self.column + 1), 2: (0, COLUMNS)}.get(numbers[0], (self.column, COLUMNS))
+            self.grid[self.row][start:end] = [" "] * (end - start)
+        elif kind == "b":
+            for _ in range(first):
+                self.put(self.grid[self.row][self.column - 1])
+        elif kind == "X":
+            end = min(self.column + first, COLUMNS)
+            self.grid[self.row][self.column:end] = [" "] * (end - self.column)
+        elif kind == "J" and numbers[0] in (0, 2):
+            if numbers[0] == 0:
+                self.grid[self.row][self.column:] = [" "] * (COLUMNS - self.column)
+            for row in range(self.row + 1 if numbers[0] == 0 else 0, ROWS):
+                self.grid[row] = [" "] * COLUMNS
+
+    def screen(self):
+        return "\n".join("".join(row).rstrip() for row in self.grid)
+
+    def type(self, keys):
+        for key in keys:
+            os.write(self.master, key.encode())
+            self.read(PAUSE)
+
+    def shows(self, text):
+        """Wait for a text on the screen."""
+        end = time.monotonic() + PATIENCE
+        while text not in self.screen():
+            if time.monotonic() > end:
+                sys.exit(f"“{text}” is not on the screen:\n{self.screen()}")
+            self.read(0.1)
+
+    def save(self, path):
+        head = {"version": 2, "width": COLUMNS, "height": ROWS, "env": {"TERM": "xterm-256color"}, "title": "Branches in osier"}
+        with open(path, "w") as file:
+            for line in [head, *self.events]:
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def prepare(cwd):
+    """A repository with one commit, which a worktree needs."""
+    with open(os.path.join(cwd, "model.json"), "w") as file:
+        json.dump(script(), file)
+    with open(os.path.join(cwd, "notes.txt"), "w") as file:
+        file.write("zero\n")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "begin"]):
+        subprocess.run([*git, *words], cwd=cwd, check=True)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    program = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        cwd, home = os.path.join(folder, "project"), os.path.join(folder, "home")
+        os.mkdir(cwd)
+        os.mkdir(home)
+        prepare(cwd)
+        film = Film([program, "--model", "script/model.json", "--permissions", "yolo", "--trust"], cwd, home)
+        film.shows("script/model.json")
+        film.type([ESC])
+        # Three branches: the plan, and two that write the notes.
+        for prompt, answer in (("make a plan", "A plan"), ("write one", "Wrote one.")):
+            film.type([*prompt, ENTER])
+            film.shows(answer)
+        film.type([*"/undo", ENTER])
+        film.shows("❯ write one")
+        film.type(["\x15", *"write two", ENTER])
+        film.shows("Wrote two.")
+        film.read(1)
+        print("| job | keys | number |\n|---|---|---|")
+        for job, keys, text in JOBS:
+            film.type(keys)
+            film.shows(text)
+            film.read(1)
+            names = " ".join(NAMES.get(key, key) for key in keys)
+            print(f"| {job} | `{names}` | {len(keys)} |")
+        if len(sys.argv) > 2:
+            film.save(sys.argv[2])
+        os.kill(film.pid, signal.SIGKILL)
+        os.waitpid(film.pid, 0)
+
+
+if __name__ == "__main__":
+    main()
