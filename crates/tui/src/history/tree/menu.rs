@@ -55,7 +55,10 @@ pub(super) fn ask_to_delete(
     overlays: &mut Overlays,
 ) {
     let messages = text::counted(messages, "message", "messages");
-    let title = format!("Delete {messages} permanently, {} kB?", bytes.div_ceil(1000));
+    let title = format!(
+        "Delete {messages} permanently, {} kB?",
+        bytes.div_ceil(1000)
+    );
     let delete = TreeOp::DeleteBranch {
         entry_id: entry_id.to_owned(),
         preview: false,
