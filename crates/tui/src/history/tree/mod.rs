@@ -279,8 +279,11 @@ fn show(event: &TreeEvent, cx: &mut TreeContext<'_>) {
         } if view(cx.overlays).is_some() => {
             menu::ask_to_delete(entry_id, (*messages, *bytes), cx.overlays);
         }
-        TreeEvent::BranchDeleted { preview: true, .. } => {}
-        TreeEvent::BranchDeleted { messages, .. } => {
+        TreeEvent::BranchDeleted {
+            preview: false,
+            messages,
+            ..
+        } => {
             let messages = text::counted(*messages, "message", "messages");
             cx.outbox
                 .push(Toast::info(format!("{messages} deleted permanently")));
