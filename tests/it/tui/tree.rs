@@ -352,7 +352,10 @@ async fn a_branch_is_deleted_after_a_question() {
     // The first answer keeps the branch.
     screen.press("enter").shows("write the notes").await;
     screen.press("D").shows("messages permanently, ").await;
-    screen.press("down enter").shows("deleted permanently").await;
+    screen
+        .press("down enter")
+        .shows("deleted permanently")
+        .await;
     screen.hides("write the notes").await;
 }
 
