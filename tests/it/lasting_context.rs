@@ -227,6 +227,7 @@ async fn when_the_small_model_fails_the_model_of_the_session_writes_the_summary(
     session.host.send(Op::Tree(TreeOp::Compact {
         instructions: None,
         review: false,
+        up_to: None,
     }));
     let seen = session
         .until(|event| {
