@@ -250,6 +250,7 @@ async fn truncated_summary_is_not_stored() {
         open.host.send(Op::Tree(TreeOp::Compact {
             instructions: None,
             review: false,
+            up_to: None,
         }));
         let outcome = until_ended(&mut open).await;
         let CompactionOutcome::Failed { message } = outcome else {
@@ -275,6 +276,7 @@ async fn requested_compaction_waits_for_the_edited_summary() {
     open.host.send(Op::Tree(TreeOp::Compact {
         instructions: Some("mind the names".to_owned()),
         review: true,
+        up_to: None,
     }));
     // The order of the two events is not defined.
     let (mut is_drafted, mut is_ended) = (false, false);
@@ -333,6 +335,7 @@ async fn compaction_can_be_interrupted_and_prompts_wait_for_it() {
     let compact = Op::Tree(TreeOp::Compact {
         instructions: None,
         review: false,
+        up_to: None,
     });
     let started = |event: &Event| {
         matches!(
@@ -389,6 +392,7 @@ async fn moving_before_a_compaction_restores_the_messages() {
     open.host.send(Op::Tree(TreeOp::Compact {
         instructions: None,
         review: false,
+        up_to: None,
     }));
     until_ended(&mut open).await;
     open.host.send(Op::Tree(TreeOp::Branch {
