@@ -145,7 +145,7 @@ async fn each_window_gets_as_much_of_the_conversation_as_it_holds() {
         let choice = SessionChoice::Resume(path.clone());
         let mut again = open_as(choice, &place, window, Script::always("ok")).await;
         let events = again.run("and now?").await;
-        assert_eq!(ended(&events), []);
+        assert!(ended(&events).is_empty(), "{window}");
         let requests = again.provider.requests();
         let texts = sent(requests.last().unwrap());
         assert!(texts[0].starts_with(begins), "{window}: {}", texts[0]);
