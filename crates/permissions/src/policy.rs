@@ -329,18 +329,14 @@ impl Permissions {
         }
         let state = self.lock();
         let mode = mode.unwrap_or(state.mode);
-        let touching = |wanted: Effect| {
-            let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);
-            let mut rules = rules.map(|scoped| &scoped.rule);
-            rules.find(|rule| self.touches(rule, &aspects))
-        };
+        let touching = |wanted| state.of(wanted).find(|rule| self.touches(rule, &aspects));
         if let Some(rule) = touching(Effect::Deny) {
             return Verdict::Deny(format!("the rule `{}` denies it", rule.text));
         }
-        let possible = |wanted: Effect| {
-            let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);
-            let mut rules = rules.map(|scoped| &scoped.rule);
-            rules.find(|rule| aspects.list.iter().any(|part| part.may_be_touched(rule)))
+        let possible = |wanted| {
+            let may_touch =
+                |rule: &&Rule| aspects.list.iter().any(|part| part.may_be_touched(rule));
+            state.of(wanted).find(may_touch)
         };
         let ask = |why: String| Verdict::Ask {
             why,
@@ -352,13 +348,13 @@ impl Permissions {
         if mode == PermissionMode::Plan && !harmless && !fetches {
             return planned(tool, confined);
         }
-        let rules = state.rules.iter();
-        let rules = rules.filter(|scoped| scoped.effect == Effect::Allow);
-        let allow: Vec<&Rule> = rules.map(|scoped| &scoped.rule).collect();
+        let allow: Vec<&Rule> = state.of(Effect::Allow).collect();
         if let Some(guarded) = self.guarded(&aspects, mode, &allow) {
             let patterns = self.patterns_for(&guarded, &aspects, tool);
-            let why = guarded.why;
-            return Verdict::Ask { why, patterns };
+            return Verdict::Ask {
+                why: guarded.why,
+                patterns,
+            };
         }
         // A wildcard cannot allow commands that a deny rule might forbid: only the exact command can.
         if !aspects.is_allowed_exactly(&allow) {
@@ -382,16 +378,11 @@ impl Permissions {
             return Verdict::Allow;
         }
         match mode {
-            PermissionMode::Yolo if confined && fetches => {
-                ask("the sandbox denies the network to commands".to_owned())
+            PermissionMode::Yolo => {
+                let limits = state.limits_commands();
+                let why = asked_in_yolo(tool, arguments, confined && fetches, limits);
+                why.map_or(Verdict::Allow, |why| ask(why.to_owned()))
             }
-            PermissionMode::Yolo
-                if tool == TERMINAL && state.limits_commands() && !stops(arguments) =>
-            {
-                let why = "a rule is about commands, and the program that reads this could run any";
-                ask(why.to_owned())
-            }
-            PermissionMode::Yolo => Verdict::Allow,
             _ if self.is_known_or_allowed(&aspects, &state.rules()) => Verdict::Allow,
             PermissionMode::Auto => {
                 let named = targets.is_empty().then(|| self.names_sensitive(arguments));
@@ -470,6 +461,12 @@ impl State {
             })
     }
 
+    fn of(&self, effect: Effect) -> impl Iterator<Item = &Rule> {
+        let rules = self.rules.iter();
+        let rules = rules.filter(move |scoped| scoped.effect == effect);
+        rules.map(|scoped| &scoped.rule)
+    }
+
     /// Whether there are deny or ask rules about commands.
     fn limits_commands(&self) -> bool {
         let mut rules = self.rules.iter();
@@ -509,6 +506,20 @@ fn stops(arguments: &Value) -> bool {
         ["ctrl+c", "ctrl+d", "ctrl+z", "ctrl+\\"].contains(&key)
     };
     !arguments.get("text").is_some_and(types) && keys.is_some_and(|keys| keys.iter().all(is_stop))
+}
+
+/// Why a call is asked about in `yolo`, although no rule is about it.
+fn asked_in_yolo(
+    tool: &str,
+    arguments: &Value,
+    is_network_denied: bool,
+    limits_commands: bool,
+) -> Option<&'static str> {
+    if is_network_denied {
+        return Some("the sandbox denies the network to commands");
+    }
+    (tool == TERMINAL && limits_commands && !stops(arguments))
+        .then_some("a rule is about commands, and the program that reads this could run any")
 }
 
 /// The decision in plan mode about a call that changes something; `confined` means that the sandbox prevents it.

@@ -234,6 +234,12 @@ fn walk(wire: &mut RpcProcess) {
     wire.call("fold_branch", json!({"entryId": first, "folded": true}));
     let refused = wire.refused("fork_worktree", json!({}));
     assert_eq!(refused, "a worktree needs a git repository with a commit");
+    walk_back(wire);
+    compact(wire);
+    fan(wire);
+}
+
+fn walk_back(wire: &mut RpcProcess) {
     wire.call("prompt", json!({"message": "five"}));
     settled(wire);
     assert_eq!(
@@ -262,8 +268,6 @@ fn walk(wire: &mut RpcProcess) {
     );
     wire.call("retry_prompt", json!({}));
     settled(wire);
-    compact(wire);
-    fan(wire);
 }
 
 fn compact(wire: &mut RpcProcess) {

@@ -442,7 +442,7 @@ fn unknown_wrappers_are_asked_about_if_a_rule_denies_their_arguments() {
                 "allow",
             ),
         ] {
-            assert_eq!(decision(&permissions, line), expected, "{mode:?} {line}");
+            assert_eq!(decision(&permissions, line), expected, "{line}");
         }
     }
 }

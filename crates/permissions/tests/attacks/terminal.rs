@@ -178,7 +178,7 @@ impl Terminal {
             arguments,
             ..ToolCall::default()
         };
-        let mut call = self.workspace.prepare(call).await.unwrap();
+        let mut call = self.workspace.prepare(call).await.ok()?;
         let cancel = CancellationToken::new();
         let is_allowed = is_free
             || matches!(
@@ -199,7 +199,9 @@ impl Terminal {
     /// Starts `command` and types `inputs`, until one is refused. Returns how many ran.
     async fn types(&self, command: &str, inputs: &[Input]) -> usize {
         let start = json!({"command": command, "terminal": true});
-        let screen = self.call("bash", start, true).await.unwrap();
+        let Some(screen) = self.call("bash", start, true).await else {
+            return 0;
+        };
         if screen.starts_with("(no new output)") {
             let prompt = json!({"id": "term1", "wait": "\\S", "timeout": 60});
             self.call("terminal", prompt, true).await;
