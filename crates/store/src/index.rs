@@ -86,6 +86,13 @@ impl EntryIndex {
         self.read(|tree| tree.shown().len())
     }
 
+    /// The messages in the transcript of the current branch, oldest first, read from the file one by one. Skips
+    /// unreadable entries. Blocks.
+    pub fn shown_messages(&self) -> impl Iterator<Item = AgentMessage> + use<> {
+        let shown = self.entries(|tree| tree.shown().to_vec());
+        shown.filter_map(into_message)
+    }
+
     /// Model, level and name at the leaf.
     pub fn state(&self) -> State {
         self.read(|tree| tree.state_at(tree.leaf().as_deref()))

@@ -7,7 +7,7 @@
 //!
 //! Code that tools share, lowest room first; a room imports only lower ones:
 //!
-//! - `call`: arguments, and the [`details`] of results
+//! - `call`: arguments, and how other programs spell them
 //! - `files`: which file a call means, what the model knows of it (`ledger`), its lines and [`diff`]s
 //! - `commands`: how a command runs, in the foreground or as a job, and where its output goes
 //! - `terminal`: programs on a pseudo-terminal
@@ -74,7 +74,6 @@ pub use built_in::{
     BuiltIn, Collapsed, Count, Part, PartKind, PeerTool, Renamed, RuleText, ToolEffect, ToolView,
     Verbs,
 };
-pub use call::details;
 pub use calls::{file_targets, known_call};
 pub use commands::jobs::JobObserver;
 pub use commands::outcome::{ShellEnd, ShellOutcome, ShellRequest, start_error};
@@ -108,7 +107,7 @@ pub use shell::terminal_tool::TERMINAL;
 pub use terminal::{TerminalChange, TerminalObserver};
 pub use workspace::{PlanAnswer, PlanDecision, PlanMode, ReadFilter, ReadFilters, Workspace};
 
-// recipe: a tool, 1: `crates/tools/src/ROOM/NAME.rs`: the tool and its row, `ROW`; its room names it as a module (a short one to copy is `search/ls.rs`; `FileUse` says what a tool does with a path, and `workspace.open` opens a file)
+// recipe: a tool, 1: `crates/tools/src/ROOM/NAME.rs`: the tool, its row (`ROW`) and the details of its results; its room names it as a module (a short one to copy is `search/ls.rs`; `FileUse` says what a tool does with a path, and `workspace.open` opens a file)
 // recipe: a tool, 2: its place in `BUILT_IN`
 /// Every tool, in the order that models see.
 pub const BUILT_IN: &[BuiltIn] = &[

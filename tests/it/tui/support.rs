@@ -46,6 +46,7 @@ pub(super) struct Builder {
     environment: BTreeMap<String, String>,
     depth: ColourDepth,
     session: SessionChoice,
+    tools: Option<Vec<String>>,
 }
 
 /// A running interface.
@@ -139,6 +140,13 @@ impl Builder {
         self
     }
 
+    /// Offers only these tools: a screen that lists them does not change with others.
+    #[must_use]
+    pub(super) fn tools(mut self, names: &[&str]) -> Self {
+        self.tools = Some(names.iter().map(|name| (*name).to_owned()).collect());
+        self
+    }
+
     /// Shows the tokens of the session in the footer.
     #[must_use]
     pub(super) fn with_tokens(self) -> Self {
@@ -178,6 +186,7 @@ impl Builder {
             },
             environment: Arc::new(self.environment),
             session: self.session,
+            tools: self.tools,
             answers_questions: true,
             embedded: Some((model(), Arc::new(provider.clone()))),
             ..SessionSetup::new(folders, work(&self.place))
@@ -244,6 +253,7 @@ impl Screen {
             environment: BTreeMap::new(),
             depth: ColourDepth::True,
             session: SessionChoice::New,
+            tools: None,
         }
     }
 

@@ -227,7 +227,7 @@ impl Actor {
         self.emitter.set_request(before);
     }
 
-    // recipe: a request of the protocol, 2: `apply` names the function that handles each group, such as `apply_state` in `state.rs`: its arm goes there
+    // recipe: a request of the protocol, 2: `apply` names the function that handles each group, such as `apply_state` in `state.rs`: its arm goes there (`session.store.index()` reads the conversation, as `shown_messages` does)
     pub(super) async fn apply(&mut self, op: Op) {
         let is_loading = self
             .session

@@ -17,7 +17,7 @@ use osier_extensions::plugins::channel::{Link, MayRun, PluginMessage, Requests};
 use osier_extensions::plugins::discover::PluginFolder;
 use osier_extensions::plugins::{Loaded, Plugins, api};
 use osier_protocol::questions::Questions;
-use osier_protocol::{Event, PageAt, PluginKey, SessionInfo};
+use osier_protocol::{Event, PluginKey, SessionInfo};
 use osier_store::{EntryIndex, SessionStore};
 use osier_tools::{BASH, Workspace};
 
@@ -205,26 +205,12 @@ pub(crate) fn send_entries(store: &SessionStore, kind: String, reply: oneshot::S
 
 /// The data of the entries of one kind, oldest first. Blocks.
 fn entries(index: &EntryIndex, kind: &str) -> Vec<Value> {
-    let mut found = Vec::new();
-    let mut at = PageAt::Start;
-    while let Some(page) = index.page(&at) {
-        for stored in &page.messages {
-            if let AgentMessage::Custom(message) = &*stored.message
-                && message.kind == kind
-            {
-                found.push(message.details.get("data").cloned().unwrap_or_default());
-            }
-        }
-        match page.messages.last() {
-            Some(stored) if !page.at_end => {
-                at = PageAt::After {
-                    entry_id: stored.entry_id.clone(),
-                };
-            }
-            _ => break,
-        }
-    }
-    found
+    let of_kind = index.shown_messages().filter_map(|message| match message {
+        AgentMessage::Custom(message) if message.kind == kind => Some(message),
+        _ => None,
+    });
+    let data = of_kind.map(|message| message.details.get("data").cloned().unwrap_or_default());
+    data.collect()
 }
 
 async fn send_all(mut events: Subscription<Event>, plugins: Arc<Plugins>) {

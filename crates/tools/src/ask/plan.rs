@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::built_in::{BuiltIn, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs};
-use crate::call::details::to_value;
 use crate::call::spellings;
+use crate::call::to_value;
 use crate::files::diff::unified;
 use crate::workspace::{PlanAnswer, PlanDecision, Workspace};
 use osier_agent::{

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::built_in::{
     BuiltIn, Collapsed, GeminiForm, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs,
 };
-use crate::call::details::to_value;
+use crate::call::to_value;
 use crate::workspace::Workspace;
 use osier_agent::{
     OtherName, PreparedCall, Preparing, Refusal, Spellings, ToolOutput, prepare_typed,

@@ -52,7 +52,7 @@ impl Findings {
         self.list.truncate(limit);
     }
 
-    /// One line for each of the list, and the number of others.
+    /// A line for each problem in the list, and the number of other problems.
     pub fn lines(&self, workspace: &Workspace) -> String {
         let mut text = String::new();
         let mut left = self.counts;

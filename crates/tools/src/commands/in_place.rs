@@ -1,6 +1,6 @@
 //! Output that a program draws in place: progress of several lines, as of `docker pull`, cargo and npm, moves the cursor up
-//! and writes its lines again. A small emulated screen follows such output and gives its lines as they are in the end, with
-//! no control sequences besides those of styles.
+//! and writes its lines again. A small emulated screen follows such output and gives the final lines, without control
+//! sequences except styles.
 //!
 //! Only movements within the last rows have an effect. Clearing the screen, another screen and absolute positions have
 //! none: nothing that a program printed before is lost.

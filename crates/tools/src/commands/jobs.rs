@@ -13,12 +13,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::full_screen;
 use super::live_output::Live;
-use super::outcome::{ShellEnd, describe, details};
+use super::outcome::{BashDetails, JobDetails, ShellEnd, describe, details};
 use super::output::{Capture, Shown};
 use super::output_file::StoredOutput;
 use super::recorder::{Recorder, Started, drive};
 use super::shell::Shell;
-use crate::call::details::{BashDetails, JobDetails};
 use osier_agent::UpdateSink;
 use osier_base::clock::{human_duration, now_ms};
 use osier_base::process::{Exit, signal_name, spawn};

@@ -6,9 +6,44 @@ use std::time::Duration;
 
 use osier_agent::ShellRun;
 use osier_base::process::{Exit, signal_name};
+use serde::Serialize;
 
 use super::prompt_detection::needs_password;
-use crate::call::details::BashDetails;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BashDetails {
+    pub command: String,
+    /// Not set when a signal ended the command, or when it is still running.
+    pub exit_code: Option<i32>,
+    /// Name of the signal that ended the command, as in `SIGKILL`.
+    pub signal: Option<String>,
+    /// In milliseconds.
+    pub duration: u64,
+    /// The model received only part of the output.
+    pub truncated: bool,
+    /// The complete output, available while the session is open.
+    pub full_output_path: Option<String>,
+    /// The sandbox that was used, as in `workspace, bubblewrap`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
+    /// The command most likely failed because of the sandbox.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox_denied: bool,
+    /// The sandbox's report: denied network hosts, and new files that make programs run code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sandbox_notes: Vec<String>,
+    /// Set for a background job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobDetails>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobDetails {
+    pub id: String,
+    pub running: bool,
+}
 
 /// A request to run a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -13,11 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::foreground::ForegroundCommand;
 use super::live_output::Live;
-use super::outcome::{ShellEnd, ShellOutcome, ShellRequest, details};
+use super::outcome::{BashDetails, ShellEnd, ShellOutcome, ShellRequest, details};
 use super::output::{Capture, Shown};
 use super::output_directory::OutputDirectory;
 use super::output_file::Spill;
-use crate::call::details::BashDetails;
 
 /// Bytes per read: the capacity of a pipe.
 const CHUNK: usize = 64 * 1024;

@@ -16,10 +16,9 @@ use super::editor_terminal::{follow, open};
 use super::foreground::Foreground;
 use super::full_screen;
 use super::jobs::{Job, Jobs};
-use super::outcome::{ShellEnd, ShellOutcome, ShellRequest};
+use super::outcome::{BashDetails, ShellEnd, ShellOutcome, ShellRequest};
 use super::recorder::{Recorder, Started, drive, ended, stopped};
 use super::shell::Shell;
-use crate::call::details::BashDetails;
 use crate::files::editor::{Editor, Terminal};
 
 /// The commands of a session.

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Change};
@@ -15,8 +16,8 @@ use super::stale::{Planned, merge};
 use crate::built_in::{
     BuiltIn, Collapsed, GeminiForm, Part, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
-use crate::call::details::{EditDetails, SingleEdit, to_value};
 use crate::call::spellings;
+use crate::call::to_value;
 use crate::files::diff::{FileDiff, unified};
 use crate::files::ledger::Freshness;
 use crate::files::target::FileArgument;
@@ -414,6 +415,39 @@ fn report(name: &str, applied: &Applied, diff: &FileDiff) -> String {
         text.push_str(&snippet(diff.hunks()));
     }
     text
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EditDetails {
+    /// Absolute path.
+    file_path: String,
+    /// The text of the first edit; `edits` contains all when there are several.
+    old_string: String,
+    new_string: String,
+    /// Number of replacements, over all edits.
+    match_count: u64,
+    /// Lines added or removed; a replaced line counts once.
+    lines_changed: u64,
+    /// Unified diff; long ones are cut, see `diff::unified`.
+    diff: String,
+    lines_added: u64,
+    lines_removed: u64,
+    /// Line number in the new file, from 1.
+    first_changed_line: Option<u64>,
+    /// Some text matched only after normalisation.
+    fuzzy: bool,
+    /// All edits, when there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    edits: Vec<SingleEdit>,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SingleEdit {
+    old_string: String,
+    new_string: String,
+    match_count: u64,
 }
 
 fn details(path: &Path, change: &Change, applied: &Applied, diff: FileDiff) -> EditDetails {

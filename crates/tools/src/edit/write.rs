@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::file::{
@@ -12,8 +12,8 @@ use super::file::{
 use crate::built_in::{
     BuiltIn, Collapsed, Count, GeminiForm, Part, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
-use crate::call::details::{WriteDetails, to_value};
 use crate::call::spellings;
+use crate::call::to_value;
 use crate::files::diff::{FileDiff, unified};
 use crate::files::encoding::{TextEncoding, decode};
 use crate::files::ledger::Freshness;
@@ -101,6 +101,20 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
         "required": ["file_path", "content"],
     }),
 });
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WriteDetails {
+    /// Absolute path.
+    file_path: String,
+    /// In bytes.
+    size: u64,
+    is_new: bool,
+    /// Unified diff; long ones are cut, see `diff::unified`.
+    diff: String,
+    lines_added: u64,
+    lines_removed: u64,
+}
 
 #[derive(Debug, Deserialize)]
 struct Arguments {
@@ -277,10 +291,7 @@ fn difference(name: &str, old: Option<&Current>, new: &str) -> FileDiff {
     };
     match old.decoded() {
         Some(decoded) => unified(name, Some(&decoded.text), new),
-        None => FileDiff {
-            text: "[the file was binary or too large to compare]\n".to_owned(),
-            ..FileDiff::default()
-        },
+        None => FileDiff::note("[the file was binary or too large to compare]\n".to_owned()),
     }
 }
 

@@ -31,6 +31,14 @@ pub struct FileDiff {
 }
 
 impl FileDiff {
+    /// A text for a file that cannot be compared.
+    pub(crate) fn note(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+
     /// The hunks without the headers of the file; empty when nothing changed.
     pub(crate) fn hunks(&self) -> &str {
         let hunks = self.text.find("\n@@").map(|at| &self.text[at + 1..]);
@@ -50,10 +58,7 @@ pub fn unified(name: &str, old: Option<&str>, new: &str) -> FileDiff {
     } else {
         "/dev/null".to_owned()
     };
-    let mut diff = FileDiff {
-        text: format!("--- {from}\n+++ b/{name}\n"),
-        ..FileDiff::default()
-    };
+    let mut diff = FileDiff::note(format!("--- {from}\n+++ b/{name}\n"));
     if part.old.len() + part.new.len() > MAX_COMPARED {
         diff.removed = part.old.lines().count() as u64;
         diff.added = part.new.lines().count() as u64;

@@ -12,7 +12,7 @@ use super::target::reason;
 pub(crate) enum FileError {
     #[error("`{path}` does not exist{suggestion}")]
     Missing { path: String, suggestion: String },
-    #[error("`{path}` is a directory; read one of its files:\n{listing}")]
+    #[error("`{path}` is a directory; name one of its files:\n{listing}")]
     Directory { path: String, listing: String },
     #[error("`{path}` is not a regular file")]
     NotRegular { path: String },

@@ -261,7 +261,7 @@ impl Ledger {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that the session knows `path` in this state, with this text if it is one.
+    /// Records that the session knows the file in the state `stamp`, with its text if the file is a text.
     pub(crate) fn record(&self, target: &FileTarget, stamp: Stamp, text: Option<&str>) {
         self.insert(target, Known::new(stamp, text));
     }

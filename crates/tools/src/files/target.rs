@@ -1,5 +1,5 @@
-//! Which file a call means. One function finds it, when the call is prepared: rules judge the result, and the tool opens
-//! exactly that file, without symbolic links.
+//! Which file a call means. One function finds the file when the call is prepared: rules judge that file, and the tool opens
+//! exactly it, without symbolic links.
 
 use std::io;
 use std::path::{Path, PathBuf};

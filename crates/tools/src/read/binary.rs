@@ -6,9 +6,10 @@ use std::io::{self, Read as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::ReadDetails;
 use super::error::ReadError;
 use super::{document, image, media, pdf};
-use crate::call::details::{ReadDetails, to_value};
+use crate::call::to_value;
 use crate::files::error::FileError;
 use crate::files::ledger::Stamp;
 use crate::workspace::Workspace;

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::ReadDetails;
 use super::binary::BinaryFile;
 use super::document;
 use super::error::ReadError;
@@ -23,8 +24,8 @@ use crate::built_in::{
     peer,
 };
 use crate::call::arguments;
-use crate::call::details::{ReadDetails, to_value};
 use crate::call::spellings;
+use crate::call::to_value;
 use crate::files::encoding::decode;
 use crate::files::error::FileError;
 use crate::files::ledger::{MAX_HASHED, Stamp};
@@ -476,7 +477,7 @@ mod tests {
             (
                 "dir",
                 1,
-                "`dir` is a directory; read one of its files:\nb.txt\ninner/",
+                "`dir` is a directory; name one of its files:\nb.txt\ninner/",
             ),
             (
                 "settings.rs",

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::pdf;
 use crate::built_in::{BuiltIn, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs};
-use crate::call::details::to_value;
+use crate::call::to_value;
 use crate::workspace::Workspace;
 use osier_agent::{
     OtherName, PreparedCall, Preparing, Spellings, ToolContext, ToolOutput, ToolStatus,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -15,8 +15,8 @@ use crate::built_in::{
     BuiltIn, Count, GeminiForm, Part, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
 use crate::call::arguments;
-use crate::call::details::{FindDetails, to_value};
 use crate::call::spellings;
+use crate::call::to_value;
 use crate::files::target::FileArgument;
 use crate::workspace::Workspace;
 use osier_agent::{
@@ -100,6 +100,20 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
         "required": ["pattern"],
     }),
 });
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FindDetails {
+    pattern: String,
+    /// Absolute path.
+    path: String,
+    /// Number of paths shown.
+    count: u64,
+    /// There are more paths than shown.
+    truncated: bool,
+    /// Directories that could not be read.
+    unreadable: u64,
+}
 
 #[derive(Debug, Deserialize)]
 struct Arguments {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use osier_walk::{Override, OverrideBuilder};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -18,8 +18,8 @@ use crate::built_in::{
     BuiltIn, Count, GeminiForm, Part, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
 use crate::call::arguments;
-use crate::call::details::{GrepDetails, to_value};
 use crate::call::spellings;
+use crate::call::to_value;
 use crate::files::target::{FileArgument, reason};
 use crate::workspace::Workspace;
 use osier_agent::{
@@ -149,6 +149,22 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
         }),
     }
 });
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GrepDetails {
+    pattern: String,
+    /// Absolute path.
+    path: String,
+    /// Matches that are shown, without context lines.
+    matches: u64,
+    /// Files with matches.
+    files: u64,
+    /// There are more matches than shown.
+    truncated: bool,
+    /// Number of files and directories that could not be read.
+    unreadable: u64,
+}
 
 #[derive(Debug, Deserialize)]
 struct Arguments {

@@ -4,7 +4,7 @@ use std::fs::{self, DirEntry};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::listing::Listing;
@@ -13,8 +13,8 @@ use crate::built_in::{
     BuiltIn, Collapsed, Count, GeminiForm, Part, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
 use crate::call::arguments;
-use crate::call::details::{LsDetails, to_value};
 use crate::call::spellings;
+use crate::call::to_value;
 use crate::files::target::{FileArgument, reason};
 use crate::workspace::Workspace;
 use osier_agent::{
@@ -83,6 +83,16 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
         },
     }),
 });
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LsDetails {
+    /// Absolute path.
+    path: String,
+    /// Entries of the directory, including those not shown.
+    total: u64,
+    truncated: bool,
+}
 
 #[derive(Debug, Deserialize)]
 struct Arguments {

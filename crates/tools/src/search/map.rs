@@ -10,14 +10,14 @@ use osier_agent::{
 };
 use osier_llm::ToolSpec;
 use osier_map::{Outline, ProjectMap, Request, SymbolMatch};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::walk::Root;
 use crate::built_in::{BuiltIn, Part, ToolEffect, ToolView, Verbs};
 use crate::call::arguments;
-use crate::call::details::{MapDetails, to_value};
 use crate::call::spellings;
+use crate::call::to_value;
 use crate::files::target::{FileArgument, NamedFile};
 use crate::workspace::Workspace;
 
@@ -77,6 +77,19 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
         },
     }),
 });
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MapDetails {
+    /// Absolute path.
+    path: String,
+    /// Files shown.
+    files: u64,
+    /// Symbols shown.
+    symbols: u64,
+    /// There are more files than shown.
+    truncated: bool,
+}
 
 #[derive(Debug, Deserialize)]
 struct Arguments {

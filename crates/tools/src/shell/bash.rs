@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
@@ -11,12 +11,14 @@ use super::terminal_tool;
 use crate::built_in::{
     BuiltIn, Collapsed, GeminiForm, Part, PartKind, PeerTool, ToolEffect, ToolView, Verbs, peer,
 };
-use crate::call::details::{BashDetails, JobListDetails, to_value};
 use crate::call::spellings;
 use crate::call::spellings::values;
+use crate::call::to_value;
 use crate::commands::full_screen;
 use crate::commands::jobs::Job;
-use crate::commands::outcome::{ShellEnd, ShellOutcome, ShellRequest, describe, start_error};
+use crate::commands::outcome::{
+    BashDetails, ShellEnd, ShellOutcome, ShellRequest, describe, start_error,
+};
 use crate::commands::prompt_detection::{asks_for_input, needs_password};
 use crate::commands::run::{run_outside, run_shell};
 use crate::edit::patch;
@@ -182,6 +184,12 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
         }),
     }
 });
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JobListDetails {
+    jobs: Vec<BashDetails>,
+}
 
 #[derive(Debug, Deserialize)]
 struct Arguments {

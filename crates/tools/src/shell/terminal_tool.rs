@@ -8,13 +8,13 @@ use osier_agent::{Concurrency, PreparedCall, Preparing, Refusal, ToolOutput, pre
 use osier_base::process::PtySize;
 use osier_llm::ToolSpec;
 use regex::{Regex, RegexBuilder};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::built_in::{BuiltIn, Collapsed, Part, ToolEffect, ToolView, Verbs};
-use crate::call::details::{TerminalDetails, to_value};
+use crate::call::to_value;
 use crate::commands::outcome::describe;
 use crate::terminal::{TerminalSession, Typed, to_text};
 use crate::workspace::Workspace;
@@ -80,6 +80,16 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     }),
 }
 });
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TerminalDetails {
+    /// The id of the terminal.
+    id: String,
+    command: String,
+    running: bool,
+    exit_code: Option<i32>,
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

@@ -334,7 +334,7 @@ struct Driver {
     progress: watch::Sender<Progress>,
     observer: Option<TerminalObserver>,
     was_hidden: bool,
-    /// When to check again whether input is hidden: programs hide it after they printed their question.
+    /// When to check again whether input is hidden: a program hides input after it has printed its question.
     check_at: Option<Instant>,
     /// When the next screen is sent.
     due: Option<Instant>,

@@ -57,7 +57,7 @@ fn break_before(original: &str, matched: &Range<usize>, edit: &Edit) -> Option<S
     joins.then(|| format!("\n{}", edit.new))
 }
 
-/// The old text ends with a line break, the new one in the last line, and is more than the old one without it.
+/// The old text ends with a line break; the new text does not, and it is more than the old text without that line break.
 fn break_after(original: &str, matched: &Range<usize>, edit: &Edit) -> Option<String> {
     let joins = edit.old.ends_with('\n')
         && !edit.new.is_empty()

@@ -143,7 +143,7 @@ fn without_fence(text: &str) -> Option<String> {
 /// Separators between a line's number and its text, longest first.
 const SEPARATORS: [&str; 7] = ["\t", "\u{2192}", ": ", " | ", "| ", "|", ":"];
 
-/// Without the numbers of `read` and `grep` at the start of the lines. Those of the old text ascend one by one.
+/// The edit without the line numbers of `read` and `grep`. In the old text, each line number is one more than the last.
 fn without_numbers(edit: &Edit) -> Option<Edit> {
     let fits = |separator: &&&str| {
         let numbers: Option<Vec<u64>> = edit

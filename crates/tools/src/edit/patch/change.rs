@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::hunks::{Edits, NoPlace, complete};
 use super::parse::{Action, Hunk, Patch, Section};
 use super::undo::{Done, first_missing, remove, rename};
-use crate::call::details::{PatchDetails, PatchedFile, PatchedKind, to_value};
+use crate::call::to_value;
 use crate::edit::file::{
     self, Current, EditError, Original, Source, changed_on_disk, explain, other_names, snippet,
 };
@@ -24,6 +24,7 @@ use osier_agent::{
 };
 use osier_base::atomic_file::{Name, Replaced};
 use osier_base::text::counted;
+use serde::Serialize;
 
 /// Nothing was written yet.
 const UNCHANGED: &str = "; nothing was changed";
@@ -62,6 +63,40 @@ pub(super) struct Update {
     pub(super) original: Original,
     pub(super) planned: Planned,
     pub(super) moved_to: Option<FileTarget>,
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PatchDetails {
+    /// In the order of the patch.
+    files: Vec<PatchedFile>,
+    /// Unified diff of all files; long ones are cut. If there are several files, a line `diff --git` is before each, see
+    /// `diff::by_file`.
+    diff: String,
+    lines_added: u64,
+    lines_removed: u64,
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PatchedFile {
+    /// Absolute path.
+    file_path: String,
+    kind: PatchedKind,
+    /// The absolute path before it was moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_from: Option<String>,
+    lines_added: u64,
+    lines_removed: u64,
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum PatchedKind {
+    Add,
+    #[default]
+    Update,
+    Delete,
 }
 
 /// A call that changes `files`. `plan` makes the changes for the preview and again for the run, because files can change in
@@ -264,10 +299,9 @@ impl Change {
         }
         let diff = match decode(&content) {
             Some(decoded) => deletion(&name, &decoded.text),
-            None => FileDiff {
-                text: format!("--- a/{name}\n+++ /dev/null\n[the file was binary]\n"),
-                ..FileDiff::default()
-            },
+            None => FileDiff::note(format!(
+                "--- a/{name}\n+++ /dev/null\n[the file was binary]\n"
+            )),
         };
         let kind = Kind::Delete {
             target,

@@ -217,7 +217,7 @@ impl Hunk {
             return None;
         };
         let whole = text[line.start..].split_inclusive('\n').next()?;
-        // Of several equal lines, the scopes of the other headers chose this one, which an edit cannot say.
+        // If the line occurs several times, the scopes of the other headers chose the place, which an edit cannot express.
         if occurrences(text, whole) != 1 {
             return None;
         }
@@ -230,8 +230,8 @@ impl Hunk {
         })
     }
 
-    /// The changed lines alone, if they are at one place in `text`, also without regard to white space, and at least half of the
-    /// unchanged lines are near it.
+    /// The changed lines alone, if `text` has these lines at one place only, white space ignored, and at least half of the
+    /// unchanged lines are near that place.
     fn core_in(&self, text: &str) -> Option<Edit> {
         let same = self.old.iter().zip(&self.new);
         let above = same.take_while(|(old, new)| old == new).count();

@@ -1,8 +1,8 @@
 //! The text of documents: Word, PowerPoint, Excel and OpenDocument files as Markdown. Headings, lists and tables keep their
 //! form; sheets are tables with their names, slides have their notes, and footnotes are at the end.
 //!
-//! A file can be built to need any amount of memory and time. Its parts are read as streams, what they unpack to and the
-//! text have limits, and nothing is followed that leads out of the file.
+//! A file can be built to need any amount of memory and time. Its parts are read as streams, the unpacked size and the text
+//! have limits, and references to places outside of the file are ignored.
 
 mod container;
 mod lists;

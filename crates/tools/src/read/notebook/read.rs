@@ -8,8 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::parse::Notebook;
 use super::render::render;
-use crate::call::details::{ReadDetails, to_value};
+use crate::call::to_value;
 use crate::files::ledger::{ContentHash, Stamp};
+use crate::read::ReadDetails;
 use crate::workspace::Workspace;
 use osier_agent::{FileTarget, ToolOutput, ToolStatus};
 use osier_llm::ContentBlock;

@@ -29,7 +29,7 @@ pub(crate) struct PdfPages {
     /// The first page, from 1, and the texts from it on.
     pub first: usize,
     pub texts: Vec<String>,
-    /// These pages as a PDF in base64, if one of them has no text.
+    /// The pages as a PDF in base64, if a page has no text.
     pub document: Option<String>,
     /// Why the pages after these are missing.
     pub problem: Option<String>,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::cell::Body;
-use super::state::{Purpose, Transcript};
+use super::state::{Position, Purpose, Transcript};
 use osier_protocol::PageAt;
 use osier_store::Needle;
 use osier_term::{Emphasis, Row, Span, Token};
@@ -48,7 +48,8 @@ impl Transcript {
         let (cell, row) = found.get(place).copied().unwrap_or((start, 0));
         let row = row + self.strip().gap(cell);
         let above = usize::from(self.viewport.1) / 3;
-        self.position = self.moved_up((cell, row), above);
+        let (cell, row) = self.moved_up((cell, row), above);
+        self.position = Position::At { cell, row };
         self.scroll(0);
     }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::cell::Body;
-use super::state::{Pick, Position, Seen, Transcript};
+use super::state::{Pick, Seen, Transcript};
 use osier_term::{Emphasis, Face, Row, Span, Token};
 
 impl Transcript {
@@ -20,7 +20,9 @@ impl Transcript {
             return false;
         };
         self.pick = Some(next);
-        self.show_pick();
+        if let Some((cell, rows)) = self.picked_rows() {
+            self.reveal(cell, rows);
+        }
         true
     }
 
@@ -180,36 +182,6 @@ impl Transcript {
     fn code_of(&mut self, cell: usize) -> Vec<(Range<usize>, String)> {
         let (width, style) = (self.viewport.0, self.style);
         self.strip_mut().cells[cell].code(width, style)
-    }
-
-    /// Scrolls to the selected block: to all of it if it fits, else to its first rows.
-    fn show_pick(&mut self) {
-        let Some((cell, rows)) = self.picked_rows() else {
-            return;
-        };
-        let gap = self.strip().gap(cell);
-        let height = self.full_height(cell);
-        let (start, end) = (
-            gap + rows.start.min(height),
-            gap.saturating_add(rows.end).min(height),
-        );
-        // The first row may be covered by the prompt that stays at the top.
-        let screen = usize::from(self.viewport.1).saturating_sub(1).max(1);
-        let first = self.moved_up((cell, start), 1);
-        let last = self.moved_up((cell, end), screen + 1);
-        let rank = |position: Position| match position {
-            Position::At { cell, row } => (cell, row),
-            Position::Follow => (usize::MAX, 0),
-        };
-        let top = self.top();
-        if rank(first) < top || end - start > screen {
-            self.position = first;
-        } else if rank(last) > top {
-            self.position = last;
-        } else {
-            return;
-        }
-        self.scroll(0);
     }
 }
 

@@ -82,7 +82,7 @@ impl Transcript {
         if let Some(selection) = &mut self.selection {
             selection.head = next;
         }
-        self.bring_into_view(next);
+        self.reveal(next.cell, next.row..next.row + 1);
     }
 
     pub fn clear_selection(&mut self) -> bool {
@@ -107,28 +107,6 @@ impl Transcript {
     /// Rows of the screen that the transcript has.
     pub fn rows_shown(&self) -> u16 {
         self.viewport.1
-    }
-
-    fn bring_into_view(&mut self, place: Place) {
-        let row = place.row + self.strip().gap(place.cell);
-        let screen = usize::from(self.viewport.1);
-        let top = self.top();
-        // The first row may be covered by the prompt that stays there.
-        let Position::At { cell, row: above } = self.moved_up((place.cell, row), 1) else {
-            return;
-        };
-        if (cell, above) < top {
-            self.position = Position::At { cell, row: above };
-            self.scroll(0);
-            return;
-        }
-        let Position::At { cell, row: below } = self.moved_up((place.cell, row + 1), screen) else {
-            return;
-        };
-        if (cell, below) > top {
-            self.position = Position::At { cell, row: below };
-            self.scroll(0);
-        }
     }
 
     pub fn has_selection(&self) -> bool {

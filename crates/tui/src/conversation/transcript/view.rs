@@ -2,6 +2,7 @@
 //! screen.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -87,23 +88,21 @@ impl Transcript {
     /// Moves by `rows`, up when negative. At the end, the view follows the end again. A conversation that is shorter
     /// than the screen is always at its end.
     pub fn scroll(&mut self, rows: isize) {
-        let (cell, row) = self.top();
-        self.position = match rows {
-            0.. => self.moved_down((cell, row), rows.unsigned_abs()),
-            _ => self.moved_up((cell, row), rows.unsigned_abs()),
+        let top = self.top();
+        let (mut cell, mut row) = match rows {
+            0.. => self.moved_down(top, rows.unsigned_abs()),
+            _ => self.moved_up(top, rows.unsigned_abs()),
         };
-        if let Position::At { cell, row } = self.position
-            && self.is_past_end(cell, row)
-        {
-            self.position = match &self.away {
-                None => Position::Follow,
-                // The page below is already requested.
-                Some(away) => {
-                    let end = (away.cells.len(), 0);
-                    self.moved_up(end, usize::from(self.viewport.1))
-                }
-            };
+        let is_past_end = self.is_past_end(cell, row);
+        // Of a page that is not the last, the page below is already requested.
+        if let Some(away) = self.away.as_ref().filter(|_| is_past_end) {
+            let end = (away.cells.len(), 0);
+            (cell, row) = self.moved_up(end, usize::from(self.viewport.1));
         }
+        self.position = match self.away {
+            None if is_past_end => Position::Follow,
+            _ => Position::At { cell, row },
+        };
         if self.follows() {
             self.below = None;
         }
@@ -272,12 +271,7 @@ impl Transcript {
     pub(super) fn top(&mut self) -> (usize, usize) {
         match self.position {
             Position::At { cell, row } => (cell, row),
-            Position::Follow => {
-                match self.moved_up((self.end(), 0), usize::from(self.viewport.1)) {
-                    Position::At { cell, row } => (cell, row),
-                    Position::Follow => (0, 0),
-                }
-            }
+            Position::Follow => self.moved_up((self.end(), 0), usize::from(self.viewport.1)),
         }
     }
 
@@ -289,29 +283,52 @@ impl Transcript {
         strip.gap(cell) + strip.cells[cell].height(width, style)
     }
 
+    /// Scrolls until the rows of a cell, its gap not counted, are on the screen: all of them if they fit, else the first.
+    pub(super) fn reveal(&mut self, cell: usize, rows: Range<usize>) {
+        let gap = self.strip().gap(cell);
+        let height = self.full_height(cell);
+        let start = gap + rows.start.min(height);
+        let end = gap.saturating_add(rows.end).min(height);
+        // The first row may be covered by the prompt that stays at the top.
+        let screen = usize::from(self.viewport.1).saturating_sub(1).max(1);
+        let first = self.moved_up((cell, start), 1);
+        let last = self.moved_up((cell, end), screen + 1);
+        let top = self.top();
+        let (cell, row) = if first < top || end - start > screen {
+            first
+        } else if last > top {
+            last
+        } else {
+            return;
+        };
+        self.position = Position::At { cell, row };
+        self.scroll(0);
+    }
+
     pub(super) fn moved_up(
         &mut self,
         (mut cell, mut row): (usize, usize),
         rows: usize,
-    ) -> Position {
+    ) -> (usize, usize) {
         let mut left = rows;
         loop {
             if row >= left {
-                return Position::At {
-                    cell,
-                    row: row - left,
-                };
+                return (cell, row - left);
             }
             left -= row;
             if cell == 0 {
-                return Position::At { cell: 0, row: 0 };
+                return (0, 0);
             }
             cell -= 1;
             row = self.full_height(cell);
         }
     }
 
-    pub(super) fn moved_down(&mut self, (mut cell, row): (usize, usize), rows: usize) -> Position {
+    pub(super) fn moved_down(
+        &mut self,
+        (mut cell, row): (usize, usize),
+        rows: usize,
+    ) -> (usize, usize) {
         let mut row = row + rows;
         while cell < self.strip().cells.len() {
             let height = self.full_height(cell);
@@ -321,7 +338,7 @@ impl Transcript {
             row -= height;
             cell += 1;
         }
-        Position::At { cell, row }
+        (cell, row)
     }
 
     /// Whether less than a screen is below the row.
