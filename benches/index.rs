@@ -76,7 +76,12 @@ fn main() {
         ),
     ];
     for (name, filter) in filters {
-        question(name, || library.list(&filter, 0, 200).unwrap().total);
+        question(name, || {
+            library
+                .query(|index| index.list(&filter, 0, 200))
+                .unwrap()
+                .total
+        });
     }
     let searches = [
         ("search: in one session", NEEDLE),
@@ -93,7 +98,7 @@ fn main() {
         let everywhere = SessionFilter::default();
         question(name, || {
             library
-                .search(query, &everywhere, 50, &cancel)
+                .query(|index| index.search(query, &everywhere, 50, &cancel))
                 .unwrap()
                 .hits
                 .len()
@@ -102,7 +107,7 @@ fn main() {
     let filter = here(SessionFilter::default());
     question("search: everywhere, of this directory", || {
         library
-            .search("parser", &filter, 50, &cancel)
+            .query(|index| index.search("parser", &filter, 50, &cancel))
             .unwrap()
             .hits
             .len()

@@ -16,37 +16,49 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 /// A syntax error, or a value of another type.
 pub fn from_record<T: DeserializeOwned>(record: &[u8]) -> serde_json::Result<T> {
     let record = record.strip_prefix(MARK).unwrap_or(record);
-    serde_json::from_slice(record).or_else(|error| match with_whole_characters(record) {
+    serde_json::from_slice(record).or_else(|error| match with_whole_characters(record, None) {
         Cow::Borrowed(_) => Err(error),
         Cow::Owned(repaired) => serde_json::from_slice(&repaired),
     })
 }
 
-/// Replaces every `\uD800` to `\uDFFF` that is not half of a pair.
-fn with_whole_characters(json: &[u8]) -> Cow<'_, [u8]> {
+/// Replaces every `\uD800` to `\uDFFF` that is not half of a pair by U+FFFD. In the texts of a stream, the halves of a
+/// character can be at the end of one and in a later one: `split` is the first half until the second one comes.
+pub fn with_whole_characters<'a>(
+    json: &'a [u8],
+    mut split: Option<&mut Option<u16>>,
+) -> Cow<'a, [u8]> {
     let mut repaired: Option<Vec<u8>> = None;
     let mut copied = 0;
     let mut at = 0;
-    while let Some(found) = json
-        .get(at..)
-        .and_then(|rest| rest.iter().position(|byte| *byte == b'\\'))
-    {
+    while let Some(found) = json.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
         let escape = at + found;
         at = escape + 2;
         let Some(unit) = unit(json, escape) else {
             continue;
         };
         at = escape + 6;
-        match (unit, self::unit(json, at)) {
-            (0xd800..=0xdbff, Some(0xdc00..=0xdfff)) => at += 6,
-            (0xd800..=0xdfff, _) => {
-                let out = repaired.get_or_insert_with(Vec::new);
-                out.extend_from_slice(&json[copied..escape]);
-                out.extend_from_slice(b"\\ufffd");
-                copied = at;
+        let split = split.as_deref_mut();
+        let whole = match (unit, self::unit(json, at), split) {
+            (0xd800..=0xdbff, Some(0xdc00..=0xdfff), _) => {
+                at += 6;
+                continue;
             }
-            _ => {}
-        }
+            (0xd800..=0xdbff, _, Some(split)) if json.get(at) == Some(&b'"') => {
+                *split = Some(unit);
+                String::new()
+            }
+            (0xdc00..=0xdfff, _, Some(split)) if split.is_some() => {
+                let first = split.take().unwrap_or_default();
+                format!("\\u{first:04x}\\u{unit:04x}")
+            }
+            (0xd800..=0xdfff, ..) => "\\ufffd".to_owned(),
+            _ => continue,
+        };
+        let out = repaired.get_or_insert_with(Vec::new);
+        out.extend_from_slice(&json[copied..escape]);
+        out.extend_from_slice(whole.as_bytes());
+        copied = at;
     }
     match repaired {
         None => Cow::Borrowed(json),
@@ -61,6 +73,16 @@ fn with_whole_characters(json: &[u8]) -> Cow<'_, [u8]> {
 fn unit(json: &[u8], at: usize) -> Option<u16> {
     let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// Calls `see` with every text in `value`; the keys of objects are none.
+pub fn each_text(value: &Value, see: &mut dyn FnMut(&str)) {
+    match value {
+        Value::String(text) => see(text),
+        Value::Array(values) => values.iter().for_each(|value| each_text(value, see)),
+        Value::Object(fields) => fields.values().for_each(|value| each_text(value, see)),
+        _ => {}
+    }
 }
 
 /// Parses a file that people write. It may have comments, trailing commas and a byte order mark; a key that an object has twice
@@ -156,6 +178,25 @@ mod tests {
         }
         assert!(from_record::<Value>(br#"{"a":"\ud83d"#).is_err());
         assert!(from_record::<Value>(br#"{"a":"\ud8"#).is_err());
+    }
+
+    #[test]
+    fn halves_in_two_texts_of_a_stream_are_joined() {
+        let mut split = None;
+        for (text, expected) in [
+            (r#"{"a":"x\ud83d"}"#, r#"{"a":"x"}"#),
+            (r#"{"a":"\ude80y"}"#, r#"{"a":"\ud83d\ude80y"}"#),
+            (r#"{"a":"\ude80"}"#, r#"{"a":"\ufffd"}"#),
+            (r#"{"a":"\uD83Dx"}"#, r#"{"a":"\ufffdx"}"#),
+            (r#"{"a":"\ud83d\ude80"}"#, r#"{"a":"\ud83d\ude80"}"#),
+            (r#"{"a":"\\ud83d"}"#, r#"{"a":"\\ud83d"}"#),
+            (r#"{"a":"\u00e4\n\"漢"}"#, r#"{"a":"\u00e4\n\"漢"}"#),
+            ("\\", "\\"),
+        ] {
+            let whole = with_whole_characters(text.as_bytes(), Some(&mut split));
+            assert_eq!(std::str::from_utf8(&whole), Ok(expected));
+        }
+        assert_eq!(split, None);
     }
 
     #[test]

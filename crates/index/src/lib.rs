@@ -10,7 +10,7 @@
 //!     named: true,
 //!     ..SessionFilter::default()
 //! };
-//! let listing = index.list(&filter, 0, 20)?;
+//! let listing = index.query(|index| index.list(&filter, 0, 20))?;
 //! // No process has built the index yet.
 //! assert!(!listing.ready);
 //! # Ok(())

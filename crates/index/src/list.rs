@@ -71,18 +71,6 @@ const COLUMNS: &str = "path, id, cwd, name, prompt, created, active, size, promp
      damaged, tokens, cost, models, labels, parent, seen, written, number";
 
 impl SessionIndex {
-    /// At most `limit` matching sessions, starting with number `offset`.
-    pub fn list(
-        &self,
-        filter: &SessionFilter,
-        offset: usize,
-        limit: usize,
-    ) -> Result<Listing, IndexError> {
-        self.query(|index| index.list(filter, offset, limit))
-    }
-}
-
-impl SessionIndex {
     /// The sessions that were forked from the one with this id, last used first.
     pub fn forks(&self, id: &str) -> Result<Vec<SessionRow>, IndexError> {
         let sql = format!("SELECT {COLUMNS} FROM sessions WHERE parent = ?1 ORDER BY active DESC");

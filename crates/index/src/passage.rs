@@ -5,6 +5,7 @@
 use osier_protocol::TextSource;
 
 use osier_agent::AgentMessage;
+use osier_base::json::each_text;
 use osier_base::text::head_bytes;
 use osier_llm::{AssistantBlock, ContentBlock};
 use osier_protocol::{Entry, EntryKind};
@@ -42,7 +43,7 @@ fn of_message(message: &AgentMessage, see: &mut dyn FnMut(TextSource, &str)) {
                     }
                     AssistantBlock::ToolCall(call) => {
                         see(TextSource::Call, &call.name);
-                        strings(&call.arguments, &mut |text| {
+                        each_text(&call.arguments, &mut |text| {
                             see(TextSource::Call, head_bytes(text, LONGEST));
                         });
                     }
@@ -68,15 +69,6 @@ fn of_message(message: &AgentMessage, see: &mut dyn FnMut(TextSource, &str)) {
             see(TextSource::Answer, head_bytes(&message.text, LONGEST));
         }
         AgentMessage::Notice(_) | AgentMessage::Custom(_) => {}
-    }
-}
-
-fn strings(value: &serde_json::Value, see: &mut dyn FnMut(&str)) {
-    match value {
-        serde_json::Value::String(text) => see(text),
-        serde_json::Value::Array(values) => values.iter().for_each(|value| strings(value, see)),
-        serde_json::Value::Object(fields) => fields.values().for_each(|value| strings(value, see)),
-        _ => {}
     }
 }
 

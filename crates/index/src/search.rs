@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::IndexError;
 use super::list::SessionFilter;
 use super::passage::passages;
-use super::schema::{IndexReader, SessionIndex};
+use super::schema::IndexReader;
 use super::terms::Terms;
 use osier_base::text::{sanitize, single_line};
 use osier_protocol::{Entry, SessionRow, TextSource};
@@ -68,22 +68,9 @@ struct Match {
     text: HitText,
 }
 
-impl SessionIndex {
+impl IndexReader {
     /// At most `limit` sessions of `filter` in which every word of `query` occurs close together, or in the
     /// name. `"several words"` are a phrase; words in lower case match any case.
-    pub fn search(
-        &self,
-        query: &str,
-        filter: &SessionFilter,
-        limit: usize,
-        cancel: &CancellationToken,
-    ) -> Result<Hits, IndexError> {
-        self.query(|index| index.search(query, filter, limit, cancel))
-    }
-}
-
-impl IndexReader {
-    /// At most `limit` sessions of `filter` that match `query`, from this index.
     pub fn search(
         &self,
         query: &str,

@@ -54,6 +54,12 @@ const TYPE_STATUS: &[(&str, u16)] = &[
 ];
 
 impl Fault {
+    /// The error in the text of an event, which is the message itself if it is no JSON of a known form.
+    pub(crate) fn from_text(text: &str) -> Self {
+        let body = serde_json::from_str::<Value>(text).unwrap_or_default();
+        Self::from_body(&body).unwrap_or_else(|| Self::new(text.to_owned()))
+    }
+
     /// Parses an error body in any form that vendors use. `None` when `body` is not an error.
     pub(crate) fn from_body(body: &Value) -> Option<Self> {
         let body = match body {

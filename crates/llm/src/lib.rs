@@ -76,7 +76,6 @@ mod secret;
 mod sigv4;
 pub mod sse;
 mod status;
-mod surrogates;
 mod tuning;
 mod url_template;
 mod usage;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Keys shorter than this are placeholders (`k`, `ollama`, `EMPTY`). They are hidden only as separate words,
-/// since otherwise they would garble paths and names.
+/// Keys shorter than this are placeholders (`k`, `ollama`, `EMPTY`). Placeholders are hidden only as
+/// separate words: inside of words, that would garble paths and names.
 const PLACEHOLDER_LENGTH: usize = 8;
 
 /// A key.

@@ -4,25 +4,24 @@
 //! and each block of a result is tried alone first. A field that cannot be read is removed, an entry that cannot be read
 //! is left out and named in the `_meta` of the list, and a block that cannot be read becomes a text that says so.
 
-use rmcp::model::{
-    CallToolResult, ContentBlock, GetPromptResult, InitializeResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject, Prompt,
-    PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents,
-    ResourceTemplate, Tool,
-};
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+mod blocks;
+mod fields;
 
-use osier_base::text;
+use rmcp::model::{
+    CallToolResult, GetPromptResult, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject, Prompt,
+    PromptArgument, ReadResourceResult, Resource, ResourceTemplate, Tool,
+};
+use serde_json::{Value, json};
+
+use self::blocks::{contents_of, prompt_messages, repair_blocks, unreadable};
+use self::fields::{Fields, fits, has_name, is_true, list_of, named_by, to_texts, whole_number};
 
 /// The field of a list's `_meta` with the names of entries and fields that were left out.
 const LEFT_OUT: &str = "osier/leftOut";
 /// Maximum number of names in it.
 const NAMED: usize = 20;
-/// Maximum bytes of an odd value that is shown.
-const EXCERPT: usize = 120;
 
-type Fields = Map<String, Value>;
 /// Repairs an entry and adds the names of what it left out. False if the entry cannot be read.
 type Repair = fn(&mut Value, &str, &mut Vec<String>) -> bool;
 
@@ -208,15 +207,6 @@ fn repair_list(fields: &mut Fields, name: &str, what: &str, repair: Repair) {
     meta[LEFT_OUT] = left_out.into();
 }
 
-/// The entries of a value that should be a list.
-fn list_of(value: Value) -> Vec<Value> {
-    match value {
-        Value::Array(list) => list,
-        Value::Null => Vec::new(),
-        other => vec![other],
-    }
-}
-
 fn tool(entry: &mut Value, label: &str, left_out: &mut Vec<String>) -> bool {
     let Some(fields) = entry.as_object_mut() else {
         return false;
@@ -256,25 +246,6 @@ fn resource(entry: &mut Value, label: &str, left_out: &mut Vec<String>) -> bool 
 fn template(entry: &mut Value, label: &str, left_out: &mut Vec<String>) -> bool {
     let required = ["uriTemplate", "name"];
     named_by(entry, required[0]) && fits::<ResourceTemplate>(entry, &required, label, left_out)
-}
-
-/// Whether the text of an entry has a field `key`, which is also its name if it has none.
-fn named_by(entry: &mut Value, key: &str) -> bool {
-    if let Some(uri) = entry.as_str() {
-        *entry = json!({ key: uri });
-    }
-    let Some(fields) = entry.as_object_mut() else {
-        return false;
-    };
-    if !has_name(fields, key) {
-        return false;
-    }
-    if !has_name(fields, "name") {
-        let name = fields[key].clone();
-        fields.insert("name".to_owned(), name);
-    }
-    to_texts(fields, &["title", "description", "mimeType"]);
-    true
 }
 
 fn prompt(entry: &mut Value, label: &str, left_out: &mut Vec<String>) -> bool {
@@ -359,272 +330,6 @@ fn initialize(result: &mut Value) {
     }
     let required = ["protocolVersion", "capabilities", "serverInfo"];
     fits::<InitializeResult>(result, &required, "", &mut Vec::new());
-}
-
-/// Repairs the blocks of a tool's result.
-fn repair_blocks(fields: &mut Fields) {
-    if let Some(flag) = fields.get_mut("isError")
-        && !flag.is_boolean()
-    {
-        *flag = is_true(flag).into();
-    }
-    let content = fields.entry("content").or_insert(Value::Null);
-    let blocks = list_of(content.take()).into_iter();
-    *content = blocks
-        .filter(|block| !block.is_null())
-        .map(readable_block)
-        .collect();
-}
-
-/// The messages of a prompt in an entry that should be one.
-fn prompt_messages(entry: Value) -> Vec<Value> {
-    let (role, content) = match entry {
-        Value::Object(mut fields) if fields.contains_key("content") => (
-            fields.remove("role"),
-            fields.remove("content").unwrap_or_default(),
-        ),
-        other => (None, other),
-    };
-    let role = match role.as_ref().and_then(Value::as_str) {
-        Some("assistant") => "assistant",
-        _ => "user",
-    };
-    let blocks = list_of(content)
-        .into_iter()
-        .filter(|block| !block.is_null());
-    let messages = blocks.map(|block| json!({"role": role, "content": readable_block(block)}));
-    messages
-        .filter(|message| serde_json::from_value::<PromptMessage>(message.clone()).is_ok())
-        .collect()
-}
-
-/// A block, or a text that says that it cannot be read.
-fn readable_block(mut block: Value) -> Value {
-    let odd = block.clone();
-    if repair_block(&mut block)
-        && fits::<ContentBlock>(&mut block, &BLOCK_FIELDS, "", &mut Vec::new())
-    {
-        block
-    } else {
-        json!({"type": "text", "text": unreadable(&odd)})
-    }
-}
-
-/// The fields that make a block what it is.
-const BLOCK_FIELDS: [&str; 7] = [
-    "type", "text", "data", "mimeType", "resource", "uri", "name",
-];
-
-fn repair_block(block: &mut Value) -> bool {
-    if let Value::String(_) | Value::Number(_) | Value::Bool(_) = block {
-        let text = text_of(block);
-        *block = json!({"type": "text", "text": text});
-        return true;
-    }
-    let Some(fields) = block.as_object_mut() else {
-        return false;
-    };
-    let has = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());
-    let kind = match fields.get("type").and_then(Value::as_str) {
-        Some(kind @ ("text" | "image" | "audio" | "resource" | "resource_link")) => kind,
-        _ if has("text") => "text",
-        _ if has("data") => "image",
-        _ if has("resource") => "resource",
-        _ if has("uri") => "resource_link",
-        _ => return false,
-    }
-    .to_owned();
-    match kind.as_str() {
-        "text" if !has("text") => return false,
-        "text" => to_texts(fields, &["text"]),
-        "image" | "audio" => {
-            let Some(data) = fields
-                .get("data")
-                .and_then(Value::as_str)
-                .map(str::to_owned)
-            else {
-                return false;
-            };
-            let url = data
-                .strip_prefix("data:")
-                .and_then(|url| url.split_once(";base64,"));
-            if let Some((mime_type, data)) = url {
-                fields.insert("mimeType".to_owned(), mime_type.into());
-                fields.insert("data".to_owned(), data.into());
-            }
-            if !fields.get("mimeType").is_some_and(Value::is_string) {
-                // The bytes say what it is.
-                let unknown = if kind == "image" {
-                    "image/png"
-                } else {
-                    "audio/wav"
-                };
-                fields.insert("mimeType".to_owned(), unknown.into());
-            }
-        }
-        "resource" => {
-            if !fields.get_mut("resource").is_some_and(contents_of) {
-                return false;
-            }
-        }
-        _ => {
-            if !named_by(block, "uri") {
-                return false;
-            }
-            block["type"] = kind.into();
-            return true;
-        }
-    }
-    fields.insert("type".to_owned(), kind.into());
-    true
-}
-
-/// Repairs the contents of a resource.
-fn contents_of(contents: &mut Value) -> bool {
-    if contents.is_string() {
-        *contents = json!({"uri": "", "text": contents.take()});
-    }
-    let Some(fields) = contents.as_object_mut() else {
-        return false;
-    };
-    if !fields.get("uri").is_some_and(Value::is_string) {
-        fields.insert("uri".to_owned(), "".into());
-    }
-    to_texts(fields, &["text", "mimeType"]);
-    let is_blob = fields.get("blob").is_some_and(Value::is_string);
-    if !is_blob {
-        fields.remove("blob");
-    } else if fields.get("text").is_some_and(Value::is_null) {
-        fields.remove("text");
-    }
-    fits::<ResourceContents>(
-        contents,
-        &["uri", "text", "blob", "mimeType"],
-        "",
-        &mut Vec::new(),
-    )
-}
-
-/// Removes the fields of `entry` that cannot be read, with names after `label`. False if the `required` ones cannot.
-fn fits<T: DeserializeOwned>(
-    entry: &mut Value,
-    required: &[&str],
-    label: &str,
-    left_out: &mut Vec<String>,
-) -> bool {
-    if T::deserialize(&*entry).is_ok() {
-        return true;
-    }
-    let Some(fields) = entry.as_object() else {
-        return false;
-    };
-    let is_required = |name: &String| required.contains(&name.as_str());
-    let mut kept: Fields = fields
-        .iter()
-        .filter(|(name, _)| is_required(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    if T::deserialize(&Value::Object(kept.clone())).is_err() {
-        return false;
-    }
-    for (name, value) in fields.iter().filter(|(name, _)| !is_required(name)) {
-        if is_read::<T>(&kept, name, value) {
-            kept.insert(name.clone(), value.clone());
-            continue;
-        }
-        left_out.push(format!("`{name}` of {label}"));
-        // The other fields in it stay.
-        let inner = value.as_object().map(|inner| {
-            let fitting = inner
-                .iter()
-                .filter(|(key, value)| is_read::<T>(&kept, name, &json!({ key.as_str(): value })));
-            fitting
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect::<Fields>()
-        });
-        if let Some(inner) = inner.map(Value::Object)
-            && is_read::<T>(&kept, name, &inner)
-        {
-            kept.insert(name.clone(), inner);
-        }
-    }
-    *entry = Value::Object(kept);
-    true
-}
-
-/// Whether `fields` can be read with another one.
-fn is_read<T: DeserializeOwned>(fields: &Fields, name: &str, value: &Value) -> bool {
-    let mut with = fields.clone();
-    with.insert(name.to_owned(), value.clone());
-    T::deserialize(&Value::Object(with)).is_ok()
-}
-
-/// Whether the field `key` is a text that is not empty. Numbers become texts.
-fn has_name(fields: &mut Fields, key: &str) -> bool {
-    to_texts(fields, &[key]);
-    let name = fields.get(key).and_then(Value::as_str);
-    name.is_some_and(|name| !name.trim().is_empty())
-}
-
-/// Makes texts of fields that have other types.
-fn to_texts(fields: &mut Fields, names: &[&str]) {
-    for name in names {
-        match fields.get_mut(*name) {
-            None | Some(Value::String(_)) => {}
-            Some(Value::Null) => drop(fields.remove(*name)),
-            Some(value) => *value = text_of(value).into(),
-        }
-    }
-}
-
-/// The text in a value.
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(list) if list.iter().all(Value::is_string) => {
-            let lines: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
-            lines.join("\n")
-        }
-        Value::Object(map) => match map.get("text") {
-            Some(Value::String(text)) => text.clone(),
-            _ => value.to_string(),
-        },
-        other => other.to_string(),
-    }
-}
-
-fn whole_number(value: &Value) -> Option<i64> {
-    match value {
-        Value::String(text) => text.trim().parse().ok(),
-        value => {
-            let number = value.as_f64()?;
-            (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64)
-        }
-    }
-}
-
-fn is_true(value: &Value) -> bool {
-    match value {
-        Value::Bool(is) => *is,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => matches!(text.trim().to_lowercase().as_str(), "true" | "yes" | "1"),
-        Value::Object(_) => true,
-        Value::Null | Value::Array(_) => false,
-    }
-}
-
-/// The text in place of a block that cannot be read.
-fn unreadable(value: &Value) -> String {
-    let json = text::single_line(&value.to_string());
-    let start = text::head_bytes(&json, EXCERPT);
-    let more = if start.len() < json.len() { "…" } else { "" };
-    match value.get("type").and_then(Value::as_str) {
-        Some(kind) => format!(
-            "[content of the type `{}` that osier cannot read: {start}{more}]",
-            text::single_line(kind)
-        ),
-        None => format!("[content that osier cannot read: {start}{more}]"),
-    }
 }
 
 #[cfg(test)]

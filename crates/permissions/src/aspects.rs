@@ -25,8 +25,8 @@ pub(super) struct Aspects {
     /// The tool of the call.
     pub tool: ToolNames,
     pub list: Vec<Aspect>,
-    /// Files whose contents the call shows or a command reads by a redirection. They need no permission, but rules can
-    /// deny them.
+    /// Files whose contents the call shows or a command reads by a redirection. Reading these files needs no permission,
+    /// but a rule can deny it.
     pub reads: Vec<Aspect>,
     /// The call could not be fully understood.
     pub unclear: bool,

@@ -40,7 +40,7 @@ pub(super) struct Sensitive {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Name {
-    /// These components, one after the other.
+    /// Consecutive components of the path.
     Components(String),
     /// The literal start of the pattern is in this folder.
     Folder(PathBuf),

@@ -75,7 +75,7 @@ impl Budget {
 /// A limit and its used part, in words.
 struct Limited {
     share: f64,
-    words: String,
+    summary: String,
 }
 
 impl BudgetState {
@@ -90,15 +90,15 @@ impl BudgetState {
         let Self { limits, used } = self;
         let cost = limits.cost.map(|limit| Limited {
             share: used.cost / limit,
-            words: format!("{} of {}", dollars(used.cost), dollars(limit)),
+            summary: format!("{} of {}", dollars(used.cost), dollars(limit)),
         });
         let tokens = limits.tokens.map(|limit| Limited {
             share: used.tokens as f64 / limit as f64,
-            words: format!("{} of {} tokens", count(used.tokens), count(limit)),
+            summary: format!("{} of {} tokens", count(used.tokens), count(limit)),
         });
         let turns = limits.turns.map(|limit| Limited {
             share: used.turns as f64 / limit as f64,
-            words: format!("{} of {} model calls", used.turns, limit),
+            summary: format!("{} of {} model calls", used.turns, limit),
         });
         [cost, tokens, turns].into_iter().flatten()
     }
@@ -118,28 +118,28 @@ impl BudgetState {
     }
 
     /// All limits, each with its used part; empty without a limit.
-    pub fn words(&self) -> String {
-        let words: Vec<String> = self.limited().map(|limit| limit.words).collect();
-        words.join(", ")
+    pub fn summary(&self) -> String {
+        let summary: Vec<String> = self.limited().map(|limit| limit.summary).collect();
+        summary.join(", ")
     }
 
     /// The budget for people, or how to set one.
     pub fn line(&self) -> String {
-        match self.words() {
-            words if words.is_empty() => {
+        match self.summary() {
+            summary if summary.is_empty() => {
                 "this session has no budget: `/budget 5` sets 5 US dollars, \
                  `/budget 500000 tokens` or `/budget 100 turns` another limit"
                     .to_owned()
             }
-            words => format!("budget used: {words}; `/budget` with a number changes a limit"),
+            summary => format!("budget used: {summary}; `/budget` with a number changes a limit"),
         }
     }
 
     /// The limits that have at least `share` of them used.
-    pub fn words_above(&self, share: f64) -> String {
+    pub fn summary_above(&self, share: f64) -> String {
         let above = self.limited().filter(|limit| limit.share >= share);
-        let words: Vec<String> = above.map(|limit| limit.words).collect();
-        words.join(", ")
+        let summary: Vec<String> = above.map(|limit| limit.summary).collect();
+        summary.join(", ")
     }
 }
 
@@ -188,9 +188,9 @@ mod tests {
         });
         assert!(budget.is_nearly_used_up());
         assert!(!budget.is_used_up());
-        let words = "$4.02 of $5.00, 1,034,500 of 100,000,000 tokens, 3 of 10 model calls";
-        assert_eq!(budget.words(), words);
-        assert_eq!(budget.words_above(WARNING_SHARE), "$4.02 of $5.00");
+        let summary = "$4.02 of $5.00, 1,034,500 of 100,000,000 tokens, 3 of 10 model calls";
+        assert_eq!(budget.summary(), summary);
+        assert_eq!(budget.summary_above(WARNING_SHARE), "$4.02 of $5.00");
         let turns = state(Budget {
             turns: Some(3),
             ..Budget::default()

@@ -86,7 +86,7 @@ pub(super) fn slash(parameters: &Parameters, _: &TrackedState) -> Result<FirstSt
     Ok(FirstStep::Requests(requests(argument)?))
 }
 
-/// One mode for both queues, or one for each.
+/// The modes of the two queues: one `mode` for both, or a field for each.
 pub(super) fn queue_mode(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
     let mode = |name: &str| {
         parameters

@@ -5,11 +5,11 @@
 //!   move, a fork and the next start of osier restore both.
 //! - The session has its name, its permission grants and its selection of tools. The next session starts without them;
 //!   an event says which tools it offers.
-//! - The program has its permission mode, and [`ProgramChoices`]. Every session that it opens has them. They are never
-//!   stored, and each session announces them.
+//! - The program has its permission mode, and [`ProgramChoices`]. Every session of the program has these choices and
+//!   announces them; no session stores them.
 //!
-//! The command line belongs to the program, too. Its model and level are those of the session that it opens; in other
-//! sessions they count for what the branch does not say.
+//! The command line belongs to the program, too. Its model and level apply to the session that the command opens; in other
+//! sessions they apply if the branch has no model or level.
 
 use osier_agent::{Op, QueueMode};
 use osier_llm::ThinkingLevel;
@@ -28,9 +28,9 @@ pub(crate) struct BranchChoices {
 pub(crate) enum Origin {
     /// The command line: it also overrides the branch.
     CommandLine,
-    /// The session before this one, or the branch that this one is a copy of.
+    /// The previous session, or the branch from which the session was copied.
     Continued(BranchChoices),
-    /// Neither: it was resumed.
+    /// The session's own file: the session was resumed.
     Stored,
 }
 

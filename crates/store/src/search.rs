@@ -15,6 +15,7 @@ use super::index::EntryIndex;
 use super::tree::SessionTree;
 use super::walk::into_message;
 use osier_agent::AgentMessage;
+use osier_base::json::each_text;
 use osier_llm::{AssistantBlock, ContentBlock};
 use osier_protocol::Entry;
 
@@ -140,7 +141,7 @@ pub(super) fn visible_texts(message: &AgentMessage, see: &mut dyn FnMut(&str)) {
                     AssistantBlock::Thinking { thinking, .. } => see(thinking),
                     AssistantBlock::ToolCall(call) => {
                         see(&call.name);
-                        strings(&call.arguments, see);
+                        each_text(&call.arguments, see);
                     }
                 }
             }
@@ -148,7 +149,7 @@ pub(super) fn visible_texts(message: &AgentMessage, see: &mut dyn FnMut(&str)) {
         AgentMessage::ToolResult(message) => {
             let blocks = message.result.content.iter();
             blocks.filter_map(ContentBlock::as_text).for_each(&mut *see);
-            strings(&message.details, see);
+            each_text(&message.details, see);
         }
         AgentMessage::ShellRun(run) => {
             see(&run.command);
@@ -156,15 +157,6 @@ pub(super) fn visible_texts(message: &AgentMessage, see: &mut dyn FnMut(&str)) {
         }
         AgentMessage::Custom(message) if !message.display => {}
         message => see(&message.text()),
-    }
-}
-
-fn strings(value: &serde_json::Value, see: &mut dyn FnMut(&str)) {
-    match value {
-        serde_json::Value::String(text) => see(text),
-        serde_json::Value::Array(values) => values.iter().for_each(|value| strings(value, see)),
-        serde_json::Value::Object(fields) => fields.values().for_each(|value| strings(value, see)),
-        _ => {}
     }
 }
 

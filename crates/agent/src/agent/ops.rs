@@ -5,7 +5,6 @@ use osier_base::clock;
 use crate::core::Core;
 use crate::data::{Event, Op, Severity, UserMessage};
 use crate::interceptor::AgentAccess;
-use crate::state::{Queue, Queues};
 
 /// The next step of the agent's task after an op.
 #[derive(Debug, PartialEq)]
@@ -19,6 +18,7 @@ pub(super) enum NextStep {
 /// Applies one op. This match defines which ops are allowed during a run.
 pub(super) async fn apply(core: &Core, op: Op) -> NextStep {
     let running = core.state().running;
+    let follows = matches!(op, Op::FollowUp { .. });
     match op {
         Op::Prompt {
             text,
@@ -31,17 +31,8 @@ pub(super) async fn apply(core: &Core, op: Op) -> NextStep {
             attachments,
             typed,
             once,
-        } => {
-            let message = UserMessage {
-                text,
-                attachments,
-                typed,
-                once,
-                timestamp: clock::now_ms(),
-            };
-            return enqueue_or_run(core, message, |queues| &mut queues.steering);
         }
-        Op::FollowUp {
+        | Op::FollowUp {
             text,
             attachments,
             typed,
@@ -54,7 +45,7 @@ pub(super) async fn apply(core: &Core, op: Op) -> NextStep {
                 once,
                 timestamp: clock::now_ms(),
             };
-            return enqueue_or_run(core, message, |queues| &mut queues.follow_up);
+            return enqueue_or_run(core, message, follows);
         }
         Op::Abort => return NextStep::Abort,
         Op::Continue if running => {}
@@ -155,11 +146,7 @@ fn publish_thinking(core: &Core) {
     core.publish(Event::ThinkingLevelChanged { level, effective });
 }
 
-fn enqueue_or_run(
-    core: &Core,
-    message: UserMessage,
-    queue: impl Fn(&mut Queues) -> &mut Queue,
-) -> NextStep {
+fn enqueue_or_run(core: &Core, message: UserMessage, follows: bool) -> NextStep {
     {
         let mut state = core.state();
         if message.once.as_deref().is_some_and(|key| state.knows(key)) {
@@ -168,7 +155,13 @@ fn enqueue_or_run(
         if !state.running {
             return NextStep::Run(vec![message]);
         }
-        queue(&mut state.queues).push(message);
+        let queues = &mut state.queues;
+        let queue = if follows {
+            &mut queues.follow_up
+        } else {
+            &mut queues.steering
+        };
+        queue.push(message);
     }
     core.publish_queues();
     NextStep::Nothing

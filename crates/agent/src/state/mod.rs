@@ -8,4 +8,3 @@ mod queue;
 pub(crate) use agent_state::AgentState;
 pub(crate) use conversation::Conversation;
 pub(crate) use models::ModelSelection;
-pub(crate) use queue::{Queue, Queues};

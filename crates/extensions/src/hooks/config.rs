@@ -54,6 +54,30 @@ pub(super) struct Handler {
     pub file: PathBuf,
 }
 
+impl Handler {
+    /// The command and its arguments.
+    pub(super) fn words(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.command).chain(self.args.iter().flatten())
+    }
+
+    /// A hook with the default of every option.
+    #[cfg(test)]
+    pub(super) fn example(event: HookEvent, command: &str) -> Self {
+        Self {
+            event,
+            matcher: Matcher::All,
+            command: command.to_owned(),
+            args: None,
+            callback: None,
+            timeout: None,
+            in_background: false,
+            condition: None,
+            on_failure: None,
+            file: "hooks.json".into(),
+        }
+    }
+}
+
 /// The hooks of all files.
 #[derive(Debug, Default)]
 pub(super) struct Config {

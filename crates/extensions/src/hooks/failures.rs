@@ -183,7 +183,6 @@ mod tests {
     use super::super::Hooks;
     use super::super::answer::HookAnswer;
     use super::super::config::Handler;
-    use super::super::matcher::Matcher;
     use super::super::run::run;
     use super::super::session::judge;
     use super::*;
@@ -197,16 +196,8 @@ mod tests {
     ) -> HookAnswer {
         let (hooks, _news) = Hooks::new(cwd.to_owned(), None, None);
         let handler = Handler {
-            event: info.event,
-            matcher: Matcher::All,
-            command: command.to_owned(),
-            args: None,
-            callback: None,
-            timeout: None,
-            in_background: false,
-            condition: None,
             on_failure,
-            file: "hooks.json".into(),
+            ..Handler::example(info.event, command)
         };
         let limit = if command.starts_with("sleep") {
             Duration::from_millis(50)

@@ -251,10 +251,7 @@ fn is_same(one: &Handler, other: &Handler) -> bool {
 
 /// The command with its arguments.
 fn shown(handler: &Handler) -> String {
-    let args = handler.args.iter().flatten().map(String::as_str);
-    let words: Vec<&str> = std::iter::once(handler.command.as_str())
-        .chain(args)
-        .collect();
+    let words: Vec<&str> = handler.words().map(String::as_str).collect();
     words.join(" ")
 }
 
@@ -265,18 +262,7 @@ mod tests {
 
     #[test]
     fn the_same_command_runs_once_unless_it_guards_differently() {
-        let handler = || Handler {
-            event: HookEvent::PreToolUse,
-            matcher: matcher::Matcher::All,
-            command: "check".to_owned(),
-            args: None,
-            callback: None,
-            timeout: None,
-            in_background: false,
-            condition: None,
-            on_failure: None,
-            file: "hooks.json".into(),
-        };
+        let handler = || Handler::example(HookEvent::PreToolUse, "check");
         let (calls, _) = mpsc::unbounded_channel();
         let in_background = Handler {
             in_background: true,

@@ -53,10 +53,7 @@ fn missing_script(words: &[String], cwd: &Path) -> Option<String> {
 /// The words of a hook, as far as they are known.
 fn words(handler: &Handler, root: &Path) -> Vec<String> {
     match &handler.args {
-        Some(args) => std::iter::once(&handler.command)
-            .chain(args)
-            .cloned()
-            .collect(),
+        Some(_) => handler.words().cloned().collect(),
         None => first_words(&expanded(&handler.command, root)),
     }
 }
@@ -74,7 +71,7 @@ pub(super) fn program_use(
         return Err(error);
     }
     let command = match &handler.args {
-        Some(args) => command(std::iter::once(&handler.command).chain(args)),
+        Some(_) => command(handler.words()),
         None => expanded(&handler.command, root),
     };
     let real = cwd.canonicalize().unwrap_or_default();

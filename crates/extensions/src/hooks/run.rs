@@ -192,23 +192,14 @@ fn keep(kept: &mut Vec<u8>, bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hooks::matcher::Matcher;
     use osier_protocol::HookEvent;
 
     const LONG: Duration = Duration::from_mins(1);
 
     fn handler(command: &str, args: Option<&[&str]>) -> Handler {
         Handler {
-            event: HookEvent::Stop,
-            matcher: Matcher::All,
-            command: command.to_owned(),
             args: args.map(|args| args.iter().map(|arg| (*arg).to_owned()).collect()),
-            callback: None,
-            timeout: None,
-            in_background: false,
-            condition: None,
-            on_failure: None,
-            file: "hooks.json".into(),
+            ..Handler::example(HookEvent::Stop, command)
         }
     }
 

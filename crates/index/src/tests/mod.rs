@@ -21,6 +21,27 @@ struct Conversation {
     entries: usize,
 }
 
+impl SessionIndex {
+    fn search(
+        &self,
+        query: &str,
+        filter: &SessionFilter,
+        limit: usize,
+        cancel: &CancellationToken,
+    ) -> Result<Hits, IndexError> {
+        self.query(|index| index.search(query, filter, limit, cancel))
+    }
+
+    fn list(
+        &self,
+        filter: &SessionFilter,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Listing, IndexError> {
+        self.query(|index| index.list(filter, offset, limit))
+    }
+}
+
 impl TestData {
     fn new() -> Self {
         Self(TempDir::new().unwrap())

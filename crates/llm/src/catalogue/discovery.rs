@@ -1,4 +1,4 @@
-//! Discovers models of servers on this machine by requests to their default ports, or to those of the user's settings.
+//! Discovers models of servers on this machine by requests to the default ports of servers, or to the ports in the user's settings.
 //!
 //! All servers are queried at once, with one deadline. The requests are HTTP/1.0 over a plain socket:
 //! building the HTTP client for models takes longer than the complete discovery may take.

@@ -272,7 +272,7 @@ impl Decoder for FrameDecoder {
         }
     }
 
-    fn ended(&self) -> bool {
+    fn ended(&mut self) -> bool {
         self.ended
     }
 }

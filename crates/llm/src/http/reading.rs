@@ -8,6 +8,8 @@ use futures_util::FutureExt as _;
 use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 
+use osier_base::json::with_whole_characters;
+
 use super::client::HttpOptions;
 use super::encoding::{Encoding, PIECE};
 use super::fault;
@@ -18,7 +20,6 @@ use crate::frames::FrameParser;
 use crate::secret::Secret;
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
-use crate::surrogates::Surrogates;
 use crate::wire::Decoder;
 
 /// Maximum bytes of text and arguments of one answer; far more than any model writes.
@@ -41,7 +42,8 @@ pub(super) struct Reading {
     name: String,
     host: String,
     parser: FrameParser,
-    surrogates: Surrogates,
+    /// The first half of a character that the server has split between two events.
+    split: Option<u16>,
     pub decoder: Box<dyn Decoder>,
     /// The first bytes of the body, until the first event.
     head: Vec<u8>,
@@ -82,7 +84,7 @@ impl Reading {
             name,
             host,
             parser,
-            surrogates: Surrogates::default(),
+            split: None,
             decoder,
             head: Vec::new(),
             saw_event: false,
@@ -194,8 +196,9 @@ impl Reading {
     }
 
     fn decode(&mut self, mut event: SseEvent, out: &mut Vec<StreamEvent>) {
-        if let Cow::Owned(repaired) = self.surrogates.repair(&event.data) {
-            event.data = repaired;
+        let whole = with_whole_characters(event.data.as_bytes(), Some(&mut self.split));
+        if let Cow::Owned(whole) = whole {
+            event.data = String::from_utf8(whole).unwrap_or_default();
         }
         let before = out.len();
         self.decoder.push(&event, out);

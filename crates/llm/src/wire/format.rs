@@ -87,14 +87,12 @@ pub(crate) trait Decoder: Send {
     fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>);
 
     /// Whether the last event was emitted.
-    fn ended(&self) -> bool;
+    fn ended(&mut self) -> bool;
 }
 
 /// Decodes the objects of an answer. `Decoder` finds them in the events.
 pub(super) trait ObjectDecoder: Send {
-    fn answer(&self) -> &Answer;
-
-    fn answer_mut(&mut self) -> &mut Answer;
+    fn answer(&mut self) -> &mut Answer;
 
     /// Decodes an object; `name` is that of its event. False if it cannot be read.
     fn object(&mut self, name: Option<&str>, data: &str, out: &mut Vec<StreamEvent>) -> bool;
@@ -115,7 +113,7 @@ impl<T: ObjectDecoder> Decoder for T {
         let (data, is_end) = values::without_end(&event.data);
         if values::is_object(data) {
             if !self.object(name, data, out) {
-                self.answer_mut().lose(data, out);
+                self.answer().lose(data, out);
             }
         } else if !data.is_empty() {
             push_odd(self, name, data, out);
@@ -130,10 +128,10 @@ impl<T: ObjectDecoder> Decoder for T {
     }
 
     fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>) {
-        self.answer_mut().fail(status, out);
+        self.answer().fail(status, out);
     }
 
-    fn ended(&self) -> bool {
+    fn ended(&mut self) -> bool {
         self.answer().ended()
     }
 }
@@ -147,7 +145,7 @@ fn push_odd(
 ) {
     let mut found = values::values(data);
     for other in &found.others {
-        decoder.answer_mut().skip(other);
+        decoder.answer().skip(other);
     }
     if found.objects.is_empty() && !found.is_broken && name.is_some() {
         // The name of an event can be all of it.
@@ -158,11 +156,11 @@ fn push_odd(
             return;
         }
         if !decoder.object(name, &object, out) {
-            decoder.answer_mut().lose(&object, out);
+            decoder.answer().lose(&object, out);
         }
     }
     if found.is_broken && !decoder.answer().ended() {
-        decoder.answer_mut().lose(data, out);
+        decoder.answer().lose(data, out);
     }
 }
 

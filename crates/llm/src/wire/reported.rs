@@ -52,7 +52,7 @@ impl<T> Reported<T> {
         self.counts.is_some() || self.is_invalid
     }
 
-    /// This count, or `other` if it is absent.
+    /// The count, or `other` if the count is absent.
     pub(super) fn or(self, other: Self) -> Self {
         if self.is_some() { self } else { other }
     }

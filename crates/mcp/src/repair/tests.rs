@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use rmcp::model::{JsonRpcMessage, NumberOrString, ServerResult};
+use rmcp::model::{ContentBlock, JsonRpcMessage, NumberOrString, ServerResult};
 
 use super::*;
 use crate::messages::parse;

@@ -98,17 +98,8 @@ fn entry(kind: &str, value: &Value, draft: &mut Draft) -> Option<EntryKind> {
             data: value.get("data").cloned().unwrap_or(Value::Null),
         },
         "custom_message" => {
-            let said = blocks::content(value.get("content"), draft);
-            EntryKind::message(AgentMessage::Custom(CustomMessage {
-                kind: own("customType"),
-                text: blocks::prompt(said, 0).text,
-                display: value
-                    .get("display")
-                    .and_then(Value::as_bool)
-                    .unwrap_or(true),
-                details: value.get("details").cloned().unwrap_or(Value::Null),
-                timestamp: blocks::milliseconds(value.get("timestamp")),
-            }))
+            let timestamp = blocks::milliseconds(value.get("timestamp"));
+            EntryKind::message(custom(value, own("customType"), timestamp, draft))
         }
         other => {
             draft.drop(format!("entries of type `{other}`"));
@@ -116,6 +107,18 @@ fn entry(kind: &str, value: &Value, draft: &mut Draft) -> Option<EntryKind> {
         }
     };
     Some(entry)
+}
+
+fn custom(value: &Value, kind: String, timestamp: i64, draft: &mut Draft) -> AgentMessage {
+    let said = blocks::content(value.get("content"), draft);
+    let display = value.get("display").and_then(Value::as_bool);
+    AgentMessage::Custom(CustomMessage {
+        kind,
+        text: blocks::prompt(said, 0).text,
+        display: display.unwrap_or(true),
+        details: value.get("details").cloned().unwrap_or(Value::Null),
+        timestamp,
+    })
 }
 
 fn message(value: &Value, draft: &mut Draft) -> Option<AgentMessage> {
@@ -130,17 +133,8 @@ fn message(value: &Value, draft: &mut Draft) -> Option<AgentMessage> {
         "toolResult" => AgentMessage::ToolResult(tool_result(value, timestamp, draft)),
         "bashExecution" => AgentMessage::ShellRun(shell_run(value, timestamp)),
         "custom" | "hookMessage" => {
-            let said = blocks::content(value.get("content"), draft);
-            AgentMessage::Custom(CustomMessage {
-                kind: text(value, "customType").unwrap_or("custom").to_owned(),
-                text: blocks::prompt(said, 0).text,
-                display: value
-                    .get("display")
-                    .and_then(Value::as_bool)
-                    .unwrap_or(true),
-                details: value.get("details").cloned().unwrap_or(Value::Null),
-                timestamp,
-            })
+            let kind = text(value, "customType").unwrap_or("custom");
+            custom(value, kind.to_owned(), timestamp, draft)
         }
         other => {
             draft.drop(format!("messages of role `{other}`"));

@@ -86,7 +86,7 @@ fn known_name(name: &str) -> &str {
     if find(last).has_target { last } else { base }
 }
 
-/// Finds the words that can be the subcommand: the first one, and one after an option, whose value the words before it can be.
+/// Finds the words that can be the subcommand: the first word, and a word after an option and its values.
 #[derive(Default)]
 struct Subcommands {
     after_option: bool,

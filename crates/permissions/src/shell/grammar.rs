@@ -33,7 +33,7 @@ pub(super) struct Found {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Set {
     Number,
-    /// One of these words, and whether each is an argument that is no option.
+    /// The possible values, and whether each value is an argument that is no option.
     Words(Vec<String>, bool),
     Any,
 }

@@ -281,7 +281,7 @@ impl RemoteConnection {
             }
         };
         self.ops.session = opened["id"].as_str().map(str::to_owned);
-        // Another session, after this one is lost, can be one that is open.
+        // If this session is lost, the next one can be a session that is already open.
         self.options.model = None;
         Ok(())
     }

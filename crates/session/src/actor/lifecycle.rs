@@ -131,7 +131,7 @@ impl Actor {
         }
     }
 
-    /// Another process takes the session over: this one stores its work and ends.
+    /// Another process takes the session over: this process stores its work and ends.
     fn hand_over(&mut self, session: &str, process: u32) {
         if self
             .session

@@ -1,5 +1,5 @@
-//! The handle of a session in another process: the other end receives its requests and publishes its events. Clients do
-//! not see the difference.
+//! The handle of a session in another process: the other end receives the requests and publishes the events. Clients use it
+//! like the handle of a local session.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -156,7 +156,7 @@ impl SessionBudget {
             let text = format!(
                 "{} of the budget of this session is used: {}",
                 percent(&budget),
-                budget.words_above(WARNING_SHARE)
+                budget.summary_above(WARNING_SHARE)
             );
             self.0.emitter.notice(Severity::Warning, text);
         }
@@ -170,7 +170,7 @@ impl SessionBudget {
         self.count_stored().await;
         let budget = self.current();
         budget.is_used_up().then(|| {
-            let words = budget.words_above(1.0);
+            let words = budget.summary_above(1.0);
             let remedy = self.remedy(&budget);
             format!("the budget of this session is used up ({words}); raise it with {remedy}")
         })
@@ -297,7 +297,7 @@ impl BudgetGuard {
         Some(format!(
             "[{} of the budget of this session is used: {}. Finish the most important part, and say what is left.]",
             percent(&budget),
-            budget.words_above(WARNING_SHARE)
+            budget.summary_above(WARNING_SHARE)
         ))
     }
 }

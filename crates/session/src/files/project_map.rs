@@ -71,8 +71,8 @@ fn symbol(found: SymbolMatch) -> ProjectSymbol {
     }
 }
 
-/// Offers the tool for maps in large projects. Whether it is one is found out at the first message, so that a start does not
-/// wait for it, and stays, so that cached prompts stay valid.
+/// Offers the tool for maps in large projects. The size of the project is measured at the first message, so that a start does
+/// not wait, and only once, so that cached prompts stay valid.
 #[derive(Debug)]
 pub(crate) struct MapSource {
     workspace: Arc<Workspace>,

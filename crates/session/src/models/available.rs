@@ -1,12 +1,13 @@
 //! The models that a session can use: the catalogue, the keys, the current model, and the models to cycle through.
 
-use osier_base::sort;
+mod described;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::calls::{DialectTransport, Dispatch, SessionKeys};
 use super::files::{read_keys, read_models_file, withhold_keys};
-use super::placeholder::{NO_MODEL, NONE, placeholder, scripted_key};
+use super::placeholder::placeholder;
 use super::refresh;
 use super::scripts::{self, TOUR};
 use super::search::SearchKeys;
@@ -14,10 +15,10 @@ use super::server::Server;
 use crate::setup::SessionSetup;
 use osier_agent::{KeySource, ProviderTransport, Transport};
 use osier_base::problem::Problem;
-use osier_llm::auth::{KeyError, KeyStatus, Keys};
+use osier_llm::auth::{KeyStatus, Keys};
 use osier_llm::catalogue::{Catalogue, FindError, PROVIDERS, ProviderEntry, Published, VendorList};
-use osier_llm::{Api, CacheRetention, Model, Price, Provider, Providers, Secret, ThinkingLevel};
-use osier_protocol::{KeyState, ModelInfo};
+use osier_llm::{Api, CacheRetention, Model, Provider, Providers, Secret, ThinkingLevel};
+use osier_protocol::KeyState;
 
 /// Why a model cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -58,20 +59,20 @@ pub struct Models {
     /// Names and patterns; empty means every model with a key.
     pub(super) cycle: Vec<String>,
     /// `PROVIDER/ID`s that are first in lists; also the models to cycle through if `cycle` is empty.
-    favourites: Vec<String>,
+    pub(super) favourites: Vec<String>,
     pub(super) cache_retention: CacheRetention,
     /// Whether the user or a setting selected the model. If not, a model of a local server can replace it.
     pub(super) named: bool,
     /// Scripts that the user selected in this process.
     scripts: Vec<Arc<Model>>,
     /// The script of a stored session that was not selected.
-    refused: Option<String>,
+    pub(super) refused: Option<String>,
     /// The model of a stored session that does not exist any more.
-    gone: Option<String>,
+    pub(super) gone: Option<String>,
     /// A name that fits several models, until the user selects one.
     pub(super) unclear: Option<SeveralModels>,
     /// A line about an unlisted selected model, until it is published.
-    assumptions: Option<String>,
+    pub(super) assumptions: Option<String>,
 }
 
 /// A name that fits several models.
@@ -173,7 +174,7 @@ impl Models {
         Ok(())
     }
 
-    /// Reads the models of the osier server, if there is one and they were not read yet, and selects one.
+    /// Reads the models of the osier server, if there is a server and its models were not read yet, and selects a model.
     ///
     /// # Errors
     /// The server does not answer, or it does not have the model.
@@ -346,11 +347,6 @@ impl Models {
             .collect()
     }
 
-    /// Replaces the favourites.
-    pub(crate) fn set_favourites(&mut self, favourites: Vec<String>) {
-        self.favourites = favourites;
-    }
-
     /// The next or previous model to cycle to.
     pub(crate) fn cycled(&self, backward: bool) -> Option<Arc<Model>> {
         let set = self.cycle_set();
@@ -380,92 +376,6 @@ impl Models {
         }
         self.chosen = chosen;
         self.named = named;
-    }
-
-    /// Every model as pickers show them: favourites first, then those with a key.
-    pub fn list(&self) -> Vec<ModelInfo> {
-        let cycle: Vec<String> = self
-            .cycle_set()
-            .iter()
-            .map(|model| model.reference())
-            .collect();
-        let embedded = self.embedded.as_ref().map(|(model, _)| model);
-        let all = embedded.into_iter().chain(self.catalogue.list());
-        let mut infos: Vec<ModelInfo> = all
-            .map(|model| {
-                let in_cycle = cycle.contains(&model.reference());
-                ModelInfo {
-                    in_cycle,
-                    ..self.info(model)
-                }
-            })
-            .collect();
-        sort::by_key(&mut infos, |info| {
-            (!info.favourite, info.key == KeyState::Absent)
-        });
-        infos
-    }
-
-    pub fn info(&self, model: &Model) -> ModelInfo {
-        ModelInfo {
-            provider: model.provider.clone(),
-            id: model.id.clone(),
-            name: model.name.clone(),
-            context_window: model.context_window,
-            max_tokens: model.max_tokens,
-            thinking_levels: model.thinking_levels.clone(),
-            input: model.input.clone(),
-            price: model.price,
-            key: self.key_state(model),
-            cache_seconds: self.cache_seconds(model),
-            in_cycle: false,
-            favourite: self.favourites.contains(&model.reference()),
-        }
-    }
-
-    pub(crate) fn key_state(&self, model: &Model) -> KeyState {
-        if let Some(state) = scripted_key(model) {
-            return state;
-        }
-        let status = match &self.server {
-            Some(server) => server.key_status(),
-            None => self.catalogue.key_status(model, &self.keys),
-        };
-        match status {
-            KeyStatus::Present => KeyState::Present,
-            KeyStatus::Absent => KeyState::Absent,
-            KeyStatus::NotNeeded => KeyState::NotNeeded,
-        }
-    }
-
-    /// The warning for a model without a key.
-    pub(crate) fn missing_key(&self, model: &Model) -> String {
-        if model.provider == NONE {
-            return match &self.unclear {
-                Some(several) => format!(
-                    "no model is selected: `{}` fits several; select one with `/model`",
-                    several.wanted
-                ),
-                None => NO_MODEL.to_owned(),
-            };
-        }
-        if self.server.is_some() {
-            return "no token for the osier server; enter one with `/login proxy`, \
-                    or set OSIER_PROXY_TOKEN"
-                .to_owned();
-        }
-        let provider = self.catalogue.provider(&model.provider);
-        // The text is the same as that of a call without a key.
-        let error = KeyError::Missing {
-            provider: model.provider.clone(),
-            env_keys: provider.map_or_else(Vec::new, |provider| provider.env_keys.clone()),
-        };
-        error.message_with_hint()
-    }
-
-    /// The price of the model `PROVIDER/ID`, if it is known.
-    pub fn price(&self, reference: &str) -> Option<Price> {
-        self.catalogue.get(reference).map(|model| model.price)
     }
 
     /// Adds newly published models.
@@ -580,12 +490,6 @@ impl Models {
         set
     }
 
-    /// How long the provider keeps a cached conversation.
-    fn cache_seconds(&self, model: &Model) -> Option<u64> {
-        let lifetime = model.cache_lifetime(self.cache_retention);
-        lifetime.map(|lifetime| lifetime.as_secs())
-    }
-
     /// Whether a model is no script, or one that the command line, the user's settings or a request selected.
     pub(crate) fn may_play(&self, provider: &str, id: &str) -> bool {
         let is_same = |model: &Arc<Model>| model.provider == provider && model.id == id;
@@ -622,26 +526,5 @@ impl Models {
     pub(crate) fn is_of_bundled_vendor(&self) -> bool {
         let is_bundled = PROVIDERS.iter().any(|row| row.name == self.chosen.provider);
         is_bundled && self.server.is_none() && self.chosen.base_url.starts_with("https://")
-    }
-
-    /// A line with the assumptions about `model`, if only its id is known.
-    pub(crate) fn assumed_of(&self, model: &Model) -> Option<String> {
-        let embedded = self.embedded.as_ref();
-        let is_embedded = embedded.is_some_and(|(own, _)| own.reference() == model.reference());
-        (!is_embedded).then(|| self.catalogue.assumptions(model))?
-    }
-
-    /// Removes the line with the assumptions about the selected model.
-    pub(crate) fn take_assumptions(&mut self) -> Option<String> {
-        self.assumptions.take()
-    }
-
-    /// The script of a stored session that was not selected.
-    pub(crate) fn take_gone(&mut self) -> Option<String> {
-        self.gone.take()
-    }
-
-    pub(crate) fn take_refused(&mut self) -> Option<String> {
-        self.refused.take()
     }
 }

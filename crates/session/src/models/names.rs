@@ -1,4 +1,4 @@
-//! The models that settings name: whether they exist, and what osier assumes about those that it does not know.
+//! The models that settings name: whether they exist, and what osier assumes about unknown models.
 
 use std::path::Path;
 

@@ -285,7 +285,7 @@ impl ModelSelection {
     /// Reads the settings of models again.
     fn read_roles(&mut self, setup: &mut SessionSetup) {
         let (settings, _) = Settings::load_for(&setup.folders, &setup.cwd);
-        self.models.set_favourites(settings.favourites.clone());
+        self.models.favourites = settings.favourites.clone();
         set_roles(settings, &mut setup.settings);
     }
 
@@ -298,17 +298,17 @@ impl ModelSelection {
 
     /// Publishes the selected model and level.
     pub(crate) fn publish_selected(&mut self, settings: &Settings, emitter: &Emitter) {
-        if let Some(script) = self.models.take_refused() {
+        if let Some(script) = self.models.refused.take() {
             let text = format!(
                 "the session used the scripted model `{script}`; to play it again, start with `--model {script}`"
             );
             emitter.notice(Severity::Warning, text);
         }
-        if let Some(text) = self.models.take_assumptions() {
+        if let Some(text) = self.models.assumptions.take() {
             emitter.notice(Severity::Warning, text);
         }
         let model = self.models.chosen();
-        if let Some(gone) = self.models.take_gone() {
+        if let Some(gone) = self.models.gone.take() {
             let now = model.reference();
             let text = format!(
                 "the session used `{gone}`, which is not available any more: `{now}` answers now; choose another one with `/model` or `--model`"

@@ -1,5 +1,5 @@
-//! The tool `web_search`: searches with the provider of the model, or with a service. It is offered only if one of them
-//! is available.
+//! The tool `web_search`: searches with the provider of the model, or with a service. The tool is offered only if the provider
+//! or a service can search.
 //!
 //! A provider searches in a call of its own, whose answer and sources become the result of the tool: they are stored and
 //! sent again like every other result, and permission rules, budgets and interrupts apply.

@@ -1,5 +1,5 @@
-//! Programs of the project that osier starts by itself: formatters, language servers, hooks. One that is not as the user trusted it
-//! runs when the user allows it.
+//! Programs of the project that osier starts by itself: formatters, language servers, hooks. A program that has changed since
+//! the user trusted it runs only if the user allows it.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

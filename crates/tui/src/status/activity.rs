@@ -281,7 +281,7 @@ impl Activity {
                 spinner::frame(elapsed)
             };
             if self.settings.screen_reader {
-                row.push(self.words(asks), Token::Working);
+                row.push(self.summary(asks), Token::Working);
             } else {
                 row.push(mark, Token::Working);
                 self.label(since, elapsed, asks, &mut row);
@@ -350,7 +350,7 @@ impl Activity {
     }
 
     /// The text without times and counts.
-    fn words(&self, asks: bool) -> String {
+    fn summary(&self, asks: bool) -> String {
         match &self.work {
             Work::Idle => String::new(),
             Work::Working { .. } if asks => "Waiting for you, esc to interrupt ".to_owned(),

@@ -67,7 +67,7 @@ impl CacheCountdown {
     }
 
     /// The words of the footer; empty if there is nothing to say.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         match self.shown {
             None => String::new(),
             Some(Left::Minutes(1)) => "cache under 1 min".to_owned(),
@@ -104,7 +104,7 @@ mod tests {
             let next = countdown.next_change(start).map(|next| next - start);
             (
                 changed,
-                countdown.words(),
+                countdown.summary(),
                 next.map(|next| next.as_millis()),
             )
         };

@@ -36,7 +36,7 @@ impl Presence {
     }
 
     /// How many clients are connected and which has control; empty with a single client.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         if self.clients.is_empty() {
             return String::new();
         }
@@ -94,16 +94,16 @@ mod tests {
             away,
         };
         let (me, anna) = (client(1, "me@here", false), client(2, "anna@there", false));
-        let words = |clients: &[Client], writer| Presence::of(clients, writer, Some(1)).words();
-        assert_eq!(words(std::slice::from_ref(&me), Some(1)), "");
+        let summary = |clients: &[Client], writer| Presence::of(clients, writer, Some(1)).summary();
+        assert_eq!(summary(std::slice::from_ref(&me), Some(1)), "");
         let both = [me.clone(), anna];
-        assert_eq!(words(&both, None), "2 connected");
-        assert_eq!(words(&both, Some(1)), "2 connected · you have control");
+        assert_eq!(summary(&both, None), "2 connected");
+        assert_eq!(summary(&both, Some(1)), "2 connected · you have control");
         assert_eq!(
-            words(&both, Some(2)),
+            summary(&both, Some(2)),
             "2 connected · anna@there has control"
         );
         let cut = [me, client(2, "anna@there", true)];
-        assert_eq!(words(&cut, Some(2)), "1 connected · anna@there is away");
+        assert_eq!(summary(&cut, Some(2)), "1 connected · anna@there is away");
     }
 }

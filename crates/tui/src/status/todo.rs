@@ -108,11 +108,11 @@ fn indented(mut row: Row) -> Row {
     row
 }
 
-fn row(mark: &str, token: Token, words: &str, face: Face, width: usize) -> Row {
-    let words = text::truncate(words, width);
+fn row(mark: &str, token: Token, item: &str, face: Face, width: usize) -> Row {
+    let item = text::truncate(item, width);
     Row::new(vec![
         Span::new(format!("{mark} "), token),
-        Span::new(words.into_owned(), face),
+        Span::new(item.into_owned(), face),
     ])
 }
 

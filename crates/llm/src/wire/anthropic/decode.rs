@@ -325,7 +325,7 @@ impl AnthropicDecoder {
                     .filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
                 let name = block.name.filter(|name| !name.is_empty());
                 if name.is_none() && complete.is_none() {
-                    // Its arguments start it, if there are any.
+                    // The deltas of its arguments start the call, if there are any.
                     return answer.leave_out("a call without a name".to_owned());
                 }
                 let id = block
@@ -344,7 +344,7 @@ impl AnthropicDecoder {
                 }
                 (0, Kind::Skipped)
             }
-            // Its deltas start it, if there are any.
+            // The deltas of a block start the block, if there are any.
             "" => return,
             _ => (0, Kind::Skipped),
         };
@@ -446,21 +446,12 @@ impl AnthropicDecoder {
     }
 
     fn fail_from(&mut self, data: &str, out: &mut Vec<StreamEvent>) {
-        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
-        let fault = Fault::from_body(&body).unwrap_or_else(|| Fault {
-            message: data.to_owned(),
-            ..Fault::default()
-        });
-        self.answer.fail_with(&fault, out);
+        self.answer.fail_with(&Fault::from_text(data), out);
     }
 }
 
 impl ObjectDecoder for AnthropicDecoder {
-    fn answer(&self) -> &Answer {
-        &self.answer
-    }
-
-    fn answer_mut(&mut self) -> &mut Answer {
+    fn answer(&mut self) -> &mut Answer {
         &mut self.answer
     }
 

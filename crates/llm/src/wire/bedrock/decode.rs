@@ -359,11 +359,7 @@ impl BedrockDecoder {
     }
 
     fn fail_from(&mut self, name: &str, data: &str, out: &mut Vec<StreamEvent>) {
-        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
-        let fault = Fault::from_body(&body).unwrap_or_else(|| Fault {
-            message: data.to_owned(),
-            ..Fault::default()
-        });
+        let fault = Fault::from_text(data);
         let known = EXCEPTIONS.iter().find(|(known, _)| *known == name);
         let fault = Fault {
             status: known.map(|(_, status)| *status).or(fault.status),
@@ -375,11 +371,7 @@ impl BedrockDecoder {
 }
 
 impl ObjectDecoder for BedrockDecoder {
-    fn answer(&self) -> &Answer {
-        &self.answer
-    }
-
-    fn answer_mut(&mut self) -> &mut Answer {
+    fn answer(&mut self) -> &mut Answer {
         &mut self.answer
     }
 

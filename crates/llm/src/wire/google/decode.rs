@@ -222,11 +222,7 @@ impl GoogleDecoder {
 }
 
 impl ObjectDecoder for GoogleDecoder {
-    fn answer(&self) -> &Answer {
-        &self.answer
-    }
-
-    fn answer_mut(&mut self) -> &mut Answer {
+    fn answer(&mut self) -> &mut Answer {
         &mut self.answer
     }
 

@@ -212,11 +212,7 @@ impl OllamaDecoder {
 }
 
 impl ObjectDecoder for OllamaDecoder {
-    fn answer(&self) -> &Answer {
-        &self.answer
-    }
-
-    fn answer_mut(&mut self) -> &mut Answer {
+    fn answer(&mut self) -> &mut Answer {
         &mut self.answer
     }
 

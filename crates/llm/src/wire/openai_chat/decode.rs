@@ -246,11 +246,7 @@ impl ChatDecoder {
 }
 
 impl ObjectDecoder for ChatDecoder {
-    fn answer(&self) -> &Answer {
-        &self.answer
-    }
-
-    fn answer_mut(&mut self) -> &mut Answer {
+    fn answer(&mut self) -> &mut Answer {
         &mut self.answer
     }
 

@@ -203,11 +203,7 @@ impl ResponsesDecoder {
 }
 
 impl ObjectDecoder for ResponsesDecoder {
-    fn answer(&self) -> &Answer {
-        &self.answer
-    }
-
-    fn answer_mut(&mut self) -> &mut Answer {
+    fn answer(&mut self) -> &mut Answer {
         &mut self.answer
     }
 

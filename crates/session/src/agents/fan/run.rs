@@ -101,7 +101,7 @@ pub(crate) struct AppliedLane {
 }
 
 impl FanState {
-    /// The lanes of a fan have ended. They can be applied if their session is still open.
+    /// The lanes of a fan have ended. Their changes can be applied if the session of the fan is still open.
     pub(crate) fn ended(&mut self, fan: EndedFan, open: Option<&str>, emitter: &Emitter) {
         let lanes = fan.lanes.iter().map(|lane| lane.state.clone()).collect();
         if open == Some(&fan.session) {

@@ -176,7 +176,7 @@ fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> O
         report("tools", unknown, "the agent works without it");
         own
     } else {
-        // Other forms of tools come with them: without them, they would be tools of their own.
+        // A tool that is another form of tools comes with those tools; in a list of its own it would be an additional tool.
         let tools = BUILT_IN.iter().filter(|tool| tool.replaces.is_empty());
         tools.map(|tool| tool.name).collect()
     };

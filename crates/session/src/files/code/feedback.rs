@@ -1,5 +1,5 @@
-//! Feedback of language servers and formatters on the model's calls: they open files that the model reads, check files
-//! that it changes, and report news to it.
+//! Feedback of language servers and formatters on the model's calls: servers open the files that the model reads, check the
+//! files that the model changes, and report new problems to the model.
 
 use async_trait::async_trait;
 use std::path::PathBuf;

@@ -3,6 +3,7 @@
 mod context;
 mod file;
 mod following;
+mod listeners;
 
 use parking_lot::Mutex;
 use std::ops::Deref;
@@ -16,15 +17,15 @@ pub(crate) use self::context::SessionContext;
 pub(crate) use self::file::{OpenError, copy, directory};
 use self::file::{Opened, open_file};
 use self::following::Following;
+use self::listeners::{Listeners, listeners};
 use crate::agents::jobs;
 use crate::agents::subagents::Subagents;
 use crate::agents::terminals;
 use crate::choices::{BranchChoices, Origin};
-use crate::context::attachments::AttachedTexts;
 use crate::context::prompt::session_prompt;
-use crate::context::reminders::{self, Environment, Reminders};
+use crate::context::reminders;
 use crate::conversation::budget::SessionBudget;
-use crate::conversation::compaction::{CompactionOptions, Compactor, message_tokens};
+use crate::conversation::compaction::message_tokens;
 use crate::conversation::transcript::Transcript;
 use crate::conversation::tree::TreeState;
 use crate::cx::ActiveSession;
@@ -32,22 +33,20 @@ use crate::emitter::Callback;
 use crate::extensions::mcp::{self, is_server_tool};
 use crate::extensions::sampling::SessionSampler;
 use crate::files::checkpoints::SessionFiles;
-use crate::files::code::{CodeFeedback, CodeIntelligence, Confined};
+use crate::files::code::{CodeIntelligence, Confined};
 use crate::models::Models;
 use crate::safety::plan::PlanFiles;
 use crate::safety::programs::ProgramTrust;
-use crate::safety::secret_warnings::SecretWarnings;
 use crate::safety::tool_policy::ToolPolicy;
 use crate::safety::trust;
 use crate::setup::{SessionChoice, SessionSetup};
 use osier_agent::{
     Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription, Tool,
 };
-use osier_extensions::hooks::Role;
 use osier_llm::{StopReason, ThinkingLevel};
-use osier_mcp::{Instructions, Mcp, Mentions};
+use osier_mcp::Mcp;
 use osier_protocol::{EntryKind, Event, SessionContents, SessionInfo, StoredMessage};
-use osier_store::recorder::{MessageRecorder, StoredHistory};
+use osier_store::recorder::StoredHistory;
 use osier_store::writer::Writer;
 use osier_store::{
     Ending, EntryIndex, Findings, HandoverSocket, SessionDirectory, SessionStore, State,
@@ -112,7 +111,7 @@ impl OpenSession {
         let history = ending.as_ref().map(|ending| history(&store, ending));
         let (messages, at_start, state) = restored(ending);
         let (first, unstored) = adopt(setup, models, &state, &origin);
-        // It may have ended by itself in the meantime, and a script has a prompt of its own.
+        // The stopped run may have ended by itself in the meantime, and a script sends its own prompt.
         let continues = has_stopped_run && setup.answers_questions && is_unfinished(&messages);
         let last_stored = messages.last().map(|stored| stored.entry_id.clone());
         let budget = context.budget(setup, &store, last_stored.clone());
@@ -407,80 +406,6 @@ fn retry(setup: &SessionSetup) -> RetryPolicy {
     RetryPolicy {
         max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
         ..RetryPolicy::default()
-    }
-}
-
-/// The interceptors of an agent, and what they share with the session.
-struct Listeners {
-    interceptors: Vec<Arc<dyn Interceptor>>,
-    rules: Vec<Arc<dyn Interceptor>>,
-    compactor: Compactor,
-    files: Option<SessionFiles>,
-    stored: mpsc::UnboundedReceiver<String>,
-}
-
-fn listeners(
-    setup: &SessionSetup,
-    context: &SessionContext,
-    policy: &ToolPolicy,
-    store: &SessionStore,
-    workspace: &Arc<Workspace>,
-    (mcp, code): (&Mcp, &CodeIntelligence),
-) -> Listeners {
-    let (tell_stored, stored) = mpsc::unbounded_channel();
-    let writer = Writer::at_leaf(store.clone());
-    let options = CompactionOptions {
-        automatic: setup.settings.auto_compact,
-        drops_results: setup.settings.drop_results,
-        cache_retention: setup.settings.cache_retention,
-        small_models: context.small_models.clone(),
-    };
-    let (own_workspace, stored_ids) = (Arc::clone(workspace), tell_stored.clone());
-    let compactor = Compactor::new(writer.clone(), stored_ids, options, own_workspace);
-    // Plugins first: their changes are checked and stored.
-    let mut rules: Vec<Arc<dyn Interceptor>> =
-        vec![Arc::new(context.plugins.interceptor(workspace))];
-    if setup.settings.secret_warnings {
-        rules.push(Arc::new(SecretWarnings::new(&context.emitter, &setup.cwd)));
-    }
-    let (hooks, gate) = policy.interceptors(workspace, Role::Main);
-    let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
-    let environment = setup.settings.describe_environment.then(|| Environment {
-        cwd: setup.cwd.clone(),
-        sandbox: Arc::clone(workspace.confinement()),
-    });
-    let own: [Arc<dyn Interceptor>; 9] = [
-        Arc::new(Reminders::new(workspace, environment)),
-        policy.plan_reminder(),
-        Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
-        Arc::new(AttachedTexts::new(workspace)),
-        Arc::new(Instructions::new(mcp)),
-        Arc::new(MessageRecorder::new(writer, tell_stored)),
-        Arc::new(compactor.clone()),
-        // After everything that can change a call.
-        Arc::new(gate),
-        Arc::new(context.nearby.interceptor(workspace, &context.emitter)),
-    ];
-    let files = store
-        .path()
-        .filter(|_| setup.settings.checkpoints)
-        .map(|_| SessionFiles::new(setup, store, workspace, context.emitter.clone()));
-    let feedback = CodeFeedback::new(code, workspace, &setup.settings);
-    // Last: a denied call changes no files.
-    let last = files.iter().map(SessionFiles::interceptor);
-    Listeners {
-        // First: everything else sees the files of a rename, and the checkpoint formatted files.
-        interceptors: std::iter::once(Arc::new(feedback) as Arc<dyn Interceptor>)
-            .chain(rules.iter().cloned())
-            .chain(hooks)
-            .chain(own)
-            .chain(policy.guards())
-            .chain(last)
-            .collect(),
-        rules,
-        compactor,
-        files,
-        stored,
     }
 }
 

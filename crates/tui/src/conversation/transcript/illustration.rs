@@ -121,7 +121,7 @@ fn embedded(data: &str) -> Option<File> {
     let fits = (content.len() / 4 * 3) as u64 <= FILE_LIMIT;
     let shown = is_base64 && fits && images::dimensions(&content).is_some();
     Some(if shown {
-        // One form, whatever its padding was.
+        // The same form for every padding.
         let bytes = BASE64_STANDARD.decode(&content);
         bytes.map_or(File::Failed(DAMAGED.to_owned()), |bytes| {
             File::Read(BASE64_STANDARD.encode(bytes))

@@ -66,7 +66,7 @@ impl Sessions {
     /// Requests the newest sessions for the start page of a session without messages.
     pub(crate) fn begin(session: &SessionInfo, transcript: &Transcript, outbox: &mut Outbox) {
         if transcript.is_empty() && !session.id.is_empty() {
-            // The open one may be one of them.
+            // The open session may be in the list.
             let limit = Some(RECENT as u64 + 1);
             outbox.push(Op::ListSessions { all: false, limit });
         }

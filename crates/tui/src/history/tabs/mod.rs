@@ -1,4 +1,4 @@
-//! Tabs: the open sessions. One is shown, the others run in the background.
+//! Tabs: the open sessions. One session is shown, the others run in the background.
 //!
 //! The tab that is shown knows the state of the others as [`TabSummaries`]; [`TabControl`] requests to show, open and
 //! close them. `run` owns the tabs themselves.

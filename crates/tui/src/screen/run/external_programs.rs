@@ -1,5 +1,5 @@
 //! Other programs on the same terminal: the prompt, a block of the conversation or a file in the user's editor
-//! or pager, and the shell that osier leaves to. They have the terminal while they run.
+//! or pager, and the shell that osier leaves to. Such a program has the terminal while it runs.
 
 use std::io::Write as _;
 use std::path::Path;

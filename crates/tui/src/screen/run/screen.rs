@@ -89,7 +89,7 @@ pub(super) enum Finished {
     OuterTerminal(OuterTerminal),
     /// A file for the prompt was read, or why not.
     Attached(Result<Box<Attachment>, String>),
-    /// A picture that an answer in this directory names by this path, in base64, or why it is not shown.
+    /// The picture at the path that an answer in the directory names, in base64, or why the picture is not shown.
     Illustration {
         cwd: String,
         path: String,

@@ -195,7 +195,7 @@ impl Footer {
         match state {
             ConnectionState::Connected => {
                 let mut spans = spans_of(format!("on {server}"), Token::Footer);
-                let clients = self.presence.words();
+                let clients = self.presence.summary();
                 if !clients.is_empty() {
                     let is_other = self.presence.writer().is_some();
                     let token = if is_other {
@@ -203,12 +203,7 @@ impl Footer {
                     } else {
                         Token::Footer
                     };
-                    let between = if self.settings.screen_reader {
-                        ", "
-                    } else {
-                        "  "
-                    };
-                    spans.push(Span::new(between, Token::Footer));
+                    spans.push(self.gap("  "));
                     spans.push(Span::new(clients, token));
                 }
                 spans
@@ -226,8 +221,8 @@ impl Footer {
     }
 
     fn plugins(&self) -> Vec<Span> {
-        let words = text::truncate(&self.plugins, PLUGIN_COLUMNS).into_owned();
-        spans_of(words, Token::Footer)
+        let label = text::truncate(&self.plugins, PLUGIN_COLUMNS).into_owned();
+        spans_of(label, Token::Footer)
     }
 
     fn jobs(&self) -> Vec<Span> {
@@ -251,17 +246,16 @@ impl Footer {
             (_, 0) => spans_of(errors(), Token::Error),
             _ => vec![
                 Span::new(errors(), Token::Error),
-                Span::new(
-                    if self.settings.screen_reader {
-                        ", "
-                    } else {
-                        " "
-                    },
-                    Token::Footer,
-                ),
+                self.gap(" "),
                 Span::new(warnings(), Token::Warning),
             ],
         }
+    }
+
+    /// Separates two parts.
+    fn gap(&self, blanks: &'static str) -> Span {
+        let is_linear = self.settings.screen_reader;
+        Span::new(if is_linear { ", " } else { blanks }, Token::Footer)
     }
 
     /// The permission mode as a chip.
@@ -276,18 +270,7 @@ impl Footer {
             Span::new(self.chip(), Face::from(token).on(Token::CodeBlock))
         };
         if self.read_only {
-            return vec![
-                Span::new("read-only", Token::Warning),
-                Span::new(
-                    if self.settings.screen_reader {
-                        ", "
-                    } else {
-                        "  "
-                    },
-                    Token::Footer,
-                ),
-                chip,
-            ];
+            return vec![Span::new("read-only", Token::Warning), self.gap("  "), chip];
         }
         vec![chip]
     }
@@ -338,19 +321,19 @@ impl Footer {
 
     /// The countdown changes by itself, so a screen reader would read it again and again.
     fn cache(&self) -> Vec<Span> {
-        let words = if self.settings.screen_reader {
+        let label = if self.settings.screen_reader {
             String::new()
         } else {
-            self.cache.words()
+            self.cache.summary()
         };
-        spans_of(words, Token::Footer)
+        spans_of(label, Token::Footer)
     }
 
     /// The cost of the session, or what was used of its budget.
     fn cost(&self) -> Vec<Span> {
         let usage = self.total;
-        let mut words = Vec::new();
-        let budget = self.budget.words();
+        let mut parts = Vec::new();
+        let budget = self.budget.summary();
         if !budget.is_empty() {
             let token = match self.budget.share() {
                 share if share >= 1.0 => Token::Error,
@@ -360,12 +343,12 @@ impl Footer {
             return spans_of(budget, token);
         }
         if usage.total_tokens() > 0 && usage.cost.total > 0.0 {
-            words.push(format!("${:.3}", usage.cost.total));
+            parts.push(format!("${:.3}", usage.cost.total));
         }
         if usage.total_tokens() > 0 && usage.subscription {
-            words.push("sub".to_owned());
+            parts.push("sub".to_owned());
         }
-        spans_of(words.join(" "), Token::Footer)
+        spans_of(parts.join(" "), Token::Footer)
     }
 
     fn context(&self) -> Vec<Span> {
@@ -408,11 +391,11 @@ impl Footer {
 }
 
 /// One span, or none for an empty text.
-fn spans_of(words: String, token: Token) -> Vec<Span> {
-    if words.is_empty() {
+fn spans_of(label: String, token: Token) -> Vec<Span> {
+    if label.is_empty() {
         return Vec::new();
     }
-    vec![Span::new(words, token)]
+    vec![Span::new(label, token)]
 }
 
 /// `999`, `1.2k`, `12k`, `1.2M`.

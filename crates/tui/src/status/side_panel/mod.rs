@@ -23,7 +23,7 @@ const LEAST: u16 = 140;
 /// The columns of the panel, with the rule at its left.
 const WIDTH: u16 = 37;
 
-/// The panel. It owns its contents, except the data of other features.
+/// The panel. The panel owns what it shows, except the data of other features.
 #[derive(Debug, Default)]
 pub(crate) struct SidePanel {
     /// The user wants it.
