@@ -54,6 +54,7 @@ mod result;
 mod root_metadata;
 mod sampling;
 mod server;
+mod server_config;
 mod sign_in_server;
 mod size;
 mod sse;

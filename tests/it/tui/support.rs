@@ -34,6 +34,21 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+/// The tools of screens that list tools, so that a new tool changes no such screen.
+pub(super) const TOOLS: [&str; 11] = [
+    "read",
+    "write",
+    "edit",
+    "bash",
+    "grep",
+    "find",
+    "ls",
+    "todo",
+    "ask_user",
+    "web_fetch",
+    "exit_plan_mode",
+];
+
 /// The timeout of conditions. A test that reaches it fails and prints the screen.
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -140,10 +155,10 @@ impl Builder {
         self
     }
 
-    /// Offers only these tools: a screen that lists them does not change with others.
+    /// Offers only [`TOOLS`].
     #[must_use]
-    pub(super) fn tools(mut self, names: &[&str]) -> Self {
-        self.tools = Some(names.iter().map(|name| (*name).to_owned()).collect());
+    pub(super) fn tools(mut self) -> Self {
+        self.tools = Some(TOOLS.map(str::to_owned).to_vec());
         self
     }
 

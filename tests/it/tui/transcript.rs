@@ -116,8 +116,7 @@ async fn failed_and_unknown_tools_are_shown() {
                 .tool_raw("bash", "{\"command\": \"ec")
         })
         .turn(|turn| turn.text("That failed.").usage(usage_of(1_224, 3)));
-    let screen = Screen::new(76, 30).script(script);
-    let mut screen = screen.tools(&["read", "bash"]).start().await;
+    let mut screen = Screen::new(76, 30).script(script).tools().start().await;
     screen.send("try").settled().await;
     insta::assert_snapshot!("tool_failures", screen.styled());
 }
