@@ -10,7 +10,7 @@ use super::options::AttachOptions;
 use super::outbox::Outbox;
 use super::pending_ops::{OpAction, PendingOps};
 use super::target::Target;
-use super::wire::{Receiver, Sender, split};
+use super::wire::{EndReason, Receiver, Sender, split};
 use crate::PROTOCOL;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::questions::Question;
@@ -50,18 +50,6 @@ pub(super) struct RemoteConnection {
     opened: Option<u64>,
     /// The frames that wait for the current connection.
     outbox: Outbox,
-}
-
-/// Why a connection ended.
-pub(super) enum EndReason {
-    /// The user left.
-    Left,
-    /// The session on the server was closed.
-    Closed,
-    /// The server was stopped. It may start again.
-    Stopped,
-    Lost(String),
-    Failed(ConnectError),
 }
 
 /// Why the wait before a reconnection ended.

@@ -8,9 +8,21 @@ use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{self, Message};
 
-use super::connection::EndReason;
+use super::failure::ConnectError;
 use super::handshake::Socket;
 use crate::compression::{Compressor, Decompressor};
+
+/// Why a connection ended.
+pub(super) enum EndReason {
+    /// The user left.
+    Left,
+    /// The session on the server was closed.
+    Closed,
+    /// The server was stopped. It may start again.
+    Stopped,
+    Lost(String),
+    Failed(ConnectError),
+}
 
 /// The sending half.
 pub(super) struct Sender {
