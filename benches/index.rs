@@ -49,6 +49,11 @@ fn main() {
     append(folder.path(), count);
     took("one session has grown", || refresh(&library, Depth::Words));
 
+    ask(&library);
+}
+
+/// Measures lists and searches.
+fn ask(library: &SessionIndex) {
     let cancel = CancellationToken::new();
     let filters = [
         ("list: all, last used first", SessionFilter::default()),

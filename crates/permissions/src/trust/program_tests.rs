@@ -79,7 +79,7 @@ impl Place {
         ProgramUse {
             name: command.to_owned(),
             cwd: self.project.clone(),
-            command: command.to_owned(),
+            command: (*command).to_owned(),
             ..ProgramUse::default()
         }
     }
@@ -390,111 +390,120 @@ fn an_ordinary_change_asks_nothing() {
     assert!(asked.count() <= 3);
 }
 
+/// A program, the tools whose settings it reads, its command, a file that it could load, and the changed text of the file.
+type Tool = (
+    &'static str,
+    &'static [&'static str],
+    &'static str,
+    &'static str,
+    &'static str,
+);
+
+const TOOLS: &[Tool] = &[
+    (
+        "node_modules/.bin/prettier",
+        &["prettier"],
+        "",
+        "node_modules/prettier/index.cjs",
+        "2",
+    ),
+    (
+        "node_modules/.bin/prettier",
+        &["prettier"],
+        "",
+        "node_modules/other/index.js",
+        "2",
+    ),
+    (
+        "node_modules/.bin/prettier",
+        &["prettier"],
+        "",
+        "node_modules/prettier.js",
+        "2",
+    ),
+    (
+        "node_modules/.bin/prettier",
+        &["prettier"],
+        "",
+        "src/.prettierrc",
+        "plugins: [x]",
+    ),
+    (
+        "node_modules/.bin/prettier",
+        &["prettier"],
+        "",
+        "prettier.config.mts",
+        "{}",
+    ),
+    (
+        "node_modules/.bin/prettier",
+        &["prettier"],
+        "",
+        "package.yaml",
+        "prettier: x",
+    ),
+    (
+        "node_modules/.bin/prettier",
+        &["prettier"],
+        "",
+        "package.json",
+        r#"{"prettier": {"plugins": ["./x.mjs"]}}"#,
+    ),
+    (
+        "/usr/bin/prettier",
+        &["prettier"],
+        "",
+        ".prettierrc",
+        r#"{"parser": "./x"}"#,
+    ),
+    (
+        "node_modules/.bin/server",
+        &[],
+        "'server' '--stdio'",
+        "node_modules/.bin/server",
+        "2",
+    ),
+    (
+        "venv/bin/black",
+        &[],
+        "",
+        "venv/lib/python3/site-packages/click.py",
+        "2",
+    ),
+    (
+        "/usr/bin/server",
+        &["tsconfig", "jsconfig"],
+        "'server'",
+        "tsconfig.json",
+        r#"{"plugins": []}"#,
+    ),
+    (
+        "/usr/bin/server",
+        &["tsconfig", "jsconfig"],
+        "'server'",
+        "src/tsconfig.app.json",
+        r#"{"extends": "x"}"#,
+    ),
+    (
+        "/usr/bin/server",
+        &["svelte"],
+        "'server'",
+        "svelte.config.js",
+        "2",
+    ),
+    ("/usr/bin/server", &["hie"], "'server'", "hie.yaml", "2"),
+];
+
 /// A formatter and a language server that osier starts without a command.
 #[test]
 fn a_tool_of_the_project_runs_only_as_it_was_trusted() {
-    let package = "node_modules/prettier/index.cjs";
-    let compiler: &[&str] = &["tsconfig", "jsconfig"];
-    for (program, tools, command, attacked, text) in [
-        (
-            "node_modules/.bin/prettier",
-            &["prettier"][..],
-            "",
-            package,
-            "2",
-        ),
-        (
-            "node_modules/.bin/prettier",
-            &["prettier"],
-            "",
-            "node_modules/other/index.js",
-            "2",
-        ),
-        (
-            "node_modules/.bin/prettier",
-            &["prettier"],
-            "",
-            "node_modules/prettier.js",
-            "2",
-        ),
-        (
-            "node_modules/.bin/prettier",
-            &["prettier"],
-            "",
-            "src/.prettierrc",
-            "plugins: [x]",
-        ),
-        (
-            "node_modules/.bin/prettier",
-            &["prettier"],
-            "",
-            "prettier.config.mts",
-            "{}",
-        ),
-        (
-            "node_modules/.bin/prettier",
-            &["prettier"],
-            "",
-            "package.yaml",
-            "prettier: x",
-        ),
-        (
-            "node_modules/.bin/prettier",
-            &["prettier"],
-            "",
-            "package.json",
-            r#"{"prettier": {"plugins": ["./x.mjs"]}}"#,
-        ),
-        (
-            "/usr/bin/prettier",
-            &["prettier"],
-            "",
-            ".prettierrc",
-            r#"{"parser": "./x"}"#,
-        ),
-        (
-            "node_modules/.bin/server",
-            &[],
-            "'server' '--stdio'",
-            "node_modules/.bin/server",
-            "2",
-        ),
-        (
-            "venv/bin/black",
-            &[],
-            "",
-            "venv/lib/python3/site-packages/click.py",
-            "2",
-        ),
-        (
-            "/usr/bin/server",
-            compiler,
-            "'server'",
-            "tsconfig.json",
-            r#"{"plugins": []}"#,
-        ),
-        (
-            "/usr/bin/server",
-            compiler,
-            "'server'",
-            "src/tsconfig.app.json",
-            r#"{"extends": "x"}"#,
-        ),
-        (
-            "/usr/bin/server",
-            &["svelte"],
-            "'server'",
-            "svelte.config.js",
-            "2",
-        ),
-        ("/usr/bin/server", &["hie"], "'server'", "hie.yaml", "2"),
-    ] {
+    for (program, tools, command, attacked, text) in TOOLS {
         let place = installed();
         place.decide(true);
         let run = ProgramUse {
             cwd: place.project.join("src"),
             tools,
-            command: command.to_owned(),
+            command: (*command).to_owned(),
             ..place.program(&place.project.join(program))
         };
         let run = ProgramUse {
@@ -535,7 +544,8 @@ fn a_copy_runs_only_what_the_project_runs() {
     let put = |name: &str, text: &str| {
         let path = copy.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        let mut file = fs::File::create(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
     };
     for name in [
         "scripts/guard.py",

@@ -62,13 +62,16 @@ impl ProjectPrograms {
     ///
     /// # Errors
     /// A part is not as the user trusted it.
-    pub fn check(&self, run: &ProgramUse) -> Result<(), ChangedProgram> {
+    pub fn check(&self, run: &ProgramUse) -> Result<(), Box<ChangedProgram>> {
         let key = run.key();
-        let changed = |state, reason: String, files| ChangedProgram {
-            key: key.clone(),
-            state,
-            reason,
-            files,
+        let changed = |state, reason: String, files| {
+            let key = key.clone();
+            Box::new(ChangedProgram {
+                key,
+                state,
+                reason,
+                files,
+            })
         };
         let unknown = |error| changed(None, format!("cannot be checked: {error}"), Vec::new());
         if RUNNING
@@ -79,7 +82,7 @@ impl ProjectPrograms {
             return Ok(());
         }
         if let Some(changed) = self.check_copy(run, &key).map_err(unknown)? {
-            return Err(changed);
+            return Err(Box::new(changed));
         }
         let reach = reach::of(run, &self.project).map_err(unknown)?;
         let decisions = self.trust.read();

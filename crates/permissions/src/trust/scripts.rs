@@ -57,13 +57,11 @@ impl Search<'_> {
                 "--no-warnings" if name == "node" => {}
                 "-c" if is_python => {
                     self.python_modules();
-                    return match words.next().filter(|word| word.is_fixed()) {
-                        Some(code) => self.text(&code.text.clone(), &self.cwd.clone(), "py"),
-                        None => {
-                            self.all();
-                            Ok(())
-                        }
+                    let Some(code) = words.next().filter(|word| word.is_fixed()) else {
+                        self.all();
+                        return Ok(());
                     };
+                    return self.text(&code.text.clone(), &self.cwd.clone(), "py");
                 }
                 "-m" if is_python => {
                     self.python_modules();
@@ -77,13 +75,11 @@ impl Search<'_> {
                     return Ok(());
                 }
                 "-e" | "--eval" | "-p" | "-pe" if name == "node" => {
-                    return match words.next().filter(|word| word.is_fixed()) {
-                        Some(code) => self.text(&code.text.clone(), &self.cwd.clone(), "js"),
-                        None => {
-                            self.all();
-                            Ok(())
-                        }
+                    let Some(code) = words.next().filter(|word| word.is_fixed()) else {
+                        self.all();
+                        return Ok(());
                     };
+                    return self.text(&code.text.clone(), &self.cwd.clone(), "js");
                 }
                 _ if is_python && is_option(text, "BEIOPqsSuv")
                     || is_shell(name) && is_option(text, "aefhluvx") => {}
@@ -137,12 +133,7 @@ impl Search<'_> {
         let kind = match (kind, end) {
             ("", _) if first.starts_with("#!") && first.contains("python") => "py",
             ("", _) if first.starts_with("#!") && first.ends_with("node") => "js",
-            ("", _)
-                if first.starts_with("#!")
-                    && first.split(['/', ' ']).any(|word| is_shell(word)) =>
-            {
-                "sh"
-            }
+            ("", _) if first.starts_with("#!") && first.split(['/', ' ']).any(is_shell) => "sh",
             ("", _) if first.starts_with("#!") => "",
             ("", "py") => "py",
             ("", "js" | "mjs" | "cjs") => "js",

@@ -124,13 +124,12 @@ impl Reach {
                 folders.extend(is_changed.then(|| path.to_owned()));
                 return Ok(());
             }
-            match part {
-                Some(part) => hasher.update(part),
-                None => {
-                    found.bytes = found.bytes.saturating_add(data.len());
-                    hasher.update(data.len().to_le_bytes());
-                    hasher.update(changed_at(data).to_le_bytes());
-                }
+            if let Some(part) = part {
+                hasher.update(part);
+            } else {
+                found.bytes = found.bytes.saturating_add(data.len());
+                hasher.update(data.len().to_le_bytes());
+                hasher.update(changed_at(data).to_le_bytes());
             }
             if is_changed {
                 found.changed.1 += 1;

@@ -285,7 +285,7 @@ impl ModelSelection {
     /// Reads the settings of models again.
     fn read_roles(&mut self, setup: &mut SessionSetup) {
         let (settings, _) = Settings::load_for(&setup.folders, &setup.cwd);
-        self.models.favourites = settings.favourites.clone();
+        self.models.favourites.clone_from(&settings.favourites);
         set_roles(settings, &mut setup.settings);
     }
 

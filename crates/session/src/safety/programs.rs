@@ -44,7 +44,7 @@ impl ProgramTrust {
         }
     }
 
-    async fn check(&self, run: &ProgramUse) -> Result<Option<ChangedProgram>, String> {
+    async fn check(&self, run: &ProgramUse) -> Result<Option<Box<ChangedProgram>>, String> {
         let (all, run) = (Arc::clone(&self.programs), run.clone());
         let checked = osier_base::task::spawn_blocking(move || all.check(&run).err());
         checked.await.map_err(|error| error.to_string())
