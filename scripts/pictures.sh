@@ -37,7 +37,7 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'type=/diff' 'key=\r' 'wait=since the session' "draw=$out/diff-$end" 'key=\e' 'gone=since the session' \
         'type=/undo' 'key=\r' 'gone=of any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
         'type=/tree' 'key=\r' 'wait=Tree' 'wait=filter' "draw=$out/tree-$end" \
-        'key=d' 'wait=compare with' 'key=\e[A' 'key=\e[A' 'key=\e[A' 'key=d' 'wait=Compare branches' "draw=$out/compare-$end" 'key=\e' 'key=\e' 'gone=Tree' \
+        'key=d' 'wait=compare with' 'key=G' 'key=d' 'wait=Compare branches' "draw=$out/compare-$end" 'key=\e' 'key=\e' 'gone=Tree' \
         'type=Watch the folder' 'key=\r' 'wait=in the background.' 'gone=Working' \
         'key=\ej' 'wait=watching' "draw=$out/jobs-$end" 'key=\e' 'gone=Jobs' \
         'key=\ep' 'wait=auto' 'key=\ep' 'wait=ask' 'type=Say it in the README' 'key=\r' 'wait=once' 'key=\ea' \
@@ -46,7 +46,7 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'key=\ex' 'wait=Commands' "draw=$out/palette-$end" 'key=\e' 'gone=Commands' \
         'key=\es' 'wait=Sessions' "draw=$out/sessions-$end" 'key=\e' 'gone=Sessions' \
         'type=/context' 'key=\r' 'wait=system' "draw=$out/context-$end" 'key=\e' 'gone=Largest' \
-        'key=\eOP' 'wait=Send the prompt' "draw=$out/help-$end" 'key=\e' 'gone=Help' \
+        'key=\eOP' 'wait=all keys' "draw=$out/help-$end" 'key=\e' 'gone=all keys' \
         'type=/settings' 'key=\r' 'wait=value' "draw=$out/settings-$end" 'key=\e' 'gone=Settings' \
         'type=/keymap' 'key=\r' 'wait=Stop the model' "draw=$out/keymap-$end" 'key=\e' 'gone=Stop the model' \
         'type=/theme' 'key=\r' 'wait=Themes' "draw=$out/themes-$end" 'key=\e' 'gone=Themes' \

@@ -95,7 +95,7 @@ impl WindowPartKind {
             Self::Thinking => "thinking",
             Self::ToolCalls => "tool calls",
             Self::ToolResults => "tool results",
-            Self::Shell => "your commands",
+            Self::Shell => "notes and commands",
         }
     }
 }

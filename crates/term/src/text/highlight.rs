@@ -63,7 +63,8 @@ const SCOPES: &[(&str, Token)] = &[
     ("keyword", Token::SyntaxKeyword),
     ("keyword.operator", Token::SyntaxOperator),
     ("keyword.operator.word", Token::SyntaxKeyword),
-    ("markup.deleted", Token::Error),
+    // Neither is bold, so that both look alike.
+    ("markup.deleted", Token::SyntaxTag),
     ("markup.heading", Token::SyntaxFunction),
     // The tokens of a diff may have a background only.
     ("markup.inserted", Token::Success),
@@ -75,6 +76,8 @@ const SCOPES: &[(&str, Token)] = &[
     ("meta.diff.range", Token::DiffHunk),
     ("punctuation", Token::SyntaxPunctuation),
     ("punctuation.definition.comment", Token::SyntaxComment),
+    ("punctuation.definition.deleted", Token::SyntaxTag),
+    ("punctuation.definition.inserted", Token::Success),
     ("punctuation.definition.string", Token::SyntaxString),
     ("punctuation.definition.keyword", Token::SyntaxKeyword),
     ("storage", Token::SyntaxKeyword),

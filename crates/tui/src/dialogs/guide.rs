@@ -54,14 +54,9 @@ fn mark(folders: &Folders) -> PathBuf {
     folders.data.join("guide-shown")
 }
 
-/// Whether osier was never used with these folders. Later starts look for one file.
+/// Whether osier has no settings and the guide was not shown. Stored sessions can come from scripts.
 pub(crate) fn is_first_start(folders: &Folders) -> bool {
-    let known = [
-        folders.data.join("sessions"),
-        mark(folders),
-        folders.settings(),
-    ];
-    !known.iter().any(|path| path.exists())
+    !mark(folders).exists() && !folders.settings().exists()
 }
 
 /// Remembers that the guide was shown. If that fails, it is shown again.
@@ -75,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_guide_is_shown_once_and_only_to_new_users() {
+    fn the_guide_is_shown_once_and_only_without_settings() {
         let place = tempfile::tempdir().unwrap();
         let folders = Folders::under(&place.path().join("new"));
         assert!(is_first_start(&folders));
@@ -83,6 +78,10 @@ mod tests {
         assert!(!is_first_start(&folders));
         let used = Folders::under(&place.path().join("used"));
         std::fs::create_dir_all(used.data.join("sessions")).unwrap();
+        assert!(is_first_start(&used));
+        let settings = used.settings();
+        std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+        std::fs::write(settings, "theme = \"dark\"\n").unwrap();
         assert!(!is_first_start(&used));
     }
 

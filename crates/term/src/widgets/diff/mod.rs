@@ -231,15 +231,10 @@ impl DiffPainter<'_> {
         };
         let (left, right) = (rows(old), rows(new));
         for index in 0..left.len().max(right.len()) {
-            let mut row = left.get(index).cloned().unwrap_or_default();
-            let gap = half.saturating_sub(row.width());
-            let fill = row.fill.take().unwrap_or(Face::from(Token::Text));
-            row.push(" ".repeat(gap), fill);
+            let mut row = half_row(left.get(index), half);
             row.push("│", Token::Border);
-            if let Some(right) = right.get(index) {
-                row.spans.extend(right.spans.iter().cloned());
-                row.fill = right.fill;
-            }
+            let room = self.width.saturating_sub(half + 1);
+            row.spans.extend(half_row(right.get(index), room).spans);
             self.rows.push(row);
         }
     }
@@ -272,6 +267,22 @@ impl DiffPainter<'_> {
         }
         rows
     }
+}
+
+/// A row of one side that fills its half with its own ground: the row of both sides has none.
+fn half_row(side: Option<&Row>, width: usize) -> Row {
+    let mut row = side.cloned().unwrap_or_default();
+    let fill = row.fill.take();
+    if let Some(fill) = fill {
+        for span in &mut row.spans {
+            if span.face.token == Token::DiffGutter {
+                span.face = span.face.on(fill.token);
+            }
+        }
+    }
+    let gap = width.saturating_sub(row.width());
+    row.push(" ".repeat(gap), fill.unwrap_or(Face::from(Token::Text)));
+    row
 }
 
 /// One side of a changed line, with the words that only it has highlighted.

@@ -2,7 +2,7 @@
 
 use super::arguments::Parsed;
 use super::info::{COMMANDS, Run};
-use crate::actions::Action;
+use crate::actions::{Action, Toast};
 use osier_agent::Op as AgentOp;
 use osier_protocol::slash::{self, SlashClient, SlashCommand};
 use osier_protocol::{Op, TreeOp};
@@ -26,12 +26,27 @@ pub(crate) fn parse_slash(text: &str, is_added: impl Fn(&str) -> bool) -> Option
     }))
 }
 
+/// `/export` asks where: a place outside of the project, to edit.
+const EXPORT: &str = "/export ~/osier-session.html";
+const EXPORT_HINT: &str = "enter exports to this file; `.html`, `.md` or `.jsonl` is the format";
+
+/// Confirms `/plan`, which otherwise only changes the footer.
+const PLAN_MODE: &str = "plan mode: the model reads and plans, nothing changes";
+
 /// The requests of a slash command, as actions.
 pub(crate) fn run_slash(command: &SlashCommand, argument: &str) -> Parsed {
+    if command.name == "export" && argument.is_empty() {
+        let text = EXPORT.to_owned();
+        return Ok(vec![
+            Action::SetEditor { text },
+            Toast::info(EXPORT_HINT).into(),
+        ]);
+    }
     let ops = command
         .requests
         .map_or(Ok(Vec::new()), |requests| requests(argument))?;
-    Ok(ops.into_iter().map(action).collect())
+    let told = (command.name == "plan").then(|| Toast::info(PLAN_MODE).into());
+    Ok(ops.into_iter().map(action).chain(told).collect())
 }
 
 /// The action of a request: a prompt is shown before the session answers, and the user reviews a summary.
@@ -53,6 +68,7 @@ mod tests {
     use super::*;
     use crate::actions::Command;
     use osier_llm::ThinkingLevel;
+    use osier_protocol::PermissionMode;
 
     #[test]
     fn command_runs_its_row_or_its_requests() {
@@ -65,6 +81,25 @@ mod tests {
             ("/status", run(Command::ShowSession)),
             ("/cost", Some(Ok(vec![Op::GetUsage.into()]))),
             ("/thinking high", Some(Ok(vec![set_level.into()]))),
+            (
+                "/export",
+                Some(Ok(vec![
+                    Action::SetEditor {
+                        text: EXPORT.to_owned(),
+                    },
+                    Toast::info(EXPORT_HINT).into(),
+                ])),
+            ),
+            (
+                "/plan",
+                Some(Ok(vec![
+                    Op::SetPermissions {
+                        mode: PermissionMode::Plan,
+                    }
+                    .into(),
+                    Toast::info(PLAN_MODE).into(),
+                ])),
+            ),
             ("/mcp git", Some(Ok(vec![Action::ShowServer("git".into())]))),
             (
                 "/compact keep names",

@@ -9,7 +9,7 @@ use super::cell_style::{CellStyle, plain};
 use super::output::{Painted, tail_rows};
 
 /// Rows of output shown while collapsed: users want to see the output of their own commands.
-const FOLDED_ROWS: usize = 20;
+const FOLDED_ROWS: usize = 15;
 const LIVE_LIMIT: usize = 64 * 1024;
 
 /// One command.

@@ -13,6 +13,21 @@ use osier_tools::BuiltIn;
 /// The end of a call without a result.
 const INTERRUPTED: &str = "interrupted";
 
+/// Moves a separator at the end of a row to the ending that it belongs to, in the next row.
+fn join_separator(rows: &mut [Row], width: usize) {
+    let Some([above, below]) = rows.last_chunk_mut() else {
+        return;
+    };
+    let dangles = above.text().trim_end().ends_with(" ·");
+    if let (true, Some(span)) = (dangles, above.spans.last_mut())
+        && below.width() + 2 <= width
+    {
+        let kept = span.text.trim_end().trim_end_matches('·').trim_end();
+        span.text = kept.to_owned().into();
+        below.spans.insert(1, Span::new("· ", Token::Tool));
+    }
+}
+
 impl ToolCell {
     pub(super) fn header_rows(
         &self,
@@ -56,6 +71,7 @@ impl ToolCell {
         Wrap::new(width)
             .hanging(start, &rest)
             .line(&last, &mut rows);
+        join_separator(&mut rows, width);
         rows
     }
 
@@ -244,6 +260,21 @@ mod tests {
             "ls -l\n\"a"
         );
         assert_eq!(partial_subject("{\"comm", bash), "…");
+    }
+
+    #[test]
+    fn a_separator_stays_with_its_ending() {
+        let spans = |text: &str| [Span::new(text, Token::Tool)];
+        let mut rows = Vec::new();
+        let (first, rest) = (spans("● "), spans("  "));
+        let line = [
+            Span::new("sleep 3; done · ", Token::Tool),
+            Span::new("3.7s", Token::Tool),
+        ];
+        Wrap::new(19).hanging(&first, &rest).line(&line, &mut rows);
+        join_separator(&mut rows, 19);
+        let shown: Vec<String> = rows.iter().map(Row::text).collect();
+        assert_eq!(shown, ["● sleep 3; done", "  · 3.7s"]);
     }
 
     #[test]
