@@ -84,7 +84,8 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) -> Opt
     possible::add(words, depth, others);
     if !is_known(name) {
         add_guesses(arguments, others);
-    } else if runs_code(name) {
+    }
+    if runs_code(name) {
         add_code(arguments, others);
     }
     Some(())
