@@ -57,14 +57,20 @@ fn reader() -> Result<&'static Handle, &'static String> {
     started.as_ref()
 }
 
+/// The thread makes its runtime itself: if it does not start, none is dropped among tasks, which would panic.
 fn spawn() -> io::Result<Handle> {
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let handle = runtime.handle().clone();
-    let forever = move || runtime.block_on(std::future::pending::<()>());
+    let (sender, started) = std::sync::mpsc::channel();
+    let run = move || match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            let _ = sender.send(Ok(runtime.handle().clone()));
+            runtime.block_on(std::future::pending::<()>());
+        }
+        Err(error) => drop(sender.send(Err(error))),
+    };
     thread::Builder::new()
         .name("answers".to_owned())
-        .spawn(forever)?;
-    Ok(handle)
+        .spawn(run)?;
+    started.recv().map_err(io::Error::other)?
 }
 
 fn failed(reason: &str) -> EventStream {
