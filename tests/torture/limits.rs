@@ -1,6 +1,6 @@
 //! A library function that needs something of the system fails: a thread, a file, a socket, memory. Every call of a run, one
 //! after the other, alone or with all later ones. A library before the C library injects the fault. Then a real limit of
-//! processes (`ulimit -u`).
+//! processes (`prlimit`; `sh` has no `ulimit -u` everywhere).
 
 use std::fs;
 use std::io;
@@ -240,41 +240,44 @@ impl Cases<'_> {
 
     /// Limits the processes and threads of the user. Root has no such limit, so another user runs osier then.
     fn processes(&mut self) -> io::Result<()> {
+        let needed = &["prlimit", "setpriv"];
+        if !skip::has(needed, "apt install util-linux") {
+            return Ok(());
+        }
         let user = if rustix::process::geteuid().is_root() {
-            let Some(setpriv) = skip::program(&["setpriv"], "apt install util-linux") else {
-                return Ok(());
-            };
-            let user = OtherUser::new(&setpriv, self.folder, self.options.program())?;
-            if !user.can_start() {
-                let note = "skipped: another user cannot start osier here";
-                self.report.notes.push(note.to_owned());
-                return Ok(());
-            }
-            Some(user)
+            Some(OtherUser::new(self.folder, self.options.program())?)
         } else {
             None
         };
+        if user.as_ref().is_some_and(|user| !user.can_start()) {
+            let note = "skipped: another user cannot start osier here";
+            self.report.notes.push(note.to_owned());
+            return Ok(());
+        }
         for limit in PROCESSES {
             if self.are_over() {
                 return Ok(());
             }
             let start = |victim: &Victim, number: u64| {
-                let line = format!("ulimit -u {limit}; exec \"$0\" -p \"$1\"");
                 let mut command = match &user {
                     Some(user) => user.command(&victim.home),
-                    None => victim.home.command(Path::new("sh")),
+                    None => victim.home.command(Path::new("prlimit")),
                 };
                 let program = user.as_ref().map_or(&victim.program, |user| &user.program);
-                command.args(["-c", &line]).arg(program);
-                command.arg(format!("GO tools {number}"));
+                command.arg(format!("--nproc={limit}:{limit}")).arg(program);
+                command.args(["-p", &format!("GO tools {number}")]);
                 command
             };
-            self.case(&format!("ulimit -u {limit}"), &start)?;
+            self.case(&format!("{limit} processes"), &start)?;
         }
         Ok(())
     }
 
     fn case(&mut self, name: &str, start: Start<'_>) -> io::Result<()> {
+        let wanted = self.options.case.as_ref();
+        if wanted.is_some_and(|case| !name.contains(case)) {
+            return Ok(());
+        }
         self.number += 1;
         let path = self.folder.join(self.number.to_string());
         let home = Home::new(path.clone(), &self.server.models_json(), SETTINGS)?;
@@ -301,7 +304,6 @@ impl Cases<'_> {
 
 /// A user without rights, and a copy of osier that this user can read.
 struct OtherUser {
-    setpriv: PathBuf,
     program: PathBuf,
 }
 
@@ -310,29 +312,26 @@ const USER: u32 = 61_234;
 const AS_USER: [&str; 3] = ["--reuid=61234", "--regid=61234", "--clear-groups"];
 
 impl OtherUser {
-    fn new(setpriv: &Path, folder: &Path, program: &Path) -> io::Result<Self> {
+    fn new(folder: &Path, program: &Path) -> io::Result<Self> {
         let copy = folder.join("osier");
         let _ = fs::remove_file(&copy);
         fs::copy(program, &copy)?;
         // A temporary directory is private.
         fs::set_permissions(folder, fs::Permissions::from_mode(0o711))?;
-        Ok(Self {
-            setpriv: setpriv.to_owned(),
-            program: copy,
-        })
+        Ok(Self { program: copy })
     }
 
     fn can_start(&self) -> bool {
-        let mut command = Command::new(&self.setpriv);
+        let mut command = Command::new("setpriv");
         command.args(AS_USER).arg(&self.program).arg("--version");
         command.output().is_ok_and(|output| output.status.success())
     }
 
-    /// A shell of this user, to whom the home then belongs.
+    /// Limits what this user starts, to whom the home then belongs.
     fn command(&self, home: &Home) -> Command {
         home.give_to(USER);
-        let mut command = home.command(&self.setpriv);
-        command.args(AS_USER).arg("sh");
+        let mut command = home.command(Path::new("setpriv"));
+        command.args(AS_USER).arg("prlimit");
         command
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// Prompts a minute of `mixed`.
     pub(crate) pace: Option<f64>,
     pub(crate) plot: Option<PathBuf>,
-    /// Runs only the cases of `stuck` and `trouble` whose name contains this.
+    /// Runs only the cases of `stuck`, `limits` and `trouble` whose name contains this.
     pub(crate) case: Option<String>,
     /// The parts were named.
     pub(crate) is_chosen: bool,

@@ -12,9 +12,11 @@ mod small_model;
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -34,14 +36,14 @@ type Case = fn(&mut Trial) -> Result<(), String>;
 
 /// The name of each case, and whether the short version runs it.
 const CASES: &[(&str, bool, Case)] = &[
-    ("interrupts", false, answers::interrupts),
-    ("mcp storm", false, servers::mcp_storm),
-    ("flood", false, servers::flood),
+    ("interrupts", true, answers::interrupts),
+    ("mcp storm", true, servers::mcp_storm),
+    ("flood", true, servers::flood),
     ("small model", false, small_model::small_model),
-    ("budget", false, answers::budget),
+    ("budget", true, answers::budget),
     ("plan files", false, plans::plan_files),
-    ("moves during a run", false, answers::moves),
-    ("two osiers", false, several::two_osiers),
+    ("moves during a run", true, answers::moves),
+    ("two osiers", true, several::two_osiers),
     ("odd files", false, files::odd_files),
     ("watches", false, files::watches),
     ("subagents", false, several::subagents),
@@ -50,39 +52,71 @@ const CASES: &[(&str, bool, Case)] = &[
     ("attached prompts", false, screens::attached_prompts),
 ];
 
+/// Cases that run at the same time.
+const WORKERS: usize = 2;
+
 pub(crate) fn run(options: &Options) -> io::Result<Report> {
     let folder = options.folder("trouble")?;
-    let mut report = Report::default();
-    for (place, (name, in_short, case)) in CASES.iter().enumerate() {
-        let is_wanted = |case: &String| name.contains(case.as_str());
-        if options.case.as_ref().is_some_and(|case| !is_wanted(case)) {
-            continue;
+    let next = AtomicUsize::new(0);
+    let work = || -> io::Result<Report> {
+        let mut report = Report::default();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some((name, in_short, case)) = CASES.get(place) else {
+                return Ok(report);
+            };
+            let is_wanted = options.case.as_ref().is_none_or(|part| name.contains(part))
+                && (!options.is_short() || *in_short || options.is_chosen);
+            if is_wanted {
+                let folder = folder.path.join(place.to_string());
+                one(options, &folder, name, *case, &mut report)?;
+            }
         }
-        if options.is_short() && !in_short && !options.is_chosen {
-            continue;
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..WORKERS).map(|_| scope.spawn(&work)).collect();
+        let mut report = Report::default();
+        for thread in threads {
+            let one = thread.join();
+            report.add(one.map_err(|_| io::Error::other("a worker has failed"))??);
         }
-        let server = Arc::new(ModelServer::start()?);
-        let path = folder.path.join(place.to_string());
-        let mut trial = Trial {
-            home: Home::new(path.clone(), &server.models_json(), SETTINGS)?,
-            server,
-            program: options.program().to_owned(),
-            random: Random::new(options.seed + place as u64),
-            number: 1,
-            is_short: options.is_short(),
-            notes: Vec::new(),
-        };
-        report.tried += 1;
-        let result = case(&mut trial).and_then(|()| trial.check());
-        report
-            .notes
-            .extend(trial.notes.iter().map(|note| format!("{name}: {note}")));
-        match result {
-            Ok(()) => fs::remove_dir_all(path)?,
-            Err(problem) => report.fail(&format!("{name}: {problem}")),
+        Ok(report)
+    })
+}
+
+fn one(
+    options: &Options,
+    folder: &Path,
+    name: &str,
+    case: Case,
+    report: &mut Report,
+) -> io::Result<()> {
+    let server = Arc::new(ModelServer::start()?);
+    let mut trial = Trial {
+        home: Home::new(folder.to_owned(), &server.models_json(), SETTINGS)?,
+        server,
+        program: options.program().to_owned(),
+        random: Random::new(options.seed),
+        number: 1,
+        is_short: options.is_short(),
+        notes: Vec::new(),
+    };
+    let begun = Instant::now();
+    report.tried += 1;
+    let result = case(&mut trial).and_then(|()| trial.check());
+    let notes = trial.notes.iter().map(|note| format!("{name}: {note}"));
+    report.notes.extend(notes);
+    match result {
+        Ok(()) => {
+            let seconds = begun.elapsed().as_secs_f64();
+            report.notes.push(format!("{name}: {seconds:.1} s"));
+            fs::remove_dir_all(folder)
+        }
+        Err(problem) => {
+            report.fail(&format!("{name}: {problem}"));
+            Ok(())
         }
     }
-    Ok(report)
 }
 
 /// One case: its home, and what it uses.

@@ -184,7 +184,7 @@ pub(super) fn watches(trial: &mut Trial) -> Result<(), String> {
         fs::write(&settings, wrong).map_err(|error| error.to_string())?;
         shows(&screen, &format!("colour_of_{number}"))?;
         fs::write(&settings, kept).map_err(|error| error.to_string())?;
-        screen.write("\x04");
+        crate::support::signal(screen.id(), rustix::process::Signal::TERM);
         if screen.exit(PATIENCE).is_none() {
             return Err(format!("it does not end:\n{}", screen.screen()));
         }
