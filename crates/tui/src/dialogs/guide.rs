@@ -81,7 +81,7 @@ mod tests {
         assert!(is_first_start(&used));
         let settings = used.settings();
         std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
-        std::fs::write(settings, "theme = \"dark\"\n").unwrap();
+        osier_base::atomic_file::write(&settings, b"theme = \"dark\"\n").unwrap();
         assert!(!is_first_start(&used));
     }
 
