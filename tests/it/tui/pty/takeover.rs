@@ -25,10 +25,11 @@ fn at_work() -> Program {
     program
 }
 
-/// Asserts that the run continues with its queued prompt, and that the draft is in the editor.
+/// Asserts that the run continues with its queued prompt, and that the draft is in the editor. The prompt waits for the next
+/// request, or is already in the first one.
 fn continues(program: &mut Program) {
     program.shows("the run that the other osier stopped continues here");
-    program.shows("Steering: the queued prompt");
+    program.shows("the queued prompt");
     program.shows("❯ the draft");
     program.shows("esc to interrupt");
 }
