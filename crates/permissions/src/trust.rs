@@ -15,16 +15,16 @@ use osier_base::folders::Folders;
 use osier_base::locked_json::{self, LockedJsonError};
 use osier_base::repository;
 
+mod closure;
+mod names;
 #[cfg(test)]
 mod program_tests;
 mod program_use;
 mod programs;
-mod reach;
-mod scripts;
-mod snapshot;
+mod text;
 
 pub use crate::project_files::{FILES, ProjectFiles};
-pub use program_use::{ProgramGuard, ProgramUse, UNCOMPILED, command};
+pub use program_use::{ProgramGuard, ProgramUse, command};
 pub use programs::{ChangedProgram, ProjectPrograms};
 
 /// The stored decisions.
@@ -49,13 +49,9 @@ pub enum TrustState {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Decisions {
     folders: BTreeMap<PathBuf, Decision>,
-    /// The programs of a folder that ran or that the user allowed, with the state of their files.
-    #[serde(
-        default,
-        rename = "program_states",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
-    programs: BTreeMap<PathBuf, BTreeMap<String, snapshot::State>>,
+    /// The programs of a folder that ran or that the user allowed, with the hash of their files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    programs: BTreeMap<PathBuf, BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +114,8 @@ impl Trust {
     /// Stores the user's decision about a project with these files.
     pub fn decide(&self, files: &ProjectFiles, trusted: bool) -> Result<(), LockedJsonError> {
         let hash = files.hash().to_owned();
-        let at = Some(now());
+        let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let at = at.ok().and_then(|at| u64::try_from(at.as_nanos()).ok());
         self.change(|decisions| {
             decisions.programs.remove(files.root());
             let decision = Decision { trusted, hash, at };
@@ -134,12 +131,6 @@ impl Trust {
     fn read(&self) -> Decisions {
         locked_json::read(&self.path)
     }
-}
-
-/// The time, in nanoseconds since 1970.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |at| u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// The project root for work in `folder`: the repository root, else `folder` itself.

@@ -12,14 +12,11 @@ use tokio_util::sync::CancellationToken;
 use osier_permissions::trust::{
     ChangedProgram, ProgramGuard, ProgramUse, ProjectPrograms, Trust, project_root,
 };
-use osier_protocol::questions::{Answer, Choice, Question, QuestionKind, Questions, Subject};
+use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 
 use crate::setup::SessionSetup;
 
-const TITLE: &str = "This program could load code that is not as you trusted it. Run it?";
-/// The values of the answers.
-const ONCE: &str = "run";
-const ALWAYS: &str = "trust";
+const TITLE: &str = "This program of the project is not as you trusted it. Run it?";
 
 /// Asks about programs of the project that are not as the user trusted them.
 #[derive(Debug)]
@@ -28,7 +25,7 @@ pub(crate) struct ProgramTrust {
     project: PathBuf,
     questions: Questions,
     is_interactive: bool,
-    /// The programs that the user did not allow, in these states. Locked during a question: each program is asked about once.
+    /// The programs that the user did not allow. Locked during a question: each program is asked about once.
     refused: Mutex<HashSet<String>>,
 }
 
@@ -44,7 +41,7 @@ impl ProgramTrust {
         }
     }
 
-    async fn check(&self, run: &ProgramUse) -> Result<Option<Box<ChangedProgram>>, String> {
+    async fn check(&self, run: &ProgramUse) -> Result<Option<ChangedProgram>, String> {
         let (all, run) = (Arc::clone(&self.programs), run.clone());
         let checked = osier_base::task::spawn_blocking(move || all.check(&run).err());
         checked.await.map_err(|error| error.to_string())
@@ -60,7 +57,6 @@ impl ProgramGuard for ProgramTrust {
         };
         let name = osier_base::path::display(Path::new(&run.name), &self.project);
         let text = format!("`{name}` {}", changed.reason);
-        let listed = format!("{text}\n{}", changed.files.join("\n"));
         let Some(id) = changed.id() else {
             return Err(text);
         };
@@ -80,29 +76,14 @@ impl ProgramGuard for ProgramTrust {
             id: String::new(),
             origin: "this project".to_owned(),
             title: TITLE.to_owned(),
-            subject: Some(Subject::Text {
-                text: listed.trim_end().to_owned(),
-            }),
-            kind: QuestionKind::Select {
-                choices: vec![
-                    choice(ONCE, "Run it, until the code changes again"),
-                    choice(ALWAYS, "Trust all code of this folder until osier ends"),
-                    choice("no", "Do not run it"),
-                ],
-                other: false,
-            },
+            subject: Some(Subject::Text { text }),
+            kind: QuestionKind::Confirm,
         };
         let never = CancellationToken::new();
-        match self.questions.ask(question, &never).await {
-            Answer::Text { text } if text == ONCE => {}
-            Answer::Text { text } if text == ALWAYS => {
-                self.programs.allow_all();
-                return Ok(());
-            }
-            _ => {
-                refused.insert(id);
-                return Err(refusal);
-            }
+        let answer = self.questions.ask(question, &never).await;
+        if answer != Answer::Yes {
+            refused.insert(id);
+            return Err(refusal);
         }
         let all = Arc::clone(&self.programs);
         let stored = osier_base::task::spawn_blocking(move || all.allow(&changed)).await;
@@ -113,13 +94,5 @@ impl ProgramGuard for ProgramTrust {
             None => Ok(()),
             Some(_) => Err(refusal),
         }
-    }
-}
-
-fn choice(value: &str, label: &str) -> Choice {
-    Choice {
-        value: value.to_owned(),
-        label: label.to_owned(),
-        description: String::new(),
     }
 }

@@ -6,23 +6,21 @@ use std::sync::Arc;
 
 use osier_base::process::Invocation;
 use osier_lsp::Launch;
-use osier_permissions::trust::{ProgramGuard, ProgramUse, UNCOMPILED, command};
+use osier_permissions::trust::{ProgramGuard, ProgramUse, command};
 use osier_sandbox::Confinement;
 
+/// A folder that cannot exist.
+const NO_FOLDER: &str = "/dev/null/none";
 /// The compiler that language servers for TypeScript and its relatives run from the project.
 const COMPILER: &str = "node_modules/typescript/lib/tsserver.js";
 
 /// The beginnings of the names of files that choose code which a server runs.
-const CODE: [(&str, &[&str]); 6] = [
+const CODE: [(&str, &[&str]); 2] = [
     ("typescript-language-server", &["tsconfig", "jsconfig"]),
     (
         "svelteserver",
-        &["svelte", "vite", "prettier", "tsconfig", "jsconfig"],
+        &["svelte", "prettier", "tsconfig", "jsconfig"],
     ),
-    ("haskell-language-server-wrapper", &["hie"]),
-    ("lua-language-server", &["luarc"]),
-    ("ruby-lsp", &["rubocop"]),
-    ("rust-analyzer", &["rust-analyzer"]),
 ];
 
 /// The sandbox for servers and formatters, and what guards the programs.
@@ -39,8 +37,8 @@ impl Confined {
         // Compiled modules are not checked, so Python does not read those of the project.
         let environment = Path::new(&invocation.program).ancestors().nth(2);
         if environment.is_some_and(|folder| folder.join("pyvenv.cfg").is_file()) {
-            let (name, folder) = UNCOMPILED;
-            invocation.env.push((name.into(), folder.into()));
+            let variable = ("PYTHONPYCACHEPREFIX".into(), NO_FOLDER.into());
+            invocation.env.push(variable);
         }
         sandbox.prepare().await.map_err(|error| error.to_string())?;
         sandbox.wrap(invocation).map_err(|error| error.to_string())
@@ -70,7 +68,6 @@ impl Launch for Confined {
             command: command(std::iter::once(name.clone()).chain(arguments)),
             name: program.display().to_string(),
             cwd,
-            copy: None,
             files,
             tools: tools.map_or(&[], |(_, tools)| *tools),
         };
