@@ -106,7 +106,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
 fn home(folder: &Path, server: &ModelServer) -> io::Result<Home> {
     let settings = "model = \"openai-chat-completions/m\"\nsubagents = true\n";
     let home = Home::new(folder.to_owned(), &server.models_json(), settings)?;
-    // What an earlier run left when it was interrupted knows another model server.
+    // A server that an interrupted run left knows another model server.
     let are_gone = until(PATIENCE, || {
         let left = home.processes();
         for process in &left {

@@ -15,7 +15,7 @@ const LINK: &str = "ssh-agent.sock";
 /// The links that this process has made.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Takes over the variables of a client that has the token. `data` is the data directory.
+/// Adopts the variables of a client that has the token. `data` is the data directory.
 pub(super) fn adopt(headers: &HeaderMap, data: &Path) {
     let header = headers.get(HEADER);
     let Some(mut variables) = header.and_then(|value| decode(value.as_bytes())) else {

@@ -403,7 +403,7 @@ fn title(victim: &mut Victim) -> Result<After, String> {
     rpc.send(&json!({"type": "prompt", "message": format!("GO text {number}")}));
     victim.wait(400);
     rpc.kill();
-    // What a client has seen is stored.
+    // A client has seen it: it is stored.
     let renamed = rpc.until(PATIENCE, |line| line["type"] == "session_renamed");
     let name = renamed.and_then(|line| line["name"].as_str().map(str::to_owned));
     Ok(After {

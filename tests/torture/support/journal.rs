@@ -1,4 +1,4 @@
-//! What the programs and the model server reported last, so that a failure on another machine can be understood from its
+//! The last reports of the programs and the model server, so that a failure on another machine can be understood from its
 //! log alone.
 
 use std::collections::VecDeque;

@@ -13,14 +13,14 @@ use crate::support::rpc::Rpc;
 
 type Damage = fn(&Path) -> io::Result<()>;
 
-/// What is in place of the folder of plans.
+/// A fault in place of the folder of plans.
 const FOLDERS: &[(&str, Damage)] = &[
     ("a file", |path| fs::write(path, "no folder")),
     ("a link to nothing", |path| symlink("/nowhere/at/all", path)),
     ("a link to a device", |path| symlink("/dev/full", path)),
     ("a pipe", pipe),
 ];
-/// What is in place of the file of a plan when the user approves it, and the start of the warning.
+/// A fault in place of the file of a plan when the user approves it, and the start of the warning.
 const PLANS: &[(&str, Damage)] = &[
     ("nothing", |_| Ok(())),
     ("a pipe", pipe),

@@ -34,7 +34,7 @@ const RESTARTS: [u64; 5] = [1, 3, 8, 23, 83];
 /// Restarts that nobody waits for.
 const BURST: usize = 20;
 
-/// A language server that answers the handshake and then sends messages for ever.
+/// A language server that answers the handshake and then sends messages endlessly.
 const FLOOD: &str = r#"#!/bin/sh
 frame() { printf 'Content-Length: %d\r\n\r\n%s' "${#1}" "$1"; }
 read -r line

@@ -84,7 +84,7 @@ impl Outbox {
     pub(super) fn next(&mut self) -> Option<Outgoing> {
         let window = self.window;
         let is_large = self.has_pieces && self.waiting.front()?.is_large();
-        // What stops a run does not wait for an upload.
+        // An op that stops a run does not wait for an upload.
         let next = if is_large {
             self.waiting.iter().position(Frame::is_urgent)
         } else {

@@ -238,7 +238,7 @@ impl PendingOps {
         }
     }
 
-    /// Takes back the prompts of which nothing was sent.
+    /// Withdraws the prompts of which nothing was sent.
     fn recall(&mut self) -> Vec<UserMessage> {
         let is_waiting = |pending: &PendingOp| pending.is_prompt() && !pending.is_sent;
         let (recalled, kept) = std::mem::take(&mut self.pending)
