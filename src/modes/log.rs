@@ -11,7 +11,7 @@ use osier_base::secrets::hide_known;
 use osier_base::terminal_output::StyledWrite;
 use osier_base::text::sanitize;
 use osier_base::visible::visible;
-use osier_llm::Delta;
+use osier_llm::{Delta, StopReason};
 use osier_protocol::{CheckpointEvent, Effect, Event, changed_outside};
 
 use super::run::cut_reason;
@@ -134,7 +134,8 @@ impl Log<'_> {
             } => self.thinking("\n"),
             E::MessageEnd { message, .. } => {
                 if let AgentMessage::Assistant(answer) = &*message {
-                    *cut = cut_reason(answer.stop_reason);
+                    // The loop warns about an answer without text.
+                    *cut = cut_reason(answer).filter(|_| answer.stop_reason != StopReason::Stop);
                 }
             }
             E::AgentSettled { outcome } => {

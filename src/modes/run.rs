@@ -8,7 +8,7 @@ use std::sync::Arc;
 use osier_agent::{AgentMessage, RunOutcome, Subscription};
 use osier_base::exit_limit;
 use osier_extensions::hooks::{CallbackHook, CallbackHooks, HookCall};
-use osier_llm::StopReason;
+use osier_llm::{AssistantMessage, StopReason};
 use osier_peers::formats::{Effect, Format, RunEnd, SdkHook};
 use osier_protocol::questions::Answer;
 use osier_protocol::{Event, Op, Prompt, final_text};
@@ -21,8 +21,11 @@ use super::prompt_request::PromptRequest;
 use super::schema::{self, AnswerSchema};
 
 /// Why an answer is not complete although the call succeeded.
-pub(super) fn cut_reason(stop: StopReason) -> Option<&'static str> {
-    match stop {
+pub(super) fn cut_reason(answer: &AssistantMessage) -> Option<&'static str> {
+    match answer.stop_reason {
+        StopReason::Stop if answer.text().trim().is_empty() => Some(
+            "the model ended its turn without an answer; send the prompt again, or use another model",
+        ),
         StopReason::Length => Some(
             "the answer is incomplete: it reached the output limit of the model; ask for less at once, or raise \
              `maxTokens` in models.json",
@@ -318,7 +321,7 @@ impl Run<'_> {
                     progress.answer = text;
                 }
                 if let AgentMessage::Assistant(answer) = &*message {
-                    progress.cut = cut_reason(answer.stop_reason);
+                    progress.cut = cut_reason(answer);
                 }
             }
             Event::Agent(osier_agent::Event::AgentSettled { outcome }) => {

@@ -204,6 +204,41 @@ async fn calls_of_a_truncated_answer_do_not_run() {
     );
 }
 
+/// The provider pauses a long answer: the next request, with the first part, continues it.
+#[tokio::test(start_paused = true)]
+async fn paused_answer_continues_with_the_next_request() {
+    let provider = ScriptedProvider::new(
+        Script::new()
+            .turn(|turn| turn.text("first part").stop(StopReason::Paused))
+            .turn(|turn| turn.text("second part")),
+    );
+    let result = Agent::spawn(config(&provider, vec![say("say", None)]))
+        .run("go", Vec::new())
+        .await;
+    assert_eq!(result.answer().as_deref(), Some("second part"));
+    let request = provider.last_request().unwrap();
+    let last = request.context.messages.last();
+    let Some(Message::Assistant(sent)) = last else {
+        panic!("{last:?}");
+    };
+    assert_eq!(
+        (sent.text().as_str(), sent.stop_reason),
+        ("first part", StopReason::Paused)
+    );
+}
+
+/// A provider that always pauses does not run forever.
+#[tokio::test(start_paused = true)]
+async fn pauses_end() {
+    let provider = ScriptedProvider::new(
+        Script::new().turn(|turn| turn.text("part").stop(StopReason::Paused).repeat()),
+    );
+    Agent::spawn(config(&provider, vec![say("say", None)]))
+        .run("go", Vec::new())
+        .await;
+    assert_eq!(provider.requests().len(), 11);
+}
+
 #[tokio::test(start_paused = true)]
 async fn steering_precedes_the_next_request_and_follow_ups_are_last() {
     let gate = Arc::new(Semaphore::new(0));

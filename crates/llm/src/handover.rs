@@ -102,7 +102,10 @@ fn add_turn(
     }
     // Thinking without what it led to, of an interrupted answer.
     let leads = matches!(model.api, Api::AnthropicMessages | Api::BedrockConverse);
-    while leads && matches!(content.last(), Some(AssistantBlock::Thinking { .. })) {
+    let is_thinking = |block: &AssistantBlock| {
+        matches!(block, AssistantBlock::Thinking { .. }) && block.hosted_step().is_none()
+    };
+    while leads && content.last().is_some_and(is_thinking) {
         content.pop();
     }
     if !content.is_empty() {

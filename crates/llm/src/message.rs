@@ -209,6 +209,23 @@ pub enum AssistantBlock {
     ToolCall(ToolCall),
 }
 
+/// The mark of a step of the provider that is stored like encrypted thinking, which is base64.
+pub(crate) const HOSTED_STEP: &str = "step:";
+
+impl AssistantBlock {
+    /// A step of the provider that an answer of Anthropic has between its blocks, as JSON.
+    pub(crate) fn hosted_step(&self) -> Option<&str> {
+        match self {
+            Self::Thinking {
+                signature: Some(step),
+                redacted: true,
+                ..
+            } => step.strip_prefix(HOSTED_STEP),
+            _ => None,
+        }
+    }
+}
+
 /// A request of the model to run a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -275,6 +292,8 @@ pub enum StopReason {
     Stop,
     /// The model waits for tool results.
     ToolUse,
+    /// The provider paused a long answer: the next request continues it.
+    Paused,
     /// The output limit was reached: the last tool call can be incomplete.
     Length,
     /// The vendor's safety filter ended the answer.

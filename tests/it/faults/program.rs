@@ -47,7 +47,7 @@ fn empty_answer_is_an_error_and_the_session_continues() {
         arguments.iter().fold(cli, |cli, word| cli.arg(*word)).run()
     };
     let silent = "[WRN] the model ended its turn without an answer\n";
-    assert_eq!(ask(&["-p", "hello"]), ProgramOutput::new(0, "", silent));
+    assert_eq!(ask(&["-p", "hello"]), ProgramOutput::new(1, "", silent));
     assert_eq!(
         ask(&["-c", "-p", "hello?"]),
         ProgramOutput::new(0, "back\n", "")

@@ -14,6 +14,9 @@ use crate::core::Core;
 use crate::data::{AgentMessage, Event, RunOutcome, Severity, ToolResultMessage, UserMessage};
 use crate::interceptor::{AgentAccess, CompactionPoint, StopRun};
 
+/// Maximum number of times that an answer continues after a pause.
+const MAX_PAUSES: u32 = 10;
+
 /// Runs until the model stops calling tools, the user interrupts, or the run fails.
 pub(crate) async fn run(
     core: &Core,
@@ -27,6 +30,7 @@ pub(crate) async fn run(
         log: RunLog::new(core),
         turn: 0,
         overflowed: false,
+        pauses: 0,
     };
     let outcome = match run.drive(input).await {
         Ok(outcome) => outcome,
@@ -52,6 +56,8 @@ struct Run<'a> {
     turn: u32,
     /// The conversation was compacted because it exceeded the context window, and no call has succeeded since.
     overflowed: bool,
+    /// Successive answers that the provider paused.
+    pauses: u32,
 }
 
 impl<'a> Run<'a> {
@@ -95,6 +101,9 @@ impl<'a> Run<'a> {
             if turn.is_last {
                 return Ok(self.last_turn_outcome(answer.as_ref()));
             }
+            if self.continues(answer.as_ref()) {
+                continue;
+            }
             let is_answered = results.is_empty() || self.ends_with(&results);
             if is_answered && !self.deliver_follow_up().await? {
                 self.warn_if_empty(answer.as_ref());
@@ -115,6 +124,21 @@ impl<'a> Run<'a> {
             is_last: limit.is_some_and(|limit| self.turn >= limit),
             can_compact: !self.overflowed,
         }
+    }
+
+    /// Whether the provider paused the answer, so that the next request continues it.
+    fn continues(&mut self, answer: Option<&AssistantMessage>) -> bool {
+        let is_paused = answer.is_some_and(|answer| {
+            answer.stop_reason == StopReason::Paused && !answer.content.is_empty()
+        });
+        self.pauses = if is_paused { self.pauses + 1 } else { 0 };
+        if self.pauses > MAX_PAUSES {
+            let text = format!(
+                "the provider paused the answer {MAX_PAUSES} times: osier does not continue it"
+            );
+            self.core.notice(Severity::Warning, &text);
+        }
+        (1..=MAX_PAUSES).contains(&self.pauses)
     }
 
     /// Whether the answer is empty because the context window is full. Some providers do not report that as

@@ -216,6 +216,10 @@ const WIRE: Wire = Wire {
             ended: false,
         })
     },
+    #[cfg(test)]
+    reasons: &[],
+    #[cfg(test)]
+    parts: &[],
 };
 
 fn body(request: &Request) -> Value {

@@ -115,6 +115,17 @@ impl Answer {
         }
     }
 
+    /// The name of the provider.
+    pub(super) fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// Tells the user about the answer: `text` continues a sentence about the model.
+    pub(super) fn warn(&self, text: &str, out: &mut Vec<StreamEvent>) {
+        let text = clean(&format!("`{}` {text}", self.reference), None);
+        out.push(StreamEvent::Warning { text });
+    }
+
     /// The explanation behind a colon.
     pub(super) fn explanation(&self) -> String {
         let text = self.explanation.as_ref();
@@ -287,25 +298,24 @@ impl Answer {
             reason => {
                 self.ended = true;
                 let stop_reason = match reason {
-                    StopReason::Stop if self.has_calls => StopReason::ToolUse,
+                    StopReason::Stop | StopReason::Paused if self.has_calls => StopReason::ToolUse,
                     StopReason::ToolUse if !self.has_calls => StopReason::Stop,
                     reason => reason,
                 };
                 if self.has_invalid_usage {
-                    let text = format!(
-                        "`{}` reported invalid token counts or costs: usage and cost may be wrong",
-                        self.reference
-                    );
-                    out.push(StreamEvent::Warning { text });
+                    let text =
+                        "reported invalid token counts or costs: usage and cost may be wrong";
+                    self.warn(text, out);
                 }
                 if !self.odd.is_empty() {
                     let text = format!(
-                        "`{}` sent parts of an answer that osier cannot read, and leaves out: `{}`",
-                        self.reference,
+                        "sent parts of an answer that osier cannot read, and leaves out: `{}`",
                         self.odd.join("`, `")
                     );
-                    let text = clean(&text, None);
-                    out.push(StreamEvent::Warning { text });
+                    self.warn(&text, out);
+                }
+                if stop_reason == StopReason::Refusal && self.explanation.is_some() {
+                    self.warn(&format!("refused{}", self.explanation()), out);
                 }
                 let usage = self.priced();
                 out.push(StreamEvent::Done { stop_reason, usage });

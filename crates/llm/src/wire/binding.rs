@@ -66,7 +66,9 @@ pub(super) fn blocks<'a>(
     answer: &'a AssistantMessage,
     prefix: Option<&Prefix>,
 ) -> impl Iterator<Item = &'a AssistantBlock> {
-    let thinks = |block: &AssistantBlock| matches!(block, AssistantBlock::Thinking { .. });
+    let thinks = |block: &AssistantBlock| {
+        matches!(block, AssistantBlock::Thinking { .. }) && block.hosted_step().is_none()
+    };
     let content = &answer.content;
     let last = content.iter().rposition(|block| !thinks(block));
     let end = last.map_or(0, |last| last + 1);

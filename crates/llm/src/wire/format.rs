@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 
 use super::answer::Answer;
 use super::values;
+#[cfg(test)]
+use super::vocabulary::{PartRow, ReasonRow};
 use crate::event::StreamEvent;
 use crate::frames::Framing;
 use crate::model::{Api, KeyHeader, Model};
@@ -30,6 +32,12 @@ pub(crate) struct Wire {
     pub own_headers: fn(&Request) -> Vec<(&'static str, String)>,
     pub body: fn(&Request) -> Body,
     pub decoder: fn(&Model) -> Box<dyn Decoder>,
+    /// The reasons for which an answer ends.
+    #[cfg(test)]
+    pub reasons: &'static [ReasonRow],
+    /// The kinds of its parts.
+    #[cfg(test)]
+    pub parts: &'static [PartRow],
 }
 
 /// The body of a request.

@@ -30,6 +30,9 @@ pub(crate) mod testing;
 mod think_tags;
 mod tool_schema;
 mod values;
+mod vocabulary;
+#[cfg(test)]
+mod vocabulary_tests;
 
 pub(crate) use answer::parse_arguments;
 pub(crate) use format::{Body, Decoder, Wire};

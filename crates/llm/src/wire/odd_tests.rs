@@ -419,7 +419,8 @@ fn events_of_other_formats_in_every_form_are_read() {
                 block(json!(0), json!(5)),
                 block(json!(1), json!({"type": "text", "text": "a"})),
             ],
-            "a",
+            // The step is stored, and not shown.
+            "a ()",
         ),
     ] {
         let events = [vec![start.clone()], events, vec![stop.clone()]].concat();
@@ -563,7 +564,7 @@ fn parts_that_are_left_out_are_named() {
 }
 
 /// An answer of Bedrock.
-fn frames(events: &[Value]) -> Vec<u8> {
+pub(super) fn frames(events: &[Value]) -> Vec<u8> {
     let frames = events.iter().map(|event| {
         let Some((name, data)) = event.as_object().and_then(|event| event.iter().next()) else {
             return Vec::new();

@@ -437,6 +437,7 @@ fn stop(reason: StopReason) -> Option<&'static str> {
         StopReason::ToolUse => Some("tool_use"),
         StopReason::Length => Some("max_tokens"),
         StopReason::Refusal => Some("refusal"),
+        StopReason::Paused => Some("pause_turn"),
         StopReason::Error | StopReason::Aborted | StopReason::Pending => None,
     }
 }

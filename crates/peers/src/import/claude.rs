@@ -490,6 +490,7 @@ fn stop_reason(name: &str) -> StopReason {
         "tool_use" => StopReason::ToolUse,
         "max_tokens" => StopReason::Length,
         "refusal" => StopReason::Refusal,
+        "pause_turn" => StopReason::Paused,
         _ => StopReason::Stop,
     }
 }

@@ -366,7 +366,7 @@ fn facts(answer: &AssistantMessage) -> String {
 /// Why an answer ended, if not normally.
 fn ending(answer: &AssistantMessage) -> String {
     let text = match answer.stop_reason {
-        StopReason::Stop | StopReason::ToolUse => return String::new(),
+        StopReason::Stop | StopReason::ToolUse | StopReason::Paused => return String::new(),
         StopReason::Length => "cut off at the output limit".to_owned(),
         StopReason::Refusal => "ended by the vendor's safety filter".to_owned(),
         StopReason::Aborted => "interrupted".to_owned(),

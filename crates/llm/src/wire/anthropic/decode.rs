@@ -5,16 +5,49 @@
 //! Blocks can interleave.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
-use crate::message::StopReason;
+use crate::message::HOSTED_STEP;
 use crate::model::Model;
 use crate::wire::answer::{Answer, UNKNOWN_TOOL};
 use crate::wire::format::{ObjectDecoder, or_default};
 use crate::wire::repair::{self, Shape};
 use crate::wire::reported::{Count, Reported};
+use crate::wire::vocabulary::{End, PartRow, ReasonRow, Use, find};
+
+pub(super) const REASONS: &[ReasonRow] = &[
+    ("end_turn", End::Done),
+    ("stop_sequence", End::Done),
+    ("tool_use", End::Calls),
+    ("max_tokens", End::Cut),
+    ("refusal", End::Refused),
+    ("model_context_window_exceeded", End::Full),
+    ("pause_turn", End::Paused),
+    ("compaction", End::Paused),
+];
+
+pub(super) const PARTS: &[PartRow] = &[
+    ("text", Use::Text),
+    ("thinking", Use::Thinking),
+    ("redacted_thinking", Use::Thinking),
+    ("tool_use", Use::Call),
+    ("server_tool_use", Use::Hosted),
+    ("web_search_tool_result", Use::Source),
+    ("web_fetch_tool_result", Use::Hosted),
+    ("code_execution_tool_result", Use::Hosted),
+    ("bash_code_execution_tool_result", Use::Hosted),
+    ("text_editor_code_execution_tool_result", Use::Hosted),
+    ("tool_search_tool_result", Use::Hosted),
+    ("advisor_tool_result", Use::Hosted),
+    ("mcp_tool_use", Use::Hosted),
+    ("mcp_tool_result", Use::Hosted),
+    ("mcp_tool_listing", Use::Hosted),
+    ("container_upload", Use::Hosted),
+    ("compaction", Use::Hosted),
+    ("fallback", Use::Fallback),
+];
 
 #[derive(Debug)]
 pub(super) struct AnthropicDecoder {
@@ -44,7 +77,13 @@ enum Kind {
         /// Complete arguments in the start of the block.
         complete: Option<Value>,
     },
-    /// Not a part of the answer, such as a tool of the server.
+    /// A step of the provider: the complete block is sent back.
+    Hosted {
+        block: Map<String, Value>,
+        /// The input of the step, as it streams.
+        raw: String,
+    },
+    /// Not a part of the answer.
     Skipped,
 }
 
@@ -55,6 +94,7 @@ impl Kind {
             Self::Text => delta.text.is_some(),
             Self::Thinking { .. } => delta.thinking.is_some() || delta.signature.is_some(),
             Self::Call { .. } => delta.partial_json.is_some(),
+            Self::Hosted { .. } => delta.partial_json.is_some() || delta.content.is_some(),
             Self::Skipped => false,
         }
     }
@@ -167,9 +207,9 @@ struct Block {
     name: Option<String>,
     #[serde(default)]
     input: Option<Value>,
-    /// The results of a search of the provider.
-    #[serde(default)]
-    content: Option<Value>,
+    /// The other fields of a step of the provider.
+    #[serde(flatten)]
+    rest: Map<String, Value>,
 }
 
 impl Block {
@@ -189,10 +229,31 @@ impl Block {
             kind => kind,
         }
     }
+
+    /// The step of the provider, to send it back.
+    fn hosted(self) -> Kind {
+        let mut block = self.rest;
+        let fields = [
+            ("type", Some(self.r#type)),
+            ("id", self.id),
+            ("name", self.name),
+        ];
+        let fields = fields
+            .into_iter()
+            .filter_map(|(name, text)| Some((name, text?.into())));
+        for (name, value) in fields.chain(self.input.map(|input| ("input", input))) {
+            block.insert(name.to_owned(), value);
+        }
+        let raw = String::new();
+        Kind::Hosted { block, raw }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct BlockDelta {
+    /// The summary of a compaction.
+    #[serde(default)]
+    content: Option<Value>,
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]
@@ -258,7 +319,7 @@ impl AnthropicDecoder {
                     .rposition(|open| open.remote == frame.index)
                 {
                     let block = self.open.remove(at);
-                    close_block(block, out);
+                    self.close_block(block, out);
                 }
             }
             "message_delta" => {
@@ -275,10 +336,16 @@ impl AnthropicDecoder {
         }
     }
 
-    /// Keeps what the vendor says about a refusal.
+    /// Keeps what the vendor says about a refusal: why, its category, and the model to ask instead.
     fn explain(&mut self, details: &Value) {
-        let text = details.get("explanation").and_then(Value::as_str);
-        self.answer.explain(text);
+        let text = |name: &str| details.get(name).and_then(Value::as_str);
+        let category = text("category").map(|category| format!("(category: {category})"));
+        let model = text("recommended_model");
+        let model = model.map(|model| format!("(recommended model: {model})"));
+        let explanation = text("explanation").map(str::to_owned);
+        let parts = [explanation, category, model].into_iter().flatten();
+        self.answer
+            .explain(Some(&parts.collect::<Vec<_>>().join(" ")));
     }
 
     /// Handles a complete message instead of a stream.
@@ -302,6 +369,25 @@ impl AnthropicDecoder {
     fn open_block(&mut self, remote: Option<u64>, block: Block, out: &mut Vec<StreamEvent>) {
         let answer = &mut self.answer;
         let (index, kind) = match block.kind() {
+            name if matches!(find(PARTS, name), Some(Use::Hosted | Use::Source)) => {
+                let results = block.rest.get("content").and_then(Value::as_array);
+                for result in results.into_iter().flatten() {
+                    Answer::source(result, "url", out);
+                }
+                (0, block.hosted())
+            }
+            "fallback" => {
+                let model = |name: &str| {
+                    let name = block.rest.get(name).and_then(|model| model.get("model"));
+                    name.and_then(Value::as_str).unwrap_or("?").to_owned()
+                };
+                let (from, to) = (model("from"), model("to"));
+                let text = format!(
+                    "answers with `{to}`, because `{from}` declined; the cost is that of the requested model"
+                );
+                answer.warn(&text, out);
+                (0, block.hosted())
+            }
             "text" => {
                 let index = answer.open_text(out);
                 answer.text(index, block.text.unwrap_or_default(), out);
@@ -337,15 +423,9 @@ impl AnthropicDecoder {
                 let raw = String::new();
                 (index, Kind::Call { raw, complete })
             }
-            "web_search_tool_result" => {
-                let results = block.content.as_ref().and_then(Value::as_array);
-                for result in results.into_iter().flatten() {
-                    Answer::source(result, "url", out);
-                }
-                (0, Kind::Skipped)
-            }
             // The deltas of a block start the block, if there are any.
             "" => return,
+            // Its text is named, if there is any.
             _ => (0, Kind::Skipped),
         };
         self.open.push(OpenBlock {
@@ -412,6 +492,11 @@ impl AnthropicDecoder {
                     out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
                 }
             }
+            Kind::Hosted { block, raw } => {
+                raw.push_str(&delta.partial_json.unwrap_or_default());
+                let content = delta.content.map(|content| ("content".to_owned(), content));
+                block.extend(content);
+            }
             Kind::Skipped => {}
         }
     }
@@ -437,11 +522,43 @@ impl AnthropicDecoder {
 
     fn end(&mut self, out: &mut Vec<StreamEvent>) {
         for block in std::mem::take(&mut self.open) {
-            close_block(block, out);
+            self.close_block(block, out);
         }
-        match self.stop_reason.as_deref() {
-            Some("model_context_window_exceeded") => self.answer.overflow(out),
-            reason => self.answer.done(stop_reason(reason), out),
+        let reason = match self.stop_reason.as_deref().unwrap_or_default() {
+            // The text is the answer that follows the compaction.
+            "compaction" if !self.answer.is_silent() => "end_turn",
+            reason => reason,
+        };
+        self.answer.end(reason, REASONS, out);
+    }
+
+    fn close_block(&mut self, block: OpenBlock, out: &mut Vec<StreamEvent>) {
+        let index = block.index;
+        match block.kind {
+            Kind::Skipped => {}
+            Kind::Hosted { mut block, raw } => {
+                if let Ok(input) = serde_json::from_str(&raw) {
+                    block.insert("input".to_owned(), input);
+                }
+                let block = format!("{HOSTED_STEP}{}", Value::Object(block));
+                self.answer.hidden_thinking(block, out);
+            }
+            Kind::Text => out.push(StreamEvent::Delta(Delta::TextEnd {
+                index,
+                signature: None,
+            })),
+            Kind::Thinking { signature } => out.push(StreamEvent::Delta(Delta::ThinkingEnd {
+                index,
+                signature: (!signature.is_empty()).then_some(signature),
+                redacted: false,
+            })),
+            Kind::Call { raw, complete } => {
+                let raw = match complete {
+                    Some(complete) if raw.trim().is_empty() => complete.to_string(),
+                    _ => raw,
+                };
+                Answer::close_call(index, raw, None, out);
+            }
         }
     }
 
@@ -481,37 +598,5 @@ impl ObjectDecoder for AnthropicDecoder {
         } else {
             self.answer.cut_off(out);
         }
-    }
-}
-
-fn close_block(block: OpenBlock, out: &mut Vec<StreamEvent>) {
-    let index = block.index;
-    match block.kind {
-        Kind::Skipped => {}
-        Kind::Text => out.push(StreamEvent::Delta(Delta::TextEnd {
-            index,
-            signature: None,
-        })),
-        Kind::Thinking { signature } => out.push(StreamEvent::Delta(Delta::ThinkingEnd {
-            index,
-            signature: (!signature.is_empty()).then_some(signature),
-            redacted: false,
-        })),
-        Kind::Call { raw, complete } => {
-            let raw = match complete {
-                Some(complete) if raw.trim().is_empty() => complete.to_string(),
-                _ => raw,
-            };
-            Answer::close_call(index, raw, None, out);
-        }
-    }
-}
-
-fn stop_reason(reason: Option<&str>) -> StopReason {
-    match reason {
-        Some("max_tokens") => StopReason::Length,
-        Some("tool_use") => StopReason::ToolUse,
-        Some("refusal") => StopReason::Refusal,
-        _ => StopReason::Stop,
     }
 }

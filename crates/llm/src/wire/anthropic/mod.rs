@@ -17,4 +17,8 @@ pub(crate) const WIRE: Wire = Wire {
     own_headers: request::headers,
     body: request::body,
     decoder: |model| Box::new(decode::AnthropicDecoder::new(model)),
+    #[cfg(test)]
+    reasons: decode::REASONS,
+    #[cfg(test)]
+    parts: decode::PARTS,
 };

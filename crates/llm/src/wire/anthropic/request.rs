@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::handover;
-use crate::message::{AssistantBlock, ContentBlock, Message, ToolResult};
+use crate::message::{AssistantBlock, ContentBlock, Message, StopReason, ToolResult};
 use crate::model::{Api, ThinkingLevel};
 use crate::provider::{Request, ToolChoice, ToolSpec};
 use crate::wire::binding::{self, Prefix};
@@ -239,7 +239,11 @@ fn messages(
             Message::ToolResult(result) => ("user", vec![tool_result(result)]),
             Message::Assistant(answer) => {
                 let blocks = binding::blocks(answer, prefix.as_deref());
-                ("assistant", blocks.filter_map(assistant_block).collect())
+                let mut blocks = blocks.filter_map(assistant_block).collect::<Vec<_>>();
+                if answer.stop_reason != StopReason::Paused {
+                    remove_open_steps(&mut blocks);
+                }
+                ("assistant", blocks)
             }
         };
         if let Some(prefix) = prefix.as_deref_mut() {
@@ -299,8 +303,26 @@ fn tool_result(result: &ToolResult) -> Value {
     block
 }
 
+/// Removes the steps of the provider that have no result. Only a paused answer may have one.
+fn remove_open_steps(blocks: &mut Vec<Value>) {
+    let results = blocks
+        .iter()
+        .filter_map(|block| block["tool_use_id"].as_str());
+    let results: Vec<String> = results.map(str::to_owned).collect();
+    blocks.retain(|block| {
+        let is_step = matches!(
+            block["type"].as_str(),
+            Some("server_tool_use" | "mcp_tool_use")
+        );
+        !is_step || results.iter().any(|result| block["id"] == result.as_str())
+    });
+}
+
 /// `None` for thinking without a signature, which cannot be sent back.
 fn assistant_block(block: &AssistantBlock) -> Option<Value> {
+    if let Some(step) = block.hosted_step() {
+        return serde_json::from_str(step).ok();
+    }
     Some(match block {
         AssistantBlock::Text { text, .. } => json!({"type": "text", "text": text}),
         AssistantBlock::Thinking {

@@ -1,7 +1,9 @@
 use serde_json::{Value, json};
 
 use crate::event::StreamEvent;
-use crate::message::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall};
+use crate::message::{
+    AssistantBlock, AssistantMessage, ContentBlock, Message, StopReason, ToolCall,
+};
 use crate::model::{Api, Model, ThinkingLevel};
 use crate::provider::ToolChoice;
 use crate::status::TurnStatus;
@@ -181,7 +183,83 @@ fn unknown_events_blocks_and_deltas_are_skipped() {
             end(),
         ],
     );
-    assert_eq!((message.content, status), (vec![text("ab")], SUCCESS_TEXT));
+    let step = r#"step:{"type":"server_tool_use","id":"s","name":"web","input":{}}"#;
+    assert_eq!(message.content, [text("ab"), step_block(step)]);
+    assert_eq!(status, SUCCESS_TEXT);
+}
+
+/// A step of the provider, as it is stored.
+fn step_block(step: &str) -> AssistantBlock {
+    AssistantBlock::Thinking {
+        thinking: String::new(),
+        signature: Some(step.to_owned()),
+        redacted: true,
+    }
+}
+
+/// The next request continues a paused answer with everything that the provider did. A step without a result is sent only
+/// then.
+#[test]
+fn paused_answer_is_sent_back_with_its_steps() {
+    let step = json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}});
+    let open = json!({"type": "server_tool_use", "id": "s2", "name": "web_search", "input": {"query": "b"}});
+    let result = json!({"type": "web_search_tool_result", "tool_use_id": "s1", "content": [
+        {"type": "web_search_result", "url": "https://e.org", "title": "E", "encrypted_content": "x"}]});
+    let asked = grow(
+        0,
+        &json!({"type": "input_json_delta", "partial_json": "{\"query\": \"a\"}"}),
+    );
+    let close = |index: u64| json!({"type": "content_block_stop", "index": index});
+    let blocks = [
+        begin(),
+        block(0, &step),
+        asked,
+        close(0),
+        block(1, &result),
+        close(1),
+        block(2, &open),
+        close(2),
+    ];
+    let sent = |reason: &str| {
+        let events = [&blocks[..], &[stop(reason), end()]].concat();
+        let (message, status) = play_data(&claude(), &events);
+        let stopped = message.stop_reason;
+        let history = vec![user("look"), Message::Assistant(message)];
+        let body = body(&request(claude(), history));
+        let content = body["messages"][1]["content"].clone();
+        (stopped, status.is_success(), content)
+    };
+    let mut complete = step.clone();
+    complete["input"] = json!({"query": "a"});
+    assert_eq!(
+        sent("pause_turn"),
+        (StopReason::Paused, true, json!([complete, result, open]))
+    );
+    assert_eq!(
+        sent("end_turn"),
+        (StopReason::Stop, true, json!([complete, result]))
+    );
+}
+
+/// Another model of the provider answers instead: both are named.
+#[test]
+fn fallback_is_named() {
+    let fallback = json!({"type": "fallback", "from": {"model": "big"}, "to": {"model": "small"},
+        "trigger": {"type": "refusal"}});
+    let events = [
+        begin(),
+        block(0, &fallback),
+        block(1, &json!({"type": "text", "text": "a"})),
+        end(),
+    ];
+    let data = events.map(|event| format!("data: {event}\n\n")).concat();
+    let text = "`vendor/model-1` answers with `small`, because `big` declined; the cost is that of the requested model";
+    assert_eq!(
+        warnings(&data),
+        [StreamEvent::Warning {
+            text: text.to_owned()
+        }]
+    );
 }
 
 #[test]
@@ -300,12 +378,12 @@ fn errors_in_the_stream_and_in_the_stop_reason_fail_the_call() {
         &[begin(), stop("model_context_window_exceeded"), end()],
     );
     assert!(matches!(status, TurnStatus::ContextOverflow { .. }));
-    let details = json!({"type": "refusal", "category": "bio", "explanation": "No toxins."});
+    let details = json!({"type": "refusal", "category": "bio", "explanation": "No toxins.", "recommended_model": "small-2"});
     let refusal = json!({"type": "message_delta", "delta": {"stop_reason": "refusal", "stop_details": details}});
     let (_, status) = play_data(&claude(), &[begin(), refusal, end()]);
     assert_eq!(
         status.message(),
-        "`vendor` ended the answer: its safety filter refused: No toxins."
+        "`vendor` ended the answer: its safety filter refused: No toxins. (category: bio) (recommended model: small-2)"
     );
     // llama.cpp returns errors in OpenAI's form on this path too.
     let error =

@@ -5,18 +5,41 @@
 //! `metadata`.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
-use crate::message::StopReason;
 use crate::model::Model;
-use crate::status::TurnStatus;
 use crate::wire::answer::{Answer, UNKNOWN_TOOL};
 use crate::wire::format::{ObjectDecoder, or_default};
 use crate::wire::repair::{self, Shape};
 use crate::wire::reported::{Count, Reported};
+use crate::wire::vocabulary::{End, PartRow, ReasonRow, Use};
 use osier_base::ids;
+
+pub(super) const REASONS: &[ReasonRow] = &[
+    ("end_turn", End::Done),
+    ("stop_sequence", End::Done),
+    ("tool_use", End::Calls),
+    ("max_tokens", End::Cut),
+    ("guardrail_intervened", End::Refused),
+    ("content_filtered", End::Refused),
+    ("model_context_window_exceeded", End::Full),
+    ("malformed_model_output", End::Unusable),
+    ("malformed_tool_use", End::Unusable),
+];
+
+/// The starts and deltas of blocks. A call of type `server_tool_use` is a step of the provider.
+pub(super) const PARTS: &[PartRow] = &[
+    ("text", Use::Text),
+    ("reasoningContent", Use::Thinking),
+    ("toolUse", Use::Call),
+    ("toolResult", Use::Hosted),
+    ("citation", Use::Detail),
+    ("citationsContent", Use::Detail),
+    ("image", Use::LeftOut),
+    ("audio", Use::LeftOut),
+];
 
 /// HTTP statuses equivalent to the exceptions inside a stream.
 const EXCEPTIONS: &[(&str, u16)] = &[
@@ -129,6 +152,8 @@ struct Frame {
 struct Start {
     #[serde(default)]
     tool_use: Option<ToolUse>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -158,6 +183,8 @@ struct BlockDelta {
     tool_use: Option<Input>,
     #[serde(default)]
     reasoning_content: Option<Reasoning>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -199,6 +226,8 @@ impl BedrockDecoder {
     fn decode(&mut self, name: &str, frame: Frame, out: &mut Vec<StreamEvent>) {
         self.answer.start(None, out);
         let remote = frame.content_block_index;
+        self.answer.note_parts(&frame.start.others, PARTS);
+        self.answer.note_parts(&frame.delta.others, PARTS);
         match name {
             "contentBlockStart" => {
                 // A new block has the index of one that was not read.
@@ -305,21 +334,7 @@ impl BedrockDecoder {
         for block in std::mem::take(&mut self.open) {
             close(block, out);
         }
-        match reason {
-            "model_context_window_exceeded" => self.answer.overflow(out),
-            "max_tokens" => self.answer.done(StopReason::Length, out),
-            "tool_use" => self.answer.done(StopReason::ToolUse, out),
-            "guardrail_intervened" | "content_filtered" => {
-                self.answer.done(StopReason::Refusal, out);
-            }
-            "malformed_model_output" | "malformed_tool_use" => {
-                let message = format!("the model's answer was not usable ({reason})");
-                let retryable = true;
-                self.answer
-                    .fail(TurnStatus::ModelError { message, retryable }, out);
-            }
-            _ => self.answer.done(StopReason::Stop, out),
-        }
+        self.answer.end(reason, REASONS, out);
     }
 
     /// Handles a complete response instead of a stream, as the events of one.

@@ -18,4 +18,8 @@ pub(crate) const WIRE: Wire = Wire {
     own_headers: |_| Vec::new(),
     body: request::body,
     decoder: |model| Box::new(decode::BedrockDecoder::new(model)),
+    #[cfg(test)]
+    reasons: decode::REASONS,
+    #[cfg(test)]
+    parts: decode::PARTS,
 };

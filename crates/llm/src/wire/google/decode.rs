@@ -5,40 +5,64 @@
 
 use serde_json::Value;
 
-use super::frame::{Candidate, FRAME, Feedback, Frame, FunctionCall, Part};
+use super::frame::{self, Candidate, FRAME, Feedback, Frame, FunctionCall};
 use super::signed::{GENERATED_ID, SignedRange, SignedRanges};
 use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
-use crate::message::StopReason;
 use crate::model::Model;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::ObjectDecoder;
 use crate::wire::repair;
+use crate::wire::vocabulary::{End, PartRow, ReasonRow, Use};
 use osier_base::ids;
 
-/// Finish reasons of filters.
-const FILTERS: &[&str] = &[
-    "SAFETY",
-    "RECITATION",
-    "LANGUAGE",
-    "BLOCKLIST",
-    "PROHIBITED_CONTENT",
-    "SPII",
-    "IMAGE_SAFETY",
-    "IMAGE_PROHIBITED_CONTENT",
-    "IMAGE_RECITATION",
-    "MODEL_ARMOR",
+pub(super) const REASONS: &[ReasonRow] = &[
+    ("STOP", End::Done),
+    ("FINISH_REASON_UNSPECIFIED", End::Done),
+    ("MAX_TOKENS", End::Cut),
+    ("CONTINUATION", End::Cut),
+    ("SAFETY", End::Refused),
+    ("RECITATION", End::Refused),
+    ("LANGUAGE", End::Refused),
+    ("BLOCKLIST", End::Refused),
+    ("PROHIBITED_CONTENT", End::Refused),
+    ("SPII", End::Refused),
+    ("IMAGE_SAFETY", End::Refused),
+    ("IMAGE_PROHIBITED_CONTENT", End::Refused),
+    ("IMAGE_RECITATION", End::Refused),
+    ("MODEL_ARMOR", End::Refused),
+    ("ESCALATION", End::Refused),
+    ("PUP_LIMITED_DISABLED", End::Disabled),
+    ("MALFORMED_FUNCTION_CALL", End::Unusable),
+    ("MALFORMED_RESPONSE", End::Unusable),
+    ("UNEXPECTED_TOOL_CALL", End::Unusable),
+    ("TOO_MANY_TOOL_CALLS", End::Unusable),
+    ("MISSING_THOUGHT_SIGNATURE", End::Unusable),
+    ("NO_IMAGE", End::Unusable),
+    ("IMAGE_OTHER", End::Unusable),
+    ("OTHER", End::Unusable),
 ];
 
-/// Finish reasons of model errors: the same request can succeed.
-const STUMBLES: &[&str] = &[
-    "MALFORMED_FUNCTION_CALL",
-    "MALFORMED_RESPONSE",
-    "UNEXPECTED_TOOL_CALL",
-    "TOO_MANY_TOOL_CALLS",
-    "MISSING_THOUGHT_SIGNATURE",
-    "OTHER",
+pub(super) const PARTS: &[PartRow] = &[
+    ("text", Use::Text),
+    ("thought", Use::Thinking),
+    ("thoughtSignature", Use::Thinking),
+    ("functionCall", Use::Call),
+    ("toolCall", Use::Hosted),
+    ("toolResponse", Use::Hosted),
+    ("executableCode", Use::Hosted),
+    ("codeExecutionResult", Use::Hosted),
+    ("videoMetadata", Use::Detail),
+    ("speechMetadata", Use::Detail),
+    ("documentMetadata", Use::Detail),
+    ("partMetadata", Use::Detail),
+    ("mediaResolution", Use::Detail),
+    ("mediaProcessing", Use::Detail),
+    ("inlineData", Use::LeftOut),
+    ("fileData", Use::LeftOut),
+    ("functionResponse", Use::LeftOut),
+    ("audioTranscription", Use::LeftOut),
 ];
 
 #[derive(Debug)]
@@ -98,7 +122,8 @@ impl GoogleDecoder {
         }
     }
 
-    fn decode_part(&mut self, part: Part, out: &mut Vec<StreamEvent>) {
+    fn decode_part(&mut self, part: frame::Part, out: &mut Vec<StreamEvent>) {
+        self.answer.note_parts(&part.others, PARTS);
         if let Some(call) = part.function_call {
             if call.name.as_ref().is_none_or(String::is_empty) && call.args.is_none() {
                 return self.answer.leave_out("a call without a name".to_owned());
@@ -200,24 +225,7 @@ impl GoogleDecoder {
 
     fn end(&mut self, reason: &str, out: &mut Vec<StreamEvent>) {
         self.close(out);
-        match reason {
-            "MAX_TOKENS" => self.answer.done(StopReason::Length, out),
-            reason if FILTERS.contains(&reason) => self.answer.done(StopReason::Refusal, out),
-            reason if STUMBLES.contains(&reason) => {
-                self.fail("the model's answer was not usable", reason, true, out);
-            }
-            "STOP" | "FINISH_REASON_UNSPECIFIED" => self.answer.done(StopReason::Stop, out),
-            reason if self.answer.is_silent() => {
-                self.fail("the model ended without an answer", reason, false, out);
-            }
-            _ => self.answer.done(StopReason::Stop, out),
-        }
-    }
-
-    fn fail(&mut self, what: &str, reason: &str, retryable: bool, out: &mut Vec<StreamEvent>) {
-        let message = format!("{what} ({reason}){}", self.answer.explanation());
-        self.answer
-            .fail(TurnStatus::ModelError { message, retryable }, out);
+        self.answer.end(reason, REASONS, out);
     }
 }
 

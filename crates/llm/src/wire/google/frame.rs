@@ -1,7 +1,7 @@
 //! A chunk of a Gemini stream: a response with the new parts.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::errors::is_error;
 use crate::usage::Usage;
@@ -109,7 +109,6 @@ pub(super) struct Content {
     pub parts: Vec<Part>,
 }
 
-/// Parts of other kinds (images, executed code) have none of these fields.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Part {
@@ -121,6 +120,9 @@ pub(super) struct Part {
     pub thought_signature: Option<String>,
     #[serde(default)]
     pub function_call: Option<FunctionCall>,
+    /// Parts of other kinds.
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]

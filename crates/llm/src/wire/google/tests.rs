@@ -181,11 +181,10 @@ fn finish_reasons_map_to_stop_reasons() {
             "{reason}"
         );
     }
-    let silent =
-        json!({"candidates": [{"finishReason": "ESCALATION", "finishMessage": "Ask a human."}]});
+    let silent = json!({"candidates": [{"finishReason": "NEVER_HEARD_OF", "finishMessage": "Ask a human."}]});
     assert_eq!(
         play_data(&gemini(), &[silent]).1.message(),
-        "the model ended without an answer (ESCALATION): Ask a human."
+        "the model ended without an answer (NEVER_HEARD_OF): Ask a human."
     );
     for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER"] {
         assert_eq!(

@@ -4,18 +4,35 @@
 //! arrive complete, with the arguments as an object and usually without an id.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::errors::{Fault, is_error};
 use crate::event::{Delta, StreamEvent};
-use crate::message::StopReason;
 use crate::model::Model;
 use crate::wire::answer::Answer;
 use crate::wire::format::{ObjectDecoder, or_default};
 use crate::wire::repair::{self, Shape};
 use crate::wire::reported::{Count, Reported};
 use crate::wire::think_tags::{Part, ThinkTags};
+use crate::wire::vocabulary::{End, PartRow, ReasonRow, Use};
 use osier_base::ids;
+
+/// `load` and `unload` answer prompts that are empty.
+pub(super) const REASONS: &[ReasonRow] = &[
+    ("stop", End::Done),
+    ("length", End::Cut),
+    ("load", End::Done),
+    ("unload", End::Done),
+];
+
+pub(super) const PARTS: &[PartRow] = &[
+    ("content", Use::Text),
+    ("thinking", Use::Thinking),
+    ("tool_calls", Use::Call),
+    ("role", Use::Detail),
+    ("tool_name", Use::Detail),
+    ("images", Use::LeftOut),
+];
 
 #[derive(Debug)]
 pub(super) struct OllamaDecoder {
@@ -78,6 +95,8 @@ struct Piece {
     thinking: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     tool_calls: Vec<Call>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -107,6 +126,7 @@ impl OllamaDecoder {
 
     fn decode(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
         self.answer.start(None, out);
+        self.answer.note_parts(&frame.message.others, PARTS);
         self.grow(frame.message.thinking, true, out);
         for part in self.tags.push(&frame.message.content.unwrap_or_default()) {
             self.add(part, out);
@@ -127,11 +147,8 @@ impl OllamaDecoder {
             self.answer.usage.output = output.map_or(0, Count::or_zero);
             self.add_rest(out);
             self.close(out);
-            let reason = match frame.done_reason.as_deref() {
-                Some("length") => StopReason::Length,
-                _ => StopReason::Stop,
-            };
-            self.answer.done(reason, out);
+            let reason = frame.done_reason.unwrap_or_default();
+            self.answer.end(&reason, REASONS, out);
         }
     }
 

@@ -6,17 +6,67 @@
 use serde_json::Value;
 
 use super::calls::Calls;
-use super::frame::{CallFragment, Choice, Content, FRAME, Frame, MessageDelta, WireUsage};
+use super::frame::{self, CallFragment, Choice, Content, FRAME, Frame, MessageDelta, WireUsage};
 use crate::errors::{Fault, is_error};
 use crate::event::{Delta, StreamEvent};
-use crate::message::StopReason;
 use crate::model::Model;
-use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::ObjectDecoder;
 use crate::wire::repair;
 use crate::wire::reported::Reported;
 use crate::wire::think_tags::{Part, ThinkTags};
+use crate::wire::vocabulary::{End, PartRow, ReasonRow, Use, find};
+
+/// The vendors of this format have further words for the same.
+pub(super) const REASONS: &[ReasonRow] = &[
+    ("stop", End::Done),
+    ("end_turn", End::Done),
+    ("stop_sequence", End::Done),
+    ("eos", End::Done),
+    ("eos_token", End::Done),
+    ("complete", End::Done),
+    ("COMPLETE", End::Done),
+    ("STOP", End::Done),
+    ("tool_calls", End::Calls),
+    ("function_call", End::Calls),
+    ("tool_use", End::Calls),
+    ("length", End::Cut),
+    ("max_tokens", End::Cut),
+    ("MAX_TOKENS", End::Cut),
+    ("content_filter", End::Refused),
+    ("refusal", End::Refused),
+    ("sensitive", End::Refused),
+    ("SAFETY", End::Refused),
+    ("model_context_window_exceeded", End::Full),
+    ("model_length", End::Full),
+    ("error", End::Unusable),
+    ("network_error", End::Lost),
+];
+
+/// The fields of a delta, and the kinds of Mistral's parts of a content.
+pub(super) const PARTS: &[PartRow] = &[
+    ("content", Use::Text),
+    ("refusal", Use::Text),
+    ("text", Use::Text),
+    ("thinking", Use::Thinking),
+    ("reasoning_content", Use::Thinking),
+    ("reasoning", Use::Thinking),
+    ("reasoning_text", Use::Thinking),
+    ("reasoning_details", Use::Thinking),
+    ("tool_calls", Use::Call),
+    ("function_call", Use::Call),
+    ("annotations", Use::Source),
+    ("tool_reference", Use::Source),
+    ("reference", Use::Detail),
+    ("role", Use::Detail),
+    ("images", Use::LeftOut),
+    ("audio", Use::LeftOut),
+    ("image_url", Use::LeftOut),
+    ("document_url", Use::LeftOut),
+    ("file", Use::LeftOut),
+    ("tool_file", Use::LeftOut),
+    ("input_audio", Use::LeftOut),
+];
 
 #[derive(Debug)]
 pub(super) struct ChatDecoder {
@@ -31,6 +81,7 @@ pub(super) struct ChatDecoder {
     tags: ThinkTags,
     /// Whether a part of the answer was received, so that `[DONE]` completes it.
     has_content: bool,
+    refused: bool,
 }
 
 /// The open text or thinking block.
@@ -52,6 +103,7 @@ impl ChatDecoder {
             finish_reason: None,
             tags: ThinkTags::default(),
             has_content: false,
+            refused: false,
         }
     }
 
@@ -108,6 +160,7 @@ impl ChatDecoder {
             Some(Content::Text(text)) => self.write(&text, out),
             Some(Content::Parts(parts)) => {
                 for part in parts {
+                    self.note(&part, out);
                     if let Some(thinking) = part.thinking {
                         self.think(thinking.text(), out);
                         self.signature = part.signature.or(self.signature.take());
@@ -117,7 +170,16 @@ impl ChatDecoder {
             }
             None => {}
         }
-        self.say(fragment.refusal.unwrap_or_default(), out);
+        let refusal = fragment.refusal.unwrap_or_default();
+        self.refused |= !refusal.is_empty();
+        self.say(refusal, out);
+        for annotation in &fragment.annotations {
+            Answer::source(&annotation["url_citation"], "url", out);
+        }
+        for (kind, part) in [("images", fragment.images), ("audio", fragment.audio)] {
+            let others = part.map(|part| (kind.to_owned(), part));
+            self.answer.note_parts(&others.into_iter().collect(), PARTS);
+        }
         let old = fragment.function_call.map(|function| CallFragment {
             index: Some(0),
             function,
@@ -132,6 +194,18 @@ impl ChatDecoder {
             self.write_rest(out);
             self.close(out);
             self.calls.push(call, &mut self.answer, out);
+        }
+    }
+
+    /// Reports the page of a part, or names a part without text.
+    fn note(&mut self, part: &frame::Part, out: &mut Vec<StreamEvent>) {
+        let Some(kind) = part.r#type.as_deref() else {
+            return;
+        };
+        if find(PARTS, kind) == Some(Use::Source) {
+            Answer::source(&Value::Object(part.others.clone()), "url", out);
+        } else if part.text.is_none() && part.thinking.is_none() {
+            self.answer.note_part(kind, PARTS);
         }
     }
 
@@ -224,24 +298,11 @@ impl ChatDecoder {
             self.answer.hidden_thinking(details, out);
         }
         self.calls.finish(&mut self.answer, out);
-        match self.finish_reason.as_deref().unwrap_or("stop") {
-            "model_context_window_exceeded" | "model_length" => self.answer.overflow(out),
-            "error" => self.answer.fail(
-                TurnStatus::ModelError {
-                    message: "the server ended the answer with an error".to_owned(),
-                    retryable: true,
-                },
-                out,
-            ),
-            "network_error" => self.answer.fail(
-                TurnStatus::NetworkError {
-                    message: "the server lost the connection to the model".to_owned(),
-                    retryable: true,
-                },
-                out,
-            ),
-            reason => self.answer.done(stop_reason(reason), out),
-        }
+        let reason = match self.finish_reason.as_deref().unwrap_or("stop") {
+            reason if self.refused && find(REASONS, reason) == Some(End::Done) => "refusal",
+            reason => reason,
+        };
+        self.answer.end(reason, REASONS, out);
     }
 }
 
@@ -318,14 +379,5 @@ fn merge_details(details: &mut Vec<Value>, fragments: Vec<Value>) {
             }
             (_, fragment) => details.push(fragment),
         }
-    }
-}
-
-fn stop_reason(reason: &str) -> StopReason {
-    match reason {
-        "length" | "max_tokens" => StopReason::Length,
-        "tool_calls" | "function_call" => StopReason::ToolUse,
-        "content_filter" => StopReason::Refusal,
-        _ => StopReason::Stop,
     }
 }

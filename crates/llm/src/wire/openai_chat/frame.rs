@@ -1,7 +1,7 @@
 //! A chunk of a Chat Completions stream, in every form that servers send.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::usage::Usage;
 use crate::wire::format::or_default;
@@ -18,6 +18,7 @@ const CALL: Shape = Shape::Object(&[
 ]);
 
 const PART: &[Field] = &[
+    ("type", Shape::Word),
     ("text", Shape::Text),
     ("thinking", Shape::Parts(&[("text", Shape::Text)])),
     ("signature", Shape::Word),
@@ -34,6 +35,7 @@ const DELTA: Shape = Shape::Carrier(
         ("reasoning_details", Shape::List(&Shape::Any)),
         ("tool_calls", Shape::List(&CALL)),
         ("function_call", FUNCTION),
+        ("annotations", Shape::List(&Shape::Any)),
     ],
 );
 
@@ -137,6 +139,13 @@ pub(super) struct MessageDelta {
     /// The deprecated form of tool calls, which a few servers still send.
     #[serde(default)]
     pub function_call: Option<Function>,
+    /// The pages that the answer cites.
+    #[serde(default, deserialize_with = "or_default")]
+    pub annotations: Vec<Value>,
+    #[serde(default)]
+    pub images: Option<Value>,
+    #[serde(default)]
+    pub audio: Option<Value>,
 }
 
 /// A text, or Mistral's list of text and thinking parts.
@@ -150,12 +159,16 @@ pub(super) enum Content {
 #[derive(Debug, Deserialize)]
 pub(super) struct Part {
     #[serde(default)]
+    pub r#type: Option<String>,
+    #[serde(default)]
     pub text: Option<String>,
     #[serde(default)]
     pub thinking: Option<Thinking>,
     /// The signature of the thinking; returned unchanged.
     #[serde(default)]
     pub signature: Option<String>,
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -14,11 +14,54 @@ use super::frame::{ARGUMENTS_FRAME, FRAME, Frame, RESPONSE, Response};
 use super::item::Items;
 use crate::errors::Fault;
 use crate::event::StreamEvent;
-use crate::message::StopReason;
 use crate::model::Model;
 use crate::wire::answer::Answer;
 use crate::wire::format::ObjectDecoder;
 use crate::wire::repair;
+use crate::wire::vocabulary::{End, PartRow, ReasonRow, Use, find};
+
+/// The status of a complete answer, and the reasons of an incomplete one.
+pub(super) const REASONS: &[ReasonRow] = &[
+    ("completed", End::Done),
+    ("max_output_tokens", End::Cut),
+    ("content_filter", End::Refused),
+    ("refusal", End::Refused),
+    ("max_messages", End::Partial),
+    ("steered", End::Partial),
+    ("no reason given", End::Partial),
+];
+
+/// The items of an answer.
+pub(super) const PARTS: &[PartRow] = &[
+    ("message", Use::Text),
+    ("reasoning", Use::Thinking),
+    ("function_call", Use::Call),
+    ("custom_tool_call", Use::Call),
+    ("web_search_call", Use::Source),
+    ("file_search_call", Use::Hosted),
+    ("function_call_output", Use::Hosted),
+    ("custom_tool_call_output", Use::Hosted),
+    ("computer_call", Use::Hosted),
+    ("computer_call_output", Use::Hosted),
+    ("program", Use::Hosted),
+    ("program_output", Use::Hosted),
+    ("tool_search_call", Use::Hosted),
+    ("tool_search_output", Use::Hosted),
+    ("additional_tools", Use::Hosted),
+    ("compaction", Use::Hosted),
+    ("code_interpreter_call", Use::Hosted),
+    ("local_shell_call", Use::Hosted),
+    ("local_shell_call_output", Use::Hosted),
+    ("shell_call", Use::Hosted),
+    ("shell_call_output", Use::Hosted),
+    ("apply_patch_call", Use::Hosted),
+    ("apply_patch_call_output", Use::Hosted),
+    ("mcp_call", Use::Hosted),
+    ("mcp_list_tools", Use::Hosted),
+    ("mcp_approval_request", Use::Hosted),
+    ("mcp_approval_response", Use::Hosted),
+    ("image_generation_call", Use::LeftOut),
+];
 
 #[derive(Debug)]
 pub(super) struct ResponsesDecoder {
@@ -123,25 +166,23 @@ impl ResponsesDecoder {
             }
             Step::Settle => {
                 if let Some(item) = frame.item {
+                    answer.note_part(&item.fields.r#type, PARTS);
                     self.refused |= item.fields.refuses();
                     items.settle(frame.output_index, &item, true, answer, out);
                 }
             }
-            Step::Complete => self.end(frame.response, StopReason::Stop, out),
-            Step::Incomplete => self.end(frame.response, StopReason::Length, out),
+            Step::Complete => self.end(frame.response, false, out),
+            Step::Incomplete => self.end(frame.response, true, out),
         }
     }
 
-    fn end(
-        &mut self,
-        response: Option<Response>,
-        mut reason: StopReason,
-        out: &mut Vec<StreamEvent>,
-    ) {
+    fn end(&mut self, response: Option<Response>, is_incomplete: bool, out: &mut Vec<StreamEvent>) {
+        let mut reason = None;
         if let Some(response) = response {
             let nothing_streamed = self.items.is_empty();
             for (index, item) in response.output.iter().enumerate() {
                 sources(&item.raw, out);
+                self.answer.note_part(&item.fields.r#type, PARTS);
                 self.refused |= item.fields.refuses();
                 let index = u64::try_from(index).ok();
                 let answer = &mut self.answer;
@@ -152,16 +193,19 @@ impl ResponsesDecoder {
                 self.answer.usage = usage.disjoint();
                 self.answer.set_vendor_cost(usage.cost);
             }
-            let reason = response
+            reason = response
                 .incomplete_details
                 .and_then(|details| details.reason);
-            self.refused |= reason.as_deref() == Some("content_filter");
         }
         self.items.finish(out);
-        if self.refused {
-            reason = StopReason::Refusal;
-        }
-        self.answer.done(reason, out);
+        let is_complete = !is_incomplete && reason.is_none();
+        let reason = match reason.as_deref() {
+            _ if self.refused => "refusal",
+            _ if is_complete => "completed",
+            reason => reason.unwrap_or("no reason given"),
+        };
+        let end = find(REASONS, reason).or(is_incomplete.then_some(End::Partial));
+        self.answer.end_as(reason, end, out);
     }
 
     /// Handles a complete response instead of a stream.
@@ -176,12 +220,7 @@ impl ResponsesDecoder {
             status => {
                 self.answer.start(response.id.clone(), out);
                 let is_incomplete = status == Some("incomplete");
-                let reason = if is_incomplete {
-                    StopReason::Length
-                } else {
-                    StopReason::Stop
-                };
-                self.end(Some(response), reason, out);
+                self.end(Some(response), is_incomplete, out);
             }
         }
     }

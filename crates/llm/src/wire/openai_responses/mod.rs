@@ -21,4 +21,8 @@ pub(crate) const WIRE: Wire = Wire {
     own_headers: |_| Vec::new(),
     body: |request| request::body(request).into(),
     decoder: |model| Box::new(decode::ResponsesDecoder::new(model)),
+    #[cfg(test)]
+    reasons: decode::REASONS,
+    #[cfg(test)]
+    parts: decode::PARTS,
 };
