@@ -260,7 +260,7 @@ impl Cases<'_> {
             }
             let start = |victim: &Victim, number: u64| {
                 let mut command = match &user {
-                    Some(user) => user.command(&victim.home),
+                    Some(_) => limited_command(&victim.home),
                     None => victim.home.command(Path::new("prlimit")),
                 };
                 let program = user.as_ref().map_or(&victim.program, |user| &user.program);
@@ -326,14 +326,14 @@ impl OtherUser {
         command.args(AS_USER).arg(&self.program).arg("--version");
         command.output().is_ok_and(|output| output.status.success())
     }
+}
 
-    /// Limits what this user starts, to whom the home then belongs.
-    fn command(&self, home: &Home) -> Command {
-        home.give_to(USER);
-        let mut command = home.command(Path::new("setpriv"));
-        command.args(AS_USER).arg("prlimit");
-        command
-    }
+/// Limits what this user starts, to whom the home then belongs.
+fn limited_command(home: &Home) -> Command {
+    home.give_to(USER);
+    let mut command = home.command(Path::new("setpriv"));
+    command.args(AS_USER).arg("prlimit");
+    command
 }
 
 fn compile(compiler: &Path, folder: &Path) -> io::Result<PathBuf> {

@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
         }
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..WORKERS).map(|_| scope.spawn(&work)).collect();
+        let threads: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
         let mut report = Report::default();
         for thread in threads {
             let one = thread.join();
