@@ -26,7 +26,8 @@ async fn open_as(
     place
         .open_with(choice, script, |setup| {
             let (_, provider) = setup.embedded.take().unwrap();
-            let mut model = model("test/one");
+            // Each window is that of a model of its own.
+            let mut model = model(&format!("test/of-{window}"));
             model.context_window = window;
             model.max_tokens = 1_000;
             setup.embedded = Some((model, provider));
@@ -127,19 +128,18 @@ async fn each_window_gets_as_much_of_the_conversation_as_it_holds() {
         .turn(|turn| turn.when_user(SUMMARISE).text("## Goal\nso far").repeat())
         .turn(|turn| turn.text(long("answer")).repeat());
     let mut open = open(&place, 4_000, script).await;
-    for number in 0.. {
-        let events = open
-            .run(&format!("prompt {number}: {}", long("word")))
-            .await;
-        if !ended(&events).is_empty() {
-            break;
-        }
+    // The whole conversation is larger than all windows but one.
+    let (mut number, mut compactions) = (0, 0);
+    while compactions < 3 {
+        let prompt = format!("prompt {number}: {}", long("word"));
+        compactions += ended(&open.run(&prompt).await).len();
+        number += 1;
     }
     let path = open.path().to_string_lossy().into_owned();
     open.close().await;
     for (window, begins) in [
         (100_000, "user: prompt 0: word"),
-        (5_000, "user: Summary of the conversation so far"),
+        (6_000, "user: Summary of the conversation so far"),
         (100_000, "user: prompt 0: word"),
     ] {
         let choice = SessionChoice::Resume(path.clone());

@@ -182,7 +182,8 @@ impl SessionTree {
             let root = path.first().map(|root| self.id(*root));
             plan.summary = Some((record, root));
             let mut later = path[at..].iter();
-            plan.is_mixed = later.any(|number| self.tag(*number) == Tag::ModelChange);
+            plan.is_mixed =
+                made_for > 0 || later.any(|number| self.tag(*number) == Tag::ModelChange);
             first
                 .and_then(|entry| path[..at].binary_search(&entry).ok())
                 .unwrap_or(at)
