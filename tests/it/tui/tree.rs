@@ -346,7 +346,7 @@ async fn a_branch_is_deleted_after_a_question() {
     let mut screen = Box::pin(opened(80, 24)).await;
     screen.press("D");
     screen.shows("the current branch cannot be deleted").await;
-    screen.press("} space").type_text("ete");
+    screen.press("} space").type_text("perm");
     screen.shows("Delete the branch permanently").await;
     screen.press("enter").shows("messages permanently, ").await;
     // The first answer keeps the branch.

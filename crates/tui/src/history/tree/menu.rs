@@ -45,7 +45,8 @@ pub(crate) fn open_menu(keymap: &Keymap<Command>, overlays: &mut Overlays) {
         let key = keymap.keys_for("tree", *command).into_iter().next();
         MenuItem::new(name, key.unwrap_or_default(), Action::InView(*command))
     });
-    overlays.push(ID, Picker::menu("This entry", "no such action", items));
+    // Modal: letters are a filter, not keys of the tree.
+    overlays.push_modal(ID, Picker::menu("This entry", "no such action", items));
 }
 
 /// Asks before the entry and all below it are deleted permanently.
@@ -72,5 +73,5 @@ pub(super) fn ask_to_delete(
         ),
     ];
     let question = Picker::menu(title, "no choice matches", items).with_answers();
-    overlays.push(DELETION, question);
+    overlays.push_modal(DELETION, question);
 }
