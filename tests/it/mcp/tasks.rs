@@ -71,7 +71,7 @@ async fn a_task_that_never_ends_is_given_up_and_cancelled() {
     let mut server = fake("more");
     server["env"] = json!({"MCP_NOTES": notes});
     // A task has 30 times as long as a request.
-    server["timeout"] = json!(0.4);
+    server["timeout"] = json!(2);
     config(&place, &json!({"fake": server}));
     let mut open = open(&place, calling("fake__forever")).await;
     state(&mut open, |state| state == ServerState::Ready).await;
