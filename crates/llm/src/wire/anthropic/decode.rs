@@ -251,9 +251,6 @@ impl Block {
 
 #[derive(Debug, Default, Deserialize)]
 struct BlockDelta {
-    /// The summary of a compaction.
-    #[serde(default)]
-    content: Option<Value>,
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]
@@ -266,6 +263,10 @@ struct BlockDelta {
     stop_reason: Option<String>,
     #[serde(default)]
     stop_details: Value,
+    /// The summary of a compaction. It is the last field: a list in place of the object would fill the first one, and any value
+    /// fits here.
+    #[serde(default)]
+    content: Option<Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -242,6 +242,17 @@ fn paused_answer_is_sent_back_with_its_steps() {
 }
 
 /// Another model of the provider answers instead: both are named.
+/// A proxy that wraps the object of a delta in a list.
+#[test]
+fn delta_in_a_list_loses_no_text() {
+    let texts = block(0, &json!({"type": "text", "text": ""}));
+    let wrapped = grow(0, &json!([{"type": "text_delta", "text": "hello"}]));
+    let events = [begin(), texts, wrapped, stop("end_turn"), end()];
+    let (message, status) = play_data(&claude(), &events);
+    assert!(status.is_success(), "{status:?}");
+    assert_eq!(message.text(), "hello");
+}
+
 #[test]
 fn fallback_is_named() {
     let fallback = json!({"type": "fallback", "from": {"model": "big"}, "to": {"model": "small"},
