@@ -227,7 +227,7 @@ fn run_prompts(
     let script = &config.args.script;
     let reads_lines = mode == RunMode::Json || script.reads_lines();
     let asks = reads_lines && script.asks();
-    // With a prompt, lines are read only from a program that sends some, because standard input may just be open.
+    // With a prompt, lines keep a run open only if a program sends valid ones, because standard input may just be open.
     let ends_with_prompts =
         !script.reads_lines() && !config.args.requests_stdin() && !config.args.prompts.is_empty();
     setup.waits_for_servers = true;

@@ -1,11 +1,12 @@
 //! The prompts of a run: arguments of the command line, `@` files and piped text.
 //!
-//! Standard input may be open although nobody writes to it, in CI and editors for example. So a run with a prompt reads it
-//! only if something is there, unless `-` or `--stdin` says that it is a part of the prompt.
+//! Standard input may be open although nobody writes to it, in CI and editors for example. So a run with a prompt takes the
+//! text that is there and starts, unless `-` or `--stdin` says that it is a part of the prompt.
 
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use osier_base::path;
 use osier_base::terminal_output::stderr;
@@ -17,11 +18,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 /// The prompt that stands for standard input.
 pub(super) const STDIN: &str = "-";
 
-/// Time until osier says that it waits, or continues without standard input.
-const PATIENCE: Timespec = Timespec {
-    tv_sec: 1,
-    tv_nsec: 0,
-};
+/// Time without new text until osier says that it waits, or starts with the text so far.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Longest time that a text which keeps arriving delays a run with a prompt.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// Largest piped text, in bytes.
 const PIPE_LIMIT: u64 = 10 * 1024 * 1024;
@@ -77,7 +78,7 @@ pub(super) fn prompts(
 /// How much standard input is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piped {
-    /// It may be open without a reason.
+    /// It may be open without a reason: the text that is there.
     Optional,
     /// Until its end: `-` or `--stdin` asks for it.
     Requested,
@@ -86,10 +87,11 @@ pub(super) enum Piped {
 }
 
 impl Piped {
-    /// The note after a second in which nothing arrived.
+    /// The note when it is still open after `bytes`.
     fn note(self, bytes: usize) -> String {
         match (self, bytes) {
             (Self::Optional, 0) => "nothing arrived on standard input within a second, so the run starts without it; pass `-` or `--stdin` to wait for it".to_owned(),
+            (Self::Optional, _) => format!("standard input is still open after {bytes} bytes, so the run starts with these; pass `-` or `--stdin` to wait for its end, and `</dev/null` to read nothing"),
             (Self::Prompt, 0) => "waiting for the prompt on standard input, which is open; pass the prompt as an argument, and `</dev/null` to read nothing".to_owned(),
             _ => format!(
                 "waiting for the end of standard input, {bytes} bytes so far; pass `</dev/null` to read nothing"
@@ -98,35 +100,42 @@ impl Piped {
     }
 }
 
+/// The line below a text that may be incomplete, for the model.
+const OPEN: &str = "[standard input was still open here: the text may be incomplete]";
+
 /// Reads the piped text; `None` if it is optional and nothing arrives.
 ///
 /// # Errors
 /// The input is not text, or too long.
 pub(super) fn read_pipe(pipe: impl Read + AsFd, how: Piped) -> Result<Option<String>, String> {
-    read_noting(pipe, how, |note| {
+    let note = |note: &str| {
         // Nothing reads it when standard error is closed.
         let _ = std::io::Write::write_fmt(&mut stderr(), format_args!("osier: {note}\n"));
-    })
+    };
+    read_noting(pipe, how, LONGEST, note)
 }
 
 fn read_noting(
     mut pipe: impl Read + AsFd,
     how: Piped,
+    longest: Duration,
     mut note: impl FnMut(&str),
 ) -> Result<Option<String>, String> {
+    let started = Instant::now();
     let failed = |error: std::io::Error| format!("cannot read standard input: {error}");
     let mut bytes = Vec::new();
     let mut chunk = vec![0; 64 * 1024];
     let mut is_noted = false;
     while bytes.len() as u64 <= PIPE_LIMIT {
         if !is_noted {
-            let mut waiting = [PollFd::new(&pipe, PollFlags::IN)];
-            // A signal that is handled, or a descriptor that cannot be polled: reading decides.
-            let is_idle = poll(&mut waiting, Some(&PATIENCE)) == Ok(0);
-            if is_idle {
+            let is_late = how == Piped::Optional && started.elapsed() > longest;
+            if is_late || is_quiet(&pipe) {
                 note(&how.note(bytes.len()));
-                if how == Piped::Optional && bytes.is_empty() {
-                    return Ok(None);
+                if how == Piped::Optional {
+                    return match bytes.len() {
+                        0 => Ok(None),
+                        _ => text(bytes, true).map(Some),
+                    };
                 }
                 is_noted = true;
             }
@@ -144,11 +153,34 @@ fn read_noting(
             PIPE_LIMIT / 1024 / 1024
         ));
     }
+    text(bytes, false).map(Some)
+}
+
+/// Whether nothing arrives for a second. If a signal comes, or the descriptor cannot be polled, reading decides.
+fn is_quiet(pipe: impl AsFd) -> bool {
+    let patience = Timespec {
+        tv_sec: PATIENCE.as_secs().cast_signed(),
+        tv_nsec: 0,
+    };
+    poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&patience)) == Ok(0)
+}
+
+/// `bytes` as text. The end of a text that is still `open` may be a part of a character.
+fn text(mut bytes: Vec<u8>, open: bool) -> Result<String, String> {
+    if open
+        && let Err(error) = std::str::from_utf8(&bytes)
+        && error.error_len().is_none()
+    {
+        bytes.truncate(error.valid_up_to());
+    }
     match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(Some(text)),
-        _ => Err("standard input is not text; pass the file as `@FILE`".to_owned()),
+        Ok(text) if text.contains('\0') => Err(NO_TEXT.to_owned()),
+        Ok(text) if open => Ok(format!("{}\n{OPEN}", text.trim_end())),
+        text => text.map_err(|_| NO_TEXT.to_owned()),
     }
 }
+
+const NO_TEXT: &str = "standard input is not text; pass the file as `@FILE`";
 
 #[cfg(test)]
 mod tests {
@@ -212,12 +244,12 @@ mod tests {
     }
 
     /// The text and the notes when `text` arrives and the pipe stays open until the first note.
-    fn read(text: &str, how: Piped) -> (Option<String>, Vec<String>) {
+    fn read(text: &[u8], how: Piped) -> (Option<String>, Vec<String>) {
         let (reader, mut writer) = std::io::pipe().unwrap();
-        writer.write_all(text.as_bytes()).unwrap();
+        writer.write_all(text).unwrap();
         let mut writer = Some(writer);
         let mut notes = Vec::new();
-        let read = read_noting(reader, how, |note| {
+        let read = read_noting(reader, how, LONGEST, |note| {
             notes.push(note.to_owned());
             writer = None;
         });
@@ -229,32 +261,38 @@ mod tests {
         let text = |text: &str| Some(text.to_owned());
         for (given, how, expected, note) in [
             (
-                "",
+                "".as_bytes(),
                 Piped::Optional,
                 None,
                 "pass `-` or `--stdin` to wait for it",
             ),
             (
-                "",
+                b"",
                 Piped::Requested,
                 text(""),
                 "waiting for the end of standard input, 0 bytes",
             ),
             (
-                "",
+                b"",
                 Piped::Prompt,
                 text(""),
                 "waiting for the prompt on standard input",
             ),
             (
-                "begun",
+                b"begun\xc3",
                 Piped::Optional,
+                Some(format!("begun\n{OPEN}")),
+                "standard input is still open after 6 bytes, so the run starts with these",
+            ),
+            (
+                b"begun",
+                Piped::Requested,
                 text("begun"),
                 "waiting for the end of standard input, 5 bytes",
             ),
         ] {
             let (read, notes) = read(given, how);
-            assert_eq!(read, expected, "{given} {how:?}");
+            assert_eq!(read, expected, "{given:?} {how:?}");
             assert_eq!(notes.len(), 1, "{notes:?}");
             assert!(notes[0].contains(note), "{notes:?}");
         }
@@ -265,7 +303,17 @@ mod tests {
         let (reader, mut writer) = std::io::pipe().unwrap();
         writer.write_all(b"all").unwrap();
         drop(writer);
-        let read = read_noting(reader, Piped::Optional, |note| panic!("{note}"));
+        let read = read_noting(reader, Piped::Optional, LONGEST, |note| panic!("{note}"));
         assert_eq!(read, Ok(Some("all".to_owned())));
+    }
+
+    #[test]
+    fn a_text_without_an_end_delays_a_run_only_for_a_while() {
+        let pipe = std::fs::File::open("/dev/zero").unwrap();
+        let mut notes = Vec::new();
+        let read = read_noting(pipe, Piped::Optional, Duration::ZERO, |note| {
+            notes.push(note.to_owned());
+        });
+        assert_eq!((read, notes.len()), (Ok(None), 1));
     }
 }

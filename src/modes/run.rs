@@ -45,7 +45,7 @@ pub struct Run<'a> {
     /// The schema that the answer must match.
     pub schema: Option<AnswerSchema>,
     pub output: &'a mut (dyn Write + Send),
-    /// Whether the run ends when its prompts have run, although the input is open, as long as no line arrived.
+    /// Whether the run ends when its prompts have run, although the input is open, as long as no valid line arrived.
     pub ends_with_prompts: bool,
     /// The hooks of the program that reads and writes lines.
     pub hooks: Option<ProgramHooks>,
@@ -203,9 +203,9 @@ impl Run<'_> {
                 Some(call) = next_call(&mut self.hooks) => self.call_hook(call)?,
                 line = next_line(&mut lines) => if let Some(line) = line {
                     let line = line?;
-                    self.ends_with_prompts = false;
                     let mut effect = Effect::default();
                     self.format.input(&line, &mut effect);
+                    self.ends_with_prompts &= effect.prompt.is_none() && effect.ops.is_empty();
                     let refused = self.register_hooks(&mut effect);
                     self.carry_out(effect)?;
                     if let Some(message) = refused {
