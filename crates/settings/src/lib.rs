@@ -58,7 +58,7 @@ pub use options::{READING, wants_reading};
 pub use overrides::overrides;
 pub use table::{Group, SETTINGS, ScreenSettings, Setting, Settings, setting};
 pub use values::{
-    Bidi, CredentialStore, ExitOutput, FooterPart, Images, LanguageServer, WebSearch,
+    Bidi, CredentialStore, Density, ExitOutput, FooterPart, Images, LanguageServer, WebSearch,
 };
 
 /// Maximum size of a settings file.

@@ -18,6 +18,9 @@ macro_rules! screen_rows {
                     bidi: Bidi = "auto", word();
                     /// The text that stays in the terminal after exit.
                     exit_output: ExitOutput = "answer", word();
+                    /// How much of calls the conversation shows: only their rows, the start or the end of each output, or
+                    /// everything. `ctrl+o` changes it.
+                    density: Density = "normal", word();
                     /// Whether thinking is expanded at first.
                     show_thinking: bool = true, FLAG;
                     /// Show the model, the duration, the tools and the cost below each turn.

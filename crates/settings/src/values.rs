@@ -32,6 +32,17 @@ osier_base::words! {
 }
 
 osier_base::words! {
+    /// How much of calls and their output the conversation shows.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Density {
+        Quiet = "quiet",
+        #[default]
+        Normal = "normal",
+        Everything = "everything",
+    }
+}
+
+osier_base::words! {
     /// Who puts right-to-left text in visual order.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Bidi {

@@ -501,9 +501,9 @@ impl Screen {
                     let file = self.home().join("settings.toml");
                     osier_settings::write(&file, name, value.as_deref()).unwrap();
                 }
-                Effect::SaveSidePanel(is_on) => {
+                Effect::Remember { name, value } => {
                     let file = self.home().join("settings.toml");
-                    osier_settings::write(&file, "side_panel", Some(&is_on.to_string())).unwrap();
+                    osier_settings::write(&file, name, Some(value)).unwrap();
                 }
                 Effect::Bind(binding) => {
                     self.looks.bind("default", binding).unwrap();

@@ -99,8 +99,8 @@ async fn search_results_collapse_to_their_first_lines() {
             let grep = json!({"pattern": "needle", "path": ".", "glob": "*.rs"});
             turn.tool("grep", grep)
                 .tool("find", json!({"pattern": "*.rs"}))
-                .tool("ls", json!({"path": "."}))
         })
+        .turn(|turn| turn.text("And here:").tool("ls", json!({"path": "."})))
         .turn(|turn| turn.text("Found."));
     let mut screen = Screen::new(60, 30)
         .script(script)
@@ -121,6 +121,8 @@ async fn search_results_collapse_to_their_first_lines() {
 
 ● find *.rs · 1 path
   a.rs
+
+  And here:
 
 ● ls . · 1 entry
 

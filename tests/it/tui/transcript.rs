@@ -79,8 +79,12 @@ async fn a_command_shows_its_output_while_it_runs() {
     insta::assert_snapshot!("bash_done", screen.styled());
     screen.press("ctrl+o");
     assert!(screen.conversation().contains("  1\n  2\n  3\n"));
+    // Quiet shows no output, normal its end.
+    screen.press("ctrl+o");
+    assert!(!screen.conversation().contains("  live\n"));
     screen.press("ctrl+o");
     assert!(!screen.conversation().contains("  1\n  2\n  3\n"));
+    assert!(screen.conversation().contains("  live\n"));
 }
 
 #[tokio::test]

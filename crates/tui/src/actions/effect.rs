@@ -58,8 +58,11 @@ pub enum Effect {
         text: String,
         adds: bool,
     },
-    /// Save in the settings whether the side panel is shown.
-    SaveSidePanel(bool),
+    /// Save a setting that a key has changed and that is applied already. Only errors are reported.
+    Remember {
+        name: &'static str,
+        value: String,
+    },
     /// Write a binding to the user's keymap and apply it.
     Bind(NewBinding),
     /// List the themes. The app receives them in `pick_theme`.

@@ -168,7 +168,7 @@ impl Accounts {
             ending: None,
             expires: None,
             methods: ready.map(SignIn::methods).unwrap_or_default(),
-            subscription: false,
+            subscription: sign_in.is_some_and(|sign_in| sign_in.subscription),
         };
         match stored {
             Some(Credential::Key(source)) => {
@@ -179,7 +179,6 @@ impl Accounts {
                 account.source = AccountSource::SignIn;
                 account.ending = ending(&tokens.access);
                 account.expires = tokens.expires;
-                account.subscription = sign_in.is_some_and(|sign_in| sign_in.subscription);
             }
             Some(Credential::Keyring) => account.source = AccountSource::Keyring,
             None => {

@@ -104,7 +104,12 @@ pub(super) fn server(argument: &str) -> Parsed {
     if is_name && ServerAction::from_name(argument).is_none() {
         return Ok(vec![Action::ShowServer(argument.to_owned())]);
     }
-    let requests = slash::find("mcp").and_then(|command| command.requests);
+    sent("mcp", argument)
+}
+
+/// The requests of a slash command with an argument.
+pub(super) fn sent(name: &str, argument: &str) -> Parsed {
+    let requests = slash::find(name).and_then(|command| command.requests);
     let ops = requests.map_or(Ok(Vec::new()), |requests| requests(argument))?;
     Ok(ops.into_iter().map(Action::from).collect())
 }

@@ -293,7 +293,8 @@ macro_rules! commands {
                 Tree "tree" .feature()
                     .queries(&["branch", "branches", "compare", "label", "bookmark", "hide", "history", "checkpoint"]);
                 Rewind "rewind" .feature().queries(&["history", "checkpoint", "checkpoints", "back"]);
-                FanOut "fan" .queries(&["parallel", "compare", "worktree"]);
+                FanOut "fan" .feature().parse(|models| arguments::sent("fan", models))
+                    .queries(&["parallel", "compare", "worktree"]);
                 Fork "fork" .actions(|| vec![TreeOp::Fork { entry_id: None, keep_open: true }.into()])
                     .queries(&["branch"]);
                 CloneSession "clone" .actions(|| vec![TreeOp::Clone { keep_open: true }.into()]);

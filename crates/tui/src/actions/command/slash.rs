@@ -81,6 +81,7 @@ mod tests {
             ("/status", run(Command::ShowSession)),
             ("/cost", Some(Ok(vec![Op::GetUsage.into()]))),
             ("/thinking high", Some(Ok(vec![set_level.into()]))),
+            ("/fan", run(Command::FanOut)),
             (
                 "/export",
                 Some(Ok(vec![

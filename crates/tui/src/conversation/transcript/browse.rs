@@ -13,7 +13,7 @@ impl Transcript {
         match command {
             Command::CopyAnswer => self.copy_answer(outbox),
             Command::ToggleThinking => self.toggle_thinking(),
-            Command::ToggleTools => self.toggle_tools(),
+            Command::ToggleTools => self.next_density(outbox),
             Command::Browse => self.browsing = true,
             Command::PageUp => self.page(false),
             Command::PageDown => self.page(true),

@@ -333,7 +333,7 @@ impl Cell {
     fn lay_out(&mut self, width: u16, style: CellStyle) -> Vec<Row> {
         match &mut self.body {
             Body::User(message) => {
-                let expanded = self.expanded.unwrap_or(style.expand_tools);
+                let expanded = self.expanded.unwrap_or(style.expands());
                 user_rows(message, width, expanded, style)
             }
             Body::Thinking { open, .. } => vec![thinking_row(*open)],
@@ -344,11 +344,11 @@ impl Cell {
                     .collect()
             }
             Body::Tool(tool) => {
-                let expanded = self.expanded.unwrap_or(style.expand_tools);
+                let expanded = self.expanded.unwrap_or(style.expands());
                 tool.rows(width, expanded, style)
             }
             Body::Shell(shell) => {
-                let expanded = self.expanded.unwrap_or(style.expand_tools);
+                let expanded = self.expanded.unwrap_or(style.expands());
                 shell.rows(width, expanded, style)
             }
             Body::Turn(_) if !style.turn_summaries => Vec::new(),
@@ -380,6 +380,7 @@ impl Cell {
 mod tests {
     use super::super::cell_rows::PROMPT_LINES;
     use super::*;
+    use osier_settings::Density;
     use osier_term::KeyPress;
 
     #[test]
@@ -389,7 +390,7 @@ mod tests {
         let style = CellStyle {
             show_thinking: false,
             turn_summaries: true,
-            expand_tools: false,
+            density: Density::Normal,
             cell: None,
             expand_key: Some(KeyPress::char('o')),
             linear: false,

@@ -2,6 +2,7 @@
 
 use super::output::Fold;
 use osier_base::text;
+use osier_settings::Density;
 use osier_term::images;
 use osier_term::{Face, KeyPress, Row, Span, Wrap};
 
@@ -11,7 +12,7 @@ pub(crate) struct CellStyle {
     pub show_thinking: bool,
     /// Lines below the turns.
     pub turn_summaries: bool,
-    pub expand_tools: bool,
+    pub density: Density,
     /// Pixels of a cell, where pictures are shown.
     pub cell: Option<(u16, u16)>,
     /// The key that expands tool calls.
@@ -21,6 +22,11 @@ pub(crate) struct CellStyle {
 }
 
 impl CellStyle {
+    /// Whether calls and long prompts are shown completely unless the user has collapsed them.
+    pub(super) fn expands(self) -> bool {
+        self.density == Density::Everything
+    }
+
     /// The first or last `rows` of an output.
     pub(super) fn fold(self, rows: usize) -> Fold {
         Fold {

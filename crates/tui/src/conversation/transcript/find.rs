@@ -46,7 +46,7 @@ impl Transcript {
             .collect();
         let place = found.len().saturating_sub(nth + 1);
         let (cell, row) = found.get(place).copied().unwrap_or((start, 0));
-        let row = row + self.strip().gap(cell);
+        let row = row + self.strip().gap(cell, self.style);
         let above = usize::from(self.viewport.1) / 3;
         let (cell, row) = self.moved_up((cell, row), above);
         self.position = Position::At { cell, row };
@@ -72,10 +72,10 @@ impl Transcript {
     /// The row of each match that a cell shows.
     fn rows_of_matches(&mut self, cell: usize, needle: &Needle) -> Vec<usize> {
         let ((width, _), style) = (self.viewport, self.style);
-        let cell = &mut self.strip_mut().cells[cell];
-        let height = cell.height(width, style);
+        let strip = self.strip_mut();
+        let height = strip.height(cell, width, style);
         let (mut place, mut rows) = (0, Vec::new());
-        cell.each_row(width, style, 0..height, &mut |shown| {
+        strip.each_row(cell, (width, style), 0..height, &mut |shown| {
             let count = needle.find_all(&shown.text()).len();
             rows.extend(std::iter::repeat_n(place, count));
             place += 1;

@@ -138,6 +138,7 @@ const DAMAGED: &str = "unsupported or damaged image";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use osier_settings::Density;
 
     const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGOoBwAAgQCA01RTSgAAAABJRU5ErkJggg==";
 
@@ -168,7 +169,7 @@ mod tests {
         let style = CellStyle {
             show_thinking: true,
             turn_summaries: true,
-            expand_tools: false,
+            density: Density::Normal,
             cell: Some((9, 18)),
             expand_key: None,
             linear: false,

@@ -40,7 +40,7 @@ impl Transcript {
         } else {
             let last = match end {
                 Some(end) => end.cell + 1,
-                None if row > self.strip().gap(cell) => cell + 1,
+                None if row > self.strip().gap(cell, self.style) => cell + 1,
                 None => cell,
             };
             (0..last.min(cells.len())).rev().find(is)
@@ -93,9 +93,11 @@ impl Transcript {
 
     /// Puts a cell at the top, below the prompt that stays there, and picks it unless it is a prompt.
     pub(super) fn show_landmark(&mut self, cell: usize, landmark: Landmark) {
+        let style = self.style;
+        self.strip_mut().reveal(cell, style);
         self.position = Position::At { cell, row: 0 };
         if landmark == Landmark::Prompt {
-            let row = self.strip().gap(cell);
+            let row = self.strip().gap(cell, self.style);
             self.position = Position::At { cell, row };
         } else {
             self.pick_cell(cell);

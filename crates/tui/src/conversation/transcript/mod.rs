@@ -13,6 +13,7 @@ mod cell_rows;
 mod cell_style;
 mod events;
 mod find;
+mod group;
 mod illustration;
 mod jump;
 mod output;

@@ -114,9 +114,9 @@ impl Transcript {
 
     /// Puts cells above those of the strip that is read; the screen stays where it is.
     fn prepend(&mut self, page: Strip) {
-        let before = self.strip().gap(0);
+        let before = self.strip().gap(0, self.style);
         let count = self.strip_mut().prepend(page);
-        let after = self.strip().gap(count);
+        let after = self.strip().gap(count, self.style);
         if self.away.is_none() {
             self.shift_live(count);
         }

@@ -163,7 +163,7 @@ impl Transcript {
 
     fn first_seen(&mut self) -> Option<Pick> {
         let (top, row) = self.top();
-        let from = if row > self.strip().gap(top) {
+        let from = if row > self.strip().gap(top, self.style) {
             top + 1
         } else {
             top
@@ -175,7 +175,7 @@ impl Transcript {
     }
 
     fn is_shown(&mut self, cell: usize) -> bool {
-        self.full_height(cell) > self.strip().gap(cell)
+        self.full_height(cell) > self.strip().gap(cell, self.style)
     }
 
     /// The pieces of code in a cell: their rows and their text.

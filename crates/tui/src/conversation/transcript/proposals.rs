@@ -69,7 +69,7 @@ impl Transcript {
         };
         let (top, row) = self.top();
         let height = self.full_height(asking);
-        let gap = self.strip().gap(asking);
+        let gap = self.strip().gap(asking, self.style);
         let covered = usize::from(self.prompt_above().is_some());
         if asking < top {
             return (height - gap, 0);

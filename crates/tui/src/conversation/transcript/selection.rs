@@ -154,9 +154,8 @@ impl Transcript {
         let mut text = Written::default();
         for cell in selected.from.cell..=selected.to.cell {
             let strip = self.strip_mut();
-            let gap = strip.gap(cell) > 0 && !strip.cells[cell].continues;
-            let cell_rows = &mut strip.cells[cell];
-            let height = cell_rows.height(width, style);
+            let gap = strip.gap(cell, style) > 0 && !strip.cells[cell].continues;
+            let height = strip.height(cell, width, style);
             let first = if cell == selected.from.cell {
                 selected.from.row
             } else {
@@ -166,7 +165,7 @@ impl Transcript {
                 text.line("");
             }
             let mut row_number = first;
-            cell_rows.each_row(width, style, first..height, &mut |row| {
+            strip.each_row(cell, (width, style), first..height, &mut |row| {
                 if let Some(columns) = selected.columns(cell, row_number) {
                     text.row(row, &columns);
                 }
@@ -207,12 +206,12 @@ impl Transcript {
         let strip = self.strip_mut();
         let Place { cell, row, column } = place;
         if down {
-            if row + 1 < strip.cells[cell].height(width, style) {
+            if row + 1 < strip.height(cell, width, style) {
                 let row = row + 1;
                 return Some(Place { cell, row, column });
             }
-            let cell = (cell + 1..strip.cells.len())
-                .find(|cell| strip.cells[*cell].height(width, style) > 0)?;
+            let cell =
+                (cell + 1..strip.cells.len()).find(|cell| strip.height(*cell, width, style) > 0)?;
             return Some(Place {
                 cell,
                 row: 0,
@@ -225,18 +224,24 @@ impl Transcript {
         }
         let cell = (0..cell)
             .rev()
-            .find(|cell| strip.cells[*cell].height(width, style) > 0)?;
-        let row = strip.cells[cell].height(width, style) - 1;
+            .find(|cell| strip.height(*cell, width, style) > 0)?;
+        let row = strip.height(cell, width, style) - 1;
         Some(Place { cell, row, column })
     }
 
     fn row_at(&mut self, place: Place) -> Option<Row> {
         let (width, style) = (self.viewport.0, self.style);
-        let cell = self.strip_mut().cells.get_mut(place.cell)?;
+        let strip = self.strip_mut();
+        strip.cells.get(place.cell)?;
         let mut found = None;
-        cell.each_row(width, style, place.row..place.row + 1, &mut |row| {
-            found = Some(row.clone());
-        });
+        strip.each_row(
+            place.cell,
+            (width, style),
+            place.row..place.row + 1,
+            &mut |row| {
+                found = Some(row.clone());
+            },
+        );
         found
     }
 

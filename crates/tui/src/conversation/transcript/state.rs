@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::cell::{Body, Cell};
 use super::cell_style::CellStyle;
 use super::strip::Strip;
+use crate::actions::{Effect, Outbox, Toast};
 use osier_protocol::questions::Question;
 use osier_protocol::{Landmark, Op};
-use osier_settings::ScreenSettings;
+use osier_settings::{Density, ScreenSettings};
 use osier_store::Needle;
 use osier_term::KeyPress;
 use osier_term::images::PlacedStrip;
@@ -194,8 +195,8 @@ impl Transcript {
             viewport: (80, 24),
             ..Self::default()
         };
-        transcript.style.show_thinking = settings.show_thinking;
         transcript.set_settings(settings);
+        transcript.set_density(settings.density);
         transcript
     }
 
@@ -204,6 +205,9 @@ impl Transcript {
         self.style.linear = settings.screen_reader;
         self.style.turn_summaries = settings.turn_summary;
         let before = std::mem::replace(&mut self.settings, Arc::clone(settings));
+        if settings.density != before.density && settings.density != self.style.density {
+            self.set_density(settings.density);
+        }
         if settings.show_thinking != before.show_thinking {
             self.style.show_thinking = settings.show_thinking;
             self.clear_overrides();
@@ -347,8 +351,29 @@ impl Transcript {
         self.clear_overrides();
     }
 
-    pub fn toggle_tools(&mut self) {
-        self.style.expand_tools = !self.style.expand_tools;
+    /// The next density, which is saved: normal, everything, quiet.
+    pub(crate) fn next_density(&mut self, outbox: &mut Outbox) {
+        let density = match self.style.density {
+            Density::Normal => Density::Everything,
+            Density::Everything => Density::Quiet,
+            Density::Quiet => Density::Normal,
+        };
+        self.set_density(density);
+        outbox.push(Effect::Remember {
+            name: "density",
+            value: osier_settings::quoted(density.name()),
+        });
+        let meaning = match density {
+            Density::Quiet => "calls without their output",
+            Density::Normal => "the start or the end of each output",
+            Density::Everything => "every output completely",
+        };
+        outbox.push(Toast::info(format!("{}: {meaning}", density.name())));
+    }
+
+    fn set_density(&mut self, density: Density) {
+        self.style.density = density;
+        self.style.show_thinking = self.settings.show_thinking || self.style.expands();
         self.clear_overrides();
     }
 

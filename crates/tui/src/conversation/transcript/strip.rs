@@ -246,16 +246,6 @@ impl Strip {
         }
     }
 
-    /// Whether there are messages before the cell, loaded or not: then a blank row separates the cell from them. The
-    /// line below a turn has its own row for that, because the line can be hidden.
-    pub(super) fn gap(&self, cell: usize) -> usize {
-        let is_turn = matches!(
-            self.cells.get(cell).map(|cell| &cell.body),
-            Some(Body::Turn(_))
-        );
-        usize::from((cell > 0 || self.earlier) && !is_turn)
-    }
-
     /// The cells of the message stored as `entry`, or of the calls it is the result of.
     pub(super) fn cells_of(&self, entry: &str) -> Option<std::ops::Range<usize>> {
         let is = |id: &Option<Arc<str>>| id.as_deref() == Some(entry);

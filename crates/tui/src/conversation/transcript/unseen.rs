@@ -53,8 +53,9 @@ impl Transcript {
 
     fn near_height(&mut self, cell: usize) -> usize {
         let (width, style) = (self.viewport.0, self.style);
-        let gap = self.near.gap(cell);
-        let cell = self.near.cells.get_mut(cell);
-        cell.map_or(0, |cell| gap + cell.height(width, style))
+        if cell >= self.near.cells.len() {
+            return 0;
+        }
+        self.near.gap(cell, style) + self.near.height(cell, width, style)
     }
 }

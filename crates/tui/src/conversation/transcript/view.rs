@@ -133,11 +133,14 @@ impl Transcript {
 
     pub(super) fn toggle(&mut self, cell: usize) -> bool {
         let style = self.style;
+        if self.strip_mut().open_group(cell, style) {
+            return true;
+        }
         let cell = &mut self.strip_mut().cells[cell];
         let open = match cell.body {
             Body::Thinking { .. } => style.show_thinking,
-            Body::Tool(_) | Body::Shell(_) => style.expand_tools,
-            Body::User(_) if cell.folds() => style.expand_tools,
+            Body::Tool(_) | Body::Shell(_) => style.expands(),
+            Body::User(_) if cell.folds() => style.expands(),
             _ => return false,
         };
         cell.expanded = Some(!cell.expanded.unwrap_or(open));
@@ -161,7 +164,7 @@ impl Transcript {
         while cell < self.strip().cells.len() {
             let height = self.full_height(cell);
             if left < height {
-                let row = left.checked_sub(self.strip().gap(cell));
+                let row = left.checked_sub(self.strip().gap(cell, self.style));
                 return Some(row.map_or(Seen::Gap, |row| Seen::Row { cell, row }));
             }
             left -= height;
@@ -180,7 +183,7 @@ impl Transcript {
         let strip = self.strip();
         let end = strip.cells.len().min(top + 1);
         let prompt = strip.cells[..end].iter().rposition(Cell::is_prompt)?;
-        let hidden = prompt < top || row > strip.gap(top);
+        let hidden = prompt < top || row > strip.gap(top, self.style);
         hidden.then_some(prompt)
     }
 
@@ -204,7 +207,7 @@ impl Transcript {
             skip += 1;
         }
         while cell < self.strip().cells.len() && painter.room() > 0 {
-            let above = self.strip().gap(cell);
+            let above = self.strip().gap(cell, self.style);
             for _ in skip..above {
                 let cell = &self.strip().cells[cell];
                 let speaker = cell.speaker(style).filter(|_| style.linear);
@@ -213,11 +216,11 @@ impl Transcript {
             }
             let mut place = skip.saturating_sub(above);
             let range = place..place + painter.room();
-            let cells = &mut self.strip_mut().cells;
-            wanted.extend(cells[cell].ask_for_illustrations());
-            let indent = cells[cell].indent(style);
+            let strip = self.strip_mut();
+            wanted.extend(strip.cells[cell].ask_for_illustrations());
+            let indent = strip.cells[cell].indent(style);
             painter.indent(indent);
-            cells[cell].each_row(width, style, range, &mut |row| {
+            strip.each_row(cell, (width, style), range, &mut |row| {
                 let current = found.filter(|at| (at.0, at.1) == (cell, place));
                 let current = current.map(|(.., number)| number);
                 let marked = needle.as_ref();
@@ -280,12 +283,12 @@ impl Transcript {
         let (width, _) = self.viewport;
         let style = self.style;
         let strip = self.strip_mut();
-        strip.gap(cell) + strip.cells[cell].height(width, style)
+        strip.gap(cell, style) + strip.height(cell, width, style)
     }
 
     /// Scrolls until the rows of a cell, its gap not counted, are on the screen: all of them if they fit, else the first.
     pub(super) fn reveal(&mut self, cell: usize, rows: Range<usize>) {
-        let gap = self.strip().gap(cell);
+        let gap = self.strip().gap(cell, self.style);
         let height = self.full_height(cell);
         let start = gap + rows.start.min(height);
         let end = gap.saturating_add(rows.end).min(height);

@@ -14,7 +14,8 @@ const COLUMNS: Columns = Columns {
     label: "provider",
     details: &[
         Column::words("method", 0).at_least(8),
-        Column::words("status", 1).at_least(12),
+        Column::words("billed", 1).at_least(12),
+        Column::words("status", 2).at_least(12),
     ],
 };
 
@@ -79,13 +80,20 @@ impl Choice for Entry {
             Some(LoginMethod::Device) => "device code",
             Some(LoginMethod::Key) => "API key",
         };
+        let billed = match self.method {
+            None => "",
+            Some(LoginMethod::Browser | LoginMethod::Device) if account.subscription => {
+                "subscription"
+            }
+            Some(_) => "per token",
+        };
         let has = match account.source {
             AccountSource::Nothing => String::new(),
             _ => account.described(),
         };
         Item {
             label: account.label.clone(),
-            details: vec![way.into(), has.into()],
+            details: vec![way.into(), billed.into(), has.into()],
             keywords: account.provider.clone(),
             ..Item::default()
         }

@@ -3,7 +3,7 @@
 mod order;
 mod picker;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::actions::Outbox;
@@ -13,6 +13,7 @@ use crate::status::Footer;
 use order::Order;
 use osier_base::sort;
 use osier_protocol::{KeyState, ModelInfo, Op};
+use picker::Lane;
 
 /// The models that the host reported last.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub(crate) struct Models {
     /// The list shows models without a key too.
     shows_all: Rc<Cell<bool>>,
     order: Rc<Cell<Order>>,
+    /// The models that are marked to run side by side.
+    marked: Rc<RefCell<Vec<String>>>,
 }
 
 /// Favourites, then models with a key, then models that need no key, then scripted models, then the others.
@@ -48,6 +51,13 @@ impl Models {
         outbox.push(Op::ListModels);
     }
 
+    /// Lists the models to run side by side.
+    pub(crate) fn open_fan(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
+        self.marked.borrow_mut().clear();
+        overlays.push(picker::FAN_ID, self.fan_picker());
+        outbox.push(Op::ListModels);
+    }
+
     /// Stores the models and updates the open lists and the completion.
     pub(crate) fn set(
         &mut self,
@@ -66,6 +76,11 @@ impl Models {
             picker::retry_picker(models, footer),
         );
         overlays::refresh(overlays, picker::ID, self.picker(footer));
+        overlays::refresh(overlays, picker::FAN_ID, self.fan_picker());
+    }
+
+    fn fan_picker(&self) -> Picker<Lane> {
+        picker::fan_picker(&self.known, &self.marked)
     }
 
     fn picker(&self, footer: &Footer) -> Picker<ModelInfo> {

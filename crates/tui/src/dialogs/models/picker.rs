@@ -1,11 +1,11 @@
 //! Choosing a model: window, price, abilities, whether there is a key, and what the switch means for the
 //! conversation so far.
 
-use std::cell::Cell as Shared;
+use std::cell::{Cell as Shared, RefCell};
 use std::rc::Rc;
 
 use super::order::Order;
-use crate::actions::{Action, Command, Effect};
+use crate::actions::{Action, Command, Effect, Toast};
 use crate::drawing::{Choice, Picker};
 use crate::status::{Footer, footer::tokens};
 use osier_base::text;
@@ -14,6 +14,7 @@ use osier_protocol::{KeyState, ModelInfo, Op, TreeOp};
 use osier_term::{Cell, Column, Columns, Face, Item, Row, Token};
 
 pub(super) const ID: &str = "model";
+pub(super) const FAN_ID: &str = "fan_models";
 pub(super) const RETRY_ID: &str = "retry_model";
 
 /// The columns of the list. Prices are dollars per million tokens.
@@ -96,6 +97,67 @@ pub(super) fn retry_picker(models: &[ModelInfo], footer: &Footer) -> Picker<Mode
             && model.key != KeyState::Absent
             && model.provider != "demo"
     })
+}
+
+/// A model that can run next to others.
+#[derive(Debug)]
+pub(super) struct Lane {
+    model: ModelInfo,
+    is_marked: bool,
+}
+
+/// The picker for the models of `/fan`: the choice marks, another key writes the command for the marked ones.
+pub(super) fn fan_picker(models: &[ModelInfo], marked: &Rc<RefCell<Vec<String>>>) -> Picker<Lane> {
+    let is_marked = |model: &ModelInfo| marked.borrow().contains(&model.reference());
+    let usable = models.iter().filter(|model| model.key != KeyState::Absent);
+    let lanes: Vec<Lane> = usable
+        .map(|model| Lane {
+            model: model.clone(),
+            is_marked: is_marked(model),
+        })
+        .collect();
+    let (toggled, written) = (Rc::clone(marked), Rc::clone(marked));
+    Picker::new(
+        "Run side by side",
+        "no model with a key",
+        lanes,
+        move |lane: &Lane| {
+            let reference = lane.model.reference();
+            let mut marked = toggled.borrow_mut();
+            match marked.iter().position(|model| *model == reference) {
+                Some(place) => drop(marked.remove(place)),
+                None => marked.push(reference),
+            }
+            // The list comes again, with the marks.
+            [Op::ListModels]
+        },
+    )
+    .with_columns(COLUMNS)
+    .taking("mark")
+    .staying()
+    .on(Command::SaveDefault, "write the prompt", move |_| {
+        let marked = written.borrow();
+        if marked.len() < 2 {
+            return vec![Action::from(Toast::error("mark at least two models"))];
+        }
+        let text = format!("/fan {} -- ", marked.join(" "));
+        vec![Action::CloseLayer, Action::SetEditor { text }]
+    })
+}
+
+impl Choice for Lane {
+    fn row(&self) -> Item {
+        let mark = if self.is_marked { "☑" } else { "☐" };
+        let row = self.model.row();
+        Item {
+            label: format!("{mark} {}", row.label),
+            ..row
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.model.is_same(&other.model)
+    }
 }
 
 impl Choice for ModelInfo {

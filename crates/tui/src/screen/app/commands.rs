@@ -103,6 +103,7 @@ impl App {
             Command::Skills => skills::open(overlays, outbox),
             Command::Interrupt => self.interrupt_or_rewind(now),
             Command::Answer => return Some(self.questions.enter(overlays)),
+            Command::FanOut => self.models.open_fan(overlays, outbox),
             Command::RetryModel => self.models.open_retry(&self.footer, overlays, outbox),
             Command::Permissions => {
                 self.permissions

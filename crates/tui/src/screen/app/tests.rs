@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{App, AppOptions};
-use crate::actions::{Command, command::Run, command::commands};
+use crate::actions::{Command, Effect, command::Run, command::commands};
 use crate::dialogs::Appearance;
 use osier_agent::{AgentMessage, Event as AgentEvent, Severity, UserMessage};
 use osier_base::folders::Folders;
@@ -311,4 +311,22 @@ fn ctrl_d_with_text_says_what_quits() {
     let told = "  ctrl+d quits when the prompt is empty; ctrl+c clears it";
     assert_eq!(shown[20], told);
     assert_eq!(app.take_effects(), []);
+}
+
+#[test]
+fn one_key_walks_the_densities_and_saves_each() {
+    let (mut app, now) = (app(), Instant::now());
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        app.on_input(InputEvent::Key(parse_key("ctrl+o").unwrap()), now);
+        seen.push(app.take_effects());
+    }
+    let saved = |value: &str| {
+        let name = "density";
+        let value = format!("\"{value}\"");
+        vec![Effect::Remember { name, value }]
+    };
+    assert_eq!(seen, [saved("everything"), saved("quiet"), saved("normal")]);
+    let shown = rows(&mut app, (80, 24), now);
+    assert_eq!(shown[20], "  normal: the start or the end of each output");
 }

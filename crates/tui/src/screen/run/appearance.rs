@@ -110,15 +110,12 @@ impl Screen {
         }
     }
 
-    /// Saves that the side panel is shown or not, and applies it to all tabs. Reports only errors.
-    pub(super) fn save_side_panel(&mut self, is_on: bool) {
-        self.options.settings.screen.side_panel = is_on;
-        for tab in self.tabs.tabs() {
-            tab.app.set_settings(&self.options.settings.screen);
-        }
+    /// Saves a setting that a key has changed, and applies it to all tabs. Reports only errors.
+    pub(super) fn remember(&mut self, name: &str, value: &str) {
         let path = self.options.folders.settings();
-        if let Err(error) = osier_settings::write(&path, "side_panel", Some(&is_on.to_string())) {
-            self.toast(Toast::error(error));
+        match osier_settings::write(&path, name, Some(value)) {
+            Ok(()) => self.reload_appearance(),
+            Err(error) => self.toast(Toast::error(error)),
         }
     }
 

@@ -97,7 +97,7 @@ impl Screen {
             }
             Effect::PickSetting => self.list_settings(),
             Effect::WriteSetting { name, value } => self.change_setting(&name, value.as_deref()),
-            Effect::SaveSidePanel(is_on) => self.save_side_panel(is_on),
+            Effect::Remember { name, value } => self.remember(name, &value),
             Effect::Bind(binding) => self.bind(&binding),
             Effect::PreviewTheme(name) => self.preview_theme(name.as_deref()),
             Effect::LoadTheme(name) => self.keep_theme(&name),

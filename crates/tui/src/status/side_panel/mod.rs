@@ -77,7 +77,10 @@ impl SidePanel {
     /// Shows or hides it, and saves that.
     pub(crate) fn toggle(&mut self, outbox: &mut Outbox) {
         self.is_on = !self.is_on;
-        outbox.push(Effect::SaveSidePanel(self.is_on));
+        outbox.push(Effect::Remember {
+            name: "side_panel",
+            value: self.is_on.to_string(),
+        });
         if self.is_on && self.screen < LEAST {
             let width = self.screen;
             let text = format!(

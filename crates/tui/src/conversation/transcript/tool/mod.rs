@@ -18,8 +18,10 @@ use osier_llm::{ContentBlock, ToolCall};
 use osier_protocol::questions::{Question, Subject};
 use osier_protocol::{Effect, Review};
 use osier_session::subagents::TaskDetails;
+use osier_settings::Density;
 use osier_term::widgets::diff;
 use osier_term::{Highlighted, Highlighter, Row, Span, Token};
+use osier_tools::ToolEffect;
 
 use super::cell_style::{CellStyle, picture_rows, plain};
 use super::output::{Painted, tail_rows};
@@ -218,6 +220,16 @@ impl ToolCell {
         matches!(&self.phase, Phase::Done(result) if !result.status.is_success())
     }
 
+    /// The words for several calls like this one, which only read something: `read` and `file`. A picture is not for
+    /// groups.
+    pub(crate) fn several(&self) -> Option<(&'static str, &'static str)> {
+        let looked = matches!(&self.phase, Phase::Done(result) if result.status.is_success());
+        let is_text = self.pictures().next().is_none();
+        let tool = osier_tools::find(&self.name).filter(|_| looked && is_text)?;
+        let looks = matches!(tool.effect, ToolEffect::Looks | ToolEffect::Fetches);
+        tool.view.verbs.several.filter(|_| looks)
+    }
+
     /// Whether the call has changed files in a way that is known.
     pub(crate) fn changed_files(&self) -> bool {
         matches!(&self.phase, Phase::Done(result) if result.details.get("diff").is_some())
@@ -259,6 +271,11 @@ impl ToolCell {
                     rows.push(Row::plain(status, Token::Muted));
                 }
             }
+            Phase::Done(result)
+                if !expanded
+                    && style.density == Density::Quiet
+                    && self.screen.is_none()
+                    && result.status.is_success() => {}
             Phase::Done(result) => {
                 if let Some(details) = task::details(result) {
                     rows.extend(task::rows(&details, width, expanded));
