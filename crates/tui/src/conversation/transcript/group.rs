@@ -232,7 +232,7 @@ mod tests {
             let height = strip.height(cell, 60, style);
             let before = rows.len();
             strip.each_row(cell, (60, style), 0..height, &mut |row| {
-                rows.push(row.text())
+                rows.push(row.text());
             });
             assert_eq!(rows.len() - before, height, "cell {cell}");
         }
