@@ -208,7 +208,7 @@ fn resize_applies_at_once() {
             .is_some_and(|row| row.ends_with("script/s.json"))
     });
     program.resize(30, 8);
-    program.shows("osier needs 40x10");
+    program.shows("osier needs 27x10");
     program.resize(100, 30);
     program.shows("Ask, or type / for commands");
 }
@@ -451,6 +451,12 @@ fn tour_fixes_a_failing_test_and_says_it_is_scripted() {
     program.write("\x1b[1;5F");
     program.hides("esc to interrupt");
     program.shows("All checks pass.");
+    // The session works in the sample project: its changes can be reviewed.
+    program.write("/diff\r");
+    program.shows("slug.sh");
+    program.shows("NOTES.md");
+    program.write("\x1b");
+    program.shows("❯ Ask,");
     program.write("\x04");
     assert!(program.exit().success());
     program.is_restored();

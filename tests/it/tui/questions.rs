@@ -255,7 +255,7 @@ async fn question_takes_no_answer_while_the_screen_is_too_small_to_show_it() {
     let answer = asked(&mut screen, permission()).await;
     screen.press("alt+a").screen();
     screen.resize(20, 5);
-    assert!(screen.screen().contains("osier needs 40x10"));
+    assert!(screen.screen().contains("osier needs 27x10"));
     screen.type_text("ysp").press("enter");
     screen.resize(80, 24);
     assert!(screen.screen().contains("y once"));

@@ -341,7 +341,7 @@ async fn too_small_screen_shows_a_message_and_recovers() {
     let mut screen = Screen::new(39, 9).start().await;
     assert_eq!(
         screen.screen().trim_end(),
-        "osier needs 40x10 cells; this terminal\nhas 39x9"
+        "osier needs 27x10 cells; this terminal\nhas 39x9"
     );
     assert_eq!(screen.cursor(), None);
     screen.resize(3, 1).screen();

@@ -37,7 +37,7 @@ pub enum FolderKind {
 
 impl FolderKind {
     /// The prefix of the folders' names.
-    pub(super) fn prefix(self) -> &'static str {
+    pub fn prefix(self) -> &'static str {
         match self {
             Self::Outputs => "osier-outputs-",
             Self::Sandbox => "osier-tmp-",

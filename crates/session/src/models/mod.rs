@@ -26,6 +26,6 @@ pub(crate) use self::local::WAIT;
 pub use self::local::find_local;
 pub use self::names::NameReport;
 pub use self::placeholder::NO_MODEL;
-pub use self::scripts::TOUR;
+pub use self::scripts::{DEMO_PROVIDER, TOUR};
 pub(crate) use self::selection::{Choice, DailyRefresh, ModelSelection, refresh_if_due, set_roles};
 pub(crate) use self::small::{SmallModel, SmallModelRequest, SmallModels};

@@ -17,7 +17,7 @@ use osier_llm::scripted::{Script, ScriptedProvider};
 pub(super) const SCRIPT_PROVIDER: &str = "script";
 /// `PROVIDER/ID` of the tour.
 pub const TOUR: &str = "demo/tour";
-const DEMO_PROVIDER: &str = "demo";
+pub const DEMO_PROVIDER: &str = "demo";
 
 /// Whether a session plays models of this provider only if the user has selected them.
 pub(super) fn must_be_selected(provider: &str) -> bool {
@@ -31,10 +31,9 @@ pub(super) fn provider(cwd: &Path) -> ScriptedProvider {
     let scratch: Arc<Mutex<Vec<TemporaryFolder>>> = Arc::default();
     ScriptedProvider::default().with_loader(Arc::new(move |model: &Model| {
         if model.reference() == TOUR {
-            let folder = tour::scratch_copy()
+            let (script, folder) = tour::of_session(&cwd)
                 .map_err(|error| format!("cannot create the files of the demo: {error}"))?;
-            let script = tour::script(folder.path());
-            scratch.lock().push(folder);
+            scratch.lock().extend(folder);
             return Ok(script);
         }
         if model.provider == NONE {

@@ -1,6 +1,8 @@
 //! `demo/tour`: a scripted model that demonstrates osier without a key. The answers are fixed; the tool calls and
-//! the files are real. It works on a copy of a small sample project, never on the user's files.
+//! the files are real. It works on a copy of a small sample project, never on the user's files. On a terminal the copy is
+//! the directory of a session of its own, so that its changes can be reviewed.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 use std::{fs, io};
@@ -26,7 +28,10 @@ const SAMPLE: &[(&str, &str)] = &[
 const PACE: (usize, Duration) = (4, Duration::from_millis(12));
 
 /// Copies the sample project into a new folder that is removed with the returned value.
-pub(crate) fn scratch_copy() -> io::Result<TemporaryFolder> {
+///
+/// # Errors
+/// The folder or a file cannot be written.
+pub fn scratch_copy() -> io::Result<TemporaryFolder> {
     let folder = TemporaryFolder::new(FolderKind::Tour)?;
     for (name, text) in SAMPLE {
         let path = folder.path().join(name);
@@ -36,8 +41,15 @@ pub(crate) fn scratch_copy() -> io::Result<TemporaryFolder> {
     Ok(folder)
 }
 
-/// The script of the demo, for the sample project in `folder`.
-pub fn script(folder: &Path) -> Script {
+/// Whether a session in `cwd` works on the sample project.
+pub fn is_sample(cwd: &Path) -> bool {
+    let name = cwd.file_name().and_then(OsStr::to_str);
+    name.is_some_and(|name| name.starts_with(FolderKind::Tour.prefix()))
+        && cwd.join("slug.sh").is_file()
+}
+
+/// The script of the demo, for the sample project in `folder`; `ends` names what to do next.
+fn script(folder: &Path, ends: &str) -> Script {
     let place = folder.display();
     let file = |name: &str| folder.join(name).to_string_lossy().into_owned();
     Script::new()
@@ -80,10 +92,7 @@ pub fn script(folder: &Path) -> Script {
             "Done: I found the failing check and fixed its cause. All checks pass.\n\n\
              | step | tool |\n|---|---|\n| read the project | `bash`, `read` |\n| fix the bug | `edit` |\n\
              | run the checks | `bash` |\n| write a note | `write` |\n\n\
-             The answers were scripted, but the files in `{place}` really changed. To use a real model:\n\n\
-             1. Sign in with `/login`, set a key such as `ANTHROPIC_API_KEY`, or start Ollama.\n\
-             2. Press `ctrl+l` and choose a model.\n\
-             3. Describe your task."
+             The answers were scripted, but the files in `{place}` really changed. {ends}"
         )), 2_000, 210))
         .turn(|turn| {
             let turn = say(turn, "The demo has ended. Press `ctrl+l` to choose a model, or `/login` to sign in to a \
@@ -91,6 +100,28 @@ pub fn script(folder: &Path) -> Script {
             usage(turn, 2_100, 40).repeat()
         })
 }
+
+/// The script for a session in `cwd`: in the sample project itself, or in a copy, which is returned.
+pub(super) fn of_session(cwd: &Path) -> io::Result<(Script, Option<TemporaryFolder>)> {
+    if is_sample(cwd) {
+        return Ok((script(cwd, REVIEW), None));
+    }
+    let folder = scratch_copy()?;
+    Ok((script(folder.path(), SIGN_IN), Some(folder)))
+}
+
+/// The end of the demo where its changes cannot be reviewed.
+const SIGN_IN: &str = "To use a real model:\n\n\
+    1. Sign in with `/login`, set a key such as `ANTHROPIC_API_KEY`, or start Ollama.\n\
+    2. Press `ctrl+l` and choose a model.\n\
+    3. Describe your task.";
+
+/// The end of the demo in a session of its own.
+const REVIEW: &str = "Now it is your turn:\n\n\
+    1. Review: `/diff` shows both changes. `a` accepts one, `X` reverts one, `esc` goes back.\n\
+    2. Look back: `alt+t` shows this session as a tree, `/undo` goes back before your prompt.\n\
+    3. Sign in: `/login`. A key such as `ANTHROPIC_API_KEY` or a local server such as Ollama works, too.\n\
+    4. `/close` closes this tab. You are back in your own directory: describe your task.";
 
 fn say(turn: Turn, text: &str) -> Turn {
     turn.text(text).paced(PACE.0, PACE.1)
@@ -127,5 +158,7 @@ mod tests {
             .map(|(name, _)| folder.path().join(name).exists())
             .collect();
         assert_eq!(names, [true, true, true]);
+        assert!(is_sample(folder.path()));
+        assert!(!is_sample(folder.path().parent().unwrap()));
     }
 }

@@ -449,3 +449,88 @@ fn unreadable_ones_of_sixteen_colours_are_replaced() {
     assert_eq!(fg(0xffffff, 0x0000ee), (Some(Color::Blue), green));
     assert_eq!(fg(0xffffff, 0x99bbff), (Some(Color::Reset), green));
 }
+
+/// A diff of one changed line as every theme draws it with 256 colours: one row of the sheet each.
+fn sheet_of_diffs() -> String {
+    const LINE: f32 = 16.0;
+    const CELL: f32 = 8.0;
+    const DIFF: [(&str, &[(&str, Token)]); 3] = [
+        ("   8  ", &[(" def total(self):", Token::DiffContext)]),
+        (
+            "   9 -",
+            &[
+                (" return sum(", Token::DiffRemoved),
+                ("price for _, price, _ ", Token::DiffRemovedWord),
+                ("in self.items)", Token::DiffRemoved),
+            ],
+        ),
+        (
+            "   9 +",
+            &[
+                (" return sum(", Token::DiffAdded),
+                ("price * count for _, price, count ", Token::DiffAddedWord),
+                ("in self.items)", Token::DiffAdded),
+            ],
+        ),
+    ];
+    let hex = |colour: Option<Color>, default: (u8, u8, u8)| {
+        let (red, green, blue) = as_colour(colour).and_then(Colour::rgb).unwrap_or(default);
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    };
+    let store = ThemeStore::new(None, ColourDepth::Indexed);
+    let mut drawn = String::new();
+    let mut y = 0.0;
+    let cells = |drawn: &mut String, text: &str, x: f32, y: f32, fill: &str, ground: &str| {
+        let width = text.chars().count() as f32 * CELL;
+        let _ = writeln!(
+            drawn,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{LINE}\" fill=\"{ground}\"/>\
+             <text x=\"{x}\" y=\"{}\" fill=\"{fill}\" xml:space=\"preserve\">{text}</text>",
+            y + 12.0
+        );
+    };
+    for entry in store.entries() {
+        let (theme, _) = store.load(&entry.name);
+        let base = theme.base();
+        let ground = hex(base.bg, (0x16, 0x18, 0x1d));
+        let style = |token: Token| theme.style(token);
+        let text = |token: Token| hex(style(token).fg.or(base.fg), (0xd7, 0xda, 0xe0));
+        let title = format!("{:<72}", entry.name);
+        cells(&mut drawn, &title, 0.0, y, &text(Token::Muted), &ground);
+        for (row, (number, parts)) in DIFF.iter().enumerate() {
+            let y = y + (row + 1) as f32 * LINE;
+            let blank = " ".repeat(72);
+            let line = parts[0].1;
+            let line_ground = style(line)
+                .bg
+                .map_or(ground.clone(), |bg| hex(Some(bg), (0, 0, 0)));
+            cells(&mut drawn, &blank, 0.0, y, &ground, &line_ground);
+            let mut x = 0.0;
+            for (part, token) in [(*number, line)].iter().chain(parts.iter()) {
+                let (mut fill, mut behind) = (text(*token), line_ground.clone());
+                if let Some(bg) = style(*token).bg {
+                    behind = hex(Some(bg), (0, 0, 0));
+                }
+                if style(*token)
+                    .add_modifier
+                    .contains(ratatui::style::Modifier::REVERSED)
+                {
+                    std::mem::swap(&mut fill, &mut behind);
+                }
+                cells(&mut drawn, part, x, y, &fill, &behind);
+                x += part.chars().count() as f32 * CELL;
+            }
+        }
+        y += 4.0 * LINE;
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"576\" height=\"{y}\" \
+         font-family=\"monospace\" font-size=\"13\">\n{drawn}</svg>\n"
+    )
+}
+
+#[test]
+fn sheet_shows_the_diff_of_every_theme_with_256_colours() {
+    let sheet = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures/diffs-256.svg");
+    osier_testing::pages::check_file(&sheet, &sheet_of_diffs());
+}

@@ -107,6 +107,8 @@ pub struct StoredSession {
 pub enum TabRequest {
     /// Start a new session in a new tab.
     Begin,
+    /// Play the demo for this prompt in a new tab, in the directory of the sample project.
+    Demo { prompt: String },
     /// Open a stored session in a new tab.
     Open(StoredSession),
     /// Open a fork in a new tab, which says of what it is.

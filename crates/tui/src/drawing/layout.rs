@@ -2,8 +2,8 @@
 
 use ratatui::layout::Rect;
 
-/// Smallest screen osier draws on.
-pub(crate) const MIN_WIDTH: u16 = 40;
+/// Smallest screen osier draws on: a phone, or a pane at the side.
+pub(crate) const MIN_WIDTH: u16 = 27;
 pub(crate) const MIN_HEIGHT: u16 = 10;
 /// Queued messages shown at most.
 pub(crate) const QUEUE_ROWS: u16 = 4;

@@ -94,7 +94,7 @@ macro_rules! commands {
             Conversation {
                 ToggleThinking "toggle_thinking" "Toggle thinking"
                     .feature();
-                ToggleTools "toggle_tools" "Toggle tool output"
+                ToggleTools "toggle_tools" "Show more or less tool output"
                     .feature();
                 Browse "browse" "Browse the conversation with single keys"
                     .feature();

@@ -5,12 +5,20 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command};
+use crate::drawing::frame;
 use osier_base::text;
 use osier_term::{Component, Cx, Handled, KeyPress, LineInput, Row, Token, View};
 
 pub(crate) const ID: &str = "search";
 
 const MARK: &str = "find: ";
+
+/// The keys with their verbs.
+const KEYS: &[(Command, &str)] = &[
+    (Command::Accept, "older"),
+    (Command::Down, "newer"),
+    (Command::Cancel, "close"),
+];
 
 /// The line on screen.
 #[derive(Debug, Default)]
@@ -41,8 +49,15 @@ impl SearchLine {
         self.query.insert(text);
     }
 
-    fn row(&self, width: usize) -> Row {
-        let status = text::truncate(&self.status, width / 2);
+    /// The query, the keys as far as half of the line has room for them, and the status.
+    fn row(&self, width: usize, hints: &[String]) -> Row {
+        let keys = frame::fitting(hints, (width / 2).saturating_sub(text::width(&self.status)));
+        let status = match (&*self.status, &*keys) {
+            (status, "") => status.to_owned(),
+            ("", keys) => keys.to_owned(),
+            (status, keys) => format!("{keys} · {status}"),
+        };
+        let status = text::truncate(&status, width / 2);
         let room = width.saturating_sub(text::width(MARK) + text::width(&status) + 2);
         let query = text::truncate_start(self.query.text(), room);
         let mut row = Row::plain(MARK, Token::Accent);
@@ -61,7 +76,8 @@ impl Component<Command, Action> for SearchLine {
             height: area.height.min(1),
             ..area
         };
-        let row = self.row(usize::from(line.width));
+        let hints = frame::hints(view.keymap, ID, KEYS);
+        let row = self.row(usize::from(line.width), &hints);
         view.paint(&[row], line, buffer);
         let column = text::width(MARK) + self.query.cursor_column();
         let column = u16::try_from(column).unwrap_or(u16::MAX);

@@ -24,6 +24,10 @@ impl Editor {
         self.completer.elsewhere = true;
     }
 
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.completer.elsewhere
+    }
+
     /// Stores the files; without `complete`, the files that were found so far.
     pub fn set_files(&mut self, files: &Arc<Vec<String>>, complete: bool) {
         let known = self.completer.files.as_ref().map_or(0, |known| known.len());

@@ -1,12 +1,23 @@
 //! Sending the prompt: as a slash command, a shell command or a message.
 
+use std::path::Path;
+
 use super::Prompt;
-use crate::actions::{Action, Command, Outbox, Toast, command::parse_slash};
+use crate::actions::{Action, Command, Outbox, TabRequest, Toast, command::parse_slash};
 use crate::conversation::Transcript;
 use crate::status::Footer;
 use osier_agent::{Op as AgentOp, UserMessage};
 use osier_protocol::{Op, SessionInfo};
+use osier_session::models::{DEMO_PROVIDER, tour};
 use osier_term::Keymap;
+
+/// Whether the first prompt of a session in a directory of the user would play the demo.
+fn starts_demo(to: &mut Submission<'_>) -> bool {
+    let model = to.footer.model.as_ref();
+    model.is_some_and(|model| model.provider == DEMO_PROVIDER)
+        && to.transcript.notice_rows(80).is_some()
+        && !tour::is_sample(Path::new(&to.session.cwd))
+}
 
 /// Where a prompt goes, and what decides whether it can be sent.
 #[derive(Debug)]
@@ -73,6 +84,12 @@ impl Prompt {
         }
         if !to.is_allowed() {
             return;
+        }
+        let is_text = self.editor.attachments().is_empty() && !trimmed.starts_with('!');
+        if is_text && !self.editor.is_elsewhere() && starts_demo(&mut to) {
+            self.editor.clear();
+            let prompt = trimmed.to_owned();
+            return to.outbox.push(TabRequest::Demo { prompt });
         }
         let outbox = to.outbox;
         // The first line of a paste may begin with spaces that mean something.

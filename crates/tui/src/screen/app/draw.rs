@@ -93,7 +93,7 @@ impl App {
             make_room(self, &mut areas, covered, buffer.area, now)
         };
         let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
-        let mut todo_rows = self.todo.lay_out(screen.height);
+        let mut todo_rows = self.todo.lay_out(screen.height, self.activity.is_idle());
         if has_panel {
             areas.footer.width = buffer.area.width;
             todo_rows = 0;

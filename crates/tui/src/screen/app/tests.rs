@@ -330,3 +330,42 @@ fn one_key_walks_the_densities_and_saves_each() {
     let shown = rows(&mut app, (80, 24), now);
     assert_eq!(shown[20], "  normal: the start or the end of each output");
 }
+
+#[test]
+fn a_narrow_screen_has_the_conversation_the_editor_and_questions() {
+    for width in [27, 32, 39] {
+        let (mut app, now) = asked(Instant::now());
+        let shown = rows(&mut app, (width, 24), now);
+        let at = |text: &str| shown.iter().position(|row| row.starts_with(text));
+        let call = at("◐ edit src/a.rs").unwrap_or_else(|| panic!("{shown:#?}"));
+        let question = at("─ Make this change?").unwrap_or_else(|| panic!("{shown:#?}"));
+        assert!(call < question, "{shown:#?}");
+        assert!(at("❯ y once").is_some(), "{shown:#?}");
+        let _ = app.take_ops();
+        app.on_input(InputEvent::Key(parse_key("y").unwrap()), now);
+        assert_eq!(app.take_ops().len(), 1);
+        app.on_event(&Event::QuestionClosed { id: "q".to_owned() }, now);
+        for character in "a long prompt that has to wrap".chars() {
+            app.on_input(InputEvent::Key(osier_term::KeyPress::char(character)), now);
+        }
+        let shown = rows(&mut app, (width, 24), now);
+        assert!(shown.contains(&"· row 29".to_owned()), "{shown:#?}");
+        assert!(
+            shown.iter().any(|row| row.ends_with("to wrap")),
+            "{shown:#?}"
+        );
+    }
+}
+
+#[test]
+fn every_list_is_drawn_on_the_narrowest_screen() {
+    let now = Instant::now();
+    for info in commands().filter(|info| matches!(info.run, Run::Feature)) {
+        let mut app = app();
+        app.feature_command(info.command, info.category, now);
+        for size in [(27, 10), (30, 24), (39, 12)] {
+            let shown = rows(&mut app, size, now);
+            assert_eq!(shown.len(), usize::from(size.1), "{}", info.name);
+        }
+    }
+}

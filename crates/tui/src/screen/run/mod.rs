@@ -138,6 +138,7 @@ async fn run_with(
         open,
         place: setup.cwd.clone(),
         lender: None,
+        demos: Vec::new(),
         started: u64::try_from(clock::now_ms() / 1000).unwrap_or_default(),
     });
     if shows_guide {

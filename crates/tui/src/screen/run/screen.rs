@@ -11,6 +11,7 @@ use super::tabs::Tabs;
 use crate::actions::Toast;
 use crate::dialogs::Appearance;
 use osier_agent::{Attachment, Subscription};
+use osier_base::leftovers::TemporaryFolder;
 use osier_base::process::{TerminalLender, TerminalRequest};
 use osier_hub::OpenOptions;
 use osier_protocol::{Event, Opening};
@@ -41,6 +42,8 @@ pub(super) struct Screen {
     pub(super) place: PathBuf,
     /// Lends the terminal to commands of the user, since the first of them.
     pub(super) lender: Option<TerminalLender>,
+    /// The sample projects of demos that were played, removed at the end.
+    pub(super) demos: Vec<TemporaryFolder>,
     /// When the interface started, in seconds since the Unix epoch.
     pub(super) started: u64,
 }

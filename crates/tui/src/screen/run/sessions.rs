@@ -10,6 +10,7 @@ use crate::screen::{App, AppOptions};
 use osier_base::process::lend_terminal;
 use osier_hub::OpenOptions;
 use osier_protocol::{Op, Opening};
+use osier_session::models::{TOUR, tour};
 use osier_term::Highlighter;
 
 impl Screen {
@@ -22,6 +23,7 @@ impl Screen {
                     self.toast(Toast::info(notice));
                 }
             }
+            TabRequest::Demo { prompt } => self.begin_demo(&prompt),
             TabRequest::Show(number) => {
                 self.tabs.show(number);
                 self.shown();
@@ -42,6 +44,34 @@ impl Screen {
                 }
                 self.shown();
             }
+        }
+    }
+
+    /// Plays the demo in a tab of its own: its changes can be reviewed there, and nothing of the user's changes.
+    fn begin_demo(&mut self, prompt: &str) {
+        let folder = match tour::scratch_copy() {
+            Ok(folder) => folder,
+            Err(error) => {
+                let text = format!("cannot create the files of the demo: {error}");
+                return self.toast(Toast::error(text));
+            }
+        };
+        let wanted = OpenOptions {
+            cwd: Some(folder.path().to_owned()),
+            session: None,
+            model: Some(TOUR.to_owned()),
+            permissions: Some(self.tabs.front.app.footer.permissions),
+        };
+        match (self.open.0)(wanted, Opening::Itself) {
+            Ok((host, events)) => {
+                let app = self.new_app();
+                let tab = Tab::new(self.tabs.free_number(), app, host, events);
+                self.tabs.add(tab);
+                self.demos.push(folder);
+                self.tabs.front.app.submit_text(prompt, Instant::now());
+                self.shown();
+            }
+            Err(error) => self.toast(Toast::error(error)),
         }
     }
 

@@ -213,10 +213,10 @@ impl Choose {
             let width = text::width(GAP) + text::width(keys) + text::width(rule);
             match rows.last_mut() {
                 Some(row) if row.width() + width <= inner => row.push(GAP, Token::Muted),
-                _ => rows.push(Row::plain("  ", Token::Muted)),
+                _ => rows.push(Row::plain("  ", Token::Text)),
             }
             if let Some(row) = rows.last_mut() {
-                row.push(*keys, Token::Muted);
+                row.push(*keys, Token::Text);
                 row.push(rule.as_str(), Token::Code);
             }
         }
