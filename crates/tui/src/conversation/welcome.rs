@@ -1,39 +1,14 @@
-//! The start page of an empty session: model, permission mode and directory, the first keys, three things to try, and
-//! the sessions to return to.
+//! The start page of an empty session: model, directory and permission mode, three hints, and the sessions to return to.
 
 use osier_base::{clock, text};
 use osier_protocol::{KeyState, ModelInfo, PermissionMode, SessionSummary};
 use osier_term::{Face, Row, Span, Token, Wrap};
 
-/// Keys and prefixes, two per row where there is room.
-const KEYS: &[(&str, &str)] = &[
-    ("/", "commands"),
-    ("@", "name a file"),
-    ("!", "run a command"),
-    ("!!", "run, hidden from the model"),
-    ("ctrl+l", "models"),
-    ("f1", "help"),
-    ("esc", "interrupt"),
-    ("ctrl+d", "exit"),
-];
-
-/// Suggested first prompts.
-const TO_TRY: &[(&str, &str)] = &[
-    (
-        "explain how this project is built",
-        "reads files, changes nothing",
-    ),
-    (
-        "@FILE what can fail here?",
-        "names a file, which the model reads",
-    ),
-    ("/theme, /keymap, /settings", "customize osier"),
-];
+/// Keys and prefixes; `f1` names all others.
+const HINTS: &[(&str, &str)] = &[("/", "commands"), ("@", "name a file"), ("f1", "keys")];
 
 /// Rows of a page that is worth showing.
 pub(crate) const LEAST: u16 = 10;
-/// Width of the left column of `TO_TRY`.
-const TRY: usize = 35;
 
 /// Osier is the willow that baskets are woven of.
 const WEAVE: [&str; 3] = ["  ╲╱╲╱╲╱  ", "  ╱╲╱╲╱╲  ", "  ╲╱╲╱╲╱  "];
@@ -55,12 +30,7 @@ pub(crate) struct Start<'a> {
 /// The page; on a screen with few rows, only its most important parts.
 pub(crate) fn rows(width: u16, height: u16, start: &Start<'_>) -> Vec<Row> {
     type Part = fn(&Start<'_>, u16) -> Vec<Row>;
-    // A user with stored sessions needs no suggestions.
-    let pages: [&[Part]; 3] = [
-        &[head, keys, to_try, recent],
-        &[head, keys, recent],
-        &[head, keys],
-    ];
+    let pages: [&[Part]; 2] = [&[head, hints, recent], &[head, hints]];
     for parts in pages {
         let shown = parts.iter().map(|part| part(start, width));
         let mut page = Vec::new();
@@ -72,24 +42,19 @@ pub(crate) fn rows(width: u16, height: u16, start: &Start<'_>) -> Vec<Row> {
             return page;
         }
     }
-    smallest(width, height, start.model)
+    smallest(width, height, start)
 }
 
 /// The page on a screen with few rows.
-fn smallest(width: u16, height: u16, model: Option<&ModelInfo>) -> Vec<Row> {
+fn smallest(width: u16, height: u16, start: &Start<'_>) -> Vec<Row> {
     let indent = [Span::new("  ", Token::Muted)];
     let wrap = Wrap::new(usize::from(width)).hanging(&indent, &indent);
     let mut rows = Vec::new();
-    if let Some(model) = model {
+    if let Some(model) = start.model {
         let (text, token) = works(model);
         wrap.sentences(&text, token, &mut rows);
     }
-    let keys = KEYS.iter().map(|(key, meaning)| format!("{key} {meaning}"));
-    wrap.text(
-        &keys.collect::<Vec<_>>().join(" · "),
-        Token::Text,
-        &mut rows,
-    );
+    rows.extend(hints(start, width));
     if rows.len() + 1 < usize::from(height) {
         let title = format!("  osier {}", env!("CARGO_PKG_VERSION"));
         rows.insert(0, Row::plain(title, Token::Title));
@@ -98,31 +63,25 @@ fn smallest(width: u16, height: u16, model: Option<&ModelInfo>) -> Vec<Row> {
     rows
 }
 
-/// Name, model and directory, and whether the model can answer.
+/// Name, model, directory and permission mode, and what to do if the model cannot answer.
 fn head(start: &Start<'_>, width: u16) -> Vec<Row> {
     let title = [
         Span::new("osier ", Face::bold(Token::Title)),
         Span::new(env!("CARGO_PKG_VERSION"), Token::Muted),
     ];
-    let name = |model: &ModelInfo| model.reference();
     let room = usize::from(width).saturating_sub(text::width(WEAVE[0]));
-    let line = |text: &str| Span::new(text::truncate(text, room), Token::Muted);
-    let place = format!("{} · {}", start.directory, start.permissions.name());
-    let lines = [
-        title.to_vec(),
-        start
-            .model
-            .map(name)
-            .iter()
-            .map(|name| line(name))
-            .collect(),
-        vec![line(place.trim_start_matches(" · "))],
-    ];
+    let state = start.model.map(works);
+    let model = match (start.model, &state) {
+        (Some(_), Some((ready, Token::Success))) => vec![Span::new(ready.as_str(), Token::Success)],
+        (Some(model), _) => vec![Span::new(model.reference(), Token::Text)],
+        (None, _) => Vec::new(),
+    };
     let mut rows: Vec<Row> = Vec::new();
+    let lines = [title.to_vec(), model, place(start)];
     for (weave, spans) in WEAVE.into_iter().zip(lines) {
         let weave = if start.is_drawn { weave } else { "  " };
         let mut row = Row::plain(weave, Token::Success);
-        row.spans.extend(spans);
+        row.spans.extend(Row::new(spans).truncated(room).spans);
         rows.push(row);
     }
     rows.push(Row::default());
@@ -131,46 +90,37 @@ fn head(start: &Start<'_>, width: u16) -> Vec<Row> {
     let what =
         "Describe a task. The agent reads and edits files and runs commands in this directory.";
     wrap.text(what, Token::Text, &mut rows);
-    if let Some(model) = start.model {
-        let (text, token) = works(model);
+    if let Some((text, token)) = state.filter(|(_, token)| *token != Token::Success) {
         wrap.sentences(&text, token, &mut rows);
     }
-    let (name, meaning) = (start.permissions.name(), start.permissions.meaning());
-    let text = format!("Permission mode {name}: {meaning}. alt+p changes it.");
-    wrap.text(&text, Token::Text, &mut rows);
     rows
 }
 
-/// Columns of the lists.
-fn columns(width: u16) -> usize {
-    if width < 72 { 1 } else { 2 }
+/// The directory and the permission mode, which warns if everything runs without a question.
+fn place(start: &Start<'_>) -> Vec<Span> {
+    let mode = start.permissions;
+    let token = match mode {
+        PermissionMode::Yolo => Token::Warning,
+        _ => Token::Text,
+    };
+    let mut spans = Vec::new();
+    if !start.directory.is_empty() {
+        spans.push(Span::new(format!("{} · ", start.directory), Token::Text));
+    }
+    spans.push(Span::new(mode.name(), token));
+    spans.push(Span::new(format!(": {}", mode.meaning()), Token::Text));
+    spans
 }
 
-fn keys(_: &Start<'_>, width: u16) -> Vec<Row> {
-    let entries = KEYS.chunks(columns(width)).map(|entries| {
-        let mut row = Row::plain(" ", Token::Text);
-        for (place, (key, meaning)) in entries.iter().enumerate() {
-            row.push(format!(" {key:<8} "), Token::Text);
-            let pad = if place + 1 < entries.len() { 18 } else { 0 };
-            row.push(format!("{meaning:<pad$}"), Token::Text);
-            if pad > 0 {
-                row.push(" ", Token::Muted);
-            }
-        }
-        row
-    });
-    entries.collect()
-}
-
-fn to_try(_: &Start<'_>, width: u16) -> Vec<Row> {
-    let entries = TO_TRY.iter().map(|(prompt, meaning)| {
-        let mut row = Row::plain(format!("  {prompt:<TRY$}"), Token::Text);
-        if columns(width) == 2 {
-            row.push(*meaning, Token::Text);
-        }
-        row
-    });
-    entries.collect()
+fn hints(_: &Start<'_>, width: u16) -> Vec<Row> {
+    let mut row = Row::plain("  ", Token::Text);
+    for (place, (key, meaning)) in HINTS.iter().enumerate() {
+        let separator = if place > 0 { " · " } else { "" };
+        row.push(separator, Token::Muted);
+        row.push(format!("{key} "), Face::bold(Token::Text));
+        row.push(*meaning, Token::Text);
+    }
+    vec![row.truncated(usize::from(width))]
 }
 
 /// The newest sessions, and how to return to them.
@@ -240,11 +190,22 @@ mod tests {
     }
 
     #[test]
-    fn the_page_names_the_directory_and_the_permission_mode() {
+    fn the_page_names_model_directory_and_permission_mode_once() {
         let shown = page(80, 40, &start(&[]));
-        assert_eq!(shown[3], "  ╲╱╲╱╲╱  ~/slug · yolo");
-        let expected = "  Permission mode yolo: run everything unless denied. alt+p changes it.";
-        assert!(shown.iter().any(|row| row == expected), "{shown:#?}");
+        assert_eq!(
+            shown[3..],
+            [
+                "  ╲╱╲╱╲╱  ~/slug · yolo: run everything unless denied",
+                "",
+                "  Describe a task. The agent reads and edits files and runs commands in this",
+                "  directory.",
+                "",
+                "  / commands · @ name a file · f1 keys",
+            ]
+        );
+        let rows = rows(80, 40, &start(&[]));
+        let mode = rows[3].spans.iter().find(|span| &*span.text == "yolo");
+        assert_eq!(mode.map(|span| span.face.token), Some(Token::Warning));
     }
 
     #[test]
@@ -260,26 +221,25 @@ mod tests {
         };
         let shown = page(80, 40, &start(std::slice::from_ref(&session)));
         assert_eq!(
-            shown[shown.len() - 2..],
-            ["  Recent sessions: alt+s", "  Fix the⏎last check  just now"]
+            shown[shown.len() - 3..],
+            [
+                "",
+                "  Recent sessions: alt+s",
+                "  Fix the⏎last check  just now"
+            ]
         );
-        // If there is little space, the suggestions are dropped first, then the recent sessions.
-        let recent = &shown[shown.len() - 3..];
+        // If there is little space, the recent sessions are dropped.
         let without = page(80, 40, &start(&[]));
-        let less = page(80, 18, &start(std::slice::from_ref(&session)));
-        assert_eq!(less, [&without[..without.len() - 4], recent].concat());
-        let least = page(80, 15, &start(&[session]));
-        assert_eq!(least, without[..without.len() - 4]);
+        assert_eq!(page(80, 11, &start(&[session])), without);
     }
 
     #[test]
     fn nothing_is_cut_on_a_small_screen() {
-        assert!(page(40, 40, &start(&[])).len() > 12);
         let small = page(40, 6, &start(&[]));
         assert!(small.len() <= 6, "{small:?}");
         assert_eq!(
-            small.last().map(|row| row.trim_end().ends_with("exit")),
-            Some(true)
+            small.last().map(String::as_str),
+            Some("  / commands · @ name a file · f1 keys")
         );
         assert!(
             small.iter().all(|row| row.chars().count() <= 40),

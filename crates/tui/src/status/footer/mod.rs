@@ -264,8 +264,8 @@ impl Footer {
             Span::new(format!("mode {}", self.mode()), Token::Footer)
         } else {
             let token = match self.permissions {
-                PermissionMode::Yolo => Token::Footer,
-                _ => Token::Warning,
+                PermissionMode::Yolo => Token::Warning,
+                _ => Token::Footer,
             };
             Span::new(self.chip(), Face::from(token).on(Token::CodeBlock))
         };
