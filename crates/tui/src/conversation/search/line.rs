@@ -51,7 +51,8 @@ impl SearchLine {
 
     /// The query, the keys as far as half of the line has room for them, and the status.
     fn row(&self, width: usize, hints: &[String]) -> Row {
-        let keys = frame::fitting(hints, (width / 2).saturating_sub(text::width(&self.status)));
+        let taken = text::width(&self.status) + text::width(" · ");
+        let keys = frame::fitting(hints, (width / 2).saturating_sub(taken));
         let status = match (&*self.status, &*keys) {
             (status, "") => status.to_owned(),
             ("", keys) => keys.to_owned(),
