@@ -1,6 +1,7 @@
 //! The agent loop without tools: answers, queues, interrupts, retries, interceptors, subscribers.
 
 use async_trait::async_trait;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -773,6 +774,37 @@ async fn message_that_cannot_be_stored_stops_the_run_and_is_not_in_memory() {
     let ran = watched(&journal, Some("user")).script(script).run().await;
     assert_eq!(ran.stage.conversation(), [""; 0]);
     assert_eq!(ran.stage.requests(), Vec::<Vec<String>>::new());
+}
+
+/// Panics before the first request.
+#[derive(Debug, Default)]
+struct Panics(AtomicBool);
+
+#[async_trait]
+impl Interceptor for Panics {
+    async fn before_request(&self, _context: &mut Context) -> Result<(), StopRun> {
+        let is_later = self.0.swap(true, Ordering::SeqCst);
+        assert!(is_later, "the state is impossible");
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_panics_fails_and_the_next_prompt_is_answered() {
+    let scene = AgentSetup::new().interceptor(Panics::default());
+    let mut ran = scene.script(Script::always("an answer")).run().await;
+    assert_eq!(
+        ran.outcome(),
+        RunOutcome::Stopped {
+            message: "internal error: the state is impossible".into()
+        }
+    );
+    ran.stage.agent.prompt("again", Vec::new());
+    ran.stage.settled().await;
+    assert_eq!(
+        ran.stage.conversation(),
+        ["user: hello", "user: again", "assistant: an answer"]
+    );
 }
 
 #[tokio::test(start_paused = true)]

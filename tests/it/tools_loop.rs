@@ -350,6 +350,27 @@ async fn call_streaming_during_an_interrupt_gets_a_result() {
     );
 }
 
+fn broken() -> ToolOutput {
+    panic!("the state is impossible")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_panics_has_an_error_and_the_run_goes_on() {
+    let script = Script::new()
+        .turn(|turn| turn.tool("broken", json!({})).with_id("c"))
+        .turn(|turn| turn.text("I see"));
+    let ran = AgentSetup::new()
+        .script(script)
+        .tool(TestTool::new("broken", |_, _| async { broken() }))
+        .run()
+        .await;
+    assert_eq!(
+        ran.stage.last_request().last().unwrap(),
+        "result c: internal error: the state is impossible"
+    );
+    assert_eq!(ran.outcome(), RunOutcome::Completed);
+}
+
 /// Decides on calls by their `text`.
 #[derive(Debug)]
 struct Guard {

@@ -6,6 +6,7 @@
 //! exact bytes.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::panic::PanicHookInfo;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -44,8 +45,8 @@ const NO_THREAD: [&str; 2] = ["OS can't spawn worker thread", "failed to spawn t
 /// can continue: the process ends, where it would wait for work that nobody does.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|info| {
-        let reason = info.payload_as_str().unwrap_or_default();
-        if NO_THREAD.iter().any(|start| reason.starts_with(start)) {
+        if is_lack_of_threads(info) {
+            let reason = info.payload_as_str().unwrap_or_default();
             let reason = reason.split_once(": ").map_or(reason, |(_, reason)| reason);
             exit_limit::end_now(1, || {
                 let mut out = stderr();
@@ -61,6 +62,12 @@ pub fn report_panics() {
         let _ = writeln!(out, "osier: internal error: {info}");
         let _ = out.flush();
     }));
+}
+
+/// Whether the system starts no thread: nothing can continue.
+pub fn is_lack_of_threads(info: &PanicHookInfo<'_>) -> bool {
+    let reason = info.payload_as_str().unwrap_or_default();
+    NO_THREAD.iter().any(|start| reason.starts_with(start))
 }
 
 /// Text with control sequences of osier itself, such as colours.

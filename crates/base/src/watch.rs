@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -80,13 +81,21 @@ impl Watcher {
 
 /// The watcher of the system, if it has one left.
 fn system_watcher(signals: Sender<Signal>) -> Option<RecommendedWatcher> {
+    let signals = Arc::new(signals);
+    let held = Arc::clone(&signals);
     let system = notify::recommended_watcher(move |event: notify::Result<Event>| {
         // An error is a queue that was too short, for example: something may have happened.
         if event.map_or(true, |event| is_change(event.kind)) {
-            let _ = signals.send(Signal::Event);
+            let _ = held.send(Signal::Event);
         }
     });
-    system.ok()
+    let system = system.ok()?;
+    if Arc::strong_count(&signals) == 1 {
+        // No thread has the closure. Every call of the watcher would panic, its drop too.
+        std::mem::forget(system);
+        return None;
+    }
+    Some(system)
 }
 
 impl Drop for Watcher {

@@ -267,17 +267,21 @@ pub(super) fn messages(partial: &mut Value, event: &EventFields<'_>) -> Step {
     }
 }
 
-/// Collects the prompts of the branch.
+/// Collects the prompts of the branch, and nothing else of its pages.
 pub(super) fn prompts(partial: &mut Value, event: &EventFields<'_>) -> Step {
-    match messages(partial, event) {
-        Step::Done(answer) => {
-            let messages = answer["messages"].as_array().into_iter().flatten();
-            let prompts = messages.filter(|message| message["role"] == "user");
-            let prompts = prompts
-                .map(|message| json!({"entryId": message["entryId"], "text": message["text"]}));
-            Step::Done(json!({"messages": prompts.collect::<Vec<_>>()}))
-        }
-        step => step,
+    let Some(page) = page(event) else {
+        return Step::Ignore;
+    };
+    let prompts = page.iter().filter(|message| message["role"] == "user");
+    let prompts =
+        prompts.map(|message| json!({"entryId": message["entryId"], "text": message["text"]}));
+    append(partial, prompts.collect());
+    match page.last() {
+        Some(last) if event.fields.get("atEnd") == Some(&json!(false)) => Step::Request(
+            read_page,
+            json!({"at": "after", "entryId": last["entryId"]}),
+        ),
+        _ => Step::Done(json!({"messages": collect_all(partial)})),
     }
 }
 

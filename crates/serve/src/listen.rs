@@ -1,5 +1,6 @@
 //! The listener: a TCP address, or a Unix socket that only its owner can open.
 
+use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -19,10 +20,17 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
+use osier_base::file_stamp::FileStamp;
+use osier_base::locked_file;
+
 use super::connections::{ConnectionInfo, Connections, MAX_CONNECTIONS, OpenConnection};
 
 /// How long a connection may wait for the head of a request: half-open and idle connections end.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How often, and with which pause, a server tries to be the only one that starts.
+const LOCK_TRIES: u32 = 100;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +58,22 @@ pub enum ListenError {
 #[derive(Debug)]
 pub(super) enum Bound {
     Address(TcpListener, SocketAddr),
-    Unix(OwnSocket, PathBuf),
+    Unix(OwnSocket, SocketPlace),
+}
+
+/// Where clients find a Unix socket.
+#[derive(Debug, Clone)]
+pub(super) struct SocketPlace {
+    path: PathBuf,
+    /// That of the socket file: another server may have replaced it.
+    inode: Option<u64>,
+}
+
+impl SocketPlace {
+    /// Whether clients no longer find the server there.
+    pub(super) fn is_lost(&self) -> bool {
+        inode(&self.path) != self.inode
+    }
 }
 
 /// A Unix socket for processes of the same user: its permissions stop others, but not root and privileged services.
@@ -90,7 +113,11 @@ impl Bound {
             }
             Listen::Unix(path) => {
                 let listener = bind_private_socket(path).await?;
-                Ok(Self::Unix(OwnSocket(listener), path.clone()))
+                let place = SocketPlace {
+                    path: path.clone(),
+                    inode: inode(path),
+                };
+                Ok(Self::Unix(OwnSocket(listener), place))
             }
         }
     }
@@ -103,6 +130,14 @@ impl Bound {
         }
     }
 
+    /// The place of a Unix socket.
+    pub(super) fn place(&self) -> Option<SocketPlace> {
+        match self {
+            Self::Address(..) => None,
+            Self::Unix(_, place) => Some(place.clone()),
+        }
+    }
+
     pub(super) fn url(&self) -> String {
         self.to_string()
     }
@@ -111,10 +146,11 @@ impl Bound {
     pub(super) async fn serve(self, router: Router, ended: watch::Receiver<bool>) {
         match self {
             Self::Address(listener, _) => accept(listener, router, ended).await,
-            Self::Unix(listener, path) => {
+            Self::Unix(listener, place) => {
                 accept(listener, router, ended).await;
-                // The file may already have been removed.
-                let _ = std::fs::remove_file(path);
+                if !place.is_lost() {
+                    let _ = std::fs::remove_file(place.path);
+                }
             }
         }
     }
@@ -218,7 +254,7 @@ impl fmt::Display for Bound {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address(_, address) => write!(formatter, "http://{address}"),
-            Self::Unix(_, path) => write!(formatter, "unix:{}", path.display()),
+            Self::Unix(_, place) => write!(formatter, "unix:{}", place.path.display()),
         }
     }
 }
@@ -229,6 +265,9 @@ async fn bind_private_socket(path: &Path) -> Result<UnixListener, ListenError> {
         path: path.to_owned(),
         source,
     };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // Of two servers that start at the same time, one would remove the socket of the other.
+    let _alone = locked(folder).await;
     if UnixStream::connect(path).await.is_ok() {
         return Err(ListenError::InUse {
             path: path.to_owned(),
@@ -243,7 +282,6 @@ async fn bind_private_socket(path: &Path) -> Result<UnixListener, ListenError> {
         Err(_) => {}
     }
     // Create it under a temporary name and rename it once only the owner can open it.
-    let folder = path.parent().unwrap_or(Path::new("."));
     let temporary = folder.join(format!(".osier-{}", std::process::id()));
     let listener = UnixListener::bind(&temporary).map_err(failed)?;
     let private = std::fs::Permissions::from_mode(0o600);
@@ -254,6 +292,22 @@ async fn bind_private_socket(path: &Path) -> Result<UnixListener, ListenError> {
         return Err(failed(error));
     }
     Ok(listener)
+}
+
+/// Locks the folder, unless another program holds the lock all the time.
+async fn locked(folder: &Path) -> Option<File> {
+    let file = File::open(folder).ok()?;
+    for _ in 0..LOCK_TRIES {
+        if locked_file::try_lock(&file).ok()? {
+            return Some(file);
+        }
+        tokio::time::sleep(LOCK_PAUSE).await;
+    }
+    None
+}
+
+fn inode(path: &Path) -> Option<u64> {
+    FileStamp::at(path).ok().map(|stamp| stamp.inode)
 }
 
 fn is_socket(metadata: &std::fs::Metadata) -> bool {
@@ -297,6 +351,25 @@ mod tests {
         let (begin, mut bytes) = (Instant::now(), Vec::new());
         client.read_to_end(&mut bytes).await.unwrap();
         (String::from_utf8(bytes).unwrap(), begin.elapsed().as_secs())
+    }
+
+    #[tokio::test]
+    async fn of_two_servers_one_gets_the_socket_and_leaves_that_of_its_successor() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("serve.sock");
+        let listen = Listen::Unix(path.clone());
+        let (one, other) = tokio::join!(Bound::new(&listen), Bound::new(&listen));
+        assert_eq!((one.is_ok(), other.is_ok()), (true, false));
+        let first = one.unwrap();
+        let place = first.place().unwrap();
+        assert!(!place.is_lost());
+        std::fs::remove_file(&path).unwrap();
+        assert!(place.is_lost());
+        let second = Bound::new(&listen).await.unwrap();
+        assert!(place.is_lost());
+        let (_end, ended) = watch::channel(true);
+        first.serve(Router::new(), ended).await;
+        assert!(!second.place().unwrap().is_lost());
     }
 
     #[tokio::test(start_paused = true)]

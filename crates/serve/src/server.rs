@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::html::Renderer;
-use super::listen::{Bound, Listen, ListenError};
+use super::listen::{Bound, Listen, ListenError, SocketPlace};
 use super::request_body::LargeBodies;
 use super::routes;
 use super::state::ServerState;
@@ -22,6 +22,8 @@ use osier_session::SessionSetup;
 
 /// Interval of the check for idle sessions.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(20);
+/// How long sessions may take to stop and to store when a client stops the server. After a signal, the process has less time.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long requests may take to finish when the server shuts down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -107,10 +109,11 @@ impl Server {
             unload_after,
         } = self;
         let router = routes::router(Arc::clone(&state));
+        let place = listener.place();
         let (end, ended) = watch::channel(false);
         let mut serving = osier_base::task::spawn(listener.serve(router, ended));
         let idle_check =
-            osier_base::task::spawn(check_idle_sessions(state.registry.clone(), unload_after));
+            osier_base::task::spawn(check_idle_sessions(Arc::clone(&state), unload_after, place));
         let outcome = tokio::select! {
             () = stop => None,
             () = state.stop.notified() => None,
@@ -123,7 +126,7 @@ impl Server {
             proxy.stop();
         }
         // Close the sessions first, so that clients receive their last events.
-        state.registry.close_all().await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, state.registry.close_all()).await;
         end.send_replace(true);
         state.stopped.send_replace(true);
         state.sockets.close();
@@ -140,13 +143,28 @@ impl Server {
     }
 }
 
-async fn check_idle_sessions(registry: SessionRegistry, unload_after: Option<Duration>) {
+/// Unloads idle sessions. A server that clients no longer find ends as soon as nobody uses it.
+async fn check_idle_sessions(
+    state: Arc<ServerState>,
+    unload_after: Option<Duration>,
+    place: Option<SocketPlace>,
+) {
     let pause = unload_after.map_or(IDLE_CHECK_INTERVAL, |after| IDLE_CHECK_INTERVAL.min(after));
+    let registry = &state.registry;
     loop {
         tokio::time::sleep(pause).await;
         registry.clear_unused_replay_buffers();
-        if let Some(after) = unload_after {
+        let is_lost = place.as_ref().is_some_and(SocketPlace::is_lost);
+        let after = if is_lost {
+            Some(Duration::ZERO)
+        } else {
+            unload_after
+        };
+        if let Some(after) = after {
             registry.unload_unused(after).await;
+        }
+        if is_lost && registry.list().is_empty() {
+            state.stop.notify_one();
         }
     }
 }

@@ -71,8 +71,18 @@ pub(super) fn moves(trial: &mut Trial) -> Result<(), String> {
     let mut rpc = trial.rpc(&[])?;
     trial.prompt(&mut rpc, "tools")?;
     trial.prompt(&mut rpc, "tools")?;
+    let prompts = json!({"id": "prompts", "type": "get_fork_messages"});
+    let prompts = rpc.ask(&prompts, PATIENCE).unwrap_or_default();
+    let second = &prompts["data"]["messages"][1]["entryId"];
+    if !second.is_string() {
+        return Err(format!("the second prompt is not listed: {prompts}"));
+    }
     for command in [
         json!({"type": "undo_prompt"}),
+        // That leaves a branch, and these return to it.
+        json!({"type": "move_to", "entryId": second}),
+        json!({"type": "go_back"}),
+        json!({"type": "go_forward"}),
         json!({"type": "redo_prompt"}),
         json!({"type": "branch"}),
         json!({"type": "restore_files", "at": {"at": "last_prompt"}, "byHand": true}),

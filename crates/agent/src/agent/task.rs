@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use osier_base::task::caught;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::ops::{NextStep, apply};
-use crate::change::Change;
+use crate::change::{Change, ChangeOutcome};
 use crate::core::Core;
 use crate::data::{Event, Op, RunOutcome, Severity, UserMessage};
 use crate::interceptor::AgentAccess;
@@ -51,7 +52,11 @@ impl Task {
         core.state().running = true;
         let cancel = CancellationToken::new();
         let work = change.perform(&*core, &cancel);
-        let outcome = self.apply_commands_during(work, &cancel).await;
+        let outcome = self.apply_commands_during(caught(work), &cancel).await;
+        let outcome = outcome.unwrap_or_else(|problem| {
+            core.notice(Severity::Error, problem);
+            ChangeOutcome::default()
+        });
         if let Some(history) = outcome.history {
             core.state().conversation.replace_with_history(history);
         }

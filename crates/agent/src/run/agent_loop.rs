@@ -3,6 +3,7 @@
 //! Everything that happens is published, and every final message is stored before it enters the
 //! conversation. The loop decides on `TurnStatus` alone. Cancelling the token ends it at the next await.
 
+use osier_base::task::caught;
 use osier_llm::{AssistantMessage, StopReason, TurnStatus};
 use tokio_util::sync::CancellationToken;
 
@@ -32,15 +33,12 @@ pub(crate) async fn run(
         overflowed: false,
         pauses: 0,
     };
-    let outcome = match run.drive(input).await {
-        Ok(outcome) => outcome,
-        Err(stop) => {
-            run.log.fatal(run.turn, &stop.message);
-            RunOutcome::Stopped {
-                message: stop.message,
-            }
-        }
-    };
+    let driven = caught(run.drive(input)).await;
+    let driven = driven.unwrap_or_else(|message| Err(StopRun { message }));
+    let outcome = driven.unwrap_or_else(|StopRun { message }| {
+        run.log.fatal(run.turn, &message);
+        RunOutcome::Stopped { message }
+    });
     core.publish(Event::AgentEnd {
         outcome: outcome.clone(),
     });

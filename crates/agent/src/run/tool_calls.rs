@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use osier_base::clock;
+use osier_base::task::caught;
 use osier_llm::{AssistantMessage, ContentBlock, StopReason, ToolCall};
 
 use super::log::CallNumber;
@@ -151,7 +152,7 @@ async fn prepared(
     preparing: impl Future<Output = Result<CheckedCall, ToolOutput>>,
 ) -> Result<CheckedCall, ToolOutput> {
     tokio::select! {
-        prepared = preparing => prepared,
+        prepared = caught(preparing) => prepared.map_err(ToolOutput::error).flatten(),
         () = turn.cancel.cancelled() => Err(aborted("interrupted before it ran")),
     }
 }
@@ -247,7 +248,7 @@ async fn execute(turn: Turn<'_>, mut checked: CheckedCall) -> ToolOutput {
         interceptor.tool_starts(&checked.call);
     }
     let mut output = tokio::select! {
-        output = checked.prepared.run(cx) => output,
+        output = caught(checked.prepared.run(cx)) => output.unwrap_or_else(ToolOutput::error),
         () = grace_period_end(turn) => aborted("interrupted; the tool did not stop in time"),
     };
     for interceptor in turn.core.interceptors() {

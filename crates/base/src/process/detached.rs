@@ -3,14 +3,13 @@
 use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
 use super::{Invocation, MARKER, new_command, program_path};
 use crate::private;
 
-/// Starts a program in its own process group and returns the first line it prints; empty if it exited before. Its
+/// Starts a program, which makes itself a process session of its own (only a process that leads no group can), and returns the first line it prints; empty if it exited before. Its
 /// stderr is appended to the file `log`.
 pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String> {
     if let Some(folder) = log.parent() {
@@ -27,7 +26,6 @@ pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String>
         .envs(invocation.env.iter().map(|(name, value)| (name, value)))
         // This process may belong to a command that is stopped with all its descendants.
         .env_remove(MARKER)
-        .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log);

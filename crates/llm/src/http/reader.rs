@@ -4,7 +4,7 @@
 //! connection. This thread sleeps between reads instead, and passes on batches, so that the thread that draws
 //! runs once per batch. A server that passes answers on to others reads them without it.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use std::{io, thread};
 
 use futures_util::{StreamExt as _, stream};
@@ -15,24 +15,19 @@ use tokio_util::task::AbortOnDropHandle;
 use super::call::Call;
 use crate::event::StreamEvent;
 use crate::provider::EventStream;
-use crate::status::TurnStatus;
-use crate::usage::Usage;
 
 /// Maximum number of queued batches; then the connection is not read.
 const BATCHES: usize = 4;
 
-/// Runs a call, on the thread unless it is unbatched. Dropping the stream closes the connection.
+/// Runs a call, on the thread unless it is unbatched, or the system starts none. Dropping the stream closes the connection.
 pub(super) fn start(call: Call) -> EventStream {
-    if call.is_unbatched() {
+    let reader = if call.is_unbatched() { None } else { reader() };
+    let Some(reader) = reader else {
         let batches = stream::unfold(call, |mut call| async move {
             let batch = call.next().await?;
             Some((stream::iter(batch), call))
         });
         return batches.flatten().boxed();
-    }
-    let reader = match reader() {
-        Ok(reader) => reader,
-        Err(message) => return failed(message),
     };
     let (sender, batches) = mpsc::channel(BATCHES);
     let reading = AbortOnDropHandle::new(reader.spawn(read(call, sender)));
@@ -51,10 +46,13 @@ async fn read(mut call: Call, batches: mpsc::Sender<Vec<StreamEvent>>) {
     }
 }
 
-fn reader() -> Result<&'static Handle, &'static String> {
-    static READER: OnceLock<Result<Handle, String>> = OnceLock::new();
-    let started = READER.get_or_init(|| spawn().map_err(|error| error.to_string()));
-    started.as_ref()
+fn reader() -> Option<Handle> {
+    static READER: Mutex<Option<Handle>> = Mutex::new(None);
+    let mut reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    if reader.is_none() {
+        *reader = spawn().ok();
+    }
+    reader.clone()
 }
 
 /// The thread makes its runtime itself: if it does not start, none is dropped among tasks, which would panic.
@@ -71,13 +69,4 @@ fn spawn() -> io::Result<Handle> {
         .name("answers".to_owned())
         .spawn(run)?;
     started.recv().map_err(io::Error::other)?
-}
-
-fn failed(reason: &str) -> EventStream {
-    let status = TurnStatus::NetworkError {
-        message: format!("cannot start the thread that reads answers: {reason}"),
-        retryable: false,
-    };
-    let usage = Usage::default();
-    stream::iter([StreamEvent::Failed { status, usage }]).boxed()
 }

@@ -22,6 +22,7 @@ use crate::sessions::session_index::IndexHandle;
 use crate::setup::SessionSetup;
 use osier_agent::{Publisher, Severity};
 use osier_base::problem::Problem;
+use osier_base::task::caught;
 use osier_extensions::hooks::HookNews;
 use osier_extensions::plugins::channel;
 use osier_protocol::questions::{Questions, Request};
@@ -140,13 +141,25 @@ impl Actor {
             is_ending: false,
             setup,
         };
-        osier_base::task::spawn(actor.serve(Inbox {
+        let emitter = actor.emitter.detached();
+        let serving = Box::pin(actor.serve(Inbox {
             ops,
             results,
             questions: pending,
             plugins,
             hook_news,
         }));
+        osier_base::task::spawn(async move {
+            // Clients wait for the end of the session.
+            if let Err(message) = caught(serving).await {
+                emitter.publish(Event::SessionFailed {
+                    message,
+                    in_use: None,
+                    holder: None,
+                });
+                emitter.publish(Event::ShutDown);
+            }
+        });
         questions
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{panic, thread};
 
+use osier_base::terminal_output::is_lack_of_threads;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -222,15 +223,17 @@ impl Drop for RestoreGuard {
     }
 }
 
-/// Restores the terminal before a panic of the calling thread is printed. A panic of another thread
-/// ends a task but not the program, so its message is stored until the screen is released.
+/// Restores the terminal before a panic that ends the program is printed: of the calling thread, or for lack of threads. A
+/// panic of another thread ends a task, so its message is stored until the screen is released.
 pub(super) fn hook_panics(restore: &Arc<RestoreGuard>) {
     let restore = Arc::downgrade(restore);
     let owner = thread::current().id();
     let previous = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         match restore.upgrade().filter(|restore| restore.is_active()) {
-            Some(restore) if thread::current().id() == owner => restore.restore(),
+            Some(restore) if thread::current().id() == owner || is_lack_of_threads(info) => {
+                restore.restore();
+            }
             Some(restore) => {
                 restore.state.lock().panics.push(info.to_string());
                 return;
