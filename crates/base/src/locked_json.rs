@@ -11,7 +11,7 @@ use crate::atomic_file;
 use crate::atomic_file::{Options, WriteError};
 use crate::locked_file;
 use crate::private;
-use crate::regular_file;
+use crate::regular_file::{self, ReadError};
 
 /// Bytes of the file at most.
 const LIMIT: u64 = 64 * 1024 * 1024;
@@ -21,6 +21,9 @@ const LIMIT: u64 = 64 * 1024 * 1024;
 pub enum LockedJsonError {
     #[error("cannot lock `{path}`: {source}")]
     Lock { path: String, source: io::Error },
+    /// Writing would lose what is there.
+    #[error("`{path}` {source}")]
+    Unreadable { path: String, source: ReadError },
     /// Writing would lose the damaged contents.
     #[error("`{path}` is damaged: fix it or move it away")]
     Damaged { path: String },
@@ -28,7 +31,7 @@ pub enum LockedJsonError {
     Write(#[from] WriteError),
 }
 
-/// Reads the file; the default value if it is missing or damaged. Blocks.
+/// Reads the file; the default value if it is missing, unreadable or damaged. Blocks.
 pub fn read<T: DeserializeOwned + Default>(path: &Path) -> T {
     parse(path).ok().flatten().unwrap_or_default()
 }
@@ -37,7 +40,7 @@ pub fn read<T: DeserializeOwned + Default>(path: &Path) -> T {
 ///
 /// # Errors
 ///
-/// The file is damaged.
+/// The file is damaged or cannot be read.
 pub fn try_read<T: DeserializeOwned + Default>(path: &Path) -> Result<T, LockedJsonError> {
     Ok(parse(path)?.unwrap_or_default())
 }
@@ -75,13 +78,21 @@ where
 
 /// `None` if there is no file.
 fn parse<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LockedJsonError> {
-    let Ok(bytes) = regular_file::read(path, LIMIT) else {
-        return Ok(None);
+    let shown = || path.display().to_string();
+    let bytes = match regular_file::read(path, LIMIT) {
+        Ok(bytes) => bytes,
+        Err(ReadError::Missing) => return Ok(None),
+        Err(source) => {
+            return Err(LockedJsonError::Unreadable {
+                path: shown(),
+                source,
+            });
+        }
     };
     let parsed = serde_json::from_slice(&bytes);
-    parsed.map(Some).map_err(|_| LockedJsonError::Damaged {
-        path: path.display().to_string(),
-    })
+    parsed
+        .map(Some)
+        .map_err(|_| LockedJsonError::Damaged { path: shown() })
 }
 
 #[cfg(test)]
@@ -112,5 +123,19 @@ mod tests {
         let error = change(&path, |list: &mut Vec<u32>| list.push(1)).unwrap_err();
         assert!(error.to_string().ends_with("fix it or move it away"));
         assert_eq!(std::fs::read(&path).unwrap(), b"[1, ");
+    }
+
+    #[test]
+    fn file_that_cannot_be_read_is_not_overwritten() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("list.json");
+        let large = std::fs::File::create(&path).unwrap();
+        large.set_len(LIMIT + 1).unwrap();
+        let error = change(&path, |list: &mut Vec<u32>| list.push(1)).unwrap_err();
+        assert!(error.to_string().ends_with("has more than 67108864 bytes"));
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), LIMIT + 1);
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", &path).unwrap();
+        assert!(change(&path, |list: &mut Vec<u32>| list.push(1)).is_err());
     }
 }

@@ -5,6 +5,7 @@
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,13 @@ impl PendingFile {
 
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// A path to the file, which leads to it in this process only.
+    pub fn path(&self) -> PathBuf {
+        let number = self.file.as_raw_fd();
+        let unnamed = || PathBuf::from(format!("/proc/self/fd/{number}"));
+        self.name.clone().unwrap_or_else(unnamed)
     }
 
     /// Names the file `target`, which no file may have.

@@ -1,19 +1,18 @@
 //! Describes one session by reading its complete file, without the index.
 
-use std::fs::File;
 use std::path::Path;
 
 use super::error::IndexError;
 use super::facts::Facts;
 use super::reading;
 use super::walk::stamp_of;
-use osier_base::clock;
+use osier_base::{clock, regular_file};
 use osier_protocol::{ModelCost, SessionRow};
 
 /// The list row of the session at `path` and the usage of each of its models.
 pub fn describe(path: &Path) -> Result<(SessionRow, Vec<ModelCost>), IndexError> {
     let failed = |error| IndexError::io("read", path, error);
-    let file = File::open(path).map_err(failed)?;
+    let file = regular_file::open_plain(path).map_err(failed)?;
     let state = stamp_of(&file.metadata().map_err(failed)?);
     let mut facts = Facts::default();
     let now = clock::now_ms();

@@ -2,12 +2,12 @@
 
 use osier_protocol::{Preview, PreviewLine};
 use std::collections::HashMap;
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::error::IndexError;
 use osier_agent::AgentMessage;
+use osier_base::regular_file;
 use osier_base::text::head_bytes;
 use osier_protocol::{Entry, EntryKind, TextSource};
 
@@ -22,7 +22,7 @@ const TEXT: usize = 1_500;
 /// Reads the preview of the session at `path`.
 pub fn preview(path: &Path) -> Result<Preview, IndexError> {
     let failed = |error| IndexError::io("read", path, error);
-    let file = File::open(path).map_err(failed)?;
+    let file = regular_file::open_plain(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
     let read = |from: u64, length: u64| {
         let mut bytes = vec![0; length as usize];

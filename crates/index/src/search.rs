@@ -19,6 +19,7 @@ use super::list::SessionFilter;
 use super::passage::passages;
 use super::schema::IndexReader;
 use super::terms::Terms;
+use osier_base::regular_file;
 use osier_base::text::{sanitize, single_line};
 use osier_protocol::{Entry, SessionRow, TextSource};
 
@@ -263,7 +264,7 @@ impl Search<'_> {
 
     /// The file of a session, if it can be opened.
     fn file(&self, session: i64) -> Result<Option<File>, IndexError> {
-        Ok(File::open(self.index.row(session)?.path).ok())
+        Ok(regular_file::open_plain(&self.index.row(session)?.path).ok())
     }
 
     /// Searches the part of each file that is not indexed yet, from its end. Returns whether there may be more matches.

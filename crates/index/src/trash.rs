@@ -1,7 +1,6 @@
 //! Deletes sessions by moving them to `<data>/trash` with their other files under the same names, and restores them.
 
-use osier_base::sort;
-use std::fs::File;
+use osier_base::{regular_file, sort};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -45,7 +44,8 @@ impl Trash {
     /// Moves the session at `path` to the trash and returns its new path. Fails if the session is open.
     pub fn delete(&self, path: &Path) -> Result<PathBuf, SessionError> {
         let path = &session_below(&self.sessions, path)?;
-        let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
+        let file = regular_file::open_plain(path)
+            .map_err(|error| SessionError::io("open", path, error))?;
         if is_locked(&file) {
             return Err(SessionError::Locked {
                 path: path.to_owned(),

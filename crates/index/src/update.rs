@@ -3,7 +3,6 @@
 use osier_base::file_stamp::FileStamp;
 use osier_base::sort;
 use std::collections::HashMap;
-use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,7 @@ use super::facts::Facts;
 use super::reading::{self, Span};
 use super::schema::{IndexReader, SessionIndex};
 use super::walk::{SessionFile, walk};
-use osier_base::clock;
+use osier_base::{clock, regular_file};
 use osier_protocol::ModelCost;
 use osier_store::summarize;
 
@@ -324,7 +323,8 @@ impl Update<'_> {
 
     fn read(&mut self, wanted: &FileToRead, cancel: &CancellationToken) -> Result<(), IndexError> {
         let path = self.path(&wanted.found.path);
-        let file = File::open(&path).map_err(|error| IndexError::io("read", &path, error))?;
+        let file = regular_file::open_plain(&path)
+            .map_err(|error| IndexError::io("read", &path, error))?;
         let (mut facts, mut seen, mut known) = (Facts::default(), 0, wanted.known.clone());
         if let Some(row) = &known {
             let continues = row.seen > 0

@@ -17,6 +17,7 @@ use super::tree::SessionTree;
 use osier_agent::AgentMessage;
 use osier_base::jsonl;
 use osier_base::jsonl::Lines;
+use osier_base::regular_file;
 use osier_llm::{AssistantBlock, AssistantMessage, Delta, MessageBuilder, StopReason, StreamEvent};
 use osier_protocol::Tag;
 
@@ -191,7 +192,7 @@ impl DraftFile {
 
 /// The interrupted answer in the draft of the session at `session`, unless `tree` already contains it.
 pub(super) fn recover(session: &Path, tree: &SessionTree) -> Option<AssistantMessage> {
-    let mut lines = Lines::new(File::open(path_of(session)).ok()?);
+    let mut lines = Lines::new(regular_file::open_plain(&path_of(session)).ok()?);
     let base: Base = serde_json::from_slice(lines.next().ok()??.bytes).ok()?;
     if is_stored(&base, tree) {
         return None;

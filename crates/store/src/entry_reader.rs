@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use osier_base::regular_file;
 use osier_protocol::{Entry, EntryKind, Tag};
 
 /// Bytes per read of a copy.
@@ -49,7 +50,7 @@ impl EntryReader {
     /// Opens the file after its first write. Returns whether entries can be read from it.
     pub(super) fn open(&self, path: &Path) -> bool {
         if self.0.get().is_none()
-            && let Ok(file) = File::open(path)
+            && let Ok(file) = regular_file::open_plain(path)
         {
             // If another clone was faster, it opened the same file.
             let _ = self.0.set(file);

@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use osier_base::private;
+use osier_base::{private, regular_file};
 use osier_protocol::{HolderState, SessionHolder};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
@@ -217,7 +217,7 @@ fn silent_holder(path: &Path, error: &io::Error) -> SessionHolder {
 /// The process keeps the session, with what to do.
 pub fn take_over(folder: &Path, path: &Path, how: TakeOver) -> Result<bool, SessionError> {
     let failed = |error| SessionError::io("open", path, error);
-    let file = File::open(path).map_err(failed)?;
+    let file = regular_file::open_plain(path).map_err(failed)?;
     if !lock::is_locked(&file) {
         return Ok(false);
     }
@@ -329,7 +329,7 @@ fn id_of(path: &Path) -> io::Result<String> {
     if let Some(header) = header_from_name(path) {
         return Ok(header.id);
     }
-    let first: First = read_line(File::open(path)?)?;
+    let first: First = read_line(regular_file::open_plain(path)?)?;
     // It becomes the name of a file.
     let is_name = first
         .id

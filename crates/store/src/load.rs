@@ -21,12 +21,15 @@ use super::lines::{Line, Lines};
 use super::log_file::Tail;
 use super::tree::SessionTree;
 use super::{draft, lock};
-use osier_base::{clock, ids};
+use osier_base::{clock, ids, regular_file};
 use osier_llm::Usage;
 use osier_protocol::{Entry, EntryKind, Header, Tag, VERSION};
 
 /// Maximum bytes of a header line.
 pub(super) const HEADER_LIMIT: usize = 1 << 20;
+
+/// A longer line is damage. Answers and outputs have limits, a prompt can have many images.
+const LONGEST_LINE: usize = if cfg!(test) { 8 << 20 } else { 256 << 20 };
 
 /// Bytes at the end of an answer's line that contain its usage.
 const USAGE_WINDOW: usize = 1024;
@@ -103,7 +106,8 @@ pub fn load(path: &Path) -> Result<Loaded, SessionError> {
 /// Builds the index of the session at `path` without locking it, with the draft of an answer unless another process
 /// still writes it.
 pub(super) fn scan_unlocked(path: &Path) -> Result<Scan, SessionError> {
-    let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
+    let file =
+        regular_file::open_plain(path).map_err(|error| SessionError::io("open", path, error))?;
     let with_draft = !lock::is_locked(&file);
     let mut scan = scan(&file, path, &AtomicBool::new(false))?;
     if with_draft {
@@ -173,12 +177,19 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
     reading
         .tree
         .reserve((metadata.len() / USUAL_LENGTH) as usize);
-    while let Some(line) = lines.next_line().map_err(failed)? {
+    loop {
+        while let Some(end) = lines.skip_longer(LONGEST_LINE).map_err(failed)? {
+            reading.skipped(end);
+        }
+        let Some(line) = lines.next_line().map_err(failed)? else {
+            break;
+        };
         reading.line(&line);
         if stop.load(Ordering::Relaxed) {
             return Err(SessionError::Closed);
         }
     }
+    reading.ends_at(metadata.len());
     let header = match header {
         Some(header) => header,
         // Even a damaged header costs only itself: the file name has most of it.
@@ -246,6 +257,21 @@ impl Reading {
             self.findings.damage(self.number);
         }
         self.end_of(line);
+    }
+
+    /// A line until `end` that is no entry of osier.
+    fn skipped(&mut self, end: u64) {
+        self.number += 1;
+        self.findings.damage(self.number);
+        (self.length, self.tail) = (end, Tail::Whole);
+    }
+
+    /// The rest of a file of `size` bytes was too long to be read.
+    fn ends_at(&mut self, size: u64) {
+        if self.length < size && !matches!(self.tail, Tail::Torn) {
+            self.tail = Tail::Torn;
+            self.findings.torn_bytes = size - self.length;
+        }
     }
 
     /// Indexes an entry by the start of its line; false if the line must be parsed completely.

@@ -4,7 +4,7 @@
 //! moved to `<file>.torn-N` before the next record is written.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,9 @@ use super::moved;
 use osier_base::jsonl;
 use osier_base::locked_file::LockedFile;
 use osier_base::private;
+
+/// Bytes of an unfinished write that are kept.
+const MOST_TORN: u64 = 256 << 20;
 
 /// How a file ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -276,14 +279,13 @@ impl LogFile {
         let (Tail::Torn, Some(file)) = (self.tail, &self.file) else {
             return Ok(());
         };
-        let mut torn = Vec::new();
         let mut reader: &File = file;
-        reader
-            .seek(SeekFrom::Start(self.length))
-            .and_then(|_| reader.read_to_end(&mut torn))
+        let size = file.metadata().map(|data| data.len());
+        let size = size
+            .and_then(|size| reader.seek(SeekFrom::Start(self.length)).map(|_| size))
             .map_err(|error| self.error("read", error))?;
-        if !torn.is_empty() {
-            save_torn(&self.path, &torn)?;
+        if size > self.length {
+            save_torn(&self.path, &mut reader.take(MOST_TORN))?;
         }
         file.set_len(self.length)
             .map_err(|error| self.error("truncate", error))?;
@@ -328,12 +330,12 @@ pub(super) fn options() -> OpenOptions {
     options
 }
 
-fn save_torn(path: &Path, torn: &[u8]) -> Result<(), SessionError> {
+fn save_torn(path: &Path, torn: &mut impl Read) -> Result<(), SessionError> {
     for number in 1_u32.. {
         let torn_file = with_suffix(path, &format!("torn-{number}"));
         match options().create_new(true).open(&torn_file) {
             Ok(mut file) => {
-                let written = file.write_all(torn).and_then(|()| file.sync_all());
+                let written = io::copy(torn, &mut file).and_then(|_| file.sync_all());
                 return written.map_err(|error| {
                     let _ = std::fs::remove_file(&torn_file);
                     SessionError::io("write", &torn_file, error)

@@ -1,12 +1,12 @@
 //! The idempotency keys that are stored with messages of a session.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use memchr::memmem::find_iter;
+use osier_base::regular_file;
 
 /// Bytes at the end of the file that are read: a client asks about its last commands.
 const TAIL: u64 = 32 * 1024 * 1024;
@@ -19,7 +19,7 @@ const FIELD: &[u8] = b"\"once\":\"";
 /// # Errors
 /// The file cannot be read.
 pub fn stored_keys(path: &Path) -> io::Result<HashSet<String>> {
-    let file = File::open(path)?;
+    let file = regular_file::open_plain(path)?;
     let size = file.metadata()?.len();
     let start = size.saturating_sub(TAIL);
     let mut bytes = vec![0; usize::try_from(size - start).unwrap_or_default()];

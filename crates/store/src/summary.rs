@@ -14,6 +14,7 @@ use serde::Deserialize;
 use super::error::SessionError;
 use super::load::header_from_name;
 use memchr::memmem::find;
+use osier_base::regular_file;
 use osier_base::text::head_bytes;
 use osier_protocol::{EntryKind, Header};
 
@@ -51,7 +52,7 @@ pub struct SessionSummary {
 /// Reads both ends of the session at `path`.
 pub fn summarize(path: &Path) -> Result<SessionSummary, SessionError> {
     let failed = |error| SessionError::io("read", path, error);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = regular_file::open_plain(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     let not_a_session = || SessionError::NotASession {
         path: path.to_owned(),

@@ -1,7 +1,7 @@
 //! The state at an entry of the tree: the messages that the model sees, and the current model and level. Reads only
 //! the necessary entries.
 
-use super::entry_reader::{EntryReader, Record};
+use super::entry_reader::{EntryReader, Location, Record};
 use super::summary::milliseconds;
 use super::tree::SessionTree;
 use std::collections::HashSet;
@@ -56,12 +56,16 @@ pub struct ContextLimit {
     pub(super) read: u64,
     /// Tokens that stay of a conversation that has more.
     pub(super) keep: u64,
+    /// Bytes of older messages that have more tokens than can be read, images or not.
+    pub(super) far: u64,
     /// Tokens of a message.
     pub(super) tokens: fn(&AgentMessage) -> u64,
 }
 
 /// Tokens up to which a conversation is read completely, or twice the context window if that is more.
 const READ: u64 = 1_000_000;
+/// Bytes before the kept messages that are not read to count them.
+const FAR: u64 = 64 << 20;
 /// The context window of a model that does not say its own.
 const USUAL_WINDOW: u64 = 128_000;
 
@@ -73,6 +77,7 @@ impl ContextLimit {
             window,
             read: READ.max(known.saturating_mul(2)),
             keep: known,
+            far: FAR,
             tokens,
         }
     }
@@ -212,6 +217,21 @@ impl SessionTree {
     }
 }
 
+/// Whether the stored lines of these messages have more bytes.
+fn exceed(messages: &[u32], records: Records<'_>, bytes: u64) -> bool {
+    let mut found = 0;
+    messages.rchunks(CHUNK).any(|chunk| {
+        let lengths = records(chunk)
+            .into_iter()
+            .map(|record| match record.location {
+                Location::Stored { length, .. } => u64::from(length),
+                Location::Memory(_) => 0,
+            });
+        found += lengths.sum::<u64>();
+        found > bytes
+    })
+}
+
 impl ContextPlan {
     pub(super) fn is_empty(&self) -> bool {
         self.summary.is_none() && self.messages.is_empty()
@@ -243,13 +263,19 @@ impl ContextPlan {
         let dropped = self.dropped_ids(entry_reader);
         let (mut read_tokens, mut keep) = (0, 0);
         let mut entries = Vec::new();
+        let mut older = self.messages.as_slice();
+        let mut is_far = None;
         let newest_first = self.messages.rchunks(CHUNK);
         for record in newest_first.flat_map(|chunk| records(chunk).into_iter().rev()) {
+            older = &older[..older.len() - 1];
             let Some(entry) = read(&record, entry_reader, &dropped) else {
                 continue;
             };
             read_tokens += (limit.tokens)(&entry.message);
-            if read_tokens > limit.read {
+            if keep > 0 && read_tokens > limit.keep {
+                is_far.get_or_insert_with(|| exceed(older, records, limit.far));
+            }
+            if read_tokens > limit.read || is_far == Some(true) {
                 entries.truncate(keep);
                 entries.push(self.left_out(entry_reader, entries.first()));
                 entries.reverse();

@@ -33,7 +33,7 @@ pub fn export(
         let written = target
             .temporary()
             .map_err(|error| TransferError::io("write", &place, error))?;
-        jsonl::verify(written, &place, summary)?;
+        jsonl::verify(&written, &place, summary)?;
     }
     let (path, bytes) = target.finish()?;
     Ok(Exported {

@@ -1,13 +1,11 @@
 //! The target of an export: a file that is created atomically, or a stream.
 
-use std::fs::Permissions;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::{NamedTempFile, PersistError};
-
 use super::error::TransferError;
+use osier_base::pending_file::PendingFile;
 use osier_base::redact::redact;
 use osier_base::{clock, text};
 use osier_protocol::{ExportFormat, Header};
@@ -22,7 +20,8 @@ const NAMES: u32 = 1000;
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
-    file: BufWriter<NamedTempFile>,
+    pending: PendingFile,
+    writer: BufWriter<File>,
     force: bool,
 }
 
@@ -36,19 +35,14 @@ impl Target {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let file = tempfile::Builder::new()
-            .prefix(".osier-")
-            .suffix(".tmp")
-            .rand_bytes(12)
-            .permissions(Permissions::from_mode(FILE_MODE))
-            .tempfile_in(folder)
-            // The text of the error names the temporary file.
-            .map_err(|error| TransferError::io("write", &path, error.kind().into()))?;
-        // Other processes sweep files of this name that are not locked.
-        let _ = file.as_file().try_lock();
+        // The text of the error names the temporary file.
+        let failed = |error: io::Error| TransferError::io("write", &path, error.kind().into());
+        let pending = PendingFile::create(folder, FILE_MODE).map_err(failed)?;
+        let file = pending.file().try_clone().map_err(failed)?;
         Ok(Self {
             path,
-            file: BufWriter::with_capacity(1 << 16, file),
+            pending,
+            writer: BufWriter::with_capacity(1 << 16, file),
             force,
         })
     }
@@ -71,43 +65,48 @@ impl Target {
         &self.path
     }
 
-    /// The temporary path that is used until `finish`.
-    pub(super) fn temporary(&mut self) -> io::Result<&Path> {
-        self.file.flush()?;
-        Ok(self.file.get_ref().path())
+    /// The path of the unfinished file, for this process.
+    pub(super) fn temporary(&mut self) -> io::Result<PathBuf> {
+        self.writer.flush()?;
+        Ok(self.pending.path())
     }
 
     /// Moves the file to its final path; returns its path and length.
-    pub(super) fn finish(self) -> Result<(PathBuf, u64), TransferError> {
-        let Self { path, file, force } = self;
+    pub(super) fn finish(mut self) -> Result<(PathBuf, u64), TransferError> {
+        self.writer
+            .flush()
+            .map_err(|error| TransferError::io("write", &self.path, error))?;
+        let Self {
+            path,
+            pending,
+            force,
+            ..
+        } = self;
         let failed = |error| TransferError::io("write", &path, error);
-        let file = file
-            .into_inner()
-            .map_err(|error| failed(error.into_error()))?;
-        file.as_file().sync_data().map_err(failed)?;
-        let length = file.as_file().metadata().map_err(failed)?.len();
+        pending.file().sync_data().map_err(failed)?;
+        let length = pending.file().metadata().map_err(failed)?.len();
         let placed = if force {
-            file.persist(&path)
+            pending.persist(&path)
         } else {
-            file.persist_noclobber(&path)
+            pending.persist_new(&path)
         };
         match placed {
             Ok(_) => Ok((path, length)),
-            Err(PersistError { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(TransferError::Exists { path })
             }
-            Err(PersistError { error, .. }) => Err(failed(error)),
+            Err(error) => Err(failed(error)),
         }
     }
 }
 
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        self.writer.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.writer.flush()
     }
 }
 

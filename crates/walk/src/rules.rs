@@ -1,10 +1,11 @@
 //! The rules that leave entries out of a walk, and the files that contain them.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use osier_base::regular_file::{self, ReadError};
 
 use crate::entry::WalkError;
@@ -143,6 +144,46 @@ fn repository(git: &Path) -> Result<PathBuf, (PathBuf, ReadError)> {
     })
 }
 
+/// The ignore file that the user has set for all repositories, which need not exist.
+pub(crate) fn excludes_of_user(
+    variable: impl Fn(&str) -> Option<OsString>,
+    home: Option<&Path>,
+) -> Option<PathBuf> {
+    let variable = |name: &str| variable(name).map(PathBuf::from);
+    let below_home = |name: &str| home.map(|home| home.join(name));
+    let config = variable("XDG_CONFIG_HOME").or_else(|| below_home(".config"));
+    let git = config.map(|config| config.join("git"));
+    // The strongest first.
+    let files = [
+        variable("GIT_CONFIG_GLOBAL"),
+        below_home(".gitconfig"),
+        git.as_ref().map(|git| git.join("config")),
+        variable("GIT_CONFIG_SYSTEM").or_else(|| Some("/etc/gitconfig".into())),
+    ];
+    let texts = files
+        .into_iter()
+        .flatten()
+        .filter_map(|file| regular_file::read(&file, LIMIT).ok());
+    let mut set = texts.filter_map(|text| excludes_file(&String::from_utf8_lossy(&text)));
+    match set.next() {
+        Some(path) => Some(match path.strip_prefix("~/") {
+            Ok(path) => home?.join(path),
+            Err(_) => path,
+        }),
+        None => git.map(|git| git.join("ignore")),
+    }
+}
+
+/// `core.excludesFile` in a configuration of git.
+fn excludes_file(config: &str) -> Option<PathBuf> {
+    let set = config.lines().find_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let is_set = name.trim().eq_ignore_ascii_case("excludesfile");
+        is_set.then(|| value.trim().trim_matches('"').trim())
+    });
+    set.filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
 /// The rules for the entries of a folder.
 #[derive(Debug)]
 pub(crate) struct FolderRules {
@@ -159,7 +200,11 @@ pub(crate) struct Start {
 
 impl Start {
     pub(crate) fn new(rules: Rules, root: &Path) -> Self {
-        let of_user = gitconfig_excludes_path().filter(|_| rules.of_user);
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let of_user = rules
+            .of_user
+            .then(|| excludes_of_user(variable, std::env::home_dir().as_deref()));
+        let of_user = of_user.flatten();
         let text = of_user.and_then(|path| regular_file::read(&path, LIMIT).ok());
         let of_user = text.map(|text| IgnoreFile::parse(root, &String::from_utf8_lossy(&text)).0);
         Self {

@@ -9,6 +9,7 @@ use ignore::WalkBuilder;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
+use super::rules::excludes_of_user;
 use super::*;
 
 /// A folder with these files.
@@ -194,6 +195,33 @@ fn no_ignore_file_hangs_a_walk_or_fills_the_memory() {
         "sub/.gitignore",
     ];
     assert_eq!(errors, refused);
+}
+
+#[test]
+fn excludes_of_the_user_are_those_of_git_without_waiting_for_a_configuration() {
+    let place = tree(&[
+        (
+            ".gitconfig",
+            "[user]\n\tname = x\n[core]\n\texcludesFile = \"~/mine\"\n",
+        ),
+        (".config/git/config", "excludesfile=/shared/rules\n"),
+    ]);
+    let home = place.path();
+    let excludes = || excludes_of_user(|_| None, Some(home));
+    assert_eq!(excludes(), Some(home.join("mine")));
+    fs::remove_file(home.join(".gitconfig")).unwrap();
+    pipe(&home.join(".gitconfig"));
+    assert_eq!(excludes(), Some("/shared/rules".into()));
+    let other = home.join("other");
+    put(&other, "excludesfile = /own\n");
+    let variable = |name: &str| (name == "GIT_CONFIG_GLOBAL").then(|| other.clone().into());
+    let named = excludes_of_user(variable, Some(home));
+    assert_eq!(named, Some("/own".into()));
+    fs::remove_file(home.join(".config/git/config")).unwrap();
+    symlink("/dev/zero", home.join(".config/git/config")).unwrap();
+    let elsewhere = |name: &str| (name == "GIT_CONFIG_SYSTEM").then(|| "/nowhere".into());
+    let default = excludes_of_user(elsewhere, Some(home));
+    assert_eq!(default, Some(home.join(".config/git/ignore")));
 }
 
 #[test]

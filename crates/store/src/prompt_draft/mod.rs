@@ -342,7 +342,7 @@ fn paths_of(folder: &Path, id: &str) -> impl Iterator<Item = PathBuf> {
 
 /// Reads the file, without the attached files, unless the osier that wrote it still runs.
 fn read(path: &Path) -> Option<PromptDraft> {
-    let mut file = File::open(path).ok()?;
+    let mut file = regular_file::open_plain(path).ok()?;
     if !locked_file::try_share(&file).ok()? {
         return None;
     }

@@ -256,3 +256,36 @@ async fn a_file_with_another_name_and_a_damaged_header_is_rescued() {
     assert_eq!(loaded.header, load(&path).unwrap().header);
     assert_eq!(loaded.header.timestamp, loaded.entries[0].timestamp);
 }
+
+#[tokio::test]
+async fn line_that_is_too_long_costs_itself() {
+    let sample = sample().await;
+    let long = vec![0; 24 << 20];
+    let start = sample.ends[2];
+    let with_line = [&sample.bytes[..start], &long, b"\n", &sample.bytes[start..]].concat();
+    let loaded = sample.with(&with_line).unwrap();
+    assert_eq!(loaded.entries, sample.entries);
+    assert_eq!((loaded.damaged, loaded.damaged_lines), (1, vec![4]));
+    let at_end = [&sample.bytes[..], &long].concat();
+    let loaded = sample.with(&at_end).unwrap();
+    assert_eq!(loaded.entries, sample.entries);
+    assert_eq!((loaded.damaged, loaded.torn_bytes), (0, long.len() as u64));
+    let (store, _) = open(&sample.path).await;
+    let added = store.append(user("after the zeros")).await.unwrap();
+    store.close().await.unwrap();
+    assert_eq!(load(&sample.path).unwrap().entries.last(), Some(&added));
+    assert_eq!(sample.torn_files(), [long]);
+}
+
+/// Nobody writes to it.
+#[tokio::test]
+async fn pipe_in_place_of_a_session_is_no_session() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let sample = sample().await;
+    std::fs::remove_file(&sample.path).unwrap();
+    mknodat(CWD, &sample.path, FileType::Fifo, Mode::RUSR, 0).unwrap();
+    assert!(load(&sample.path).is_err());
+    assert!(crate::summarize(&sample.path).is_err());
+    assert!(SessionStore::open(&sample.path).is_err());
+    assert_eq!(sample.data.sessions.list(crate::Scope::All).unwrap(), []);
+}

@@ -325,6 +325,7 @@ async fn a_compaction_is_for_windows_that_the_conversation_does_not_fit() {
             window,
             read: 1_000_000,
             keep: 100,
+            far: u64::MAX,
             tokens: bytes,
         };
         let leaf = store.index().leaf();
@@ -394,6 +395,7 @@ async fn end_of_a_conversation_of_many_windows_is_read_alone() {
         window: 0,
         read,
         keep,
+        far: u64::MAX,
         tokens: bytes,
     };
     let context = index.context_within(leaf.as_deref(), limit(1_000_000, 100));
@@ -402,8 +404,18 @@ async fn end_of_a_conversation_of_many_windows_is_read_alone() {
     assert!(!context.is_cut);
 
     READ.set(0);
-    let context = index.context_within(leaf.as_deref(), limit(300, 100));
+    let cut = index.context_within(leaf.as_deref(), limit(300, 100));
+    assert!(cut.is_cut);
+    let (read, entries) = (READ.replace(0), cut.entries.len());
+    // The bytes say as much before the tokens are counted.
+    let far = ContextLimit {
+        far: 10_000,
+        ..limit(1_000_000, 100)
+    };
+    let context = index.context_within(leaf.as_deref(), far);
     assert!(context.is_cut);
+    assert_eq!(context.entries.len(), entries);
+    assert!(READ.get() <= read, "{} of {read}", READ.get());
     let messages: Vec<AgentMessage> = context
         .entries
         .into_iter()
