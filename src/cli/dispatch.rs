@@ -5,19 +5,22 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 use tokio::signal::unix::SignalKind;
 
-use super::args::{Args, Command};
+use super::args::{Args, Command, ScriptArgs};
 use super::exit::{Exit, failure, screen_exit, usage_error};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
 use super::run_config::RunConfig;
 use super::run_mode::{self, RunMode};
 use super::runtime::{block_on, block_on_with_input};
-use super::{aliases, attach, commands, completion, parse_error, serve, token_argument};
+use super::{
+    aliases, attach, commands, completion, parse_error, script_args, serve, token_argument,
+};
 use osier_agent::RunOutcome;
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
-use osier_base::signals::{Signals, report_file_size_limit};
+use osier_base::signals::{Signals, report_file_size_limit, signalled};
 use osier_base::{allocator, process, terminal_output};
 use osier_session::models::{Models, find_local};
 use osier_session::{SessionHandle, SessionSetup, check_tools};
@@ -27,7 +30,7 @@ use crate::modes::log::LogLevel;
 use crate::modes::rpc;
 use crate::modes::run::{Ended, ProgramHooks, Run};
 use crate::modes::text::TextFormat;
-use osier_peers::formats::{ClaudeFormat, CodexFormat, Format, Lines};
+use osier_peers::formats::{ClaudeFormat, CodexFormat, Format, Initialize, Lines};
 use osier_permissions::trust::Trust;
 use osier_rpc::schema;
 
@@ -246,25 +249,35 @@ fn run_prompts(
     let mut setup = config.checked(setup)?;
     limit_after_signals(Interrupt::StopsFirst);
     check_tools(&setup)?;
-    let (callbacks, hooks) = ProgramHooks::new();
+    let (callbacks, link, hooks) = ProgramHooks::new();
     setup.hook_callbacks = reads_lines.then_some(callbacks);
     if let Err(message) = block_on(find_local(&mut setup))? {
         return Ok(failure(&message));
     }
-    let claude = |lines| ClaudeFormat::new(lines, script.replay_user_messages, asks);
-    let mut format: Box<dyn Format + Send> = match mode {
-        RunMode::Json => Box::new(JsonFormat),
-        RunMode::Codex => Box::<CodexFormat>::default(),
-        RunMode::JsonResult => Box::new(claude(Lines::Result)),
-        RunMode::StreamJson if script.include_partial_messages => Box::new(claude(Lines::Partial)),
-        RunMode::StreamJson => Box::new(claude(Lines::Messages)),
-        _ => Box::<TextFormat>::default(),
-    };
-    let signal = Arc::default();
+    let mut format = format_of(mode, script, asks);
+    // The SDKs begin with the request that sets up the session.
+    let waits = script.reads_lines() && prompts.is_empty();
+    let signal: Arc<AtomicI32> = Arc::default();
     let work = async {
+        let mut input = reads_lines.then(|| tokio::io::BufReader::new(tokio::io::stdin()));
+        let (mut first, mut schema) = (Vec::new(), schema);
+        if let Some(input) = input.as_mut().filter(|_| waits) {
+            let line = tokio::select! {
+                line = first_line(input) => line?,
+                number = signalled() => {
+                    signal.store(number, Ordering::Relaxed);
+                    return Ok(RunOutcome::Interrupted.into());
+                }
+            };
+            if let Some(given) = Initialize::of_line(&line) {
+                schema = script_args::initialize(given, &mut setup)?.or(schema);
+            }
+            first = line;
+            script_args::link_servers(&mut setup, &link);
+        }
+        let input = input.map(|input| io::Cursor::new(first).chain(input));
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(session.clone(), Arc::clone(&signal));
-        let input = reads_lines.then(|| tokio::io::BufReader::new(tokio::io::stdin()));
         let run = Run {
             session: &session,
             prompts: prompts.into(),
@@ -299,6 +312,26 @@ fn run_prompts(
         (Exit::Failure, Some(message)) => failure(&message),
         (exit, _) => exit,
     })
+}
+
+/// The format of `mode`; `asks` says whether the program answers questions.
+fn format_of(mode: RunMode, script: &ScriptArgs, asks: bool) -> Box<dyn Format + Send> {
+    let claude = |lines| ClaudeFormat::new(lines, script.replay_user_messages, asks);
+    match mode {
+        RunMode::Json => Box::new(JsonFormat),
+        RunMode::Codex => Box::<CodexFormat>::default(),
+        RunMode::JsonResult => Box::new(claude(Lines::Result)),
+        RunMode::StreamJson if script.include_partial_messages => Box::new(claude(Lines::Partial)),
+        RunMode::StreamJson => Box::new(claude(Lines::Messages)),
+        _ => Box::<TextFormat>::default(),
+    }
+}
+
+async fn first_line(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Vec<u8>, String> {
+    let mut line = Vec::new();
+    let read = input.read_until(b'\n', &mut line).await;
+    read.map_err(|error| format!("cannot read standard input: {error}"))?;
+    Ok(line)
 }
 
 fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {

@@ -18,6 +18,8 @@ mod run_config;
 mod run_mode;
 mod runtime;
 mod script_args;
+#[cfg(test)]
+mod sdk_options;
 mod serve;
 mod token_argument;
 

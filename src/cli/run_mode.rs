@@ -203,12 +203,19 @@ const FLAGS: &[Flag] = &[
     flag("output_schema", CHECKED),
     flag("json_schema", PRINTED),
     flag("permission_mode", SCRIPTED),
+    // For SDKs, which give it with the mode that runs everything.
+    flag("allow_dangerously_skip_permissions", SCRIPTED),
+    flag("permission_prompts", CLAUDE),
     flag("permission_prompt_tool", CLAUDE),
     flag("allowed_tools", SCRIPTED),
     flag("disallowed_tools", SCRIPTED),
     flag("add_dir", SCRIPTED),
     flag("fallback_model", SCRIPTED),
     flag("effort", SCRIPTED),
+    flag("max_thinking_tokens", SCRIPTED),
+    // For SDKs: thinking is always shown.
+    flag("thinking_display", SCRIPTED),
+    flag("strict_mcp_config", SCRIPTED),
     flag(
         "fork_session",
         &[Screen, Text, Json, StreamJson, JsonResult, Rpc],
@@ -584,6 +591,10 @@ mod tests {
         ("include_partial_messages", "tests/it/scripts.rs"),
         ("replay_user_messages", "tests/it/scripts.rs"),
         ("permission_prompt_tool", "tests/it/scripts.rs"),
+        ("permission_prompts", "ScriptArgs::asks"),
+        // For SDKs of Claude Code: osier needs neither.
+        ("allow_dangerously_skip_permissions", "docs/scripts.md"),
+        ("thinking_display", "docs/scripts.md"),
         // For SDKs of Claude Code: documented to have no effect.
         ("setting_sources", "docs/scripts.md"),
         ("schema", "tests/it/promises.rs"),

@@ -5,6 +5,8 @@ use std::path::Path;
 use super::args::{Args, InputFormat, RunArgs, ScriptArgs};
 use super::input;
 use crate::modes::schema::AnswerSchema;
+use osier_mcp::{Launch, ProgramLink, ServerConfig};
+use osier_peers::formats::{self, Initialize};
 use osier_peers::settings::{MappedRule, map_rule};
 use osier_peers::tools;
 use osier_permissions::Rule;
@@ -26,7 +28,9 @@ impl ScriptArgs {
 
     /// Whether the program answers questions.
     pub(super) fn asks(&self) -> bool {
-        self.permission_prompt_tool.is_some()
+        let nobody_answers = self.permission_prompts.as_deref() == Some("none")
+            || self.permission_mode.as_deref() == Some("dontAsk");
+        self.permission_prompt_tool.is_some() && !nobody_answers
     }
 
     /// Whether the answer must match a schema.
@@ -88,8 +92,13 @@ impl ScriptArgs {
                 );
             }
         }
-        setup.permissions = self.permission_mode.or(setup.permissions);
-        setup.thinking = self.effort.or(setup.thinking);
+        if let Some(name) = &self.permission_mode {
+            setup.permissions = formats::permission_mode(name);
+            setup.settings.allow.extend(formats::mode_rules(name, cwd));
+        }
+        let budget = self.max_thinking_tokens.map(formats::thinking_level);
+        setup.thinking = self.effort.or(budget).or(setup.thinking);
+        setup.only_given_servers = self.strict_mcp_config;
         setup.fallback.extend(self.fallback_model.clone());
         if self.fork_session {
             setup.session = match std::mem::take(&mut setup.session) {
@@ -99,11 +108,57 @@ impl ScriptArgs {
             };
         }
         if let Some(schema) = self.schema()? {
-            let own = setup.append_system_prompt.take();
-            let parts: Vec<String> = own.into_iter().chain([schema.instructions()]).collect();
-            setup.append_system_prompt = Some(parts.join("\n\n"));
+            append(setup, schema.instructions());
         }
         Ok(())
+    }
+}
+
+/// Appends `text` to the system prompt.
+fn append(setup: &mut SessionSetup, text: String) {
+    let parts: Vec<String> = setup
+        .append_system_prompt
+        .take()
+        .into_iter()
+        .chain([text])
+        .collect();
+    setup.append_system_prompt = Some(parts.join("\n\n"));
+}
+
+/// Applies the request with which a program begins. Returns the schema of the answers, if it has one.
+///
+/// # Errors
+/// The schema is not one.
+pub(super) fn initialize(
+    given: Initialize,
+    setup: &mut SessionSetup,
+) -> Result<Option<AnswerSchema>, String> {
+    setup.system_prompt = given.system_prompt.or(setup.system_prompt.take());
+    if let Some(text) = given.append_system_prompt {
+        append(setup, text);
+    }
+    let servers = given.servers.iter();
+    let servers = servers.map(|name| ServerConfig::given(name, Launch::Program(None)));
+    setup.servers.extend(servers);
+    setup
+        .agents
+        .extend(given.agents.into_iter().map(|(_, definition)| definition));
+    let Some(text) = given.schema else {
+        return Ok(None);
+    };
+    let schema = AnswerSchema::parse(&text);
+    let schema =
+        schema.map_err(|error| format!("`jsonSchema` of the SDK is not a JSON Schema: {error}"))?;
+    append(setup, schema.instructions());
+    Ok(Some(schema))
+}
+
+/// Connects the MCP servers of the program.
+pub(super) fn link_servers(setup: &mut SessionSetup, link: &ProgramLink) {
+    for server in &mut setup.servers {
+        if let Launch::Program(program) = &mut server.launch {
+            *program = Some(link.clone());
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use osier_agent::{AgentMessage, RunOutcome, Subscription};
 use osier_base::exit_limit;
 use osier_extensions::hooks::{CallbackHook, CallbackHooks, HookCall};
 use osier_llm::{AssistantMessage, StopReason};
+use osier_mcp::{ProgramLink, ServerCall};
 use osier_peers::formats::{Effect, Format, RunEnd, SdkHook};
 use osier_protocol::questions::Answer;
 use osier_protocol::{Event, Op, Prompt, final_text};
@@ -51,26 +52,29 @@ pub struct Run<'a> {
     pub hooks: Option<ProgramHooks>,
 }
 
-/// The hooks of a program, and their calls that it has not answered.
+/// The hooks and MCP servers of a program, and their calls that it has not answered.
 #[derive(Debug)]
 pub struct ProgramHooks {
     registry: Arc<CallbackHooks>,
     calls: mpsc::UnboundedReceiver<HookCall>,
+    servers: mpsc::UnboundedReceiver<ServerCall>,
     open: HashMap<u64, oneshot::Sender<Result<Value, String>>>,
     last: u64,
 }
 
 impl ProgramHooks {
-    /// No hooks. The setup of the session gets the registry.
-    pub fn new() -> (Arc<CallbackHooks>, Self) {
+    /// No hooks. The setup of the session gets the registry, and its servers in the program get the link.
+    pub fn new() -> (Arc<CallbackHooks>, ProgramLink, Self) {
         let (registry, calls) = CallbackHooks::new();
+        let (link, servers) = ProgramLink::new();
         let hooks = Self {
             registry: Arc::clone(&registry),
             calls,
+            servers,
             open: HashMap::new(),
             last: 0,
         };
-        (registry, hooks)
+        (registry, link, hooks)
     }
 
     /// Replaces the hooks.
@@ -200,7 +204,7 @@ impl Run<'_> {
                         self.settle(outcome.into(), None, &mut progress)?;
                     }
                 }
-                Some(call) = next_call(&mut self.hooks) => self.call_hook(call)?,
+                Some(call) = next_call(&mut self.hooks) => self.call_program(call)?,
                 line = next_line(&mut lines) => if let Some(line) = line {
                     let line = line?;
                     let mut effect = Effect::default();
@@ -234,7 +238,7 @@ impl Run<'_> {
         let Some(hooks) = &mut self.hooks else {
             return effect.refused.take();
         };
-        for (id, answer) in effect.hook_answers.drain(..) {
+        for (id, answer) in effect.call_answers.drain(..) {
             if let Some(reply) = hooks.open.remove(&id) {
                 // The hook may have been interrupted.
                 let _ = reply.send(answer);
@@ -244,15 +248,31 @@ impl Run<'_> {
         effect.refused.take().or(registered.err())
     }
 
-    /// Passes a call of a hook on to the program.
-    fn call_hook(&mut self, call: HookCall) -> io::Result<()> {
+    /// Passes a call on to the program.
+    fn call_program(&mut self, call: ProgramCall) -> io::Result<()> {
         let Some(hooks) = &mut self.hooks else {
             return Ok(());
         };
         hooks.last += 1;
         let id = hooks.last;
-        hooks.open.insert(id, call.reply);
-        self.effect(|format, effect| format.hook_call(id, &call.callback, &call.input, effect))
+        match call {
+            ProgramCall::Hook(HookCall {
+                callback,
+                input,
+                reply,
+            }) => {
+                hooks.open.insert(id, reply);
+                self.effect(|format, effect| format.hook_call(id, &callback, &input, effect))
+            }
+            ProgramCall::Server(ServerCall {
+                server,
+                message,
+                reply,
+            }) => {
+                hooks.open.insert(id, reply);
+                self.effect(|format, effect| format.server_call(id, &server, &message, effect))
+            }
+        }
     }
 
     fn send(&self, prompt: Prompt, progress: &mut Progress) {
@@ -387,11 +407,21 @@ impl Run<'_> {
     }
 }
 
-/// The next call of a hook of the program. Without hooks it never returns.
-async fn next_call(hooks: &mut Option<ProgramHooks>) -> Option<HookCall> {
-    match hooks {
-        Some(hooks) => hooks.calls.recv().await,
-        None => std::future::pending().await,
+/// A call of a function of the program, or a message for one of its servers.
+enum ProgramCall {
+    Hook(HookCall),
+    Server(ServerCall),
+}
+
+/// The next call. Without hooks it never returns.
+async fn next_call(hooks: &mut Option<ProgramHooks>) -> Option<ProgramCall> {
+    let Some(hooks) = hooks else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        Some(call) = hooks.calls.recv() => Some(ProgramCall::Hook(call)),
+        Some(call) = hooks.servers.recv() => Some(ProgramCall::Server(call)),
+        else => None,
     }
 }
 

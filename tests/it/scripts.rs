@@ -590,3 +590,72 @@ fn hooks_of_the_typescript_sdk_guard() {
          it is a permission rule; write a name of tools\n"
     );
 }
+
+/// The system prompt, subagents and tools of the program reach the session; it saves a rule that osier suggested, and learns the
+/// state of servers and of the context window.
+#[test]
+fn the_python_sdk_sets_up_the_session() {
+    let Some(python) = python() else { return };
+    let turns = json!([
+        {"when": {"user": "first"}, "steps": [
+            {"tool": "calc__add", "arguments": {"a": 2, "b": 3}},
+        ]},
+        {"when": {"toolResult": "the sum is 5"}, "steps": [{"text": "5"}]},
+        {"when": {"user": "second"}, "steps": [{"tool": "calc__add", "arguments": {"a": 4, "b": 4}}]},
+        {"when": {"toolResult": "the sum is 8"}, "steps": [{"text": "8"}]},
+    ]);
+    let rule = "{'type': 'addRules', 'destination': 'session', 'rules': [{'toolName': 'mcp__calc__add'}], 'behavior': 'allow'}";
+    assert_eq!(
+        sdk(&python, "options.py", &turns),
+        format!(
+            "init [{{'name': 'calc', 'status': 'connected'}}] ['critic'] True\n\
+             can_use_tool mcp__calc__add [{rule}]\n\
+             add 2 3\n\
+             result success 5\n\
+             init [{{'name': 'calc', 'status': 'connected'}}] ['critic'] True\n\
+             add 4 4\n\
+             result success 8\n\
+             servers [('calc', 'connected')]\n\
+             context True True\n"
+        )
+    );
+}
+
+#[test]
+fn accept_edits_needs_no_function_of_the_program() {
+    let Some(python) = python() else { return };
+    let turns = json!([
+        {"when": {"user": "go"}, "steps": [{"tool": "write", "arguments": {"file_path": "made.txt", "content": "x"}}]},
+        {"steps": [{"text": "done"}]},
+    ]);
+    assert_eq!(
+        sdk(&python, "edits.py", &turns),
+        "acceptEdits: success done, made True\n\
+         default: success done, made False\n\
+         betas: refused ProcessError, made False\n\
+         maxTurns of an agent: refused ProcessError, made False\n"
+    );
+}
+
+#[test]
+fn the_typescript_sdk_sets_up_the_session() {
+    let Some((node, directory)) = node() else {
+        return;
+    };
+    let turns = json!([
+        {"when": {"user": "system prompt"}, "steps": [{"text": "one"}]},
+        {"when": {"user": "append"}, "steps": [{"text": "two"}]},
+        {"when": {"user": "schema"}, "steps": [{"text": "{\"a\": 1}"}]},
+        {"steps": [{"text": "done"}], "repeat": true},
+    ]);
+    assert_eq!(
+        sdk_script(&node, "options.mjs", &[&directory], &turns),
+        "system prompt: agents  success one undefined\n\
+         append: agents  success two undefined\n\
+         schema: agents  success {\"a\": 1} {\"a\":1}\n\
+         skips: agents  success done undefined\n\
+         agents: agents critic success done undefined\n\
+         aliases: refused: osier does not support `toolAliases` of the SDK; configure it in osier's own files\n\
+         thinking: agents  success done undefined\n"
+    );
+}

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::jsonrpc::invalid_params;
 use osier_agent::{Attachment, AttachmentKind};
-use osier_base::ids;
+use osier_base::{ids, percent};
 use osier_tools::attachment;
 
 /// The text and the attachments of a prompt. A link becomes its path or URL in the text; the model reads it.
@@ -18,7 +18,7 @@ pub(super) fn convert(blocks: Vec<acp::ContentBlock>) -> acp::Result<(String, Ve
     for block in blocks {
         match block {
             acp::ContentBlock::Text(text) => texts.push(text.text),
-            acp::ContentBlock::ResourceLink(link) => texts.push(path_or_url(&link.uri).to_owned()),
+            acp::ContentBlock::ResourceLink(link) => texts.push(path_or_url(&link.uri)),
             acp::ContentBlock::Image(image) => attachments.push(binary("image", &image.data)?),
             acp::ContentBlock::Resource(embedded) => attachments.push(resource(embedded.resource)?),
             acp::ContentBlock::Audio(audio) => attachments.push(recording(&audio)?),
@@ -48,8 +48,24 @@ pub(super) fn complete(mut params: Value) -> Value {
     params
 }
 
-fn path_or_url(uri: &str) -> &str {
-    uri.strip_prefix("file://").unwrap_or(uri)
+/// The path of a file URI, with the lines that its fragment selects (`#L3:9`), or the URL.
+fn path_or_url(uri: &str) -> String {
+    let Some(rest) = uri.strip_prefix("file://") else {
+        return uri.to_owned();
+    };
+    let (path, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    // Editors add the symbol or the version that they mean.
+    let path = path.split('?').next().unwrap_or(path);
+    let path = percent::decoded(path.strip_prefix("localhost").unwrap_or(path));
+    let lines = fragment.strip_prefix('L').unwrap_or_default();
+    let (first, last) = lines.split_once(':').unwrap_or((lines, ""));
+    let is_number = |text: &str| text.parse::<u32>().is_ok();
+    let last = last.strip_prefix('L').unwrap_or(last);
+    match (is_number(first), is_number(last)) {
+        (true, true) => format!("{path}:{first}-{last}"),
+        (true, false) => format!("{path}:{first}"),
+        _ => path,
+    }
 }
 
 fn resource(resource: acp::EmbeddedResourceResource) -> acp::Result<Attachment> {
@@ -57,14 +73,14 @@ fn resource(resource: acp::EmbeddedResourceResource) -> acp::Result<Attachment> 
         acp::EmbeddedResourceResource::TextResourceContents(resource) => Ok(Attachment {
             id: ids::prefixed("attachment"),
             kind: AttachmentKind::Document,
-            file_name: path_or_url(&resource.uri).to_owned(),
+            file_name: path_or_url(&resource.uri),
             mime_type: "text/plain".to_owned(),
             size: resource.text.len() as u64,
             content: String::new(),
             extracted_text: Some(resource.text),
         }),
         acp::EmbeddedResourceResource::BlobResourceContents(resource) => {
-            binary(path_or_url(&resource.uri), &resource.blob)
+            binary(&path_or_url(&resource.uri), &resource.blob)
         }
         _ => Err(invalid_params("unsupported type of embedded resource")),
     }
@@ -116,6 +132,23 @@ mod tests {
             extracted_text: Some("fn b() {}".to_owned()),
         };
         assert_eq!(attachments, [document]);
+    }
+
+    #[test]
+    fn uris_of_files_become_paths_and_lines() {
+        for (uri, expected) in [
+            ("file:///work/src%20file.txt", "/work/src file.txt"),
+            ("file:///work/n%C3%A4me.txt#L3:9", "/work/näme.txt:3-9"),
+            ("file:///work/a.rs#L3", "/work/a.rs:3"),
+            ("file:///work/a.rs?symbol=f#L10:L20", "/work/a.rs:10-20"),
+            ("file://localhost/work/a%23b.rs#other", "/work/a#b.rs"),
+            (
+                "https://example.org/a%20b#L3",
+                "https://example.org/a%20b#L3",
+            ),
+        ] {
+            assert_eq!(path_or_url(uri), expected);
+        }
     }
 
     #[test]

@@ -17,11 +17,13 @@ use crate::options::{self, SessionOptions};
 use crate::prompt;
 use crate::questions;
 use crate::updates::{chunk, stored_message};
-use osier_agent::{Severity, Subscription};
+use osier_agent::{AgentMessage, Severity, Subscription};
 use osier_base::clock;
 use osier_llm::StopReason;
 use osier_protocol::questions::Question;
-use osier_protocol::{AddedCommand, Event, KeyState, Op, PageAt, Spending, StoredMessage};
+use osier_protocol::{
+    AddedCommand, Event, KeyState, Op, PageAt, Spending, StoredMessage, TodoList,
+};
 use osier_session::models;
 use osier_session::{SessionHandle, SessionSetup};
 
@@ -108,6 +110,8 @@ struct Session {
     /// Open questions to the user.
     questions: HashMap<String, AbortOnDropHandle<()>>,
     compactions: u32,
+    /// The to-do list, until it is sent.
+    todo: Option<TodoList>,
     /// The time of the event or message that is sent; not set for the answer to a request.
     time: Option<i64>,
     /// Whether a setting, a flag or the user selected the model.
@@ -141,6 +145,7 @@ pub(super) async fn run(
     });
     if kind == OpenKind::Load {
         session.replay().await;
+        session.send_plan().await;
     }
     if kind != OpenKind::New {
         session.titled = true;
@@ -181,6 +186,7 @@ impl Session {
             terminals: HashSet::new(),
             questions: HashMap::new(),
             compactions: 0,
+            todo: None,
             time: None,
             model_selected,
             added: Vec::new(),
@@ -458,6 +464,11 @@ impl Session {
                 return;
             };
             for stored in &messages {
+                if let AgentMessage::Assistant(answer) = &*stored.message
+                    && answer.usage.total_tokens() > 0
+                {
+                    self.used = answer.usage.total_tokens();
+                }
                 self.time = Some(stored.message.timestamp());
                 for update in stored_message(stored, &self.cwd) {
                     self.update(update).await;

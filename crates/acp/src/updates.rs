@@ -5,7 +5,7 @@ use std::path::Path;
 use agent_client_protocol_schema::v1 as acp;
 
 use crate::tool_calls;
-use osier_agent::AgentMessage;
+use osier_agent::{AgentMessage, AttachmentKind};
 use osier_llm::AssistantBlock;
 use osier_protocol::{AddedCommand, StoredMessage};
 
@@ -35,8 +35,18 @@ pub(super) fn stored_message(stored: &StoredMessage, cwd: &Path) -> Vec<acp::Ses
     match &*stored.message {
         AgentMessage::User(message) => {
             let attachments = message.attachments.iter();
-            let names = attachments.map(|attachment| user(&format!("[{}]", attachment.file_name)));
-            std::iter::once(user(&message.text)).chain(names).collect()
+            let attachments = attachments.map(|attachment| {
+                let is_stored = !attachment.content.is_empty();
+                if attachment.kind != AttachmentKind::Image || !is_stored {
+                    return user(&format!("[{}]", attachment.file_name));
+                }
+                let image = acp::ImageContent::new(&attachment.content, &attachment.mime_type);
+                let chunk = acp::ContentChunk::new(acp::ContentBlock::Image(image));
+                acp::SessionUpdate::UserMessageChunk(chunk.message_id(id.map(acp::MessageId::new)))
+            });
+            std::iter::once(user(&message.text))
+                .chain(attachments)
+                .collect()
         }
         AgentMessage::Assistant(answer) => {
             let blocks = answer.content.iter().map(|block| match block {

@@ -40,6 +40,8 @@ const KEYS: &[&str] = &[
     "oauth",
     "sampling",
     "description",
+    // Of a server with the type `sdk`.
+    "name",
 ];
 
 /// A longer timeout is an error.
@@ -217,6 +219,7 @@ impl Reader<'_> {
                 self.fault(Some("url"), "has both `command` and `url`", hint);
                 None
             }
+            (false, false) if kind == Some("sdk") => Some(Launch::Program(None)),
             (false, false) => {
                 let hint = "set the program to start, or the URL";
                 self.fault(None, "has neither `command` nor `url`", hint);

@@ -24,6 +24,7 @@ use super::connection::{Service, with_causes};
 use super::http::{HttpClient, HttpError};
 use super::login::Logins;
 use super::probe::{PROBE_TIME, ProbeReport, Probing};
+use super::program::ProgramTransport;
 use super::sse::SseTransport;
 use super::stdio::StdioTransport;
 use osier_base::private;
@@ -181,6 +182,14 @@ impl Starter<'_> {
                 let transport = Answering::new(probing(transport), log);
                 serve(client, transport, mode).await
             }
+            Launch::Program(Some(link)) => {
+                let transport = ProgramTransport::new(&config.name, link);
+                serve(client, Answering::new(transport, log), mode).await
+            }
+            Launch::Program(None) => {
+                let text = "it is a part of a program on the Agent SDK, which did not start osier";
+                return Err(ConnectError::Refused(text.to_owned()));
+            }
             Launch::Url { url, headers, .. } => {
                 let headers = header_map(headers)?;
                 let has_authorization = headers.contains_key("authorization");
@@ -234,9 +243,11 @@ impl Approach {
     pub(super) fn new(config: &ServerConfig) -> Self {
         let protocol = match &config.launch {
             Launch::Url { protocol, .. } => *protocol,
-            Launch::Command { .. } => HttpProtocol::default(),
+            Launch::Command { .. } | Launch::Program(_) => HttpProtocol::default(),
         };
         let generation = match protocol {
+            // The SDKs do not know the probe.
+            _ if matches!(config.launch, Launch::Program(_)) => Generation::Before2026,
             // A server with SSE is older than 2026.
             HttpProtocol::Sse => Generation::Before2026,
             HttpProtocol::Streamable => Generation::Unknown,

@@ -3,6 +3,7 @@
 //! every mode.
 
 use async_trait::async_trait;
+use std::path::Path;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -19,7 +20,7 @@ use osier_base::server_tool::tool_name;
 use osier_base::{ids, text};
 use osier_llm::ContentBlock;
 use osier_protocol::{PromptInfo, ResourceInfo, ServerInfo};
-use osier_tools::{Workspace, image};
+use osier_tools::{Workspace, attachment};
 
 /// Maximum bytes of text of a resource.
 const TEXT_LIMIT: usize = 1024 * 1024;
@@ -202,13 +203,13 @@ fn attachment(contents: ResourceContents) -> Result<Attachment, String> {
         ResourceContents::BlobResourceContents { uri, blob, .. } => {
             let bytes = STANDARD.decode(blob.trim_ascii());
             let bytes = bytes.map_err(|_| "it is not valid base64".to_owned())?;
-            let fitted = image::fit(bytes).map_err(|error| format!("it {error}"))?;
-            let content = STANDARD.encode(&fitted.bytes);
-            Ok(picture(
-                &text::single_line(&uri),
-                content,
-                fitted.mime_type.to_owned(),
-            ))
+            let name = text::single_line(&uri);
+            let read = attachment::of_bytes(Path::new(&name), bytes);
+            let read = read.map_err(|error| error.to_string())?;
+            Ok(Attachment {
+                file_name: name,
+                ..read
+            })
         }
         _ => Err("its type is not supported".to_owned()),
     }
@@ -370,6 +371,29 @@ mod tests {
         ] {
             assert_eq!(variable(&listed, uri), expected, "{uri}");
         }
+    }
+
+    /// A resource can have any content that a file of a prompt can have.
+    #[test]
+    fn blobs_are_attached_by_their_content() {
+        let read = |data: &[u8]| {
+            let blob = STANDARD.encode(data);
+            let read = attachment(ResourceContents::blob(blob, "notes://a/b"));
+            read.map(|file| (file.file_name, file.mime_type, file.extracted_text))
+        };
+        let expected = |mime_type: &str, text: Option<&str>| {
+            Ok((
+                "notes://a/b".to_owned(),
+                mime_type.to_owned(),
+                text.map(str::to_owned),
+            ))
+        };
+        assert_eq!(
+            read(b"plain words\n"),
+            expected("text/plain", Some("plain words\n"))
+        );
+        assert_eq!(read(b"%PDF-1.4\n"), expected("application/pdf", None));
+        assert!(read(&[0, 159, 146, 150]).is_err());
     }
 
     #[test]

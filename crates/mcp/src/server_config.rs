@@ -7,6 +7,7 @@ use std::time::Duration;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::hidden::Hidden;
+use super::program::ProgramLink;
 use osier_base::problem::Problem;
 use osier_base::secrets;
 
@@ -71,6 +72,7 @@ impl ServerConfig {
                 words.cloned().collect::<Vec<_>>().join(" ")
             }
             Launch::Url { url, .. } => url.clone(),
+            Launch::Program(_) => "in the program".to_owned(),
         };
         Self {
             name: name.to_owned(),
@@ -101,6 +103,7 @@ impl Launch {
                     secrets::add_known_header(name, value);
                 }
             }
+            Self::Program(_) => {}
         }
     }
 }
@@ -120,6 +123,8 @@ pub enum Launch {
         protocol: HttpProtocol,
         oauth: OAuthConfig,
     },
+    /// Inside of the program that drives osier, if there is one.
+    Program(Option<ProgramLink>),
 }
 
 /// How a server over HTTP exchanges messages.

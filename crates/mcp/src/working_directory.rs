@@ -21,7 +21,7 @@ impl ServerConfig {
     pub fn wants_project(&self, project: &Path) -> bool {
         let cwd = match &self.launch {
             Launch::Command { cwd, .. } => cwd.as_deref(),
-            Launch::Url { .. } => None,
+            Launch::Url { .. } | Launch::Program(_) => None,
         };
         // An absolute one can come from a variable such as `${PWD}`, or lead there by a link.
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -82,6 +82,10 @@ pub struct SessionSetup {
     pub waits_for_servers: bool,
     /// Additional MCP servers.
     pub servers: Vec<ServerConfig>,
+    /// Whether there are no other MCP servers.
+    pub only_given_servers: bool,
+    /// Additional definitions of subagents, as the Markdown files have them. They override those of the files.
+    pub agents: Vec<String>,
     /// The editor that provides files and terminals.
     pub editor: Option<Arc<dyn Editor>>,
     /// The HTML theme of exported pages; a plain one if not set.

@@ -22,8 +22,8 @@ pub(crate) const ROWS: &[BuiltIn] = &[
         rule_argument: Some("agent"),
         spellings: &SPELLINGS,
         peers: &[
-            PeerTool::claude("Task", TASK),
             PeerTool::claude("Agent", TASK),
+            PeerTool::claude("Task", TASK),
             PeerTool::opencode("task", TASK),
         ],
         view: ToolView::new(

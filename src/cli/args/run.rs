@@ -74,7 +74,7 @@ pub(in crate::cli) struct RunArgs {
     pub session_dir: Option<PathBuf>,
 
     /// Do not store the session
-    #[arg(long)]
+    #[arg(long, visible_alias = "no-session-persistence")]
     pub no_session: bool,
 
     /// Offer only these tools to the model, separated by commas

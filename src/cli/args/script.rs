@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{ValueEnum, ValueHint};
 use osier_peers::formats::permission_mode;
-use osier_protocol::PermissionMode;
 
 use super::run::thinking_level;
 
@@ -42,7 +41,15 @@ pub(in crate::cli) struct ScriptArgs {
 
     /// Set the permission mode by Claude Code's name
     #[arg(long, value_name = "MODE", value_parser = permission_mode_name, conflicts_with = "permissions")]
-    pub permission_mode: Option<PermissionMode>,
+    pub permission_mode: Option<String>,
+
+    /// Accepted for SDKs: `--permission-mode bypassPermissions` needs nothing else
+    #[arg(long, hide = true)]
+    pub allow_dangerously_skip_permissions: bool,
+
+    /// Say who answers questions about permissions: the program, or nobody
+    #[arg(long, value_name = "WHO", value_parser = ["host", "none"])]
+    pub permission_prompts: Option<String>,
 
     /// Answer questions about permissions over standard input; `stdio` is the only value
     #[arg(long, value_name = "TOOL", value_parser = ["stdio"])]
@@ -72,6 +79,18 @@ pub(in crate::cli) struct ScriptArgs {
     #[arg(long, value_name = "LEVEL", value_parser = thinking_level(), conflicts_with = "thinking")]
     pub effort: Option<osier_llm::ThinkingLevel>,
 
+    /// Set the thinking level that a model with a budget of this many tokens has
+    #[arg(long, value_name = "N", conflicts_with_all = ["thinking", "effort"])]
+    pub max_thinking_tokens: Option<u64>,
+
+    /// Show thinking; `summarized` is the only value
+    #[arg(long, value_name = "HOW", value_parser = ["summarized"], hide = true)]
+    pub thinking_display: Option<String>,
+
+    /// Use only the MCP servers of `--mcp-config` and of the program
+    #[arg(long)]
+    pub strict_mcp_config: bool,
+
     /// Continue in a copy of the session that `--resume` or `--continue` names
     #[arg(long, requires = "stored", conflicts_with = "take_over")]
     pub fork_session: bool,
@@ -98,9 +117,10 @@ pub(in crate::cli) enum InputFormat {
     StreamJson,
 }
 
-fn permission_mode_name(name: &str) -> Result<PermissionMode, String> {
-    permission_mode(name).ok_or_else(|| {
-        "expected one of `default`, `acceptEdits`, `dontAsk`, `auto`, `plan`, `bypassPermissions`"
+fn permission_mode_name(name: &str) -> Result<String, String> {
+    let known = permission_mode(name).map(|_| name.to_owned());
+    known.ok_or_else(|| {
+        "expected one of `default`, `manual`, `acceptEdits`, `dontAsk`, `auto`, `plan`, `bypassPermissions`"
             .to_owned()
     })
 }

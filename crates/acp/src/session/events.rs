@@ -23,8 +23,14 @@ impl Session {
             self.update(acp::SessionUpdate::ConfigOptionUpdate(options))
                 .await;
         }
+        // Before the answer, which ends the request.
+        if let Event::Agent(osier_agent::Event::CompactionEnd { outcome, .. }) = &event {
+            self.send_compaction(Some(outcome.clone())).await;
+        }
         self.answer_command(&event).await;
         match event {
+            // The answer to the request of a session that was loaded.
+            Event::Usage { .. } if self.used > 0 => self.send_usage().await,
             Event::Agent(event) => self.on_agent_event(event).await,
             Event::QuestionAsked { question } => self.ask(*question),
             Event::QuestionClosed { id } => drop(self.questions.remove(&id)),
@@ -153,9 +159,6 @@ impl Session {
             osier_agent::Event::CompactionStart { .. } => {
                 self.compactions += 1;
                 self.send_compaction(None).await;
-            }
-            osier_agent::Event::CompactionEnd { outcome, .. } => {
-                self.send_compaction(Some(outcome)).await;
             }
             osier_agent::Event::AgentSettled { outcome } => {
                 self.outputs.clear();
@@ -332,9 +335,20 @@ impl Session {
                 self.spending.add(entry);
                 return false;
             }
+            Event::Todo { list } => {
+                self.todo = Some(list.clone());
+                return false;
+            }
             _ => return false,
         }
         true
+    }
+
+    /// Sends the to-do list of a session that was loaded.
+    pub(super) async fn send_plan(&mut self) {
+        if let Some(list) = self.todo.take().filter(|list| !list.items.is_empty()) {
+            self.update(plan(list)).await;
+        }
     }
 }
 

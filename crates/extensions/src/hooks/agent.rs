@@ -178,7 +178,8 @@ impl AgentHooks {
         }
         let event = HookEvent::UserPromptSubmit;
         if self.session.has(event) {
-            let fields = json!({"prompt": message.text});
+            let typed = message.typed.as_deref().filter(|typed| !typed.is_empty());
+            let fields = json!({"prompt": typed.unwrap_or(&message.text)});
             let answer = self.fire(event, Vec::new(), fields).await;
             if answer.interrupted {
                 let text = "interrupted while a hook checked the prompt: the prompt was not sent";
@@ -484,10 +485,38 @@ fn error_name(status: &TurnStatus) -> &'static str {
         TurnStatus::AuthError { .. } => "authentication_failed",
         TurnStatus::QuotaExceeded { .. } => "billing_error",
         TurnStatus::ContextOverflow { .. } => "invalid_request",
+        // The message begins with the status of the answer.
+        TurnStatus::ModelError { message, .. } if message.contains(" answered 529") => "overloaded",
+        TurnStatus::ModelError { message, .. } if message.contains(" answered 404") => {
+            "model_not_found"
+        }
+        TurnStatus::ModelError {
+            retryable: false, ..
+        } => "invalid_request",
         TurnStatus::ModelError { .. }
         | TurnStatus::NetworkError { .. }
         | TurnStatus::Timeout { .. }
         | TurnStatus::InvalidResponse { .. } => "server_error",
         TurnStatus::Success { .. } | TurnStatus::Aborted => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_names_of_claude_code() {
+        let of_model = |message: &str, retryable| {
+            let message = message.to_owned();
+            error_name(&TurnStatus::ModelError { message, retryable })
+        };
+        assert_eq!(of_model("`a` answered 529: Overloaded", true), "overloaded");
+        assert_eq!(
+            of_model("`a` answered 404: no model `x`", false),
+            "model_not_found"
+        );
+        assert_eq!(of_model("`a` answered 400: no", false), "invalid_request");
+        assert_eq!(of_model("`a` answered 500: oops", true), "server_error");
     }
 }

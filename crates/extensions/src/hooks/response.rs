@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use osier_peers::tools::ScriptCall;
+use std::borrow::Cow;
 use std::path::Path;
 
 use osier_agent::{ToolOutput, ToolStatus};
@@ -54,7 +55,7 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
             "type": "text",
             "file": {
                 "filePath": input["file_path"],
-                "content": text,
+                "content": without_numbers(&text),
                 "numLines": details["linesRead"],
                 "startLine": details["offset"],
                 "totalLines": details["totalLines"],
@@ -73,6 +74,22 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
         }),
         LS => json!(text),
         _ => json!([{"type": "text", "text": text}]),
+    }
+}
+
+/// The lines of a file without their numbers and without notes; other text stays.
+fn without_numbers(text: &str) -> Cow<'_, str> {
+    let is_number =
+        |start: &str| !start.is_empty() && start.bytes().all(|byte| byte.is_ascii_digit());
+    let lines = text.split_inclusive('\n').filter_map(|line| {
+        let (number, line) = line.split_once('\t')?;
+        is_number(number).then_some(line)
+    });
+    let content: String = lines.collect();
+    if content.is_empty() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(content)
     }
 }
 
@@ -200,6 +217,13 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    #[test]
+    fn files_have_no_line_numbers() {
+        let read = "3\ta\tb\n4\t\n[lines 3-4 of 9; continue with offset 5]\n";
+        assert_eq!(without_numbers(read), "a\tb\n\n");
+        assert_eq!(without_numbers("page 1\ttext\n"), "page 1\ttext\n");
+    }
     use osier_peers::tools::seen;
 
     fn of(name: &str, arguments: Value, output: &ToolOutput) -> Value {

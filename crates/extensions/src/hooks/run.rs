@@ -90,7 +90,13 @@ impl Child {
         };
         invocation.cwd = Some(cwd.to_owned());
         let names = ["CLAUDE_PROJECT_DIR", "OSIER_PROJECT_DIR"];
+        let session = serde_json::from_slice::<Value>(&input).unwrap_or_default();
+        let session = session["session_id"].as_str().unwrap_or_default();
         invocation.env = names.map(|name| (name.into(), root.into())).to_vec();
+        invocation.env.push(("CLAUDECODE".into(), "1".into()));
+        invocation
+            .env
+            .push(("CLAUDE_CODE_SESSION_ID".into(), session.into()));
         let (piped, pipes) = spawn_piped(&invocation)?;
         let mut stdin = pipes.stdin;
         let feed = async move {

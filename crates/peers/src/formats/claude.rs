@@ -7,7 +7,9 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::control::Control;
+use super::facts::Facts;
 use super::format::{Effect, Format, RunEnd};
+use super::initialize::Initialize;
 use osier_agent::{AccountingEntry, AgentMessage, CompactionOutcome, CompactionReason, RunOutcome};
 use osier_agent::{ToolResultMessage, ToolStatus};
 use osier_base::ids;
@@ -15,7 +17,7 @@ use osier_llm::{
     AssistantBlock, AssistantMessage, ContentBlock, Delta, StopReason, TurnStatus, Usage,
 };
 use osier_protocol::questions::Question;
-use osier_protocol::{BudgetState, Event, PermissionMode, Prompt, final_text};
+use osier_protocol::{BudgetState, Event, Op, PermissionMode, Prompt, final_text};
 
 use crate::tools;
 
@@ -36,11 +38,7 @@ pub struct ClaudeFormat {
     lines: Lines,
     /// Whether prompts are written, too: `--replay-user-messages`.
     replays: bool,
-    session: String,
-    cwd: String,
-    model: String,
-    mode: PermissionMode,
-    tools: Vec<String>,
+    facts: Facts,
     budget: BudgetState,
     run: Totals,
     control: Control,
@@ -84,11 +82,7 @@ impl ClaudeFormat {
             control: Control::new(asks),
             lines,
             replays,
-            session: String::new(),
-            cwd: String::new(),
-            model: String::new(),
-            mode: PermissionMode::default(),
-            tools: Vec::new(),
+            facts: Facts::default(),
             budget: BudgetState::default(),
             run: Totals::new(),
         }
@@ -99,10 +93,10 @@ impl ClaudeFormat {
         match event {
             E::Tools { tools } => {
                 let offered = tools.iter().filter(|tool| tool.offered);
-                self.tools = offered.map(|tool| tools::theirs(&tool.name)).collect();
+                self.facts.tools = offered.map(|tool| tools::theirs(&tool.name)).collect();
                 Vec::new()
             }
-            E::AgentStart => vec![self.init()],
+            E::AgentStart => vec![self.line(self.facts.init(permission_mode(self.facts.mode)))],
             E::TurnStart { .. } => {
                 self.run.turns += 1;
                 Vec::new()
@@ -110,7 +104,7 @@ impl ClaudeFormat {
             E::MessageStart { id, message } => match &**message {
                 AgentMessage::Assistant(_) if self.lines == Lines::Partial => {
                     vec![self.stream(&json!({"type": "message_start", "message": {
-                        "id": id, "type": "message", "role": "assistant", "model": self.model, "content": [],
+                        "id": id, "type": "message", "role": "assistant", "model": self.facts.model, "content": [],
                         "stop_reason": null, "stop_sequence": null, "usage": usage(&Usage::default()),
                     }}))]
                 }
@@ -166,15 +160,6 @@ impl ClaudeFormat {
         }
     }
 
-    fn init(&self) -> Value {
-        self.line(json!({
-            "type": "system", "subtype": "init", "cwd": self.cwd, "tools": self.tools, "mcp_servers": [],
-            "model": self.model, "permissionMode": permission_mode(self.mode), "slash_commands": [],
-            "apiKeySource": "none", "output_style": "default", "agents": [], "skills": [], "plugins": [],
-            "claude_code_version": concat!("osier ", env!("CARGO_PKG_VERSION")),
-        }))
-    }
-
     fn message(&mut self, id: &str, message: &AgentMessage) -> Vec<Value> {
         if let Some(text) = final_text(message) {
             self.run.answer = text;
@@ -188,6 +173,9 @@ impl ClaudeFormat {
 
     fn answer(&mut self, id: &str, answer: &AssistantMessage) -> Vec<Value> {
         self.run.stop = answer.stop_reason;
+        if answer.usage.context_tokens() > 0 {
+            self.facts.context = answer.usage.context_tokens();
+        }
         let content: Vec<Value> = answer.content.iter().map(block).collect();
         for found in &answer.content {
             if let AssistantBlock::ToolCall(call) = found {
@@ -245,7 +233,7 @@ impl ClaudeFormat {
 
     /// A line with what each has.
     fn line(&self, mut line: Value) -> Value {
-        line["session_id"] = json!(self.session);
+        line["session_id"] = json!(self.facts.session);
         line["uuid"] = json!(ids::prefixed("line"));
         line
     }
@@ -259,22 +247,32 @@ impl Format for ClaudeFormat {
     /// The answer to the request comes before the first run, which names the tools.
     fn begin(&mut self, effect: &mut Effect) {
         effect.ops.push(osier_agent::Op::ListTools.into());
+        effect.ops.push(Op::ListMcpServers);
     }
 
     fn event(&mut self, event: &Event, effect: &mut Effect) {
         self.control.event(event, effect);
         let lines = match event {
             Event::SessionOpened { session, .. } => {
-                self.session.clone_from(&session.id);
-                self.cwd.clone_from(&session.cwd);
+                self.facts.session.clone_from(&session.id);
+                self.facts.cwd = session.cwd.clone().into();
                 Vec::new()
             }
             Event::ModelSelected { model, .. } => {
-                self.model = model.reference();
+                self.facts.model = model.reference();
+                self.facts.window = model.context_window;
+                Vec::new()
+            }
+            Event::McpServers { servers } => {
+                self.facts.servers.clone_from(servers);
+                Vec::new()
+            }
+            Event::Commands { commands } => {
+                self.facts.commands.clone_from(commands);
                 Vec::new()
             }
             Event::Permissions { mode, .. } => {
-                self.mode = *mode;
+                self.facts.mode = *mode;
                 Vec::new()
             }
             Event::Budget { budget } => {
@@ -334,11 +332,19 @@ impl Format for ClaudeFormat {
     }
 
     fn input(&mut self, line: &[u8], effect: &mut Effect) {
-        self.control.line(line, effect);
+        if let Some(initialize) = Initialize::of_line(line) {
+            let agents = initialize.agents.into_iter();
+            self.facts.agents = agents.map(|(name, _)| name).collect();
+        }
+        self.control.line(line, &self.facts, effect);
     }
 
     fn hook_call(&mut self, id: u64, callback: &str, input: &Value, effect: &mut Effect) {
         self.control.hook_call(id, callback, input, effect);
+    }
+
+    fn server_call(&mut self, id: u64, server: &str, message: &Value, effect: &mut Effect) {
+        self.control.server_call(id, server, message, effect);
     }
 
     fn answers(&self, question: &Question) -> bool {

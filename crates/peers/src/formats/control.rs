@@ -11,11 +11,15 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use osier_base::ids;
+use osier_llm::ThinkingLevel;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
 use osier_protocol::{Event, HookEvent, OnFailure, Op, PLAN_TOOL, PermissionMode, Prompt};
 use osier_tools::attachment;
 
+use super::facts::Facts;
 use super::format::{Effect, SdkHook};
+use super::initialize::{Initialize, is_empty};
+use super::rules::{self, ACCEPT_EDITS};
 use crate::tools;
 
 /// A question that the program was asked.
@@ -28,6 +32,8 @@ struct PendingQuestion {
     tool: String,
     /// The arguments as the program sees them.
     input: Value,
+    /// The rules that can be saved.
+    patterns: Vec<String>,
 }
 
 /// The open questions, and whether the program answers them.
@@ -35,8 +41,8 @@ struct PendingQuestion {
 pub(super) struct Control {
     asks: bool,
     questions: Vec<PendingQuestion>,
-    /// The open calls of hooks: the id of the control request and that of the call.
-    hooks: Vec<(String, u64)>,
+    /// The open calls of hooks and MCP servers: the id of the control request and that of the call.
+    calls: Vec<(String, u64)>,
 }
 
 impl Control {
@@ -44,7 +50,7 @@ impl Control {
         Self {
             asks,
             questions: Vec::new(),
-            hooks: Vec::new(),
+            calls: Vec::new(),
         }
     }
 
@@ -62,16 +68,25 @@ impl Control {
                 };
                 let (tool, arguments) = (&tool, &arguments);
                 let (name, input) = tools::claude_call(tool, arguments);
+                let patterns = match &question.kind {
+                    QuestionKind::Permission { patterns, .. } => patterns.clone(),
+                    _ => Vec::new(),
+                };
+                let suggestions: Vec<Value> = patterns
+                    .iter()
+                    .map(|pattern| rules::suggestion(pattern))
+                    .collect();
                 let request = ids::prefixed("request");
                 self.questions.push(PendingQuestion {
                     request: request.clone(),
                     question: question.id.clone(),
                     tool: tool.clone(),
                     input: input.clone(),
+                    patterns,
                 });
                 effect.line(&json!({"type": "control_request", "request_id": request, "request": {
                         "subtype": "can_use_tool", "tool_name": name, "input": input, "tool_use_id": call_id,
-                        "permission_suggestions": [], "title": question.title,
+                        "permission_suggestions": suggestions, "title": question.title,
                     }}));
             }
             Event::QuestionClosed { id } => {
@@ -90,7 +105,7 @@ impl Control {
     }
 
     /// Handles a line of the program.
-    pub(super) fn line(&mut self, line: &[u8], effect: &mut Effect) {
+    pub(super) fn line(&mut self, line: &[u8], facts: &Facts, effect: &mut Effect) {
         if line.trim_ascii().is_empty() {
             return;
         }
@@ -103,8 +118,8 @@ impl Control {
                 Ok(prompt) => effect.prompt = Some(prompt),
                 Err(error) => mistake(&error, effect),
             },
-            Some("control_request") => request(&value, effect),
-            Some("control_response") => self.answer(&value["response"], effect),
+            Some("control_request") => request(&value, facts, effect),
+            Some("control_response") => self.answer(&value["response"], facts, effect),
             Some("control_cancel_request" | "keep_alive") => {}
             _ => mistake(
                 "expected a `type` of `user`, `control_request` or `control_response`",
@@ -121,27 +136,41 @@ impl Control {
         input: &Value,
         effect: &mut Effect,
     ) {
-        let request = ids::prefixed("request");
-        self.hooks.push((request.clone(), id));
-        effect.line(
-            &json!({"type": "control_request", "request_id": request, "request": {
-                "subtype": "hook_callback", "callback_id": callback, "input": input,
-                "tool_use_id": input.get("tool_use_id"),
-            }}),
-        );
+        let request = json!({"subtype": "hook_callback", "callback_id": callback, "input": input,
+            "tool_use_id": input.get("tool_use_id")});
+        self.call(id, &request, effect);
     }
 
-    fn answer(&mut self, response: &Value, effect: &mut Effect) {
+    /// Sends a message to an MCP server of the program.
+    pub(super) fn server_call(
+        &mut self,
+        id: u64,
+        server: &str,
+        message: &Value,
+        effect: &mut Effect,
+    ) {
+        let request = json!({"subtype": "mcp_message", "server_name": server, "message": message});
+        self.call(id, &request, effect);
+    }
+
+    fn call(&mut self, id: u64, request: &Value, effect: &mut Effect) {
+        let name = ids::prefixed("request");
+        self.calls.push((name.clone(), id));
+        effect.line(&json!({"type": "control_request", "request_id": name, "request": request}));
+    }
+
+    fn answer(&mut self, response: &Value, facts: &Facts, effect: &mut Effect) {
         let id = response["request_id"].as_str().unwrap_or_default();
-        if let Some(place) = self.hooks.iter().position(|(request, _)| request == id) {
-            let (_, call) = self.hooks.remove(place);
+        if let Some(place) = self.calls.iter().position(|(request, _)| request == id) {
+            let (_, call) = self.calls.remove(place);
             let answer = if response["subtype"] == "success" {
-                Ok(response["response"].clone())
+                let answer = &response["response"];
+                Ok(answer.get("mcp_response").unwrap_or(answer).clone())
             } else {
-                let error = response["error"].as_str().unwrap_or("the hook failed");
+                let error = response["error"].as_str().unwrap_or("the program failed");
                 Err(error.to_owned())
             };
-            effect.hook_answers.push((call, answer));
+            effect.call_answers.push((call, answer));
             return;
         }
         let Some(place) = self.questions.iter().position(|asked| asked.request == id) else {
@@ -173,15 +202,13 @@ impl Control {
         };
         let updates = decision["updatedPermissions"].as_array();
         for update in updates.into_iter().flatten() {
-            let mode = (update["type"] == "setMode").then(|| update["mode"].as_str());
-            match mode.flatten().and_then(permission_mode) {
-                // The approval of a plan has the mode.
-                Some(_) if asked.tool == PLAN_TOOL => {}
-                Some(mode) => effect.ops.push(Op::SetPermissions { mode }),
-                None => mistake(
-                    &format!("osier does not support this part of `updatedPermissions`: {update}"),
-                    effect,
-                ),
+            // The approval of a plan has the mode.
+            if asked.tool == PLAN_TOOL && update["type"] == "setMode" {
+                continue;
+            }
+            match rules::update(update, &asked.patterns, &facts.cwd) {
+                Ok(ops) => effect.ops.extend(ops),
+                Err(error) => mistake(&error, effect),
             }
         }
         let id = asked.question;
@@ -263,11 +290,14 @@ fn name_unknown_fields(line: &Value, effect: &mut Effect) {
 }
 
 /// The fields of control requests besides `subtype`; `initialize` has a list of its own.
-const REQUESTS: [(&str, &[&str]); 4] = [
+const REQUESTS: [(&str, &[&str]); 7] = [
     ("interrupt", &[]),
     ("set_permission_mode", &["mode"]),
     ("set_model", &["model"]),
+    ("set_max_thinking_tokens", &["max_thinking_tokens"]),
+    ("rename_session", &["title"]),
     ("mcp_status", &[]),
+    ("get_context_usage", &[]),
 ];
 
 /// Refuses a field that a control request does not have.
@@ -351,7 +381,7 @@ fn base64_of(block: &Value) -> Option<&str> {
 }
 
 /// Carries out a control request.
-fn request(line: &Value, effect: &mut Effect) {
+fn request(line: &Value, facts: &Facts, effect: &mut Effect) {
     let id = &line["request_id"];
     let asked = &line["request"];
     if asked["subtype"] == "initialize" {
@@ -360,9 +390,9 @@ fn request(line: &Value, effect: &mut Effect) {
             Err(error) => return refuse(id, error, effect),
         }
     }
-    let response = match respond(asked) {
-        Ok((response, op)) => {
-            effect.ops.extend(op);
+    let response = match respond(asked, facts) {
+        Ok((response, ops)) => {
+            effect.ops.extend(ops);
             json!({"subtype": "success", "request_id": id, "response": response})
         }
         Err(error) => {
@@ -447,90 +477,81 @@ fn hooks(given: &Value) -> Result<Vec<SdkHook>, String> {
     Ok(hooks)
 }
 
-/// Fields of `initialize` that osier honours: the hooks, and the schema, which is an argument of the program, too.
-const HONOURED: [&str; 3] = ["subtype", "hooks", "jsonSchema"];
-/// Fields that only say which messages the program can show.
-const ANNOUNCEMENTS: [&str; 10] = [
-    "agentProgressSummaries",
-    "excludeDynamicSections",
-    "forwardNestedSubagentToolCalls",
-    "forwardSubagentText",
-    "keepsBypassHeld",
-    "offersBypassSwitchBack",
-    "perTaskStopAffordance",
-    "promptSuggestions",
-    "rapidFollowupPreempt",
-    "supportedDialogKinds",
-];
-
-/// Refuses a field of `initialize` with a value that osier cannot honour.
-fn refuse_unsupported(request: &Value) -> Result<(), String> {
-    let fields = request.as_object().into_iter().flatten();
-    let is_known = |name: &str| HONOURED.contains(&name) || ANNOUNCEMENTS.contains(&name);
-    let mut unknown = fields.filter(|(name, value)| !is_known(name) && !is_empty(value));
-    let Some((name, _)) = unknown.next() else {
-        return Ok(());
-    };
-    let hint = match name.as_str() {
-        "systemPrompt" => "pass `--system-prompt` in the extra arguments",
-        "appendSystemPrompt" => "pass `--append-system-prompt` in the extra arguments",
-        _ => "configure them in osier's own files",
-    };
-    Err(format!(
-        "osier does not support `{name}` of the SDK; {hint}"
-    ))
-}
-
-/// Whether a value says nothing. The SDK for TypeScript always sends `"systemPrompt": [""]`.
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(values) => values.iter().all(is_empty),
-        Value::Object(fields) => fields.is_empty(),
-        _ => false,
-    }
-}
-
 /// The response, and what the session does.
-fn respond(request: &Value) -> Result<(Value, Option<Op>), String> {
+fn respond(request: &Value, facts: &Facts) -> Result<(Value, Vec<Op>), String> {
     check_request(request)?;
     match request["subtype"].as_str().unwrap_or_default() {
         "initialize" => {
-            refuse_unsupported(request)?;
-            let response = json!({"commands": [], "agents": [], "models": [], "account": {},
-                "output_style": "default", "available_output_styles": ["default"],
+            let initialize = Initialize::read(request)?;
+            let agents = initialize
+                .agents
+                .iter()
+                .map(|(name, _)| json!({"name": name, "description": ""}));
+            let response = json!({"commands": facts.command_list(), "agents": agents.collect::<Vec<_>>(),
+                "models": [], "account": {}, "output_style": "default", "available_output_styles": ["default"],
                 "hook_on_failure_supported": true, "hooks_applied": true});
-            Ok((response, None))
+            let name = initialize.title.map(|name| Op::RenameSession { name });
+            Ok((response, name.into_iter().collect()))
         }
-        "interrupt" => Ok((json!({}), Some(osier_agent::Op::Abort.into()))),
+        "interrupt" => Ok((json!({}), vec![osier_agent::Op::Abort.into()])),
         "set_permission_mode" => {
             let name = request["mode"].as_str().unwrap_or_default();
             let mode =
                 permission_mode(name).ok_or_else(|| format!("unknown permission mode `{name}`"))?;
-            Ok((json!({"mode": name}), Some(Op::SetPermissions { mode })))
+            Ok((
+                json!({"mode": name}),
+                rules::mode_ops(name, mode, &facts.cwd),
+            ))
         }
         "set_model" => {
             let reference = request["model"].as_str();
             let reference = reference.ok_or("`model` is missing")?.to_owned();
-            Ok((json!({}), Some(Op::SelectModel { reference })))
+            Ok((json!({}), vec![Op::SelectModel { reference }]))
         }
-        "mcp_status" => Ok((json!({"mcpServers": []}), None)),
+        "set_max_thinking_tokens" => {
+            let tokens = &request["max_thinking_tokens"];
+            let tokens = tokens.as_u64();
+            let level = thinking_level(tokens.ok_or("`max_thinking_tokens` is not a number")?);
+            Ok((
+                json!({}),
+                vec![osier_agent::Op::SetThinkingLevel { level }.into()],
+            ))
+        }
+        "rename_session" => {
+            let name = request["title"].as_str();
+            let name = name.ok_or("`title` is missing")?.to_owned();
+            Ok((json!({}), vec![Op::RenameSession { name }]))
+        }
+        "mcp_status" => Ok((json!({"mcpServers": facts.server_list()}), Vec::new())),
+        "get_context_usage" => Ok((facts.context_usage(), Vec::new())),
         other => Err(format!(
             "osier does not support the control request `{other}`"
         )),
     }
 }
 
-/// osier's mode for a permission mode of Claude Code.
+/// osier's mode for a permission mode of Claude Code. [`accepts_edits`] says what `acceptEdits` allows in addition.
 pub fn permission_mode(name: &str) -> Option<PermissionMode> {
     Some(match name {
-        "default" | "acceptEdits" | "dontAsk" => PermissionMode::Ask,
+        "default" | "manual" | ACCEPT_EDITS | "dontAsk" => PermissionMode::Ask,
         "auto" => PermissionMode::Auto,
         "plan" => PermissionMode::Plan,
         "bypassPermissions" => PermissionMode::Yolo,
         _ => return None,
     })
+}
+
+/// The thinking level for a budget of tokens.
+pub fn thinking_level(tokens: u64) -> ThinkingLevel {
+    match tokens {
+        0 => ThinkingLevel::Off,
+        1..=2_047 => ThinkingLevel::Minimal,
+        2_048..=8_191 => ThinkingLevel::Low,
+        8_192..=16_383 => ThinkingLevel::Medium,
+        16_384..=31_998 => ThinkingLevel::High,
+        31_999..=63_998 => ThinkingLevel::Xhigh,
+        _ => ThinkingLevel::Max,
+    }
 }
 
 #[cfg(test)]
@@ -540,7 +561,8 @@ mod tests {
     /// The lines of osier that a line of the program causes, the number of operations, and whether it is a prompt.
     fn effect_of(line: &Value) -> (String, usize, bool) {
         let mut effect = Effect::default();
-        Control::new(true).line(line.to_string().as_bytes(), &mut effect);
+        let facts = Facts::default();
+        Control::new(true).line(line.to_string().as_bytes(), &facts, &mut effect);
         let output = String::from_utf8(effect.output).unwrap();
         (output, effect.ops.len(), effect.prompt.is_some())
     }
@@ -585,11 +607,15 @@ mod tests {
         for (kind, known) in REQUESTS {
             let mut request = json!({"subtype": kind});
             for name in known {
-                request[*name] = json!("plan");
+                request[*name] = match *name {
+                    "max_thinking_tokens" => json!(4096),
+                    _ => json!("plan"),
+                };
             }
             let (output, ops, _) = sent(&request);
             assert!(output.contains(r#""subtype":"success""#), "{output}");
-            assert_eq!(ops, usize::from(kind != "mcp_status"));
+            let only_asks = matches!(kind, "mcp_status" | "get_context_usage");
+            assert_eq!(ops, usize::from(!only_asks), "{kind}");
             request["extra"] = json!(1);
             let (output, ops, _) = sent(&request);
             let error = format!("osier does not support `extra` of the control request `{kind}`");

@@ -23,8 +23,8 @@ pub struct Effect {
     pub output: Vec<u8>,
     /// The hooks that the program registers.
     pub hooks: Option<Vec<SdkHook>>,
-    /// Answers of the program to calls of its hooks, by the id of the call: the output of the hook, or an error.
-    pub hook_answers: Vec<(u64, Result<Value, String>)>,
+    /// Answers of the program to calls of its hooks and MCP servers, by the id of the call, or errors.
+    pub call_answers: Vec<(u64, Result<Value, String>)>,
     /// Why nothing runs: the program asked for something that osier does not have.
     pub refused: Option<String>,
 }
@@ -95,6 +95,9 @@ pub trait Format {
 
     /// A hook of the program is called: its answer has this id.
     fn hook_call(&mut self, _id: u64, _callback: &str, _input: &Value, _effect: &mut Effect) {}
+
+    /// A message goes to an MCP server of the program: its answer has this id.
+    fn server_call(&mut self, _id: u64, _server: &str, _message: &Value, _effect: &mut Effect) {}
 
     /// Whether the program is there to answer the question.
     fn answers(&self, _question: &Question) -> bool {

@@ -3,9 +3,14 @@
 mod claude;
 mod codex;
 mod control;
+mod facts;
 mod format;
+mod initialize;
+mod rules;
 
 pub use claude::{ClaudeFormat, Lines};
 pub use codex::CodexFormat;
-pub use control::{permission_mode, prompt_of};
+pub use control::{permission_mode, prompt_of, thinking_level};
 pub use format::{Effect, Format, RunEnd, SdkHook};
+pub use initialize::Initialize;
+pub use rules::mode_rules;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use osier_agent::FileTarget;
 use osier_base::{path, text};
 use osier_llm::ToolCall;
+use osier_protocol::TOOL as TODO;
 use osier_tools::{BASH, EDIT, GREP, SUBAGENT};
 
 use super::table::of_claude;
@@ -141,6 +142,10 @@ pub fn ours(tool: &str, input: &Value) -> Value {
         }
         let value = match (tool, *ours) {
             (BASH, "timeout") => scaled(value, 0.001),
+            (TODO, "items") => {
+                let states = STATES.map(|(ours, theirs)| (theirs, ours));
+                renamed_items(value, &ITEM.map(|(ours, theirs)| (theirs, ours)), &states)
+            }
             _ => value.clone(),
         };
         arguments.insert((*ours).to_owned(), value);
@@ -159,12 +164,38 @@ fn theirs_of(tool: &str, argument: &str, value: &Value, cwd: &Path) -> Value {
     match (tool, argument) {
         // Milliseconds in Claude Code, seconds in osier.
         (BASH, "timeout") => scaled(value, 1000.0),
+        (TODO, "items") => renamed_items(value, &ITEM, &STATES),
         // Claude Code's paths are absolute.
         (_, "file_path" | "path") => match value.as_str() {
             Some(given) => json!(path::resolve(cwd, given)),
             None => value.clone(),
         },
         _ => value.clone(),
+    }
+}
+
+/// The fields of an item of the to-do list, in osier and in Claude Code, and the values of its state.
+const ITEM: [(&str, &str); 2] = [("text", "content"), ("state", "status")];
+const STATES: [(&str, &str); 3] = [
+    ("open", "pending"),
+    ("doing", "in_progress"),
+    ("done", "completed"),
+];
+
+/// Items with these fields and values renamed; other fields are dropped.
+fn renamed_items(items: &Value, fields: &[(&str, &str)], values: &[(&str, &str)]) -> Value {
+    let item = |item: &Value| {
+        let fields = fields.iter().filter_map(|(from, to)| {
+            let value = item.get(*from)?;
+            let known = values.iter().find(|(known, _)| value == *known);
+            let value = known.map_or_else(|| value.clone(), |(_, renamed)| json!(renamed));
+            Some(((*to).to_owned(), value))
+        });
+        Value::Object(fields.collect())
+    };
+    match items.as_array() {
+        Some(items) => items.iter().map(item).collect(),
+        None => items.clone(),
     }
 }
 
@@ -285,6 +316,12 @@ mod tests {
                 json!({"pattern": "*.rs"}),
             ),
             (
+                "todo",
+                json!({"items": [{"text": "a", "state": "doing"}, {"text": "b", "state": "open"}]}),
+                "TodoWrite",
+                json!({"todos": [{"content": "a", "status": "in_progress"}, {"content": "b", "status": "pending"}]}),
+            ),
+            (
                 "ls",
                 json!({"path": "src"}),
                 "LS",
@@ -293,7 +330,7 @@ mod tests {
             (
                 "task",
                 json!({"prompt": "look\nwell", "agent": "scout"}),
-                "Task",
+                "Agent",
                 json!({"prompt": "look\nwell", "subagent_type": "scout", "description": "look"}),
             ),
             (

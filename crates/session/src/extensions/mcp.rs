@@ -115,6 +115,9 @@ pub(crate) fn late_servers(names: &[String]) -> String {
 pub(crate) fn files(setup: &SessionSetup) -> (Vec<ConfigFile>, bool) {
     let trusted = trust::trusted_files(setup);
     let runs = trusted.runs_servers();
+    if setup.only_given_servers {
+        return (Vec::new(), runs);
+    }
     (server_files(&setup.folders, &trusted), runs)
 }
 

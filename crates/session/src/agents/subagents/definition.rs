@@ -31,15 +31,22 @@ pub(crate) struct Definition {
     pub path: PathBuf,
 }
 
-/// All definitions, by name. A definition of the project overrides one of the user, and one of osier the user's of
-/// `claude`, the folder of Claude Code.
+/// All definitions, by name. One of `given` overrides those of files, one of the project overrides one of the user, and one
+/// of osier the user's of `claude`, the folder of Claude Code.
 pub(crate) fn load(
     config: &Path,
     claude: Option<&Path>,
     project: &ProjectFiles,
+    given: &[String],
 ) -> (Vec<Definition>, Vec<Problem>) {
     let mut definitions: Vec<Definition> = Vec::new();
     let mut problems = Vec::new();
+    for text in given {
+        match parse(Path::new("agent of the program"), text, &mut problems) {
+            Ok(definition) => definitions.push(definition),
+            Err(problem) => problems.push(problem),
+        }
+    }
     let of_project =
         PROJECT_FOLDERS.map(|name| files_in(&project.root().join(name), project.below(name)));
     let of_user = std::iter::once(config).chain(claude).flat_map(|folder| {
@@ -227,7 +234,7 @@ mod tests {
             "---\ndescription: reviews\ntools: Read, Bash\nmodel: small\n---\nReview.\n",
         );
         write("mute.md", "Nothing said.");
-        let (definitions, problems) = load(place.path(), None, &ProjectFiles::default());
+        let (definitions, problems) = load(place.path(), None, &ProjectFiles::default(), &[]);
         let expected = Definition {
             name: "reviewer".into(),
             description: "reviews".into(),
@@ -239,6 +246,27 @@ mod tests {
         assert_eq!(definitions, [expected]);
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].line, Some(1));
+    }
+
+    #[test]
+    fn definitions_of_the_program_override_files() {
+        let place = tempfile::TempDir::new().unwrap();
+        let folder = place.path().join("agents");
+        std::fs::create_dir(&folder).unwrap();
+        let text = "---\ndescription: of a file\n---\nWork.\n";
+        osier_base::atomic_file::write(&folder.join("critic.md"), text.as_bytes()).unwrap();
+        let given = "---\nname: \"critic\"\ndescription: \"a \\\"hard\\\" critic\"\ntools: [\"Read\",\"Grep\"]\n---\nFind faults.\n";
+        let given = [given.to_owned()];
+        let (definitions, problems) = load(place.path(), None, &ProjectFiles::default(), &given);
+        let expected = Definition {
+            name: "critic".into(),
+            description: "a \"hard\" critic".into(),
+            tools: Some(vec!["read".into(), "grep".into()]),
+            model: None,
+            prompt: "Find faults.".into(),
+            path: "agent of the program".into(),
+        };
+        assert_eq!((definitions, problems), (vec![expected], Vec::new()));
     }
 
     #[test]
@@ -307,7 +335,7 @@ mod tests {
             "tools: Read, Glob, Grep, WebFetch, mcp__x__y, Task\nmodel: sonnet\n",
         );
         let project = ProjectFiles::default();
-        let (definitions, problems) = load(place.path(), Some(&claude), &project);
+        let (definitions, problems) = load(place.path(), Some(&claude), &project, &[]);
         let found: Vec<(&str, Option<String>, Option<&str>)> = definitions
             .iter()
             .map(|agent| {

@@ -27,7 +27,8 @@ impl Subagents {
         let peers = PeerFolders::of(&setup.folders.environment);
         let claude = peers.as_ref().map(|peers| peers.claude.as_path());
         let project = trust::trusted_files(setup);
-        let (definitions, problems) = definition::load(&setup.folders.config, claude, &project);
+        let (definitions, problems) =
+            definition::load(&setup.folders.config, claude, &project, &setup.agents);
         emitter.problems(&problems);
         let mut offered = Vec::with_capacity(definitions.len());
         for definition in definitions {

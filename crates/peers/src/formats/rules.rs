@@ -1,0 +1,185 @@
+//! The rules of permissions in the words of the Agent SDKs: suggestions of osier, and the updates that a program returns.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::control::permission_mode;
+use crate::settings::{MappedRule, map_rule};
+use crate::tools;
+use osier_protocol::questions::Grant;
+use osier_protocol::{Effect, Op, PermissionMode};
+
+/// The mode in which changes of files in the working directory need no answer.
+pub(super) const ACCEPT_EDITS: &str = "acceptEdits";
+
+/// The rules that the mode `name` adds: they allow changes of files below `cwd`.
+pub fn mode_rules(name: &str, cwd: &Path) -> Vec<String> {
+    if name != ACCEPT_EDITS {
+        return Vec::new();
+    }
+    let rule = format!("Edit(/{}/**)", cwd.display());
+    match map_rule(&rule, Effect::Allow, cwd, is_rule) {
+        MappedRule::Rules(rules) => rules,
+        MappedRule::Invalid | MappedRule::NoTool => Vec::new(),
+    }
+}
+
+/// What sets the mode `name`.
+pub(super) fn mode_ops(name: &str, mode: PermissionMode, cwd: &Path) -> Vec<Op> {
+    let rules = mode_rules(name, cwd).into_iter();
+    let rules = rules.map(|pattern| Op::AddPermission {
+        grant: Grant::Session { pattern },
+    });
+    std::iter::once(Op::SetPermissions { mode })
+        .chain(rules)
+        .collect()
+}
+
+/// The session checks the rules that it adds.
+fn is_rule(_text: &str) -> bool {
+    true
+}
+
+/// The tool of a rule, with its name in the SDKs, and the pattern.
+fn parts(rule: &str) -> Value {
+    match rule.strip_suffix(')').and_then(|rule| rule.split_once('(')) {
+        Some((tool, pattern)) => json!({"toolName": tools::theirs(tool), "ruleContent": pattern}),
+        None => json!({"toolName": tools::theirs(rule)}),
+    }
+}
+
+/// A rule that can be saved, as a program returns it to save it.
+pub(super) fn suggestion(pattern: &str) -> Value {
+    json!({"type": "addRules", "behavior": "allow", "destination": "session", "rules": [parts(pattern)]})
+}
+
+/// What a part of `updatedPermissions` does. `patterns` are the rules of the question.
+///
+/// # Errors
+/// Names the part that osier does not have.
+pub(super) fn update(update: &Value, patterns: &[String], cwd: &Path) -> Result<Vec<Op>, String> {
+    let unsupported =
+        || format!("osier does not support this part of `updatedPermissions`: {update}");
+    let grant: fn(String) -> Grant = match update["destination"].as_str() {
+        None | Some("session" | "cliArg") => |pattern| Grant::Session { pattern },
+        Some("projectSettings" | "localSettings") => |pattern| Grant::Project { pattern },
+        Some(_) => return Err(unsupported()),
+    };
+    match (update["type"].as_str(), update["behavior"].as_str()) {
+        (Some("setMode"), _) => {
+            let name = update["mode"].as_str().unwrap_or_default();
+            let mode = permission_mode(name).ok_or_else(unsupported)?;
+            Ok(mode_ops(name, mode, cwd))
+        }
+        (Some("addRules"), None | Some("allow")) => {
+            let rules = update["rules"].as_array().ok_or_else(unsupported)?;
+            let mut ops = Vec::new();
+            for rule in rules {
+                let own = patterns.iter().find(|pattern| parts(pattern) == *rule);
+                let rules = match own {
+                    Some(own) => vec![own.clone()],
+                    None => ours(rule, cwd).ok_or_else(unsupported)?,
+                };
+                ops.extend(rules.into_iter().map(|pattern| Op::AddPermission {
+                    grant: grant(pattern),
+                }));
+            }
+            Ok(ops)
+        }
+        _ => Err(unsupported()),
+    }
+}
+
+/// osier's rules for one of Claude Code.
+fn ours(rule: &Value, cwd: &Path) -> Option<Vec<String>> {
+    let tool = rule["toolName"].as_str()?;
+    let text = match &rule["ruleContent"] {
+        Value::Null => tool.to_owned(),
+        Value::String(pattern) => format!("{tool}({pattern})"),
+        _ => return None,
+    };
+    match map_rule(&text, Effect::Allow, cwd, is_rule) {
+        MappedRule::Rules(rules) => Some(rules),
+        MappedRule::NoTool => Some(vec![text]),
+        MappedRule::Invalid => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn granted(ops: &[Op]) -> Vec<String> {
+        let grant = |op: &Op| match op {
+            Op::AddPermission {
+                grant: Grant::Session { pattern },
+            } => format!("session {pattern}"),
+            Op::AddPermission {
+                grant: Grant::Project { pattern },
+            } => format!("project {pattern}"),
+            Op::SetPermissions { mode } => format!("mode {mode:?}"),
+            other => format!("{other:?}"),
+        };
+        ops.iter().map(grant).collect()
+    }
+
+    #[test]
+    fn suggestions_return_as_the_rules_that_they_were() {
+        let patterns = ["bash(git log *)".to_owned(), "bash".to_owned()];
+        let given = suggestion(&patterns[0]);
+        let rule = json!({"toolName": "Bash", "ruleContent": "git log *"});
+        let expected = json!({"type": "addRules", "behavior": "allow", "destination": "session", "rules": [rule]});
+        assert_eq!(given, expected);
+        let cwd = Path::new("/w");
+        assert_eq!(
+            granted(&update(&given, &patterns, cwd).unwrap()),
+            ["session bash(git log *)"]
+        );
+        let mut other = suggestion(&patterns[1]);
+        other["destination"] = json!("localSettings");
+        assert_eq!(
+            granted(&update(&other, &patterns, cwd).unwrap()),
+            ["project bash"]
+        );
+        // A rule of the program.
+        other["rules"] = json!([{"toolName": "Read", "ruleContent": "/notes/**"}]);
+        assert_eq!(
+            granted(&update(&other, &patterns, cwd).unwrap()),
+            ["project read(/w/notes/**)"]
+        );
+    }
+
+    #[test]
+    fn parts_without_a_meaning_are_named() {
+        let cwd = Path::new("/w");
+        for part in [
+            json!({"type": "addRules", "behavior": "deny", "rules": []}),
+            json!({"type": "addRules", "behavior": "allow", "destination": "userSettings", "rules": []}),
+            json!({"type": "removeRules", "behavior": "allow", "rules": []}),
+            json!({"type": "addDirectories", "directories": ["/x"]}),
+            json!({"type": "setMode", "mode": "loud"}),
+        ] {
+            let error = format!("osier does not support this part of `updatedPermissions`: {part}");
+            assert_eq!(update(&part, &[], cwd), Err(error));
+        }
+    }
+
+    #[test]
+    fn accept_edits_allows_changes_below_the_working_directory() {
+        let cwd = Path::new("/w/project");
+        let ops = mode_ops("acceptEdits", PermissionMode::Ask, cwd);
+        assert_eq!(
+            granted(&ops),
+            [
+                "mode Ask",
+                "session edit(/w/project/**)",
+                "session write(/w/project/**)"
+            ]
+        );
+        assert_eq!(
+            granted(&mode_ops("default", PermissionMode::Ask, cwd)),
+            ["mode Ask"]
+        );
+    }
+}
