@@ -324,7 +324,7 @@ const OPTIONS: &[SdkOption] = &[
     SdkOption("toolConfig", "", InSdk, WORKS),
 ];
 
-/// What a program that sends `field` in `initialize` gets: an error, or nothing.
+/// The error for a program that sends `field` in `initialize`.
 fn initialize(field: &str, value: &str) -> Option<String> {
     let value: Value = serde_json::from_str(value).unwrap();
     let line = json!({"type": "control_request", "request_id": "1",
@@ -335,7 +335,7 @@ fn initialize(field: &str, value: &str) -> Option<String> {
     effect.refused
 }
 
-/// What osier says about these words of the command line, if it refuses them.
+/// The error for these words of the command line.
 fn command_line(words: &[&str]) -> Option<String> {
     let base = [
         "osier",

@@ -1,4 +1,4 @@
-//! What the format knows about the session, as the Agent SDKs have it.
+//! The facts about the session that the format knows, as the Agent SDKs have them.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use osier_protocol::{AddedCommand, PermissionMode, ServerInfo, ServerState};
 /// Claude Code's version whose messages osier writes: programs compare it with the one that they need.
 const VERSION: &str = "2.1.332";
 
-/// The facts that events have told.
+/// The facts, from events.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub session: String,

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// What `initialize` sets.
+/// The settings of `initialize`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Initialize {
     pub system_prompt: Option<String>,
@@ -17,7 +17,7 @@ pub struct Initialize {
     pub title: Option<String>,
 }
 
-/// What osier does with a field of the request.
+/// The use of a field of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FieldUse {
     /// It has an effect.

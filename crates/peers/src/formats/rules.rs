@@ -25,7 +25,7 @@ pub fn mode_rules(name: &str, cwd: &Path) -> Vec<String> {
     }
 }
 
-/// What sets the mode `name`.
+/// The requests that set the mode `name`.
 pub(super) fn mode_ops(name: &str, mode: PermissionMode, cwd: &Path) -> Vec<Op> {
     let rules = mode_rules(name, cwd).into_iter();
     let rules = rules.map(|pattern| Op::AddPermission {
@@ -54,7 +54,7 @@ pub(super) fn suggestion(pattern: &str) -> Value {
     json!({"type": "addRules", "behavior": "allow", "destination": "session", "rules": [parts(pattern)]})
 }
 
-/// What a part of `updatedPermissions` does. `patterns` are the rules of the question.
+/// The effect of a part of `updatedPermissions`. `patterns` are the rules of the question.
 ///
 /// # Errors
 /// Names the part that osier does not have.
