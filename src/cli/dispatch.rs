@@ -30,7 +30,7 @@ use crate::modes::log::LogLevel;
 use crate::modes::rpc;
 use crate::modes::run::{Ended, ProgramHooks, Run};
 use crate::modes::text::TextFormat;
-use osier_peers::formats::{ClaudeFormat, CodexFormat, Format, Initialize, Lines};
+use osier_peers::formats::{self, ClaudeFormat, CodexFormat, Format, Initialize, Lines};
 use osier_permissions::trust::Trust;
 use osier_rpc::schema;
 
@@ -277,6 +277,10 @@ fn run_prompts(
         }
         let input = input.map(|input| io::Cursor::new(first).chain(input));
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
+        let mode = script.permission_mode.iter();
+        for op in mode.flat_map(|name| formats::rule_ops(name, &config.cwd)) {
+            session.send(op);
+        }
         let stop = stop_on_signal(session.clone(), Arc::clone(&signal));
         let run = Run {
             session: &session,
@@ -316,7 +320,7 @@ fn run_prompts(
 
 /// The format of `mode`; `asks` says whether the program answers questions.
 fn format_of(mode: RunMode, script: &ScriptArgs, asks: bool) -> Box<dyn Format + Send> {
-    let claude = |lines| ClaudeFormat::new(lines, script.replay_user_messages, asks);
+    let claude = |lines| ClaudeFormat::new(lines, script.replay_user_messages, asks, script.permission_mode.clone());
     match mode {
         RunMode::Json => Box::new(JsonFormat),
         RunMode::Codex => Box::<CodexFormat>::default(),

@@ -28,9 +28,7 @@ impl ScriptArgs {
 
     /// Whether the program answers questions.
     pub(super) fn asks(&self) -> bool {
-        let nobody_answers = self.permission_prompts.as_deref() == Some("none")
-            || self.permission_mode.as_deref() == Some("dontAsk");
-        self.permission_prompt_tool.is_some() && !nobody_answers
+        self.permission_prompt_tool.is_some() && self.permission_prompts.as_deref() != Some("none")
     }
 
     /// Whether the answer must match a schema.
@@ -94,7 +92,6 @@ impl ScriptArgs {
         }
         if let Some(name) = &self.permission_mode {
             setup.permissions = formats::permission_mode(name);
-            setup.settings.allow.extend(formats::mode_rules(name, cwd));
         }
         let budget = self.max_thinking_tokens.map(formats::thinking_level);
         setup.thinking = self.effort.or(budget).or(setup.thinking);

@@ -330,7 +330,7 @@ fn initialize(field: &str, value: &str) -> Option<String> {
     let line = json!({"type": "control_request", "request_id": "1",
         "request": {"subtype": "initialize", field: value}});
     let mut effect = Effect::default();
-    let mut format = ClaudeFormat::new(Lines::Messages, false, true);
+    let mut format = ClaudeFormat::new(Lines::Messages, false, true, None);
     format.input(line.to_string().as_bytes(), &mut effect);
     effect.refused
 }

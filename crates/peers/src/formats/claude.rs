@@ -17,7 +17,7 @@ use osier_llm::{
     AssistantBlock, AssistantMessage, ContentBlock, Delta, StopReason, TurnStatus, Usage,
 };
 use osier_protocol::questions::Question;
-use osier_protocol::{BudgetState, Event, Op, PermissionMode, Prompt, final_text};
+use osier_protocol::{BudgetState, Event, Op, Prompt, final_text};
 
 use crate::tools;
 
@@ -76,13 +76,16 @@ impl Totals {
 }
 
 impl ClaudeFormat {
-    /// `asks` says whether the program answers questions about permissions.
-    pub fn new(lines: Lines, replays: bool, asks: bool) -> Self {
+    /// `asks` says whether the program answers questions about permissions, `mode` is the permission mode that it set.
+    pub fn new(lines: Lines, replays: bool, asks: bool, mode: Option<String>) -> Self {
         Self {
             control: Control::new(asks),
             lines,
             replays,
-            facts: Facts::default(),
+            facts: Facts {
+                mode_name: mode,
+                ..Facts::default()
+            },
             budget: BudgetState::default(),
             run: Totals::new(),
         }
@@ -96,7 +99,7 @@ impl ClaudeFormat {
                 self.facts.tools = offered.map(|tool| tools::theirs(&tool.name)).collect();
                 Vec::new()
             }
-            E::AgentStart => vec![self.line(self.facts.init(permission_mode(self.facts.mode)))],
+            E::AgentStart => vec![self.line(self.facts.init())],
             E::TurnStart { .. } => {
                 self.run.turns += 1;
                 Vec::new()
@@ -251,7 +254,7 @@ impl Format for ClaudeFormat {
     }
 
     fn event(&mut self, event: &Event, effect: &mut Effect) {
-        self.control.event(event, effect);
+        self.control.event(event, &self.facts, effect);
         let lines = match event {
             Event::SessionOpened { session, .. } => {
                 self.facts.session.clone_from(&session.id);
@@ -336,7 +339,7 @@ impl Format for ClaudeFormat {
             let agents = initialize.agents.into_iter();
             self.facts.agents = agents.map(|(name, _)| name).collect();
         }
-        self.control.line(line, &self.facts, effect);
+        self.control.line(line, &mut self.facts, effect);
     }
 
     fn hook_call(&mut self, id: u64, callback: &str, input: &Value, effect: &mut Effect) {
@@ -348,7 +351,7 @@ impl Format for ClaudeFormat {
     }
 
     fn answers(&self, question: &Question) -> bool {
-        self.control.answers(question)
+        self.control.answers(question, &self.facts)
     }
 }
 
@@ -445,14 +448,5 @@ fn stop(reason: StopReason) -> Option<&'static str> {
         StopReason::Refusal => Some("refusal"),
         StopReason::Paused => Some("pause_turn"),
         StopReason::Error | StopReason::Aborted | StopReason::Pending => None,
-    }
-}
-
-fn permission_mode(mode: PermissionMode) -> &'static str {
-    match mode {
-        PermissionMode::Yolo => "bypassPermissions",
-        PermissionMode::Auto => "auto",
-        PermissionMode::Ask => "default",
-        PermissionMode::Plan => "plan",
     }
 }

@@ -55,14 +55,14 @@ impl Control {
     }
 
     /// Whether the program answers the question.
-    pub(super) fn answers(&self, question: &Question) -> bool {
-        self.asks && asked_call(question).is_some()
+    pub(super) fn answers(&self, question: &Question, facts: &Facts) -> bool {
+        self.asks && facts.mode_name() != DONT_ASK && asked_call(question).is_some()
     }
 
     /// Passes a question on to the program.
-    pub(super) fn event(&mut self, event: &Event, effect: &mut Effect) {
+    pub(super) fn event(&mut self, event: &Event, facts: &Facts, effect: &mut Effect) {
         match event {
-            Event::QuestionAsked { question } if self.asks => {
+            Event::QuestionAsked { question } if self.answers(question, facts) => {
                 let Some((call_id, tool, arguments)) = asked_call(question) else {
                     return;
                 };
@@ -105,7 +105,7 @@ impl Control {
     }
 
     /// Handles a line of the program.
-    pub(super) fn line(&mut self, line: &[u8], facts: &Facts, effect: &mut Effect) {
+    pub(super) fn line(&mut self, line: &[u8], facts: &mut Facts, effect: &mut Effect) {
         if line.trim_ascii().is_empty() {
             return;
         }
@@ -159,7 +159,7 @@ impl Control {
         effect.line(&json!({"type": "control_request", "request_id": name, "request": request}));
     }
 
-    fn answer(&mut self, response: &Value, facts: &Facts, effect: &mut Effect) {
+    fn answer(&mut self, response: &Value, facts: &mut Facts, effect: &mut Effect) {
         let id = response["request_id"].as_str().unwrap_or_default();
         if let Some(place) = self.calls.iter().position(|(request, _)| request == id) {
             let (_, call) = self.calls.remove(place);
@@ -202,12 +202,11 @@ impl Control {
         };
         let updates = decision["updatedPermissions"].as_array();
         for update in updates.into_iter().flatten() {
-            // The approval of a plan has the mode.
-            if asked.tool == PLAN_TOOL && update["type"] == "setMode" {
-                continue;
-            }
-            match rules::update(update, &asked.patterns, &facts.cwd) {
-                Ok(ops) => effect.ops.extend(ops),
+            match rules::update(update, &asked.patterns, facts) {
+                // The approval of a plan has the mode.
+                Ok(ops) => effect.ops.extend(ops.into_iter().filter(|op| {
+                    asked.tool != PLAN_TOOL || !matches!(op, Op::SetPermissions { .. })
+                })),
                 Err(error) => mistake(&error, effect),
             }
         }
@@ -381,7 +380,7 @@ fn base64_of(block: &Value) -> Option<&str> {
 }
 
 /// Carries out a control request.
-fn request(line: &Value, facts: &Facts, effect: &mut Effect) {
+fn request(line: &Value, facts: &mut Facts, effect: &mut Effect) {
     let id = &line["request_id"];
     let asked = &line["request"];
     if asked["subtype"] == "initialize" {
@@ -478,7 +477,7 @@ fn hooks(given: &Value) -> Result<Vec<SdkHook>, String> {
 }
 
 /// The response, and what the session does.
-fn respond(request: &Value, facts: &Facts) -> Result<(Value, Vec<Op>), String> {
+fn respond(request: &Value, facts: &mut Facts) -> Result<(Value, Vec<Op>), String> {
     check_request(request)?;
     match request["subtype"].as_str().unwrap_or_default() {
         "initialize" => {
@@ -498,10 +497,7 @@ fn respond(request: &Value, facts: &Facts) -> Result<(Value, Vec<Op>), String> {
             let name = request["mode"].as_str().unwrap_or_default();
             let mode =
                 permission_mode(name).ok_or_else(|| format!("unknown permission mode `{name}`"))?;
-            Ok((
-                json!({"mode": name}),
-                rules::mode_ops(name, mode, &facts.cwd),
-            ))
+            Ok((json!({"mode": name}), rules::mode_ops(name, mode, facts)))
         }
         "set_model" => {
             let reference = request["model"].as_str();
@@ -530,10 +526,13 @@ fn respond(request: &Value, facts: &Facts) -> Result<(Value, Vec<Op>), String> {
     }
 }
 
-/// osier's mode for a permission mode of Claude Code. [`accepts_edits`] says what `acceptEdits` allows in addition.
+/// The mode in which a call that needs permission is denied.
+const DONT_ASK: &str = "dontAsk";
+
+/// osier's mode for a permission mode of Claude Code. The rules that `acceptEdits` adds are in [`rules::rule_ops`].
 pub fn permission_mode(name: &str) -> Option<PermissionMode> {
     Some(match name {
-        "default" | "manual" | ACCEPT_EDITS | "dontAsk" => PermissionMode::Ask,
+        "default" | "manual" | ACCEPT_EDITS | DONT_ASK => PermissionMode::Ask,
         "auto" => PermissionMode::Auto,
         "plan" => PermissionMode::Plan,
         "bypassPermissions" => PermissionMode::Yolo,
@@ -561,8 +560,8 @@ mod tests {
     /// The lines of osier that a line of the program causes, the number of operations, and whether it is a prompt.
     fn effect_of(line: &Value) -> (String, usize, bool) {
         let mut effect = Effect::default();
-        let facts = Facts::default();
-        Control::new(true).line(line.to_string().as_bytes(), &facts, &mut effect);
+        let mut facts = Facts::default();
+        Control::new(true).line(line.to_string().as_bytes(), &mut facts, &mut effect);
         let output = String::from_utf8(effect.output).unwrap();
         (output, effect.ops.len(), effect.prompt.is_some())
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::control::permission_mode;
 use crate::tools;
 use osier_protocol::{AddedCommand, PermissionMode, ServerInfo, ServerState};
 
@@ -21,6 +22,8 @@ pub(super) struct Facts {
     /// The tokens of the newest request and its answer.
     pub context: u64,
     pub mode: PermissionMode,
+    /// The name by which the program set the mode.
+    pub mode_name: Option<String>,
     pub tools: Vec<String>,
     pub servers: Vec<ServerInfo>,
     pub commands: Vec<AddedCommand>,
@@ -29,8 +32,20 @@ pub(super) struct Facts {
 }
 
 impl Facts {
+    /// The permission mode by Claude Code's name: the one that the program gave it, while it is that mode.
+    pub(super) fn mode_name(&self) -> &str {
+        let given = self.mode_name.as_deref();
+        let given = given.filter(|name| permission_mode(name) == Some(self.mode));
+        given.unwrap_or(match self.mode {
+            PermissionMode::Yolo => "bypassPermissions",
+            PermissionMode::Auto => "auto",
+            PermissionMode::Ask => "default",
+            PermissionMode::Plan => "plan",
+        })
+    }
+
     /// The message `init`.
-    pub(super) fn init(&self, mode: &str) -> Value {
+    pub(super) fn init(&self) -> Value {
         let servers = self.servers.iter();
         let servers: Vec<Value> = servers
             .map(|server| json!({"name": server.name, "status": status(server.state)}))
@@ -42,7 +57,7 @@ impl Facts {
         };
         json!({
             "type": "system", "subtype": "init", "cwd": self.cwd, "tools": self.tools, "mcp_servers": servers,
-            "model": self.model, "permissionMode": mode, "slash_commands": names(""), "apiKeySource": "none",
+            "model": self.model, "permissionMode": self.mode_name(), "slash_commands": names(""), "apiKeySource": "none",
             "output_style": "default", "agents": self.agents, "skills": names("skill"), "plugins": [],
             "claude_code_version": format!("{VERSION} (osier {})", env!("CARGO_PKG_VERSION")),
         })

@@ -13,4 +13,4 @@ pub use codex::CodexFormat;
 pub use control::{permission_mode, prompt_of, thinking_level};
 pub use format::{Effect, Format, RunEnd, SdkHook};
 pub use initialize::Initialize;
-pub use rules::mode_rules;
+pub use rules::rule_ops;

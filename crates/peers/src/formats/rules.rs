@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::control::permission_mode;
+use super::facts::Facts;
 use crate::settings::{MappedRule, map_rule};
 use crate::tools;
 use osier_protocol::questions::Grant;
@@ -14,7 +15,7 @@ use osier_protocol::{Effect, Op, PermissionMode};
 pub(super) const ACCEPT_EDITS: &str = "acceptEdits";
 
 /// The rules that the mode `name` adds: they allow changes of files below `cwd`.
-pub fn mode_rules(name: &str, cwd: &Path) -> Vec<String> {
+fn mode_rules(name: &str, cwd: &Path) -> Vec<String> {
     if name != ACCEPT_EDITS {
         return Vec::new();
     }
@@ -25,15 +26,25 @@ pub fn mode_rules(name: &str, cwd: &Path) -> Vec<String> {
     }
 }
 
-/// The requests that set the mode `name`.
-pub(super) fn mode_ops(name: &str, mode: PermissionMode, cwd: &Path) -> Vec<Op> {
+/// The requests that set the mode `name`. The rules of `acceptEdits` end with it.
+pub(super) fn mode_ops(name: &str, mode: PermissionMode, facts: &mut Facts) -> Vec<Op> {
+    let left = facts.mode_name.replace(name.to_owned()).unwrap_or_default();
+    let mut ops = vec![Op::SetPermissions { mode }];
+    if left == name {
+        return ops;
+    }
+    let ended = mode_rules(&left, &facts.cwd).into_iter();
+    ops.extend(ended.map(|rule| Op::RemovePermission { rule }));
+    ops.extend(rule_ops(name, &facts.cwd));
+    ops
+}
+
+/// The requests that add the rules of the mode `name`.
+pub fn rule_ops(name: &str, cwd: &Path) -> impl Iterator<Item = Op> + use<> {
     let rules = mode_rules(name, cwd).into_iter();
-    let rules = rules.map(|pattern| Op::AddPermission {
+    rules.map(|pattern| Op::AddPermission {
         grant: Grant::Session { pattern },
-    });
-    std::iter::once(Op::SetPermissions { mode })
-        .chain(rules)
-        .collect()
+    })
 }
 
 /// The session checks the rules that it adds.
@@ -58,7 +69,11 @@ pub(super) fn suggestion(pattern: &str) -> Value {
 ///
 /// # Errors
 /// Names the part that osier does not have.
-pub(super) fn update(update: &Value, patterns: &[String], cwd: &Path) -> Result<Vec<Op>, String> {
+pub(super) fn update(
+    update: &Value,
+    patterns: &[String],
+    facts: &mut Facts,
+) -> Result<Vec<Op>, String> {
     let unsupported =
         || format!("osier does not support this part of `updatedPermissions`: {update}");
     let grant: fn(String) -> Grant = match update["destination"].as_str() {
@@ -70,7 +85,7 @@ pub(super) fn update(update: &Value, patterns: &[String], cwd: &Path) -> Result<
         (Some("setMode"), _) => {
             let name = update["mode"].as_str().unwrap_or_default();
             let mode = permission_mode(name).ok_or_else(unsupported)?;
-            Ok(mode_ops(name, mode, cwd))
+            Ok(mode_ops(name, mode, facts))
         }
         (Some("addRules"), None | Some("allow")) => {
             let rules = update["rules"].as_array().ok_or_else(unsupported)?;
@@ -79,7 +94,7 @@ pub(super) fn update(update: &Value, patterns: &[String], cwd: &Path) -> Result<
                 let own = patterns.iter().find(|pattern| parts(pattern) == *rule);
                 let rules = match own {
                     Some(own) => vec![own.clone()],
-                    None => ours(rule, cwd).ok_or_else(unsupported)?,
+                    None => ours(rule, &facts.cwd).ok_or_else(unsupported)?,
                 };
                 ops.extend(rules.into_iter().map(|pattern| Op::AddPermission {
                     grant: grant(pattern),
@@ -110,6 +125,13 @@ fn ours(rule: &Value, cwd: &Path) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
+    fn facts(cwd: &str) -> Facts {
+        Facts {
+            cwd: cwd.into(),
+            ..Facts::default()
+        }
+    }
+
     fn granted(ops: &[Op]) -> Vec<String> {
         let grant = |op: &Op| match op {
             Op::AddPermission {
@@ -118,6 +140,7 @@ mod tests {
             Op::AddPermission {
                 grant: Grant::Project { pattern },
             } => format!("project {pattern}"),
+            Op::RemovePermission { rule } => format!("no {rule}"),
             Op::SetPermissions { mode } => format!("mode {mode:?}"),
             other => format!("{other:?}"),
         };
@@ -131,28 +154,28 @@ mod tests {
         let rule = json!({"toolName": "Bash", "ruleContent": "git log *"});
         let expected = json!({"type": "addRules", "behavior": "allow", "destination": "session", "rules": [rule]});
         assert_eq!(given, expected);
-        let cwd = Path::new("/w");
+        let facts = &mut facts("/w");
         assert_eq!(
-            granted(&update(&given, &patterns, cwd).unwrap()),
+            granted(&update(&given, &patterns, facts).unwrap()),
             ["session bash(git log *)"]
         );
         let mut other = suggestion(&patterns[1]);
         other["destination"] = json!("localSettings");
         assert_eq!(
-            granted(&update(&other, &patterns, cwd).unwrap()),
+            granted(&update(&other, &patterns, facts).unwrap()),
             ["project bash"]
         );
         // A rule of the program.
         other["rules"] = json!([{"toolName": "Read", "ruleContent": "/notes/**"}]);
         assert_eq!(
-            granted(&update(&other, &patterns, cwd).unwrap()),
+            granted(&update(&other, &patterns, facts).unwrap()),
             ["project read(/w/notes/**)"]
         );
     }
 
     #[test]
     fn parts_without_a_meaning_are_named() {
-        let cwd = Path::new("/w");
+        let facts = &mut facts("/w");
         for part in [
             json!({"type": "addRules", "behavior": "deny", "rules": []}),
             json!({"type": "addRules", "behavior": "allow", "destination": "userSettings", "rules": []}),
@@ -161,25 +184,28 @@ mod tests {
             json!({"type": "setMode", "mode": "loud"}),
         ] {
             let error = format!("osier does not support this part of `updatedPermissions`: {part}");
-            assert_eq!(update(&part, &[], cwd), Err(error));
+            assert_eq!(update(&part, &[], facts), Err(error));
         }
     }
 
     #[test]
-    fn accept_edits_allows_changes_below_the_working_directory() {
-        let cwd = Path::new("/w/project");
-        let ops = mode_ops("acceptEdits", PermissionMode::Ask, cwd);
+    fn accept_edits_allows_changes_below_the_working_directory_until_another_mode() {
+        let facts = &mut facts("/w/project");
+        let mut set = |name| granted(&mode_ops(name, PermissionMode::Ask, facts));
+        let (edit, write) = ("edit(/w/project/**)", "write(/w/project/**)");
         assert_eq!(
-            granted(&ops),
+            set("acceptEdits"),
             [
                 "mode Ask",
-                "session edit(/w/project/**)",
-                "session write(/w/project/**)"
+                &format!("session {edit}"),
+                &format!("session {write}")
             ]
         );
+        assert_eq!(set("acceptEdits"), ["mode Ask"]);
         assert_eq!(
-            granted(&mode_ops("default", PermissionMode::Ask, cwd)),
-            ["mode Ask"]
+            set("default"),
+            ["mode Ask", &format!("no {edit}"), &format!("no {write}")]
         );
+        assert_eq!(set("dontAsk"), ["mode Ask"]);
     }
 }
