@@ -277,8 +277,8 @@ fn run_prompts(
         }
         let input = input.map(|input| io::Cursor::new(first).chain(input));
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        let mode = script.permission_mode.iter();
-        for op in mode.flat_map(|name| formats::rule_ops(name, &config.cwd)) {
+        let named = script.permission_mode.iter();
+        for op in named.flat_map(|name| formats::rule_ops(name, &config.cwd)) {
             session.send(op);
         }
         let stop = stop_on_signal(session.clone(), Arc::clone(&signal));
