@@ -29,7 +29,9 @@ use crate::modes::json::JsonFormat;
 use crate::modes::log::LogLevel;
 use crate::modes::rpc;
 use crate::modes::run::{Ended, ProgramHooks, Run};
+use crate::modes::schema::AnswerSchema;
 use crate::modes::text::TextFormat;
+use osier_mcp::ProgramLink;
 use osier_peers::formats::{self, ClaudeFormat, CodexFormat, Format, Initialize, Lines};
 use osier_permissions::trust::Trust;
 use osier_rpc::schema;
@@ -262,25 +264,18 @@ fn run_prompts(
         let mut input = reads_lines.then(|| tokio::io::BufReader::new(tokio::io::stdin()));
         let (mut first, mut schema) = (Vec::new(), schema);
         if let Some(input) = input.as_mut().filter(|_| waits) {
-            let line = tokio::select! {
-                line = first_line(input) => line?,
+            let begun = tokio::select! {
+                begun = begin(input, &mut setup, &link) => begun?,
                 number = signalled() => {
                     signal.store(number, Ordering::Relaxed);
                     return Ok(RunOutcome::Interrupted.into());
                 }
             };
-            if let Some(given) = Initialize::of_line(&line) {
-                schema = script_args::initialize(given, &mut setup)?.or(schema);
-            }
-            first = line;
-            script_args::link_servers(&mut setup, &link);
+            (first, schema) = (begun.0, begun.1.or(schema));
         }
         let input = input.map(|input| io::Cursor::new(first).chain(input));
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        let named = script.permission_mode.iter();
-        for op in named.flat_map(|name| formats::rule_ops(name, &config.cwd)) {
-            session.send(op);
-        }
+        send_mode_rules(&session, config);
         let stop = stop_on_signal(session.clone(), Arc::clone(&signal));
         let run = Run {
             session: &session,
@@ -320,7 +315,14 @@ fn run_prompts(
 
 /// The format of `mode`; `asks` says whether the program answers questions.
 fn format_of(mode: RunMode, script: &ScriptArgs, asks: bool) -> Box<dyn Format + Send> {
-    let claude = |lines| ClaudeFormat::new(lines, script.replay_user_messages, asks, script.permission_mode.clone());
+    let claude = |lines| {
+        ClaudeFormat::new(
+            lines,
+            script.replay_user_messages,
+            asks,
+            script.permission_mode.clone(),
+        )
+    };
     match mode {
         RunMode::Json => Box::new(JsonFormat),
         RunMode::Codex => Box::<CodexFormat>::default(),
@@ -331,11 +333,30 @@ fn format_of(mode: RunMode, script: &ScriptArgs, asks: bool) -> Box<dyn Format +
     }
 }
 
-async fn first_line(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Vec<u8>, String> {
+/// Adds the rules of the permission mode that has some.
+fn send_mode_rules(session: &SessionHandle, config: &RunConfig) {
+    let named = config.args.script.permission_mode.iter();
+    for op in named.flat_map(|name| formats::rule_ops(name, &config.cwd)) {
+        session.send(op);
+    }
+}
+
+/// Reads the line with which an SDK begins, and applies it to the session that it sets up. Returns the line, and the schema
+/// of the answers.
+async fn begin(
+    input: &mut (impl AsyncBufRead + Unpin),
+    setup: &mut SessionSetup,
+    link: &ProgramLink,
+) -> Result<(Vec<u8>, Option<AnswerSchema>), String> {
     let mut line = Vec::new();
     let read = input.read_until(b'\n', &mut line).await;
     read.map_err(|error| format!("cannot read standard input: {error}"))?;
-    Ok(line)
+    let schema = match Initialize::of_line(&line) {
+        Some(given) => script_args::initialize(given, setup)?,
+        None => None,
+    };
+    script_args::link_servers(setup, link);
+    Ok((line, schema))
 }
 
 fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {

@@ -66,19 +66,19 @@ const OPTIONS: &[SdkOption] = &[
         "forwardSubagentText",
         "forward_subagent_text",
         Field("forwardSubagentText", "true"),
-        WORKS,
+        REFUSED,
     ),
     SdkOption(
         "promptSuggestions",
         "",
         Field("promptSuggestions", "true"),
-        WORKS,
+        REFUSED,
     ),
     SdkOption(
         "agentProgressSummaries",
         "",
         Field("agentProgressSummaries", "true"),
-        WORKS,
+        REFUSED,
     ),
     SdkOption(
         "supportedDialogKinds",
@@ -411,7 +411,8 @@ fn fields(path: &Path, start: &str, end: &str) -> Option<BTreeSet<String>> {
         let is_name = name
             .chars()
             .all(|char| char.is_alphanumeric() || char == '_');
-        (is_name && !name.is_empty()).then(|| name.to_owned())
+        let is_field = is_name && name.starts_with(char::is_lowercase);
+        is_field.then(|| name.to_owned())
     };
     Some(lines.filter_map(field).collect())
 }

@@ -86,7 +86,7 @@ impl Transport<RoleClient> for ProgramTransport {
                     let answer = answer.await;
                     let answer =
                         answer.unwrap_or_else(|_| Err("the program did not answer".to_owned()));
-                    if let Ok(message) = serde_json::from_value(message_of(answer, id)) {
+                    if let Ok(message) = serde_json::from_value(message_of(answer, id.as_ref())) {
                         // The connection may have been closed.
                         let _ = answers.send(message);
                     }
@@ -106,7 +106,7 @@ impl Transport<RoleClient> for ProgramTransport {
 }
 
 /// The answer to the request `id` as a JSON-RPC message.
-fn message_of(answer: Result<Value, String>, id: Option<Value>) -> Value {
+fn message_of(answer: Result<Value, String>, id: Option<&Value>) -> Value {
     match answer {
         // The SDK for Python leaves out the version in errors.
         Ok(Value::Object(mut message)) => {

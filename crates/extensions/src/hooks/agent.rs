@@ -178,8 +178,11 @@ impl AgentHooks {
         }
         let event = HookEvent::UserPromptSubmit;
         if self.session.has(event) {
-            let typed = message.typed.as_deref().filter(|typed| !typed.is_empty());
-            let fields = json!({"prompt": typed.unwrap_or(&message.text)});
+            let command = message
+                .typed
+                .as_deref()
+                .filter(|text| text.starts_with('/'));
+            let fields = json!({"prompt": command.unwrap_or(&message.text)});
             let answer = self.fire(event, Vec::new(), fields).await;
             if answer.interrupted {
                 let text = "interrupted while a hook checked the prompt: the prompt was not sent";
@@ -484,13 +487,13 @@ fn error_name(status: &TurnStatus) -> &'static str {
         TurnStatus::RateLimit { .. } => "rate_limit",
         TurnStatus::AuthError { .. } => "authentication_failed",
         TurnStatus::QuotaExceeded { .. } => "billing_error",
-        TurnStatus::ContextOverflow { .. } => "invalid_request",
         // The message begins with the status of the answer.
         TurnStatus::ModelError { message, .. } if message.contains(" answered 529") => "overloaded",
         TurnStatus::ModelError { message, .. } if message.contains(" answered 404") => {
             "model_not_found"
         }
-        TurnStatus::ModelError {
+        TurnStatus::ContextOverflow { .. }
+        | TurnStatus::ModelError {
             retryable: false, ..
         } => "invalid_request",
         TurnStatus::ModelError { .. }

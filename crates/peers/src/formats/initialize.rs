@@ -1,6 +1,8 @@
 //! The request `initialize`, with which programs on the Agent SDKs begin. Most of it sets up the session, so it is read
 //! before the session starts.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 /// The settings of `initialize`.
@@ -29,7 +31,7 @@ enum FieldUse {
 use FieldUse::{Announcement, Read};
 
 /// The fields that are not refused.
-const FIELDS: [(&str, FieldUse); 19] = [
+const FIELDS: [(&str, FieldUse); 15] = [
     ("subtype", Read),
     ("hooks", Read),
     ("systemPrompt", Read),
@@ -40,14 +42,10 @@ const FIELDS: [(&str, FieldUse); 19] = [
     ("sdkMcpServers", Read),
     // They repeat what the servers answer.
     ("sdkMcpServerManifests", Announcement),
-    ("agentProgressSummaries", Announcement),
     ("excludeDynamicSections", Announcement),
-    ("forwardNestedSubagentToolCalls", Announcement),
-    ("forwardSubagentText", Announcement),
     ("keepsBypassHeld", Announcement),
     ("offersBypassSwitchBack", Announcement),
     ("perTaskStopAffordance", Announcement),
-    ("promptSuggestions", Announcement),
     ("rapidFollowupPreempt", Announcement),
     ("supportedDialogKinds", Announcement),
 ];
@@ -138,7 +136,7 @@ fn definition(name: &str, fields: &Map<String, Value>) -> Result<String, String>
             }
         }
         if field != "prompt" {
-            head.push_str(&format!("{field}: {value}\n"));
+            let _ = writeln!(head, "{field}: {value}");
         }
     }
     if fields.get("description").is_none_or(is_empty) {
@@ -168,7 +166,7 @@ mod tests {
     fn fields_set_up_the_session() {
         let request = json!({"type": "control_request", "request_id": "1", "request": {
             "subtype": "initialize", "hooks": {}, "systemPrompt": ["Be brief.", ""], "appendSystemPrompt": "Cite.",
-            "jsonSchema": {"type": "object"}, "title": "review", "sdkMcpServers": ["calc"], "promptSuggestions": true,
+            "jsonSchema": {"type": "object"}, "title": "review", "sdkMcpServers": ["calc"], "promptSuggestions": false,
             "agents": {"critic": {"description": "a \"hard\" critic", "prompt": "Find faults.\nAll.",
                 "tools": ["Read", "Grep"], "model": "sonnet", "background": false}},
         }});
