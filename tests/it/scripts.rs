@@ -267,11 +267,8 @@ fn prompts_and_control_requests_are_read_as_lines() {
 #[test]
 fn refused_initialization_ends_the_run_before_the_first_call() {
     for (field, value) in [
-        (
-            "agents",
-            json!({"guard": {"description": "d", "prompt": "p"}}),
-        ),
-        ("sdkMcpServers", json!(["tools"])),
+        ("toolAliases", json!({"Read": "x"})),
+        ("skills", json!(["pdf"])),
         ("plugins", json!([{"type": "local", "path": "/p"}])),
         ("settings", json!({"model": "x"})),
     ] {
@@ -292,7 +289,7 @@ fn refused_initialization_ends_the_run_before_the_first_call() {
             .run();
         let lines = lines(&ended);
         let error = format!(
-            "osier does not support `{field}` of the SDK; configure them in osier's own files"
+            "osier does not support `{field}` of the SDK; configure it in osier's own files"
         );
         assert_eq!(lines[0]["response"]["error"], json!(error));
         let last = lines.last().unwrap();
@@ -632,8 +629,8 @@ fn accept_edits_needs_no_function_of_the_program() {
         sdk(&python, "edits.py", &turns),
         "acceptEdits: success done, made True\n\
          default: success done, made False\n\
-         betas: refused ProcessError, made False\n\
-         maxTurns of an agent: refused ProcessError, made False\n"
+         betas: refused, made False\n\
+         maxTurns of an agent: refused, made False\n"
     );
 }
 

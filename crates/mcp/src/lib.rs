@@ -69,6 +69,7 @@ pub use config::{
 };
 pub use file::{FileError, NewServer, add, remove};
 pub use instructions::Instructions;
+pub use log::last_lines;
 pub use login::{Login, Logins};
 pub use manager::{Mcp, McpSetup, ServerEvent, ServerNames};
 pub use mentions::{Mentions, PROMPT_PREFIX, prompt_command};

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::hidden::Hidden;
-use osier_base::{private, text};
+use osier_base::{private, regular_file, text};
 
 /// Size after which a new file starts.
 const LIMIT: u64 = 5 * 1024 * 1024;
@@ -20,6 +20,25 @@ const LINES_A_SECOND: u64 = 500;
 
 /// Maximum characters of the name of a server in the name of its file.
 const MAX_NAME: usize = 40;
+
+/// The times of lines.
+const TIME: &str = "%Y-%m-%dT%H:%M:%SZ";
+/// The kind of the lines that a server wrote to standard error.
+pub(super) const STDERR: &str = "stderr";
+
+/// The last lines that the server with the log at `path` wrote to standard error since `began`, at most `most`.
+pub fn last_lines(path: &Path, began: jiff::Timestamp, most: usize) -> Vec<String> {
+    let began = began.strftime(TIME).to_string();
+    let log = regular_file::read_text(path, LIMIT * 2).unwrap_or_default();
+    let lines = log.lines().rev().filter_map(|line| {
+        let (time, line) = line.split_once(' ')?;
+        let (kind, line) = line.split_once(": ")?;
+        (kind == STDERR && time >= began.as_str()).then(|| line.to_owned())
+    });
+    let mut lines: Vec<String> = lines.take(most).collect();
+    lines.reverse();
+    lines
+}
 
 /// A log. A failed write never fails the server.
 #[derive(Debug)]
@@ -132,7 +151,7 @@ impl ServerLog {
 
 impl Open {
     fn write(&mut self, now: jiff::Timestamp, kind: &str, text: &str) {
-        let now = now.strftime("%Y-%m-%dT%H:%M:%SZ");
+        let now = now.strftime(TIME);
         let text = text::sanitize(text::head_bytes(text.trim_end(), LINE_LIMIT)).into_owned();
         let line = format!("{now} {kind}: {text}\n");
         if self.file.write_all(line.as_bytes()).is_ok() {
@@ -144,6 +163,23 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_lines_of_a_run_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = ServerLog::new(folder.path(), "a", Hidden::default());
+        let second = |second| jiff::Timestamp::from_second(second).unwrap();
+        log.line_at(second(1), STDERR, "of another run");
+        for number in 1..=6 {
+            log.line_at(second(2), STDERR, &format!("line {number}: x"));
+            log.line_at(second(2), "osier", "stopped");
+        }
+        assert_eq!(
+            last_lines(log.path(), second(2), 2),
+            ["line 5: x", "line 6: x"]
+        );
+        assert_eq!(last_lines(log.path(), second(3), 2), Vec::<String>::new());
+    }
 
     #[test]
     fn a_flood_of_lines_is_counted() {

@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
-use super::log::ServerLog;
+use super::log::{STDERR, ServerLog};
 use super::messages;
 use super::size::{self, EDGE, Refusal};
 use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
@@ -165,7 +165,7 @@ async fn keep_errors(stderr: ChildStderr, log: Arc<ServerLog>) {
     let mut lines = LineReader::new(stderr);
     while let Some(line) = lines.next().await {
         let Line::Whole(bytes) = line else { continue };
-        if !log.try_line("stderr", &String::from_utf8_lossy(&bytes)) {
+        if !log.try_line(STDERR, &String::from_utf8_lossy(&bytes)) {
             // A server that never stops writing must not keep this thread busy.
             lines.discard();
             tokio::time::sleep(FLOOD_PAUSE).await;

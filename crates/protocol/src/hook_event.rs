@@ -185,7 +185,7 @@ pub const EVENTS: [EventInfo; 14] = [
         "StopFailure",
         "stop_failure",
         "a run ended because no model was available",
-        "error: rate_limit, authentication_failed, billing_error, server_error, invalid_request, unknown",
+        "error: rate_limit, overloaded, authentication_failed, billing_error, model_not_found, server_error, invalid_request, unknown",
         "error, error_details",
         "none",
     ),

@@ -10,10 +10,9 @@ use crate::cli::args::{McpAddArgs, McpCommand};
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
-use osier_base::regular_file::read_text;
 use osier_base::{clock, terminal_output};
 use osier_llm::auth::CredentialFile;
-use osier_mcp::{Logins, Mcp, McpSetup, NewServer, ServerConfig, Servers};
+use osier_mcp::{Logins, Mcp, McpSetup, NewServer, ServerConfig, Servers, last_lines};
 use osier_permissions::trust::ProjectFiles;
 use osier_protocol::questions::Questions;
 use osier_protocol::{ServerInfo, ServerState};
@@ -23,10 +22,6 @@ use tokio::sync::mpsc;
 
 /// How long `osier mcp test` waits for all servers to start.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
-/// The times in the logs of servers.
-const LOG_TIME: &str = "%Y-%m-%dT%H:%M:%SZ";
-/// A log starts again before it is that large.
-const LOG_LIMIT: u64 = 8 * 1024 * 1024;
 /// Lines of a server that failed.
 const LAST_WORDS: usize = 5;
 
@@ -219,7 +214,7 @@ async fn test(
         // The user starts them with this command.
         guard: None,
     };
-    let began = clock::now().strftime(LOG_TIME).to_string();
+    let began = clock::now();
     let servers = Mcp::start(setup, changes);
     servers.settled(TEST_TIMEOUT).await;
     let infos = servers.servers();
@@ -232,8 +227,7 @@ async fn test(
     for server in &infos {
         describe(server, out)?;
         if server.error.is_some() {
-            let log = read_text(Path::new(&server.log), LOG_LIMIT).unwrap_or_default();
-            for line in last_words(&log, &began) {
+            for line in last_lines(Path::new(&server.log), began, LAST_WORDS) {
                 writeln!(out, "  {line}")?;
             }
         }
@@ -242,16 +236,6 @@ async fn test(
         }
     }
     Ok(exit)
-}
-
-/// The last lines that a server wrote to standard error since `began`, a time of its log.
-fn last_words<'a>(log: &'a str, began: &str) -> Vec<&'a str> {
-    let lines = log.lines().filter_map(|line| {
-        let (time, line) = line.split_once(' ')?;
-        line.strip_prefix("stderr: ").filter(|_| time >= began)
-    });
-    let lines: Vec<&str> = lines.collect();
-    lines[lines.len().saturating_sub(LAST_WORDS)..].to_vec()
 }
 
 fn describe(server: &ServerInfo, out: &mut dyn Write) -> io::Result<()> {
@@ -347,20 +331,4 @@ async fn sign_in(
         let _ = writeln!(terminal_output::stderr(), "! {reason}");
     };
     login.finish_or_paste(&mut pasted, refuse).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_that_failed_shows_its_last_lines() {
-        let mut log = "2026-11-28T09:00:00Z stderr: of another run\n".to_owned();
-        for line in 1..=6 {
-            log.push_str(&format!("2026-11-28T10:00:00Z stderr: line {line}\n"));
-            log.push_str("2026-11-28T10:00:00Z osier: stopped\n");
-        }
-        let expected = ["line 2", "line 3", "line 4", "line 5", "line 6"];
-        assert_eq!(last_words(&log, "2026-11-28T10:00:00Z"), expected);
-    }
 }

@@ -19,7 +19,8 @@ use osier_tools::attachment;
 use super::facts::Facts;
 use super::format::{Effect, SdkHook};
 use super::initialize::{Initialize, is_empty};
-use super::rules::{self, ACCEPT_EDITS};
+use super::modes::{DONT_ASK, permission_mode};
+use super::rules;
 use crate::tools;
 
 /// A question that the program was asked.
@@ -524,20 +525,6 @@ fn respond(request: &Value, facts: &mut Facts) -> Result<(Value, Vec<Op>), Strin
             "osier does not support the control request `{other}`"
         )),
     }
-}
-
-/// The mode in which a call that needs permission is denied.
-const DONT_ASK: &str = "dontAsk";
-
-/// osier's mode for a permission mode of Claude Code. The rules that `acceptEdits` adds are in [`rules::rule_ops`].
-pub fn permission_mode(name: &str) -> Option<PermissionMode> {
-    Some(match name {
-        "default" | "manual" | ACCEPT_EDITS | DONT_ASK => PermissionMode::Ask,
-        "auto" => PermissionMode::Auto,
-        "plan" => PermissionMode::Plan,
-        "bypassPermissions" => PermissionMode::Yolo,
-        _ => return None,
-    })
 }
 
 /// The thinking level for a budget of tokens.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::control::permission_mode;
+use super::modes::permission_mode;
 use crate::tools;
 use osier_protocol::{AddedCommand, PermissionMode, ServerInfo, ServerState};
 

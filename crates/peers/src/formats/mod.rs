@@ -6,11 +6,12 @@ mod control;
 mod facts;
 mod format;
 mod initialize;
+mod modes;
 mod rules;
 
 pub use claude::{ClaudeFormat, Lines};
 pub use codex::CodexFormat;
-pub use control::{permission_mode, prompt_of, thinking_level};
+pub use control::{prompt_of, thinking_level};
 pub use format::{Effect, Format, RunEnd, SdkHook};
 pub use initialize::Initialize;
-pub use rules::rule_ops;
+pub use modes::{permission_mode, rule_ops};

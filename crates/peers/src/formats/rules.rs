@@ -4,27 +4,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::control::permission_mode;
 use super::facts::Facts;
+use super::modes::{is_rule, mode_rules, permission_mode, rule_ops};
 use crate::settings::{MappedRule, map_rule};
 use crate::tools;
 use osier_protocol::questions::Grant;
 use osier_protocol::{Effect, Op, PermissionMode};
-
-/// The mode in which changes of files in the working directory need no answer.
-pub(super) const ACCEPT_EDITS: &str = "acceptEdits";
-
-/// The rules that the mode `name` adds: they allow changes of files below `cwd`.
-fn mode_rules(name: &str, cwd: &Path) -> Vec<String> {
-    if name != ACCEPT_EDITS {
-        return Vec::new();
-    }
-    let rule = format!("Edit(/{}/**)", cwd.display());
-    match map_rule(&rule, Effect::Allow, cwd, is_rule) {
-        MappedRule::Rules(rules) => rules,
-        MappedRule::Invalid | MappedRule::NoTool => Vec::new(),
-    }
-}
 
 /// The requests that set the mode `name`. The rules of `acceptEdits` end with it.
 pub(super) fn mode_ops(name: &str, mode: PermissionMode, facts: &mut Facts) -> Vec<Op> {
@@ -37,19 +22,6 @@ pub(super) fn mode_ops(name: &str, mode: PermissionMode, facts: &mut Facts) -> V
     ops.extend(ended.map(|rule| Op::RemovePermission { rule }));
     ops.extend(rule_ops(name, &facts.cwd));
     ops
-}
-
-/// The requests that add the rules of the mode `name`.
-pub fn rule_ops(name: &str, cwd: &Path) -> impl Iterator<Item = Op> + use<> {
-    let rules = mode_rules(name, cwd).into_iter();
-    rules.map(|pattern| Op::AddPermission {
-        grant: Grant::Session { pattern },
-    })
-}
-
-/// The session checks the rules that it adds.
-fn is_rule(_text: &str) -> bool {
-    true
 }
 
 /// The tool of a rule, with its name in the SDKs, and the pattern.
