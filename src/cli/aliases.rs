@@ -17,6 +17,7 @@ pub(super) fn expand(mut args: Args) -> Result<Args, String> {
             args.codex_events = exec.json;
             args.script.output_format = exec.script.output_format;
             args.script.output_schema = exec.script.output_schema;
+            args.script.add_dir = exec.script.add_dir;
         }
         Some(Command::Resume(resume)) => {
             args.run.resume = Some(resume.target.unwrap_or_default());

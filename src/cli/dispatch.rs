@@ -16,7 +16,7 @@ use super::run_config::RunConfig;
 use super::run_mode::{self, RunMode};
 use super::runtime::{block_on, block_on_with_input};
 use super::{
-    aliases, attach, commands, completion, parse_error, script_args, serve, token_argument,
+    aliases, attach, codex, commands, completion, parse_error, script_args, serve, token_argument,
 };
 use osier_agent::RunOutcome;
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
@@ -55,7 +55,8 @@ pub fn run() -> ExitCode {
     }
     terminal_output::report_panics();
     report_file_size_limit();
-    let args = match Args::read(std::env::args_os()) {
+    let key = std::env::var_os("CODEX_API_KEY").filter(|key| !key.is_empty());
+    let args = match Args::read(codex::expand(std::env::args_os(), key)) {
         Ok(args) => args,
         Err(error) => return parse_error::report(&error).into(),
     };

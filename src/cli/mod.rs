@@ -4,6 +4,7 @@
 mod aliases;
 mod args;
 mod attach;
+mod codex;
 mod commands;
 mod completion;
 mod dispatch;

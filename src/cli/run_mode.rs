@@ -209,7 +209,7 @@ const FLAGS: &[Flag] = &[
     flag("permission_prompt_tool", CLAUDE),
     flag("allowed_tools", SCRIPTED),
     flag("disallowed_tools", SCRIPTED),
-    flag("add_dir", SCRIPTED),
+    flag("add_dir", SESSION),
     flag("fallback_model", SCRIPTED),
     flag("effort", SCRIPTED),
     flag("max_thinking_tokens", SCRIPTED),

@@ -656,3 +656,30 @@ fn the_typescript_sdk_sets_up_the_session() {
          thinking: agents  success done undefined\n"
     );
 }
+
+/// The Codex SDK starts, continues and limits threads with its own words.
+#[test]
+fn the_codex_sdk_runs_threads() {
+    let directory = PathBuf::from(std::env::var_os("OSIER_TEST_SDK_NODE").unwrap_or_default());
+    let package = "node_modules/@openai/codex-sdk";
+    if !directory.join(package).exists() {
+        return skip::missing(package, ".ci/run");
+    }
+    let Some(node) = skip::program(&["node"], ".ci/run") else {
+        return;
+    };
+    let turns = json!([
+        {"when": {"user": "first"}, "steps": [{"tool": "bash", "arguments": {"command": "echo one"}}]},
+        {"when": {"toolResult": "one"}, "steps": [{"text": "ran"}]},
+        {"when": {"user": "second"}, "steps": [{"text": "seen"}]},
+        {"when": {"user": "third"}, "steps": [{"text": "{\"a\": 1}"}]},
+    ]);
+    assert_eq!(
+        sdk_script(&node, "codex.mjs", &[&directory], &turns),
+        "ran command_execution,agent_message 5\n\
+         seen agent_message 5\n\
+         {\"a\": 1} agent_message 5\n\
+         one thread true\n\
+         unexpected argument '--thread-source'\n"
+    );
+}

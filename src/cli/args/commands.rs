@@ -190,6 +190,10 @@ pub(in crate::cli) struct ExecScriptArgs {
     /// Require an answer that matches the JSON Schema in this file; the model may repair it once
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output_schema: Option<PathBuf>,
+
+    /// Let the tools use this directory, too; repeatable
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub add_dir: Vec<PathBuf>,
 }
 
 /// The arguments of `osier resume`.

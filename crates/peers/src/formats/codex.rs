@@ -163,7 +163,8 @@ impl Format for CodexFormat {
         let line = match &end.outcome {
             RunOutcome::Completed => json!({"type": "turn.completed", "usage": {
                 "input_tokens": used.input + used.cache_read + used.cache_write,
-                "cached_input_tokens": used.cache_read, "output_tokens": used.output,
+                "cached_input_tokens": used.cache_read, "cache_write_input_tokens": used.cache_write,
+                "output_tokens": used.output, "reasoning_output_tokens": used.reasoning,
             }}),
             outcome => {
                 let message = outcome.error().unwrap_or_else(|| "interrupted".to_owned());
