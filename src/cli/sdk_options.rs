@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use osier_peers::formats::{ClaudeFormat, Effect, Format as _, Lines};
+use osier_protocol::{HookEvent, OTHERS};
 use osier_testing::skip;
 use serde_json::{Value, json};
 
@@ -449,6 +450,26 @@ fn every_option_of_the_python_sdk_has_a_row() {
         names.remove("https");
         assert_eq!(missing(names, |row| row.1), Vec::<String>::new());
     }
+}
+
+/// Each event of hooks runs, or is reported as one that osier does not have.
+#[test]
+fn every_hook_event_of_the_typescript_sdk_is_known() {
+    let folder = PathBuf::from(std::env::var_os("OSIER_TEST_SDK_NODE").unwrap_or_default());
+    let path = folder.join("node_modules/@anthropic-ai/claude-agent-sdk/sdk.d.ts");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        return skip::missing(&path.display().to_string(), ".ci/run");
+    };
+    let (_, events) = text.split_once("type HookInput = ").unwrap();
+    let (events, _) = events.split_once(';').unwrap();
+    let names: Vec<&str> = events
+        .split(" | ")
+        .map(|name| name.trim_end_matches("HookInput"))
+        .collect();
+    let is_known = |name: &&str| HookEvent::find(name).is_some() || OTHERS.contains(name);
+    assert!(names.len() > 30, "{names:?}");
+    let unknown: Vec<_> = names.into_iter().filter(|name| !is_known(name)).collect();
+    assert_eq!(unknown, Vec::<&str>::new());
 }
 
 #[test]

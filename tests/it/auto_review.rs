@@ -866,3 +866,33 @@ fn project_cannot_weaken_the_review() {
         );
     }
 }
+
+/// A hook learns of a denial, and can let the model make the call again.
+#[tokio::test]
+async fn a_hook_can_allow_another_try() {
+    let server = Server::start([judges("deny", "not asked for")]);
+    let place = project(&server);
+    let answer =
+        json!({"hookSpecificOutput": {"hookEventName": "PermissionDenied", "retry": true}});
+    let command = format!("cat > denied.json; echo '{answer}'");
+    let hooks = json!({"hooks": {"PermissionDenied": [
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}]}});
+    write(&place.data().join("hooks.json"), &hooks.to_string());
+    let mut open = place
+        .open_with(SessionChoice::Unstored, runs(&["touch ran"]), reviews)
+        .await;
+    open.prompt("go");
+    let (_, events) = refusing(&mut open).await;
+    let [ToolStatus::Denied { reason }] = &statuses(&events)[..] else {
+        panic!("{:?}", statuses(&events))
+    };
+    let again = "; a hook says that you can make the call again";
+    let shown = reason.strip_suffix(again).unwrap();
+    let told = std::fs::read_to_string(place.work().join("denied.json")).unwrap();
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(
+        (&told["tool_input"]["command"], &told["reason"]),
+        (&json!("touch ran"), &json!(shown))
+    );
+    open.close().await;
+}

@@ -20,6 +20,9 @@ pub trait Advisor: fmt::Debug + Send + Sync {
         patterns: &[String],
         cancel: &CancellationToken,
     ) -> Option<Advised>;
+
+    /// A model denied the call. Whether the agent can make it again.
+    async fn denied(&self, call: &CheckedCall, reason: &str, cancel: &CancellationToken) -> bool;
 }
 
 /// An answer that replaces the user's.

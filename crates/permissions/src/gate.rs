@@ -20,6 +20,8 @@ use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Questions
 use osier_protocol::{PermissionMode, SandboxMode};
 use osier_tools::{BASH, ToolEffect, Workspace};
 
+/// Added to the reason of a denial when a hook wants another try.
+const RETRY: &str = "; a hook says that you can make the call again";
 /// Bytes of an edited call that its result shows.
 const SHOWN_LIMIT: usize = 4 * 1024;
 
@@ -271,7 +273,14 @@ impl Gate {
         };
         match self.reviews.judge(request, cancel).await {
             Reviewed::Asked(why) => return Ok(why),
-            Reviewed::Denied(reason) => return Err(ToolDecision::Deny { reason }),
+            Reviewed::Denied(mut reason) => {
+                if let Some(advisor) = &self.advisor
+                    && advisor.denied(open.call, &reason, cancel).await
+                {
+                    reason += RETRY;
+                }
+                return Err(ToolDecision::Deny { reason });
+            }
             Reviewed::Allowed => {}
         }
         // The mode and the rules can have changed meanwhile.

@@ -11,10 +11,13 @@ pub enum HookEvent {
     SessionStart,
     SessionEnd,
     UserPromptSubmit,
+    UserPromptExpansion,
     PreToolUse,
     PermissionRequest,
+    PermissionDenied,
     PostToolUse,
     PostToolUseFailure,
+    PostToolBatch,
     Stop,
     StopFailure,
     SubagentStart,
@@ -87,12 +90,16 @@ const fn info(
         answers,
         text_is_context: matches!(
             event,
-            HookEvent::SessionStart | HookEvent::UserPromptSubmit | HookEvent::PreCompact
+            HookEvent::SessionStart
+                | HookEvent::UserPromptSubmit
+                | HookEvent::UserPromptExpansion
+                | HookEvent::PreCompact
         ),
         blocks: !matches!(
             event,
             HookEvent::SessionStart
                 | HookEvent::SessionEnd
+                | HookEvent::PermissionDenied
                 | HookEvent::StopFailure
                 | HookEvent::SubagentStart
                 | HookEvent::PostCompact
@@ -100,14 +107,17 @@ const fn info(
         ),
         guards: matches!(
             event,
-            HookEvent::UserPromptSubmit | HookEvent::PreToolUse | HookEvent::PermissionRequest
+            HookEvent::UserPromptSubmit
+                | HookEvent::UserPromptExpansion
+                | HookEvent::PreToolUse
+                | HookEvent::PermissionRequest
         ),
         continues: matches!(event, HookEvent::Stop | HookEvent::SubagentStop),
     }
 }
 
 /// All events, in the order of [`HookEvent`].
-pub const EVENTS: [EventInfo; 14] = [
+pub const EVENTS: [EventInfo; 17] = [
     info(
         HookEvent::SessionStart,
         "SessionStart",
@@ -136,6 +146,15 @@ pub const EVENTS: [EventInfo; 14] = [
         "blocking rejects the prompt; text and `additionalContext` are added to it",
     ),
     info(
+        HookEvent::UserPromptExpansion,
+        "UserPromptExpansion",
+        "user_prompt_expansion",
+        "a slash command has become a prompt, before `UserPromptSubmit`",
+        "the command, without `/`",
+        "expansion_type, command_name, command_args, prompt",
+        "as for `UserPromptSubmit`",
+    ),
+    info(
         HookEvent::PreToolUse,
         "PreToolUse",
         "pre_tool_use",
@@ -154,6 +173,15 @@ pub const EVENTS: [EventInfo; 14] = [
         "`decision` with `behavior` allow (and `updatedInput`) or deny (and `message`) answers for the user; blocking denies",
     ),
     info(
+        HookEvent::PermissionDenied,
+        "PermissionDenied",
+        "permission_denied",
+        "the model that judges calls in the mode `auto` denied one",
+        "the tool",
+        "tool_name, tool_input, tool_use_id, reason",
+        "`retry`",
+    ),
+    info(
         HookEvent::PostToolUse,
         "PostToolUse",
         "post_tool_use",
@@ -170,6 +198,15 @@ pub const EVENTS: [EventInfo; 14] = [
         "the tool",
         "tool_name, tool_input, tool_use_id, error, is_interrupt",
         "as for `PostToolUse`",
+    ),
+    info(
+        HookEvent::PostToolBatch,
+        "PostToolBatch",
+        "post_tool_batch",
+        "the calls of an answer have run, before the next request",
+        "",
+        "tool_calls: a list of tool_name, tool_input, tool_use_id, tool_response; calls that did not run are left out",
+        "blocking ends the run; `additionalContext`",
     ),
     info(
         HookEvent::Stop,
@@ -238,11 +275,8 @@ pub const EVENTS: [EventInfo; 14] = [
 
 /// Events of Claude Code that osier does not have. Hooks for them never run, which is not an error.
 pub const OTHERS: &[&str] = &[
-    "PostToolBatch",
-    "UserPromptExpansion",
     "PreModelSwitch",
     "PostModelSwitch",
-    "PermissionDenied",
     "Setup",
     "TeammateIdle",
     "TaskCreated",
@@ -257,6 +291,7 @@ pub const OTHERS: &[&str] = &[
     "FileChanged",
     "DirectoryAdded",
     "MessageDisplay",
+    "PreSkillShellCommand",
 ];
 
 impl EventInfo {

@@ -52,6 +52,15 @@ async fn session_events_run_hooks_in_order() {
     let input = json!({"file_path": file});
     let mut told = log_until_end(&place, &open);
     let response = told[3].1["tool_response"]["file"].take();
+    let batch = told[4].1["tool_calls"][0].take();
+    assert_eq!(
+        (
+            &batch["tool_name"],
+            &batch["tool_input"],
+            &batch["tool_response"]["file"]
+        ),
+        (&json!("Read"), &input, &response)
+    );
     let mut ids = Vec::new();
     for (name, event) in &mut told {
         let fields = event.as_object_mut().unwrap();
@@ -59,7 +68,7 @@ async fn session_events_run_hooks_in_order() {
         assert_eq!(duration.is_some(), name == "PostToolUse", "{name}");
         ids.extend(fields.shift_remove("prompt_id"));
     }
-    assert_eq!(ids.len(), 5, "{ids:?}");
+    assert_eq!(ids.len(), 6, "{ids:?}");
     assert!(
         ids.iter().all(|id| id.is_string() && *id == ids[0]),
         "{ids:?}"
@@ -82,6 +91,7 @@ async fn session_events_run_hooks_in_order() {
             "PostToolUse",
             json!({"tool_name": "Read", "tool_input": input, "tool_response": {"type": "text", "file": null}}),
         ),
+        ("PostToolBatch", json!({"tool_calls": [null]})),
         (
             "Stop",
             json!({"stop_hook_active": false, "last_assistant_message": "It says hi."}),
@@ -93,7 +103,7 @@ async fn session_events_run_hooks_in_order() {
     open.session = next;
     open.close().await;
     let last = lines(&place.work().join("events.jsonl"));
-    let last: Vec<Value> = last[6..]
+    let last: Vec<Value> = last[7..]
         .iter()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
@@ -385,5 +395,76 @@ async fn hooks_run_in_the_directory_of_each_lane() {
     places.dedup();
     assert_eq!(places.len(), 2, "{places:?}");
     assert!(!places.contains(&place.work().to_string_lossy().into_owned()));
+    open.close().await;
+}
+
+#[tokio::test]
+async fn the_calls_of_an_answer_are_one_batch() {
+    let answer = json!({"hookSpecificOutput": {"hookEventName": "PostToolBatch", "additionalContext": "two ran"}});
+    let command = format!("cat > batch.json; test -e last && exit 2; touch last; echo '{answer}'");
+    let place = with(&json!({"PostToolBatch": hook(&command)}));
+    let calls = |script: Script| {
+        script.turn(|turn| {
+            turn.tool("bash", bash("echo one"))
+                .tool("bash", bash("echo two"))
+        })
+    };
+    let mut open = open(&place, calls(calls(Script::new()))).await;
+    let events = open.run("go").await;
+    // The second one was blocked.
+    assert!(
+        matches!(outcome(&events), RunOutcome::Stopped { .. }),
+        "{:?}",
+        outcome(&events)
+    );
+    let sent = open.last_request().join("\n");
+    let context = "<hook event=\"PostToolBatch\">\ntwo ran\n</hook>";
+    assert!(sent.ends_with(context), "{sent}");
+    let batch = std::fs::read_to_string(place.work().join("batch.json")).unwrap();
+    let batch: Value = serde_json::from_str(&batch).unwrap();
+    let commands = batch["tool_calls"].as_array().unwrap().iter();
+    let commands: Vec<_> = commands
+        .map(|call| {
+            (
+                &call["tool_input"]["command"],
+                &call["tool_response"]["stdout"],
+            )
+        })
+        .collect();
+    let call = |word: &str| (json!(format!("echo {word}")), json!(word));
+    let (one, two) = (call("one"), call("two"));
+    assert_eq!(commands, [(&one.0, &one.1), (&two.0, &two.1)]);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_slash_command_is_checked_before_its_prompt() {
+    let place = with(&json!({
+        "UserPromptExpansion": matched("greet", "cat > command.json; test -e no && exit 2; echo kindly"),
+        "UserPromptSubmit": hook("cat > prompt.json"),
+    }));
+    write(&place.data().join("prompts/greet.md"), "Greet $1.");
+    let mut open = open(&place, Script::always("hello")).await;
+    open.run("/greet Ada").await;
+    let context = "<file name=\"UserPromptExpansion hook\">\nkindly\n</file>";
+    assert_eq!(open.last_request(), [format!("user: Greet Ada.|{context}")]);
+    let read = |name: &str| -> Value {
+        let text = std::fs::read_to_string(place.work().join(name)).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let command = read("command.json");
+    let fields = ["expansion_type", "command_name", "command_args", "prompt"];
+    assert_eq!(
+        fields.map(|name| command[name].as_str().unwrap()),
+        ["slash_command", "greet", "Ada", "/greet Ada"]
+    );
+    assert_eq!(read("prompt.json")["prompt"], "/greet Ada");
+    write(&place.work().join("no"), "");
+    let events = open.run("/greet Eve").await;
+    assert!(
+        matches!(outcome(&events), RunOutcome::Stopped { .. }),
+        "{:?}",
+        outcome(&events)
+    );
     open.close().await;
 }

@@ -15,9 +15,9 @@ use super::answer::{Advice, Decision, HookAnswer};
 use super::response::{response, text_in};
 use super::session::{EventInput, SessionHooks, question};
 use osier_agent::{
-    AgentMessage, Attachment, AttachmentKind, CheckedCall, CompactionDecision, CompactionOutcome,
-    CompactionPlan, CompactionReason, Interceptor, RunOutcome, StopRun, ToolDecision, ToolOutput,
-    ToolResultMessage, ToolStatus, UserMessage,
+    AgentAccess, AgentMessage, Attachment, AttachmentKind, CheckedCall, CompactionDecision,
+    CompactionOutcome, CompactionPlan, CompactionReason, CustomMessage, Interceptor, RunOutcome,
+    StopRun, ToolDecision, ToolOutput, ToolResultMessage, ToolStatus, UserMessage,
 };
 use osier_base::{clock, ids};
 use osier_llm::{ContentBlock, ToolCall, TurnStatus};
@@ -25,6 +25,8 @@ use osier_peers::tools::{GENERAL, ScriptCall, ours, seen};
 use osier_permissions::{Advised, Advisor, Hint, Hints};
 use osier_protocol::HookEvent;
 
+/// The start of the names of commands that are prompts of MCP servers.
+const SERVER_PROMPT: &str = "mcp__";
 /// How often in a row hooks can continue a model that has finished.
 const CONTINUATIONS: u32 = 8;
 
@@ -66,6 +68,10 @@ struct State {
     answer: String,
     /// When calls that run have started, by call id.
     started: HashMap<String, Instant>,
+    /// The calls of the answer that have run, as hooks see them.
+    batch: Vec<Value>,
+    /// Context for the next request.
+    after: Vec<String>,
 }
 
 impl AgentHooks {
@@ -176,6 +182,7 @@ impl AgentHooks {
             self.session.begun().await;
             self.session.begin_prompt();
         }
+        self.judge_command(message).await?;
         let event = HookEvent::UserPromptSubmit;
         if self.session.has(event) {
             let command = message
@@ -184,14 +191,7 @@ impl AgentHooks {
                 .filter(|text| text.starts_with('/'));
             let fields = json!({"prompt": command.unwrap_or(&message.text)});
             let answer = self.fire(event, Vec::new(), fields).await;
-            if answer.interrupted {
-                let text = "interrupted while a hook checked the prompt: the prompt was not sent";
-                return Err(stop(text));
-            }
-            if let Some(reason) = answer.stop.or(answer.block) {
-                return Err(stop(format!("a hook blocked the prompt: {reason}")));
-            }
-            attach(message, event, &answer.context);
+            accept(message, event, answer)?;
         }
         if self.is_main {
             let brought = self.session.brought();
@@ -203,6 +203,25 @@ impl AgentHooks {
             }
         }
         Ok(())
+    }
+
+    /// Runs the hooks for a prompt that a slash command has made.
+    async fn judge_command(&self, message: &mut UserMessage) -> Result<(), StopRun> {
+        let event = HookEvent::UserPromptExpansion;
+        let typed = message
+            .typed
+            .as_deref()
+            .and_then(|text| text.strip_prefix('/'));
+        let Some(typed) = typed.filter(|_| self.session.has(event)) else {
+            return Ok(());
+        };
+        let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+        let fields = json!({
+            "expansion_type": if name.starts_with(SERVER_PROMPT) { "mcp_prompt" } else { "slash_command" },
+            "command_name": name, "command_args": arguments.trim(), "prompt": format!("/{typed}"),
+        });
+        let answer = self.fire(event, vec![name], fields).await;
+        accept(message, event, answer)
     }
 
     async fn judge_call(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
@@ -251,6 +270,15 @@ impl AgentHooks {
             let context = state.before.remove(&call.call.id).unwrap_or_default();
             (context, state.started.remove(&call.call.id))
         };
+        if self.session.has(HookEvent::PostToolBatch) {
+            let seen = seen(&call.call, call.files(), &self.cwd).into_iter();
+            let calls = seen.map(|seen| {
+                let response = response(&call.call, &seen, output);
+                json!({"tool_name": seen.name, "tool_input": seen.input, "tool_use_id": call.call.id,
+                    "tool_response": response})
+            });
+            self.lock().batch.extend(calls);
+        }
         let duration_ms = started.map_or(0, |started| started.elapsed().as_millis() as u64);
         let event = if output.status.is_success() {
             HookEvent::PostToolUse
@@ -285,6 +313,27 @@ impl AgentHooks {
         for text in context {
             let text = format!("<hook>\n{text}\n</hook>");
             output.content.push(ContentBlock::text(text));
+        }
+    }
+
+    /// The calls of an answer have run, in the order of `results`.
+    async fn judge_batch(&self, results: &[ToolResultMessage]) {
+        let mut calls = std::mem::take(&mut self.lock().batch);
+        if calls.is_empty() {
+            return;
+        }
+        calls.sort_by_key(|call| {
+            let mut ids = results.iter().map(|result| &result.result.tool_call_id);
+            ids.position(|id| call["tool_use_id"] == *id)
+        });
+        let fields = json!({"tool_calls": calls});
+        let answer = self
+            .fire(HookEvent::PostToolBatch, Vec::new(), fields)
+            .await;
+        let mut state = self.lock();
+        state.after = answer.context;
+        if let Some(reason) = answer.stop.or(answer.block) {
+            state.stop = Some(reason);
         }
     }
 
@@ -400,12 +449,20 @@ impl Interceptor for AgentHooks {
 
     async fn on_turn_end(
         &self,
-        _results: &[ToolResultMessage],
+        results: &[ToolResultMessage],
         _cancel: &CancellationToken,
     ) -> Result<(), StopRun> {
+        self.judge_batch(results).await;
         let mut state = self.lock();
         state.before.clear();
         state.stop.take().map_or(Ok(()), |reason| Err(stop(reason)))
+    }
+
+    async fn reminders(&self, _agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+        let texts = std::mem::take(&mut self.lock().after).into_iter();
+        texts
+            .map(|text| context_message(HookEvent::PostToolBatch, &text))
+            .collect()
     }
 
     async fn before_settle(&self) -> Option<UserMessage> {
@@ -452,6 +509,43 @@ impl Advisor for AgentHooks {
             Advice::Deny(reason) => Some(Advised::Deny(reason)),
         }
     }
+
+    async fn denied(&self, call: &CheckedCall, reason: &str, cancel: &CancellationToken) -> bool {
+        let event = HookEvent::PermissionDenied;
+        if !self.session.has(event) {
+            return false;
+        }
+        let reason = |_: &_| json!({ "reason": reason });
+        let answer = self.fire_call(event, call, reason, Some(cancel)).await;
+        if let Some(reason) = answer.stop {
+            self.lock().stop = Some(reason);
+        }
+        answer.retry
+    }
+}
+
+/// Adds the context of hooks to a prompt, unless they block it.
+fn accept(message: &mut UserMessage, event: HookEvent, answer: HookAnswer) -> Result<(), StopRun> {
+    if answer.interrupted {
+        let text = "interrupted while a hook checked the prompt: the prompt was not sent";
+        return Err(stop(text));
+    }
+    if let Some(reason) = answer.stop.or(answer.block) {
+        return Err(stop(format!("a hook blocked the prompt: {reason}")));
+    }
+    attach(message, event, &answer.context);
+    Ok(())
+}
+
+/// Context of a hook as a message for the model.
+pub fn context_message(event: HookEvent, text: &str) -> AgentMessage {
+    AgentMessage::Custom(CustomMessage {
+        kind: "hook".to_owned(),
+        text: format!("<hook event=\"{}\">\n{text}\n</hook>", event.name()),
+        display: true,
+        details: Value::Null,
+        timestamp: clock::now_ms(),
+    })
 }
 
 fn stop(message: impl Into<String>) -> StopRun {

@@ -63,6 +63,8 @@ pub(super) struct HookAnswer {
     /// The replacement of a tool's output.
     pub output: Option<Value>,
     pub advice: Option<Advice>,
+    /// The model can make the denied call again.
+    pub retry: bool,
     /// Messages for the user.
     pub messages: Vec<String>,
     /// The error of the hook itself.
@@ -224,6 +226,7 @@ impl HookAnswer {
             .extend(text("additionalContext").filter(|text| !text.is_empty()));
         self.first_message = text("initialUserMessage").filter(|text| !text.is_empty());
         self.input = given("updatedInput");
+        self.retry = given("retry") == Some(Value::Bool(true));
         self.output = given("updatedToolOutput").or_else(|| given("updatedMCPToolOutput"));
         let reason = || text("permissionDecisionReason");
         match text("permissionDecision").as_deref() {
@@ -260,6 +263,7 @@ impl HookAnswer {
     /// Leaves only what is stricter than no answer.
     pub(super) fn drop_grants(&mut self) {
         self.input = None;
+        self.retry = false;
         self.decision
             .take_if(|(decision, _)| *decision == Decision::Allow);
         self.advice
@@ -296,6 +300,7 @@ impl HookAnswer {
         self.first_message = later.first_message.or(self.first_message.take());
         self.context.extend(later.context);
         self.messages.extend(later.messages);
+        self.retry |= later.retry;
         self.interrupted |= later.interrupted;
     }
 

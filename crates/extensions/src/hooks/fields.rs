@@ -118,6 +118,14 @@ fn prompt(info: &EventInfo) -> bool {
     info.event == HookEvent::UserPromptSubmit
 }
 
+fn typed(info: &EventInfo) -> bool {
+    prompt(info) || info.event == HookEvent::UserPromptExpansion
+}
+
+fn denied(info: &EventInfo) -> bool {
+    info.event == HookEvent::PermissionDenied
+}
+
 fn start(info: &EventInfo) -> bool {
     info.event == HookEvent::SessionStart
 }
@@ -138,7 +146,10 @@ fn with_context(info: &EventInfo) -> bool {
         || before_call(info)
         || info.text_is_context
         || info.continues
-        || info.event == HookEvent::SubagentStart
+        || matches!(
+            info.event,
+            HookEvent::SubagentStart | HookEvent::PostToolBatch
+        )
 }
 
 /// Words for a decision. The last two are of other agents.
@@ -169,7 +180,8 @@ const ROWS: &[Row] = rows! {
     Decision "updatedPermissions": Kind::List, permission => "";
     Specific "additionalContext": Kind::Text, with_context => "context for the model; continues a model that has finished";
     Specific "initialUserMessage": Kind::Text, start => "goes before the text of your first prompt";
-    Specific "suppressOriginalPrompt": Kind::Flag, prompt => "accepted: osier does not repeat a blocked prompt";
+    Specific "suppressOriginalPrompt": Kind::Flag, typed => "accepted: osier does not repeat a blocked prompt";
+    Specific "retry": Kind::Flag, denied => "`true`: the model reads that it can make the call again";
     Specific "updatedToolOutput": Kind::Anything, after_call => "replaces the result of the call";
     Specific "updatedMCPToolOutput": Kind::Anything, after_call => "the same, if `updatedToolOutput` is missing";
     Specific "sessionTitle": Kind::Text, titled => "";

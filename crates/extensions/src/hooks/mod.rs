@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-pub use agent::{AgentHooks, Role};
+pub use agent::{AgentHooks, Role, context_message};
 pub use callback::HookCall;
 pub use callbacks::{CallbackHook, CallbackHooks};
 use config::Handler;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use osier_agent::CustomMessage;
 use osier_agent::{AgentMessage, Severity};
-use osier_base::clock;
 use osier_base::config_file::ConfigFile;
 use osier_base::path;
 use osier_base::problem::Problem;
-use osier_extensions::hooks::{HookCheck, HookFile, HookNews, Hooks, SessionHooks};
+use osier_extensions::hooks::{
+    HookCheck, HookFile, HookNews, Hooks, SessionHooks, context_message,
+};
 use osier_permissions::trust::project_root;
 use osier_protocol::Event;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
@@ -244,15 +244,7 @@ pub(crate) fn publish(news: HookNews, emitter: &Emitter) -> Option<AgentMessage>
     match news {
         HookNews::Notice { severity, text } => emitter.notice(severity, text),
         HookNews::Ran(run) => emitter.publish(Event::HookRan { run }),
-        HookNews::Context { event, text } => {
-            return Some(AgentMessage::Custom(CustomMessage {
-                kind: "hook".to_owned(),
-                text: format!("<hook event=\"{}\">\n{text}\n</hook>", event.name()),
-                display: true,
-                details: serde_json::Value::Null,
-                timestamp: clock::now_ms(),
-            }));
-        }
+        HookNews::Context { event, text } => return Some(context_message(event, &text)),
     }
     None
 }
