@@ -262,7 +262,7 @@ fn everything() -> Home {
             ),
             (
                 ".config/opencode/opencode.json",
-                "{ // settings\n\"model\": \"openai/gpt-5.5\", \"mcp\": {\"web\": {\"type\": \"local\", \
+                "{ // settings\n\"model\": \"openai/gpt-5.5\", \"small_model\": \"mine/tiny\", \"mcp\": {\"web\": {\"type\": \"local\", \
                  \"command\": [\"npx\", \"web\"], \"environment\": {\"B\": \"2\"}}, \"off\": {\"type\": \"remote\", \
                  \"url\": \"https://x\", \"enabled\": false}}, \"keybinds\": {},}",
             ),
@@ -310,7 +310,7 @@ fn migrate_writes_files_of_a_project_into_the_project() {
         &[
             (
                 "opencode.json",
-                r#"{"mcp": {"x": {"type": "local", "command": ["touch", "owned"]}}, "model": "script/e.json",
+                r#"{"mcp": {"x": {"type": "local", "command": ["touch", "owned"]}}, "model": "openai/gpt-5.5",
                     "agent": {"a": {"description": "d", "prompt": "p"}}}"#,
             ),
             (".opencode/command/test.md", "Test."),
@@ -417,5 +417,24 @@ fn migrate_writes_osiers_own_files_and_overwrites_nothing() {
         "{}{}",
         checked.stdout,
         checked.stderr
+    );
+}
+
+#[test]
+fn migrate_takes_over_the_level_and_the_mode_of_claude_code() {
+    let settings = r#"{"effortLevel": "high", "permissions": {"defaultMode": "acceptEdits"}}"#;
+    let home = place(&[(".claude/settings.json", settings)], &[]);
+    home.config("settings.toml", "theme = \"dark\"\n");
+    let output = home.cli().args(["migrate", "--write"]).run();
+    let written = std::fs::read_to_string(home.home().join("settings.toml")).unwrap();
+    assert_eq!(
+        written.lines().collect::<Vec<_>>(),
+        [
+            "theme = \"dark\"",
+            "thinking = \"high\"",
+            "permissions = \"ask\""
+        ],
+        "{}",
+        output.stdout
     );
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::draft::Draft;
 use super::lines::{Read, text};
 use super::{blocks, subagent};
-use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
+use osier_agent::{AgentMessage, CustomMessage, ToolResultMessage, ToolStatus};
 use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall, ToolResult};
 use osier_protocol::EntryKind;
 
@@ -28,6 +28,8 @@ pub(super) struct Reader {
     /// The boundary that the next summary replaces.
     boundary: Option<Boundary>,
     name: Option<String>,
+    /// The slash command of the line before, and the uuid of that line: its prompt follows.
+    command: Option<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -46,6 +48,21 @@ const OWN: &[&str] = &[
     "<bash-stdout>",
     "Caveat: The messages below",
 ];
+
+/// The start of a message of the program to the model about a task in the background.
+const NOTIFICATION: &str = "<task-notification>";
+
+/// The slash command of a line, as it was typed.
+fn command(line: &str) -> Option<String> {
+    let part = |name: &str| {
+        let (_, rest) = line.split_once(&format!("<{name}>"))?;
+        let (part, _) = rest.split_once(&format!("</{name}>"))?;
+        Some(part.trim())
+    };
+    let name = part("command-name")?.trim_start_matches('/');
+    let arguments = part("command-args").unwrap_or_default();
+    Some(format!("/{name} {arguments}").trim().to_owned())
+}
 
 impl Read for Reader {
     fn line(&mut self, value: Value, draft: &mut Draft) {
@@ -84,13 +101,20 @@ impl Read for Reader {
             _ => draft.behind_gap(),
         };
         let parent = self.behind_results(parent);
+        let command = self.command.take();
+        let typed = command
+            .filter(|(line, _)| text(&value, "parentUuid") == Some(line))
+            .map(|(_, typed)| typed);
         match kind {
             "user" if flag("isCompactSummary") => self.summary(uuid, &value, parent, draft),
-            "user" if flag("isMeta") => {
+            "user" if flag("isMeta") && typed.is_none() => {
                 draft.drop("notes from the program to the model");
                 draft.alias(uuid, parent);
             }
-            "user" => self.user(uuid, &value, parent, draft),
+            "user" => {
+                let typed = typed.filter(|_| flag("isMeta"));
+                self.user(uuid, &value, parent, typed, draft);
+            }
             "assistant" => self.assistant(uuid, &value, parent, draft),
             "system" if text(&value, "subtype") == Some("compact_boundary") => {
                 self.compacted(uuid, &value, draft);
@@ -167,7 +191,15 @@ impl Reader {
         Some(last.cloned().unwrap_or(parent))
     }
 
-    fn user(&mut self, uuid: &str, value: &Value, parent: Option<String>, draft: &mut Draft) {
+    /// A line of the user, or the prompt of the slash command `typed`.
+    fn user(
+        &mut self,
+        uuid: &str,
+        value: &Value,
+        parent: Option<String>,
+        typed: Option<String>,
+        draft: &mut Draft,
+    ) {
         let Some(said) = value
             .pointer("/message/content")
             .filter(|said| is_content(said))
@@ -186,7 +218,8 @@ impl Reader {
         }
         let content = blocks::content(Some(&Value::Array(rest)), draft);
         let timestamp = blocks::milliseconds(value.get("timestamp"));
-        let prompt = blocks::prompt(content, timestamp);
+        let mut prompt = blocks::prompt(content, timestamp);
+        prompt.typed = typed;
         if prompt.text.trim().is_empty() && prompt.attachments.is_empty() {
             return draft.alias(uuid, last);
         }
@@ -194,10 +227,22 @@ impl Reader {
             .iter()
             .any(|own| prompt.text.trim_start().starts_with(own))
         {
+            self.command = command(&prompt.text).map(|typed| (uuid.to_owned(), typed));
             draft.drop("commands of the program");
             return draft.alias(uuid, last);
         }
-        let kind = EntryKind::message(AgentMessage::User(prompt));
+        let message = if prompt.text.trim_start().starts_with(NOTIFICATION) {
+            AgentMessage::Custom(CustomMessage {
+                kind: "notification".to_owned(),
+                display: true,
+                text: prompt.text,
+                details: Value::Null,
+                timestamp,
+            })
+        } else {
+            AgentMessage::User(prompt)
+        };
+        let kind = EntryKind::message(message);
         draft.add(uuid, last, time(value), kind);
     }
 

@@ -30,6 +30,10 @@ fn branch(draft: &Draft) -> Vec<String> {
 }
 
 fn read(source: ImportSource, lines: &[Value]) -> Vec<String> {
+    branch(&draft(source, lines))
+}
+
+fn draft(source: ImportSource, lines: &[Value]) -> Draft {
     let mut draft = Draft::new(source);
     let mut reader: Box<dyn Read> = match source {
         ImportSource::Claude => Box::new(claude::Reader::new(Path::new("/none/session.jsonl"))),
@@ -44,7 +48,7 @@ fn read(source: ImportSource, lines: &[Value]) -> Vec<String> {
         }
     }
     reader.end(&mut draft);
-    branch(&draft)
+    draft
 }
 
 fn read_export(export: &Value) -> Vec<String> {
@@ -228,4 +232,48 @@ fn other_forms_of_the_same_values_are_read() {
     ] {
         assert_eq!(claude(&lines), ["one", "two", "three"]);
     }
+}
+
+/// A slash command of the user is a prompt with what was typed; a notification of the program is none.
+#[test]
+fn prompts_of_claude_code_are_what_the_user_asked() {
+    let line = |uuid: &str, parent: Value, is_meta: bool, content: Value| {
+        json!({"type": "user", "uuid": uuid, "parentUuid": parent, "isMeta": is_meta, "timestamp": "2026-11-25T08:18:55.966Z",
+            "message": {"role": "user", "content": content}})
+    };
+    let command = "<command-message>greet</command-message>\n<command-name>/greet</command-name>\n<command-args>Ada</command-args>";
+    let output = "<local-command-stdout>Set model</local-command-stdout>";
+    let note = "<task-notification>\n<status>completed</status>\n</task-notification>";
+    let lines = [
+        line("a", Value::Null, false, json!(command)),
+        line(
+            "b",
+            json!("a"),
+            true,
+            json!([{"type": "text", "text": "Greet Ada."}]),
+        ),
+        line(
+            "c",
+            json!("b"),
+            false,
+            json!("<command-name>/model</command-name>"),
+        ),
+        line("d", json!("c"), false, json!(output)),
+        line("e", json!("d"), true, json!("a note")),
+        line("f", json!("e"), false, json!(note)),
+    ];
+    let draft = draft(ImportSource::Claude, &lines);
+    let messages = draft
+        .entries
+        .iter()
+        .map(|entry| match entry.kind.as_message() {
+            Some(AgentMessage::User(prompt)) => (prompt.typed.clone(), prompt.text.clone()),
+            Some(AgentMessage::Custom(note)) => (Some(note.kind.clone()), note.text.clone()),
+            other => panic!("{other:?}"),
+        });
+    let pair = |name: &str, text: &str| (Some(name.to_owned()), text.to_owned());
+    assert_eq!(
+        messages.collect::<Vec<_>>(),
+        [pair("/greet Ada", "Greet Ada."), pair("notification", note)]
+    );
 }

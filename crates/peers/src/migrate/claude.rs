@@ -5,8 +5,11 @@ use super::plan::Plan;
 use super::sources::Sources;
 use osier_base::path;
 use osier_base::walk::Walk;
+use osier_llm::ThinkingLevel;
 use osier_protocol::Effect;
+use serde_json::Value;
 
+use crate::formats::permission_mode;
 use crate::settings::{ClaudeSettings, MappedRule, PROJECT_FILES};
 
 pub(super) fn find(sources: &Sources<'_>, plan: &mut Plan) {
@@ -101,16 +104,40 @@ fn settings(
         };
         plan.in_place(format!("{shown}: hooks of {events} events{how}"));
     }
-    if let Some(model) = value["model"].as_str().filter(|_| condition.is_empty()) {
+    let mut others = parsed.others;
+    if condition.is_empty() {
+        own_settings(sources, &shown, &value, plan);
+        others.retain(|name| !OWN_SETTINGS.contains(&name.as_str()));
+    }
+    other_settings(file, &others, plan);
+}
+
+/// Settings of the user that osier has, too.
+const OWN_SETTINGS: [&str; 3] = ["model", "effortLevel", "permissions.defaultMode"];
+
+fn own_settings(sources: &Sources<'_>, shown: &str, value: &Value, plan: &mut Plan) {
+    if let Some(model) = value["model"].as_str() {
         let plain = model.split('[').next().unwrap_or(model);
         if !matches!(plain, "default" | "opusplan") {
-            plan.setting(sources, &shown, "model", plain);
+            plan.setting(sources, shown, "model", plain);
         }
     }
-    let others: Vec<String> = parsed
-        .others
-        .into_iter()
-        .filter(|name| name != "model" || !condition.is_empty())
-        .collect();
-    other_settings(file, &others, plan);
+    if let Some(level) = value["effortLevel"].as_str() {
+        match ThinkingLevel::from_name(level) {
+            Some(level) => plan.setting(sources, shown, "thinking", level.name()),
+            None => plan.unused(
+                format!("{shown}: `effortLevel = \"{level}\"`"),
+                "osier has no such level",
+            ),
+        }
+    }
+    if let Some(mode) = value["permissions"]["defaultMode"].as_str() {
+        match permission_mode(mode) {
+            Some(mode) => plan.setting(sources, shown, "permissions", mode.name()),
+            None => plan.unused(
+                format!("{shown}: `permissions.defaultMode = \"{mode}\"`"),
+                "osier has no such mode",
+            ),
+        }
+    }
 }

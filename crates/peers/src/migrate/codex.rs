@@ -32,7 +32,7 @@ fn settings(sources: &Sources<'_>, file: &std::path::Path, config: &Value, plan:
         match name.as_str() {
             "model" => {
                 let model = format!("{provider}/{text}");
-                plan.setting(sources, &shown, "model", &model);
+                plan.model(sources, &shown, "model", &model);
             }
             "model_provider" => {}
             "model_reasoning_effort" => match text {

@@ -50,9 +50,14 @@ fn settings(sources: &Sources<'_>, file: &Path, config: &Value, plan: &mut Plan)
     for (name, value) in config.as_object().into_iter().flatten() {
         match name.as_str() {
             "$schema" => {}
-            "model" => {
+            "model" | "small_model" => {
+                let setting = if name == "model" {
+                    "model"
+                } else {
+                    "small_model"
+                };
                 if let Some(model) = value.as_str() {
-                    plan.setting(sources, &shown, "model", model);
+                    plan.model(sources, &shown, setting, model);
                 }
             }
             "mcp" => servers(sources, value, plan),

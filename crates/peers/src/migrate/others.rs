@@ -13,7 +13,7 @@ pub(super) fn pi(sources: &Sources<'_>, plan: &mut Plan) {
         let shown = path::below_home(&file);
         let text = |name: &str| settings[name].as_str();
         if let (Some(provider), Some(model)) = (text("defaultProvider"), text("defaultModel")) {
-            plan.setting(sources, &shown, "model", &format!("{provider}/{model}"));
+            plan.model(sources, &shown, "model", &format!("{provider}/{model}"));
         }
         if let Some(level) = text("defaultThinkingLevel") {
             plan.setting(sources, &shown, "thinking", level);

@@ -243,6 +243,23 @@ impl Plan {
         );
     }
 
+    /// A model, if osier has its provider.
+    pub(super) fn model(
+        &mut self,
+        sources: &Sources<'_>,
+        what: &str,
+        name: &'static str,
+        model: &str,
+    ) {
+        match model.split_once('/') {
+            Some((provider, _)) if !sources.has_provider(provider) => self.unused(
+                format!("{what}: `{name} = \"{model}\"`"),
+                format!("osier has no provider `{provider}`; add it to `models.json`"),
+            ),
+            _ => self.setting(sources, what, name, model),
+        }
+    }
+
     /// A file, unless it exists.
     pub(super) fn file(
         &mut self,
