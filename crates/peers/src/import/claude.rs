@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
@@ -12,6 +13,7 @@ use super::draft::Draft;
 use super::lines::{Read, text};
 use super::{blocks, subagent};
 use osier_agent::{AgentMessage, CustomMessage, ToolResultMessage, ToolStatus};
+use osier_llm::catalogue::Catalogue;
 use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall, ToolResult};
 use osier_protocol::EntryKind;
 
@@ -132,6 +134,7 @@ impl Read for Reader {
     }
 
     fn end(&mut self, draft: &mut Draft) {
+        price(draft);
         if let Some(name) = self.name.take() {
             let (last, time) = draft.entries.last().map_or((None, String::new()), |entry| {
                 (Some(entry.id.clone()), entry.timestamp.clone())
@@ -142,6 +145,25 @@ impl Read for Reader {
                 &time,
                 EntryKind::SessionInfo { name: Some(name) },
             );
+        }
+    }
+}
+
+/// Claude Code stores tokens and no costs: the answers get the list prices.
+fn price(draft: &mut Draft) {
+    static BUNDLED: LazyLock<Catalogue> = LazyLock::new(Catalogue::default);
+    let is_date = |part: &str| part.len() == 8 && part.bytes().all(|byte| byte.is_ascii_digit());
+    for at in 0..draft.entries.len() {
+        let Some((_, answer)) = answer_at(Some(at), draft) else {
+            continue;
+        };
+        let reference = format!("anthropic/{}", answer.model);
+        let name = match reference.rsplit_once('-') {
+            Some((name, date)) if is_date(date) => name,
+            _ => &reference,
+        };
+        if let Some(model) = BUNDLED.get(name) {
+            answer.usage = answer.usage.priced(&model.price);
         }
     }
 }

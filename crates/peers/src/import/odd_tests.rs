@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use osier_agent::AgentMessage;
+use osier_llm::Usage;
+use osier_llm::catalogue::Catalogue;
 use osier_protocol::ImportSource;
 use serde_json::{Value, json};
 
@@ -276,4 +278,31 @@ fn prompts_of_claude_code_are_what_the_user_asked() {
         messages.collect::<Vec<_>>(),
         [pair("/greet Ada", "Greet Ada."), pair("notification", note)]
     );
+}
+
+#[test]
+fn answers_of_claude_code_have_the_list_price() {
+    let answer = |model: &str| {
+        json!({"type": "assistant", "uuid": model, "parentUuid": null, "message": {"id": model, "model": model,
+            "content": [{"type": "text", "text": "x"}], "usage": {"input_tokens": 10, "output_tokens": 2}}})
+    };
+    let catalogue = Catalogue::default();
+    let price = &catalogue.get("anthropic/claude-opus-5-5").unwrap().price;
+    assert!(price.input > 0.0);
+    let used = Usage {
+        input: 10,
+        output: 2,
+        ..Usage::default()
+    };
+    for (model, expected) in [
+        ("claude-opus-5-5", used.priced(price)),
+        ("claude-opus-5-5-20260101", used.priced(price)),
+        ("claude-unknown-1", used),
+    ] {
+        let draft = draft(ImportSource::Claude, &[answer(model)]);
+        match draft.entries[0].kind.as_message() {
+            Some(AgentMessage::Assistant(answer)) => assert_eq!(answer.usage, expected, "{model}"),
+            other => panic!("{other:?}"),
+        }
+    }
 }

@@ -15,7 +15,7 @@ use super::lines::{LINE_LIMIT, regular, text};
 use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
 use osier_base::{json, regular_file};
 use osier_llm::{
-    AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall, ToolResult, Usage,
+    AssistantBlock, AssistantMessage, ContentBlock, Cost, StopReason, ToolCall, ToolResult, Usage,
 };
 use osier_protocol::EntryKind;
 
@@ -321,7 +321,7 @@ impl Reader {
             model,
             // Never a wire format of osier: signatures of other programs are shown and not sent back.
             api: "opencode".to_owned(),
-            usage: usage(&info["tokens"]),
+            usage: usage(info),
             error_message: error.map(str::to_owned),
             timestamp: number(created),
             ..AssistantMessage::default()
@@ -432,7 +432,8 @@ fn stop_reason(info: &Value, has_results: bool) -> StopReason {
     }
 }
 
-fn usage(tokens: &Value) -> Usage {
+fn usage(info: &Value) -> Usage {
+    let tokens = &info["tokens"];
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     Usage {
         input: count(&tokens["input"]),
@@ -440,6 +441,10 @@ fn usage(tokens: &Value) -> Usage {
         reasoning: count(&tokens["reasoning"]),
         cache_read: count(&tokens["cache"]["read"]),
         cache_write: count(&tokens["cache"]["write"]),
+        cost: Cost {
+            total: info["cost"].as_f64().unwrap_or(0.0).max(0.0),
+            ..Cost::default()
+        },
         ..Usage::default()
     }
 }
@@ -469,6 +474,23 @@ mod tests {
         CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, time_created INTEGER NOT NULL,
             data TEXT NOT NULL);
         CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT NOT NULL, data TEXT NOT NULL);";
+
+    #[test]
+    fn answers_have_the_cost_that_opencode_stored() {
+        let info = json!({"cost": 0.25, "tokens": {"input": 3, "output": 4, "cache": {"read": 5, "write": 6}}});
+        let expected = Usage {
+            input: 3,
+            output: 4,
+            cache_read: 5,
+            cache_write: 6,
+            cost: Cost {
+                total: 0.25,
+                ..Cost::default()
+            },
+            ..Usage::default()
+        };
+        assert_eq!(usage(&info), expected);
+    }
 
     #[test]
     fn a_session_of_the_database_is_the_same_as_its_export() {
