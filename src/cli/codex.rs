@@ -12,11 +12,11 @@ enum Words {
     Alone(&'static [&'static str]),
     /// Another name; the value stays.
     Named(&'static str),
-    /// Those of the value. Other values stay as they are: osier names them.
+    /// The words for the value. Other values stay as they are: osier names them.
     Chosen(&'static [Choice]),
     /// A file for the first prompt.
     File,
-    /// Those of the key in `KEY=VALUE`.
+    /// The words for the key in `KEY=VALUE`.
     Key,
 }
 
@@ -130,13 +130,16 @@ pub(super) fn expand(
             words => line.extend(osiers(name, &value, words)),
         }
     }
-    let names = files
-        .iter()
-        .map(|file| [OsStr::new("@"), file].into_iter().collect());
-    line.extend(names);
+    for file in &files {
+        let mut prompt = OsString::from("@");
+        prompt.push(file);
+        line.push(prompt);
+    }
     if of_sdk {
         // The SDK writes the prompt to standard input.
-        line.extend((!files.is_empty()).then(|| "-".into()));
+        if !files.is_empty() {
+            line.push("-".into());
+        }
         line.extend(key.into_iter().flat_map(|key| ["--api-key".into(), key]));
     }
     line

@@ -105,7 +105,7 @@ impl Read for Reader {
         let parent = self.behind_results(parent);
         let command = self.command.take();
         let typed = command
-            .filter(|(line, _)| text(&value, "parentUuid") == Some(line))
+            .filter(|(line, _)| text(&value, "parentUuid") == Some(line.as_str()))
             .map(|(_, typed)| typed);
         match kind {
             "user" if flag("isCompactSummary") => self.summary(uuid, &value, parent, draft),

@@ -8,9 +8,10 @@ use serde_json::Value;
 
 use super::sources::Sources;
 use osier_base::atomic_file::{self, Options};
-use osier_base::regular_file;
 use osier_base::visible::{one_line, visible};
 use osier_base::walk::Walk;
+use osier_base::{json, regular_file};
+use osier_llm::catalogue::PROVIDERS;
 
 /// Maximum size of a file that is read.
 pub(super) const LARGEST: u64 = 4 * 1024 * 1024;
@@ -101,6 +102,17 @@ impl Change {
             Self::Folder { from, to, root } => copy(from, to, root.as_deref()),
         }
     }
+}
+
+/// Whether osier knows the provider `name`, or the user has added it.
+fn has_provider(sources: &Sources<'_>, name: &str) -> bool {
+    let own = || {
+        let file = sources.folders.config.join("models.json");
+        let text = regular_file::read_text(&file, LARGEST).ok()?;
+        let models = json::from_people(&text).ok()?;
+        models["providers"].get(name).cloned()
+    };
+    PROVIDERS.iter().any(|row| row.name == name) || own().is_some()
 }
 
 /// Writes a file that must not exist.
@@ -252,7 +264,7 @@ impl Plan {
         model: &str,
     ) {
         match model.split_once('/') {
-            Some((provider, _)) if !sources.has_provider(provider) => self.unused(
+            Some((provider, _)) if !has_provider(sources, provider) => self.unused(
                 format!("{what}: `{name} = \"{model}\"`"),
                 format!("osier has no provider `{provider}`; add it to `models.json`"),
             ),

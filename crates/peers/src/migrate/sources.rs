@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use osier_base::folders::Folders;
-use osier_base::{json, regular_file};
-use osier_llm::catalogue::PROVIDERS;
 
-use super::plan::LARGEST;
 use crate::PeerFolders;
 
 /// The folders that a migration reads and writes.
@@ -48,17 +45,6 @@ impl Sources<'_> {
             Some(_) => self.config().join("settings.toml"),
             None => self.folders.settings(),
         }
-    }
-
-    /// Whether osier knows the provider, or the user has added it.
-    pub(super) fn has_provider(&self, name: &str) -> bool {
-        let own = || {
-            let file = self.folders.config.join("models.json");
-            let text = regular_file::read_text(&file, LARGEST).ok()?;
-            let models = json::from_people(&text).ok()?;
-            models["providers"].get(name).cloned()
-        };
-        PROVIDERS.iter().any(|row| row.name == name) || own().is_some()
     }
 
     /// Whether `path` is no way out of the project by a link. Only its existing part can be one.
