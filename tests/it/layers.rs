@@ -570,6 +570,7 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
     ("crates/tui/src/status/footer/mod.rs", "terminal", "a noun"),
     ("src/cli/commands/doctor.rs", "terminal", "a check"),
     ("src/cli/completion.rs", "bash", "a shell"),
+    ("src/cli/codex.rs", "web_search", "a key of Codex"),
 ];
 
 #[test]

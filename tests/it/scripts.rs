@@ -680,6 +680,6 @@ fn the_codex_sdk_runs_threads() {
          seen agent_message 5\n\
          {\"a\": 1} agent_message 5\n\
          one thread true\n\
-         unexpected argument '--thread-source'\n"
+         unknown argument `--thread-source`\n"
     );
 }

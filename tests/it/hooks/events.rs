@@ -401,15 +401,16 @@ async fn hooks_run_in_the_directory_of_each_lane() {
 #[tokio::test]
 async fn the_calls_of_an_answer_are_one_batch() {
     let answer = json!({"hookSpecificOutput": {"hookEventName": "PostToolBatch", "additionalContext": "two ran"}});
-    let command = format!("cat > batch.json; test -e last && exit 2; touch last; echo '{answer}'");
+    let log = "tee -a \"$CLAUDE_PROJECT_DIR/batches.jsonl\"";
+    let command = format!("{log} | grep -q stop && exit 2; echo '{answer}'");
     let place = with(&json!({"PostToolBatch": hook(&command)}));
-    let calls = |script: Script| {
-        script.turn(|turn| {
+    let script = Script::new()
+        .turn(|turn| {
             turn.tool("bash", bash("echo one"))
                 .tool("bash", bash("echo two"))
         })
-    };
-    let mut open = open(&place, calls(calls(Script::new()))).await;
+        .turn(|turn| turn.tool("bash", bash("echo stop")));
+    let mut open = open(&place, script).await;
     let events = open.run("go").await;
     // The second one was blocked.
     assert!(
@@ -420,8 +421,9 @@ async fn the_calls_of_an_answer_are_one_batch() {
     let sent = open.last_request().join("\n");
     let context = "<hook event=\"PostToolBatch\">\ntwo ran\n</hook>";
     assert!(sent.ends_with(context), "{sent}");
-    let batch = std::fs::read_to_string(place.work().join("batch.json")).unwrap();
-    let batch: Value = serde_json::from_str(&batch).unwrap();
+    let batches = lines(&place.work().join("batches.jsonl"));
+    assert_eq!(batches.len(), 2);
+    let batch: Value = serde_json::from_str(&batches[0]).unwrap();
     let commands = batch["tool_calls"].as_array().unwrap().iter();
     let commands: Vec<_> = commands
         .map(|call| {
@@ -431,7 +433,7 @@ async fn the_calls_of_an_answer_are_one_batch() {
             )
         })
         .collect();
-    let call = |word: &str| (json!(format!("echo {word}")), json!(word));
+    let call = |word: &str| (json!(format!("echo {word}")), json!(format!("{word}\n")));
     let (one, two) = (call("one"), call("two"));
     assert_eq!(commands, [(&one.0, &one.1), (&two.0, &two.1)]);
     open.close().await;
@@ -440,7 +442,7 @@ async fn the_calls_of_an_answer_are_one_batch() {
 #[tokio::test]
 async fn a_slash_command_is_checked_before_its_prompt() {
     let place = with(&json!({
-        "UserPromptExpansion": matched("greet", "cat > command.json; test -e no && exit 2; echo kindly"),
+        "UserPromptExpansion": matched("greet", "tee \"$CLAUDE_PROJECT_DIR/command.json\" | grep -q Eve && exit 2; echo kindly"),
         "UserPromptSubmit": hook("cat > prompt.json"),
     }));
     write(&place.data().join("prompts/greet.md"), "Greet $1.");
@@ -459,7 +461,6 @@ async fn a_slash_command_is_checked_before_its_prompt() {
         ["slash_command", "greet", "Ada", "/greet Ada"]
     );
     assert_eq!(read("prompt.json")["prompt"], "/greet Ada");
-    write(&place.work().join("no"), "");
     let events = open.run("/greet Eve").await;
     assert!(
         matches!(outcome(&events), RunOutcome::Stopped { .. }),

@@ -457,7 +457,7 @@ mod tests {
             (
                 HookEvent::SessionEnd,
                 json!({"decision": "block"}),
-                "the field `decision` is for UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, Stop, SubagentStop, PreCompact, not for SessionEnd",
+                "the field `decision` is for UserPromptSubmit, UserPromptExpansion, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, PostToolBatch, Stop, SubagentStop, PreCompact, not for SessionEnd",
             ),
         ] {
             let fields = read(event, answer.as_object().unwrap(), b"");
