@@ -20,7 +20,7 @@ mod run_mode;
 mod runtime;
 mod script_args;
 #[cfg(test)]
-mod sdk_options;
+mod sdk_option_tests;
 mod serve;
 mod token_argument;
 

@@ -23,7 +23,7 @@ pub fn spawn_blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work)
 }
 
-/// The result of `work`, or what people read if it panics: whoever waits for it would wait forever.
+/// The result of `work`, or what people read if it panics: its caller would wait forever.
 ///
 /// # Errors
 /// It panicked, which the hook of panics has reported.

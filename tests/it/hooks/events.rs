@@ -102,22 +102,22 @@ async fn session_events_run_hooks_in_order() {
     assert_eq!(told, expected);
     open.session = next;
     open.close().await;
-    let last = lines(&place.work().join("events.jsonl"));
-    let last: Vec<Value> = last[7..]
-        .iter()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let words: Vec<_> = last
-        .iter()
-        .map(|event| (&event["source"], &event["reason"]))
-        .collect();
     assert_eq!(
-        words,
+        reasons_after(&place, 7),
         [
-            (&json!("clear"), &Value::Null),
-            (&Value::Null, &json!("prompt_input_exit")),
+            (json!("clear"), Value::Null),
+            (Value::Null, json!("prompt_input_exit")),
         ]
     );
+}
+
+/// Why a session started or ended, in the events after the first ones.
+fn reasons_after(place: &TestProject, first: usize) -> Vec<(Value, Value)> {
+    let logged = lines(&place.work().join("events.jsonl"));
+    let events = logged[first..].iter();
+    let events = events.map(|line| -> Value { serde_json::from_str(line).unwrap() });
+    let reasons = events.map(|event| (event["source"].clone(), event["reason"].clone()));
+    reasons.collect()
 }
 
 /// The events of the first session.
