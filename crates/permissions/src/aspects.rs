@@ -13,7 +13,7 @@ use super::programs;
 use super::rule::Rule;
 use super::tool_names::ToolNames;
 use super::wildcard::literal;
-pub(super) use command::{Command, Search};
+pub(super) use command::{Command, Search, is_plain_name};
 use osier_agent::{FileTarget, FileUse};
 use osier_base::real_path::RealPath;
 use osier_base::visible::visible;
@@ -38,8 +38,10 @@ pub(super) struct Aspects {
     pub written: Vec<Aspect>,
     /// The searches of the commands.
     pub searches: Vec<Search>,
-    /// A redirection reads an unknown file.
+    /// A redirection reads a file that another command can decide, so that a rule could deny it.
     pub reads_unknown: bool,
+    /// A redirection reads an unknown file, or a device.
+    pub reads_lost: bool,
     /// Why a rule with `*` does not cover the call.
     pub refused: Option<String>,
     /// The parts of the call depend on one another: rules that allow each part do not allow the call.

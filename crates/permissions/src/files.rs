@@ -93,7 +93,7 @@ impl Permissions {
         aspects.command.is_some()
             && !aspects.unclear
             && !aspects.runs_input
-            && !aspects.reads_unknown
+            && !aspects.reads_lost
             && !aspects.is_connected
             && !aspects.list.is_empty()
             && (aspects.list.iter()).all(|aspect| is_covered(aspect) || reads(aspect))

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use super::aspects::is_plain_name;
 use osier_base::real_path;
 use osier_base::regular_file;
 
@@ -59,6 +60,9 @@ const VALUES: [(&str, &str); 8] = [
 
 /// Why git that runs in `folder` can run code that nobody has reviewed, in a session in `cwd`.
 pub(super) fn foreign(folder: &Path, cwd: &Path) -> Option<String> {
+    if folder == cwd {
+        return None;
+    }
     let here = find(&real_path::resolve(folder).real)?;
     let own = find(cwd);
     if own.as_ref() == Some(&here) || own.is_some_and(|own| own.has_module(&here)) {
@@ -74,15 +78,22 @@ pub(super) fn foreign(folder: &Path, cwd: &Path) -> Option<String> {
 pub(super) fn runs_programs(folder: &Path) -> Option<String> {
     let here = find(&real_path::resolve(folder).real)?;
     here.program().or_else(|| {
-        let Some(links) = here.links() else {
+        let Some(index) = here.index() else {
             return Some("the index of the repository cannot be read".to_owned());
         };
-        let mut found = links.iter().filter_map(|link| {
+        let mut found = index.links.iter().filter_map(|link| {
             let module = find_at(&here.root.join(link))?;
             module.program()
         });
         found.next()
     })
+}
+
+/// Whether each name in the index of the repository of `folder` is one word, and no option.
+pub(super) fn has_plain_names(folder: &Path) -> bool {
+    let here = find(&real_path::resolve(folder).real);
+    let index = here.map_or(Some(Index::default()), |here| here.index());
+    index.is_some_and(|index| !index.has_odd_names)
 }
 
 /// Whether an address in the settings of git, those of the repository of `folder` or of the user, contains a password.
@@ -234,25 +245,33 @@ impl Repository {
         runs.then(|| "git runs the hook `post-index-change` of this repository".to_owned())
     }
 
-    /// The paths of repositories in the index. Not set if the index cannot be read.
-    fn links(&self) -> Option<Vec<String>> {
-        type Seen = HashMap<PathBuf, ((SystemTime, u64), Option<Vec<String>>)>;
+    /// The facts about the index. Not set if it cannot be read.
+    fn index(&self) -> Option<Index> {
+        type Seen = HashMap<PathBuf, ((SystemTime, u64), Option<Index>)>;
         static SEEN: LazyLock<Mutex<Seen>> = LazyLock::new(Mutex::default);
         let index = self.folder.join("index");
         let Ok(data) = index.metadata() else {
-            return Some(Vec::new());
+            return Some(Index::default());
         };
         let state = (data.modified().ok()?, data.len());
         let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, links)) = seen.get(&index).filter(|(known, _)| *known == state) {
-            return links.clone();
+        if let Some((_, found)) = seen.get(&index).filter(|(known, _)| *known == state) {
+            return found.clone();
         }
         let bytes = regular_file::read(&index, INDEX_LIMIT).ok();
-        let links = bytes.and_then(|bytes| links(&bytes));
+        let found = bytes.and_then(|bytes| read_index(&bytes));
         seen.clear();
-        seen.insert(index, (state, links.clone()));
-        links
+        seen.insert(index, (state, found.clone()));
+        found
     }
+}
+
+/// Facts about the entries of an index.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Index {
+    /// The paths of those that are repositories.
+    links: Vec<String>,
+    has_odd_names: bool,
 }
 
 /// Whether a setting names no program that git runs.
@@ -319,8 +338,8 @@ fn settings(text: &str) -> Option<Vec<(String, String)>> {
     Some(found)
 }
 
-/// The paths of the entries of an index that are repositories. `None` if it is not understood.
-fn links(index: &[u8]) -> Option<Vec<String>> {
+/// Reads the entries of an index. `None` if it is not understood.
+fn read_index(index: &[u8]) -> Option<Index> {
     let number = |at: usize| {
         let bytes = index.get(at..at + 4)?;
         Some(u32::from_be_bytes(bytes.try_into().ok()?))
@@ -331,7 +350,7 @@ fn links(index: &[u8]) -> Option<Vec<String>> {
     let (version, count) = (number(4)?, number(8)?);
     let mut at = 12;
     let mut name: Vec<u8> = Vec::new();
-    let mut found = Vec::new();
+    let mut found = Index::default();
     for _ in 0..count {
         let mode = number(at + 24)?;
         let is_extended = index.get(at + 60)? & 0x40 != 0;
@@ -346,8 +365,10 @@ fn links(index: &[u8]) -> Option<Vec<String>> {
         let rest = index.get(start..)?;
         let length = rest.iter().position(|byte| *byte == 0)?;
         name.extend(&rest[..length]);
+        let text = String::from_utf8_lossy(&name);
+        found.has_odd_names |= !is_plain_name(&text);
         if mode == LINK_MODE {
-            found.push(String::from_utf8_lossy(&name).into_owned());
+            found.links.push(text.into_owned());
         }
         let end = start + length;
         // Other versions pad entries to a multiple of 8 bytes.
@@ -356,6 +377,12 @@ fn links(index: &[u8]) -> Option<Vec<String>> {
         } else {
             at + (end - at + 8) / 8 * 8
         };
+    }
+    // Another file has the other entries of a split index.
+    while index.len().saturating_sub(at) > 20 {
+        let name = index.get(at..at + 4)?;
+        (name != b"link").then_some(())?;
+        at = at.checked_add(8 + usize::try_from(number(at + 4)?).ok()?)?;
     }
     Some(found)
 }

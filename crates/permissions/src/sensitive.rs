@@ -3,14 +3,19 @@
 
 mod table;
 
+use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::repository;
 use super::rule::Rule;
 use osier_base::folders::Folders;
 use osier_base::{real_path, secrets, text, without_links};
 use table::{Anywhere, CODE, Home, Place, Project, System};
+
+/// A place, a name and a reason.
+type Row = (Place, &'static str, &'static str);
 
 /// Bytes of a file that contains only a path.
 const MAX_POINTER: u64 = 16 * 1024;
@@ -118,21 +123,28 @@ impl Places {
     }
 
     fn in_table(&self, path: &Path) -> Option<Sensitive> {
+        // Rows of tools come last, and names are split once.
+        static ROWS: LazyLock<Vec<(&Row, Vec<String>)>> = LazyLock::new(|| {
+            let rows = |of_tools: bool| {
+                let rows = CODE.iter();
+                rows.filter(move |(place, ..)| (*place == Project) == of_tools)
+            };
+            let parts = |name: &str| {
+                let parts = name.split('/').filter(|part| !part.is_empty());
+                parts.map(str::to_lowercase).collect()
+            };
+            let rows = rows(false).chain(rows(true));
+            rows.map(|row| (row, parts(row.1))).collect()
+        });
         let parts = lowered(path);
-        let fits = |(place, name, _): &&(Place, &str, &str)| {
-            let wanted: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
-            match place {
-                Anywhere | Project => starts(&parts, &wanted),
-                System => begins(&parts, &wanted),
-                Home => self.below_home(&parts).any(|below| begins(below, &wanted)),
-            }
+        let below: Vec<&[String]> = self.below_home(&parts).collect();
+        let fits = |((place, ..), wanted): &&(&Row, Vec<String>)| match place {
+            Anywhere | Project => starts(&parts, wanted),
+            System => begins(&parts, wanted),
+            Home => below.iter().any(|below| begins(below, wanted)),
         };
-        let rows = |of_tools: bool| {
-            let rows = CODE.iter();
-            rows.filter(move |(place, ..)| (*place == Project) == of_tools)
-        };
-        let row = rows(false).chain(rows(true)).find(fits);
-        row.map(|(place, name, reason)| Sensitive {
+        let row = ROWS.iter().find(fits);
+        row.map(|((place, name, reason), _)| Sensitive {
             reason,
             is_of_tool: *place == Project,
             name: Name::Components((*name).to_owned()),
@@ -157,7 +169,16 @@ impl Places {
     fn of_link(&self, path: &Path, cwd: &Path) -> Option<Sensitive> {
         let of_project = LINKED.iter().map(|name| (cwd.join(name), *name));
         let of_home = self.homes.iter().flat_map(|home| {
+            let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
+            let name =
+                |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().to_lowercase();
+            let there: HashSet<String> = entries.map(name).collect();
+            let is_there = move |name: &str| {
+                let first = name.split('/').next().unwrap_or(name);
+                there.contains(&first.to_lowercase())
+            };
             let rows = CODE.iter().filter(|(place, ..)| *place == Home);
+            let rows = rows.filter(move |(_, name, _)| is_there(name));
             rows.map(move |(_, name, _)| (home.join(name), *name))
         });
         let mut links = of_project.chain(of_home).filter_map(|(link, name)| {
@@ -321,15 +342,15 @@ fn lowered(path: &Path) -> Vec<String> {
     names
 }
 
-fn begins(parts: &[String], wanted: &[&str]) -> bool {
+fn begins(parts: &[String], wanted: &[String]) -> bool {
     parts.len() >= wanted.len()
         && parts
             .iter()
             .zip(wanted)
-            .all(|(part, wanted)| matches(&wanted.to_lowercase(), part))
+            .all(|(part, wanted)| matches(wanted, part))
 }
 
-fn starts(parts: &[String], wanted: &[&str]) -> bool {
+fn starts(parts: &[String], wanted: &[String]) -> bool {
     (0..parts.len()).any(|start| begins(&parts[start..], wanted))
 }
 

@@ -459,3 +459,50 @@ async fn compression_that_was_not_asked_for_is_named() {
         "{message}"
     );
 }
+
+/// A server can repeat the key in an answer with a status, in a stream, and in text that is no answer.
+#[tokio::test]
+async fn keys_that_a_server_echoes_are_removed_in_each_wire_format() {
+    let text = format!("no such key: {KEY}");
+    let plain = json!({"error": {"message": text}}).to_string();
+    for (api, stream) in [
+        (
+            Api::AnthropicMessages,
+            format!(
+                "event: error\ndata: {}\n\n",
+                error("authentication_error", &text)
+            ),
+        ),
+        (Api::OpenaiChatCompletions, format!("data: {plain}\n\n")),
+        (
+            Api::OpenaiResponses,
+            format!("data: {}\n\n", json!({"type": "error", "message": text})),
+        ),
+        (Api::GoogleGenerativeAi, format!("data: {plain}\n\n")),
+        (Api::Ollama, format!("{}\n", json!({"error": text}))),
+        (Api::BedrockConverse, json!({"message": text}).to_string()),
+    ] {
+        for (head, body, is_quoted) in [
+            (
+                format!("401 No\r\nwww-authenticate: Bearer {KEY}"),
+                plain.clone(),
+                true,
+            ),
+            ("500 Oops".to_owned(), format!("<html>{KEY}</html>"), false),
+            (
+                "200 OK\r\ncontent-type: text/event-stream".to_owned(),
+                stream.clone(),
+                true,
+            ),
+        ] {
+            let server = Server::start(answer(&head, &body), Then::Close).await;
+            let mut request = ask(&server.base);
+            Arc::make_mut(&mut request.model).api = api;
+            let status = status(collect(request).await);
+            let message = status.message().to_owned();
+            assert!(!message.contains(KEY), "{api:?} {head}: {message}");
+            let is_there = message.contains("no such key: …");
+            assert_eq!(is_there, is_quoted, "{api:?} {head}: {message}");
+        }
+    }
+}

@@ -25,12 +25,16 @@ pub(crate) struct Command {
 }
 
 /// A search for text in all files below a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Search {
     pub root: PathBuf,
     /// Names of the files, with `GLOB` for `*`; all if there are none.
     pub included: Vec<String>,
     pub skips_hidden: bool,
+    /// It finds names, and reads no file.
+    pub lists: bool,
+    /// Another program splits the names at blanks, and reads quotes and backslashes in them.
+    pub needs_plain_names: bool,
 }
 
 impl Command {
@@ -86,6 +90,12 @@ const DEPTH: usize = 40;
 /// Folders of dependencies and build outputs. Keys in them are test data.
 const OUTPUTS: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
 
+/// Whether a file name is one word, and no option.
+pub(crate) fn is_plain_name(name: &str) -> bool {
+    let is_odd = |char: char| char.is_whitespace() || char.is_control() || "'\"\\".contains(char);
+    !name.starts_with('-') && !name.contains(is_odd)
+}
+
 /// Whether `grep --include` can match the name.
 fn may_include(pattern: &str, name: &str) -> bool {
     pattern.contains(['?', '[', '\\']) || fits_text(pattern, name)
@@ -116,11 +126,14 @@ impl Search {
             *left = rest;
             let name = entry.file_name();
             let name = name.to_string_lossy();
+            if self.needs_plain_names && !is_plain_name(&name) {
+                return false;
+            }
             if self.skips_hidden && name.starts_with('.') {
                 continue;
             }
             let path = entry.path();
-            if OUTPUTS.contains(&&*name) {
+            if OUTPUTS.contains(&&*name) && !self.needs_plain_names {
                 // An address in the settings of a repository can contain a password.
                 let is_repository = name == ".git" && path.is_dir();
                 if is_repository && !is_free(&path.join("config")) {
@@ -136,11 +149,9 @@ impl Search {
                 path
             };
             let is_folder = kind.is_ok_and(|kind| kind.is_dir()) || (is_link && path.is_dir());
-            let is_read = self.included.is_empty()
-                || self
-                    .included
-                    .iter()
-                    .any(|pattern| may_include(pattern, &name));
+            let is_wanted = |pattern: &String| may_include(pattern, &name);
+            let is_read =
+                !self.lists && (self.included.is_empty() || self.included.iter().any(is_wanted));
             let fits = if is_folder {
                 depth > 0 && self.walk(&path, depth - 1, left, is_free)
             } else {

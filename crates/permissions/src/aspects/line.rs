@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command::{Command, Search};
+use super::command::{Command, Search, is_plain_name};
 use super::folders::Folders;
 use super::{Aspect, Aspects, What};
 use crate::equivalents::{self, Equivalents};
-use crate::known::{self, Known};
+use crate::known::{self, Known, Listing};
 use crate::programs::name_of;
 use crate::repository;
 use crate::shell::{self, CommandLine, HOLE, PIPE, Part, Word};
@@ -49,11 +49,15 @@ impl Aspects {
         aspects
     }
 
-    fn add(&mut self, line: CommandLine, cwd: &Path) {
+    fn add(&mut self, mut line: CommandLine, cwd: &Path) {
         self.is_connected = line.changes_shell;
         let shows_key = line.variables.iter().any(|name| known::is_key(name));
         let mut folders = starting_folders(&line, cwd);
-        for part in line.parts {
+        let pipes = std::mem::take(&mut line.pipes);
+        let listings: Vec<(usize, Listing)> = (pipes.iter())
+            .filter_map(|(_, reader)| Some((*reader, listing(&line.parts, &pipes, *reader)?)))
+            .collect();
+        for (place, part) in line.parts.into_iter().enumerate() {
             match part {
                 Part::Run(words) => {
                     let program = words.iter().find(|word| !word.assigns);
@@ -68,7 +72,13 @@ impl Aspects {
                     };
                     self.unclear |= equivalents::add(&words, 0, &mut others).is_none();
                     self.runs_input |= others.runs_input;
-                    let known = known::find(&words);
+                    let mut known = known::find(&words);
+                    if !known.as_ref().is_some_and(|known| known.reads_only)
+                        && let Some((_, listing)) =
+                            listings.iter().find(|(reader, _)| *reader == place)
+                    {
+                        known = known::find_after(&words, listing.clone()).or(known);
+                    }
                     let mut command = Command {
                         words,
                         others: others.list,
@@ -97,8 +107,14 @@ impl Aspects {
                 Part::ReadFrom(word) => {
                     self.unclear |= may_connect(&word);
                     self.reads_unknown |= is_unknown(&word, line.changes_directory);
+                    let Some(files) = folders.files(&word) else {
+                        self.reads_lost = true;
+                        continue;
+                    };
+                    self.reads_lost |= files.iter().any(is_device);
+                    let files = files.iter().map(|(folder, text)| target_of(text, folder));
                     self.reads
-                        .push(Aspect::of(READ, target_of(&word.text, cwd)));
+                        .extend(files.map(|target| Aspect::of(READ, target)));
                 }
             }
         }
@@ -127,11 +143,15 @@ impl Aspects {
                 folders
             }
         };
-        for word in &known.shown {
+        self.add_listing(known, command, folders);
+        for word in known.shown.iter().filter(|word| !word.is_listed) {
             match folders.files(word) {
                 None => command.reads_only = false,
                 Some(files) => {
-                    command.reads_only &= !files.iter().any(|(_, text)| is_device(text));
+                    let is_other = |file: &(PathBuf, String)| {
+                        is_device(file) || (known.is_git && is_outside(file, cwd))
+                    };
+                    command.reads_only &= !files.iter().any(is_other);
                     let files = files.into_iter().flat_map(|(folder, text)| {
                         // `HEAD:FILE` is a file of a commit.
                         let file = text.rsplit_once(':').map(|(_, file)| file.to_owned());
@@ -145,7 +165,7 @@ impl Aspects {
                 }
             }
         }
-        for word in &known.searched {
+        for word in known.searched.iter().filter(|word| !word.is_listed) {
             command.searches = true;
             match folders.files(word) {
                 None => command.reads_only = false,
@@ -157,6 +177,7 @@ impl Aspects {
                             root,
                             included: known.included.clone(),
                             skips_hidden: known.skips_hidden,
+                            ..Search::default()
                         }
                     })),
             }
@@ -177,6 +198,39 @@ impl Aspects {
                 command.named.push(word.text.clone());
             }
             self.written.extend(targets);
+        }
+    }
+
+    /// Adds the search for the files that a command reads by the names of a listing, and for names that are several words.
+    fn add_listing(&mut self, known: &Known, command: &mut Command, folders: &Folders) {
+        let Some(listing) = &known.listing else {
+            return;
+        };
+        let has_listed = |words: &[Word]| words.iter().any(|word| word.is_listed);
+        let searches = has_listed(&known.searched);
+        let is_read = searches || has_listed(&known.shown);
+        // A folder with such a name contains files with others.
+        let included = Some(&listing.included).filter(|_| !searches);
+        command.searches |= is_read || listing.splits;
+        if listing.is_index {
+            let all = folders.all().unwrap_or_default();
+            command.reads_only &= all.iter().all(|folder| repository::has_plain_names(folder));
+        }
+        for root in &listing.roots {
+            command.reads_only &= !listing.splits || is_plain_name(&root.text);
+            let Some(roots) = folders.files(root) else {
+                command.reads_only = false;
+                continue;
+            };
+            let searches = roots.into_iter().map(|(folder, text)| Search {
+                root: path::resolve(&folder, &text),
+                included: included.cloned().unwrap_or_default(),
+                skips_hidden: false,
+                lists: !is_read,
+                needs_plain_names: listing.splits,
+            });
+            self.searches
+                .extend(searches.filter(|search| !search.lists || search.needs_plain_names));
         }
     }
 
@@ -230,6 +284,20 @@ impl Aspects {
             self.refused = Some("an address in the settings of git contains a password".to_owned());
         }
     }
+}
+
+/// The names that the part `reader` of a line reads from the parts before it.
+fn listing(parts: &[Part], pipes: &[(usize, usize)], reader: usize) -> Option<Listing> {
+    let mut commands = Vec::new();
+    let mut place = reader;
+    while let Some((writer, _)) = pipes.iter().find(|(_, reader)| *reader == place) {
+        let Part::Run(words) = &parts[*writer] else {
+            return None;
+        };
+        commands.insert(0, words.as_slice());
+        place = *writer;
+    }
+    known::listing(&commands)
 }
 
 /// The folder in which the first command runs.
@@ -286,9 +354,20 @@ fn target_of(text: &str, cwd: &Path) -> What {
 }
 
 /// Whether the file is a device, which no file tool reads, or the memory of the system.
-fn is_device(text: &str) -> bool {
+fn is_device((folder, text): &(PathBuf, String)) -> bool {
     const FINE: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/stdin", "/dev/fd/63"];
-    (text.starts_with("/dev") && !FINE.contains(&text)) || text.ends_with("/kcore")
+    if FINE.contains(&text.as_str()) {
+        return false;
+    }
+    let real = real_path::resolve(&folder.join(text)).real;
+    real.starts_with("/dev") || real.ends_with("kcore")
+}
+
+/// Whether the file is there, and outside of the working directory: with it, `git diff` compares any files.
+fn is_outside((folder, text): &(PathBuf, String), cwd: &Path) -> bool {
+    let leads = text.starts_with(['/', '~']) || text.split('/').any(|part| part == "..");
+    let path = path::resolve(folder, text);
+    leads && path.exists() && !real_path::resolve(&path).real.starts_with(cwd)
 }
 
 /// Whether bash connects to a host to read from the file.

@@ -3,16 +3,22 @@
 
 #[cfg(test)]
 mod differential_tests;
+mod listing;
 mod options;
 mod table;
+mod variables;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::programs::{awk_is_plain, dangerous, name_of, sed_is_plain};
 use crate::shell::{GLOB, HOLE, Word};
+pub(crate) use listing::Listing;
+use listing::{Facts, has};
 use options::{Found, Options, Value};
-use table::{Effect, FORMS, Form, Operands, VARIABLES, WRAPPERS};
+use table::{COLUMNS, Effect, FORMS, Form, Operands, WRAPPERS};
+use variables::sets_own_variable;
+pub(crate) use variables::{is_harmless_assignment, is_key};
 
 /// Folders of programs that are known by their names.
 const SYSTEM: [&str; 4] = [
@@ -28,19 +34,6 @@ const MOST_WRAPPERS: usize = 4;
 /// Builtins of which `time` changes nothing, and that a wrapper would not find.
 const BUILTINS: &str =
     "cd set read exit return break continue shift umask ulimit wait command type dirs jobs times";
-/// Parts of the names of variables with keys.
-const KEYS: [&str; 9] = [
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "CREDENTIAL",
-    "AUTH",
-    "COOKIE",
-    "DATABASE_URL",
-];
-
 /// A command in the terms of the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Known {
@@ -70,29 +63,10 @@ pub(crate) struct Known {
     pub shows_addresses: bool,
     /// The programs that it runs besides the first one.
     pub programs: Vec<String>,
-}
-
-/// Whether the word sets a variable that selects a language, colours or the amount of output.
-pub(crate) fn is_harmless_assignment(word: &Word) -> bool {
-    let Some((name, value)) = word.text.split_once('=') else {
-        return false;
-    };
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || "_.,:@+-=".contains(char);
-    word.assigns && VARIABLES.split(' ').any(|known| known == name) && value.chars().all(is_plain)
-}
-
-/// Whether the word assigns a plain text to a variable that only the line itself uses.
-fn sets_own_variable(word: &Word) -> bool {
-    let name = word.text.split('=').next().unwrap_or_default();
-    let own = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '_';
-    let taken = ["proxy", "npm_", "histchars", "auto_resume"];
-    word.assigns && name.chars().all(own) && !taken.iter().any(|part| name.contains(part))
-}
-
-/// Whether the variable or setting can be a key.
-pub(crate) fn is_key(name: &str) -> bool {
-    let name = name.to_uppercase();
-    KEYS.iter().any(|key| name.contains(key))
+    /// The names of its options.
+    options: Vec<String>,
+    /// The source of its listed words.
+    pub listing: Option<Listing>,
 }
 
 /// The rows of a program.
@@ -143,6 +117,49 @@ pub(crate) fn find(words: &[Word]) -> Option<Known> {
     find_within(words, MOST_WRAPPERS)
 }
 
+/// The names that the last of these commands prints, of which each but the first reads those of the one before.
+pub(crate) fn listing(commands: &[&[Word]]) -> Option<Listing> {
+    Listing::of(commands, &|words| {
+        let known = find_within(words, 0).filter(|known| known.reads_only)?;
+        Some(Facts {
+            reads_input: known.shown.is_empty() && known.searched.is_empty(),
+            is_git: known.is_git,
+            options: known.options,
+        })
+    })
+}
+
+/// The facts about the command `words` that reads the names of `listing`.
+pub(crate) fn find_after(words: &[Word], listing: Listing) -> Option<Known> {
+    let program = words.iter().find(|word| !word.assigns)?;
+    let set = words.iter().take_while(|word| word.assigns);
+    let is_xargs = ["xargs", "gxargs"].contains(&program.text.as_str());
+    (is_xargs && set.clone().all(is_harmless_assignment)).then_some(())?;
+    let arguments = &words[set.count() + 1..];
+    let mut found = wrapped(&program.text, arguments, MOST_WRAPPERS, Some(&listing))?;
+    found.listing = (!found.is_git).then_some(listing);
+    found.listing.is_some().then_some(found)
+}
+
+/// `find` whose commands only read.
+fn executing(words: &[Word], depth: usize) -> Option<Known> {
+    let (rest, listing, commands) = listing::executed(words)?;
+    let mut found = find_within(&rest, depth).filter(|found| found.reads_only)?;
+    for command in commands {
+        let program = command.first().filter(|word| word.is_fixed())?.text.clone();
+        (!has(BUILTINS, &program)).then_some(())?;
+        let inner = find_within(&command, depth.checked_sub(1)?)?;
+        (inner.reads_only && !inner.is_git && inner.listing.is_none()).then_some(())?;
+        found.programs.push(program);
+        found.programs.extend(inner.programs);
+        found.shown.extend(inner.shown);
+        found.searched.extend(inner.searched);
+        found.is_pinned |= inner.is_pinned;
+    }
+    found.listing = Some(listing);
+    Some(found)
+}
+
 fn find_within(words: &[Word], depth: usize) -> Option<Known> {
     let start = words.iter().position(|word| !word.assigns);
     let Some(start) = start else {
@@ -158,7 +175,7 @@ fn find_within(words: &[Word], depth: usize) -> Option<Known> {
     let name = name_of(&words[0].text);
     let rows = rows(name);
     if rows.is_empty() {
-        let found = wrapped(name, &words[1..], depth)?;
+        let found = wrapped(name, &words[1..], depth, None)?;
         let is_plain = words[0].text == name && set.iter().all(is_harmless_assignment);
         return is_plain.then_some(found);
     }
@@ -166,6 +183,16 @@ fn find_within(words: &[Word], depth: usize) -> Option<Known> {
         return Some(Known {
             is_open: true,
             ..Known::default()
+        });
+    }
+    let is_set = set.iter().all(is_harmless_assignment);
+    if let Some(found) = executing(words, depth).filter(|_| is_set) {
+        // A rule must name `-exec`.
+        let plain = Reader::read(rows, name, words);
+        return Some(Known {
+            unnamed: plain.unnamed,
+            is_open: plain.is_open,
+            ..found
         });
     }
     let is_named = words[0].text == name
@@ -178,12 +205,18 @@ fn find_within(words: &[Word], depth: usize) -> Option<Known> {
     (is_complete(rows) || found.reads_only).then_some(found)
 }
 
-/// The facts about the command in the arguments of a program such as `timeout`, if it only reads.
-fn wrapped(name: &str, arguments: &[Word], depth: usize) -> Option<Known> {
+/// The facts about the command in the arguments of a program such as `timeout`, if it only reads. `listing` is what it reads.
+fn wrapped(
+    name: &str,
+    arguments: &[Word],
+    depth: usize,
+    listing: Option<&Listing>,
+) -> Option<Known> {
     let is_row = |row: &&table::Wrapper| row.0.split('|').any(|known| known == name);
     let (_, options, operands, adds_input) = WRAPPERS.iter().find(is_row)?;
     let options = Options(options);
     let mut mark = "";
+    let mut given: Vec<String> = Vec::new();
     let mut at = 0;
     while let Some(word) = arguments.get(at) {
         let text = word.text.as_str();
@@ -195,16 +228,18 @@ fn wrapped(name: &str, arguments: &[Word], depth: usize) -> Option<Known> {
             break;
         }
         word.is_fixed().then_some(())?;
-        match options.find(text, false) {
-            (Found::Unknown, _) => return None,
-            (Found::Next(_, count), seen) => {
+        let (found, seen) = options.find(text, false);
+        given.extend(seen.iter().cloned());
+        match found {
+            Found::Unknown => return None,
+            Found::Next(_, count) => {
                 let value = arguments.get(at).filter(|value| value.is_fixed())?;
                 if *adds_input && seen.iter().any(|seen| seen == "-I") {
                     mark = &value.text;
                 }
                 at += count;
             }
-            (Found::Complete(value), seen) => {
+            Found::Complete(value) => {
                 if *adds_input && seen.iter().any(|seen| seen == "-I") {
                     mark = value?.1;
                 }
@@ -226,8 +261,18 @@ fn wrapped(name: &str, arguments: &[Word], depth: usize) -> Option<Known> {
         if rest.is_empty() {
             rest.push(Word::literal("echo"));
         }
-        rest = rest.iter().map(|word| word.with_input(mark, "")).collect();
-        rest.extend(mark.is_empty().then(Word::input));
+        let is_given = |list: &str| given.iter().any(|option| has(list, option));
+        let added = match listing {
+            Some(_) if is_given("-d --delimiter") => return None,
+            Some(listing) => listing.word(is_given("-0 --null"))?,
+            None => Word::input(),
+        };
+        let replaced = |word: &Word| match listing {
+            Some(_) if word.text == mark => Word::listed(false),
+            _ => word.with_input(mark, ""),
+        };
+        rest = rest.iter().map(replaced).collect();
+        rest.extend(mark.is_empty().then_some(added));
     }
     let first = rest.first().filter(|word| word.is_fixed())?;
     let program = first.text.clone();
@@ -282,6 +327,7 @@ impl<'w> Reader<'w> {
                 ..start
             };
             reader.form(form);
+            reader.found.options = reader.seen;
             reader.found
         };
         let mut best: Option<Known> = None;
@@ -518,6 +564,13 @@ impl<'w> Reader<'w> {
                 }
             }
             Value::Text => {}
+            Value::Columns => {
+                let names = word.text.split([',', ' ']);
+                let mut names = names.map(|name| name.split('=').next().unwrap_or(name));
+                if !names.all(|name| has(COLUMNS, name)) {
+                    self.name(word);
+                }
+            }
             Value::Read => self.found.shown.push(word.clone()),
             Value::Written => self.found.written.push(word.clone()),
             Value::Folder if self.found.folder.is_some() => self.found.is_open = true,
@@ -560,6 +613,14 @@ impl<'w> Reader<'w> {
             }
             Operands::No | Operands::Flags => operands.iter().for_each(|word| self.name(word)),
             Operands::One => operands.iter().skip(1).for_each(|word| self.name(word)),
+            Operands::Needs(wanted) => {
+                if !self.has_seen(wanted) {
+                    self.found.reads_only = false;
+                    self.found
+                        .unnamed
+                        .extend(self.arguments.first().map(|word| word.text.clone()));
+                }
+            }
             Operands::With(wanted) => {
                 if let Some(first) = self.arguments.first()
                     && !operands.is_empty()
@@ -569,21 +630,13 @@ impl<'w> Reader<'w> {
                     self.name(first);
                 }
             }
-            Operands::Setting => {
-                let is_shown = |word: &&Word| {
-                    word.is_fixed() && !is_key(&word.text) && is_shown_setting(&word.text)
-                };
-                self.found.reads_only &= operands.len() == 1 && operands.iter().all(is_shown);
-                // A second word is a new value, and a first one without a dot an action.
-                let is_action = |word: &&&Word| !word.text.contains('.');
-                let first = operands.iter().take(1).filter(is_action);
-                let named = first.chain(operands.iter().skip(1));
-                named.for_each(|word| self.name(word));
+            Operands::Setting => self.setting(&operands),
+            // diff reads the files of folders, also without `-r`.
+            Operands::Trees => {
+                self.found.searched = operands.iter().map(|word| (*word).clone()).collect();
+                self.show(operands);
             }
-            Operands::Trees if self.has_seen("-r --recursive") => {
-                self.search_below(operands.into_iter().cloned().collect());
-            }
-            Operands::Files | Operands::Trees | Operands::Revisions => self.show(operands),
+            Operands::Files | Operands::Revisions => self.show(operands),
             Operands::OneFile => {
                 let splits = operands.iter().any(|word| word.splits);
                 self.found.is_open |= splits;
@@ -595,9 +648,11 @@ impl<'w> Reader<'w> {
                 let others = operands.iter().filter(is_format);
                 others.for_each(|word| self.name(word));
             }
-            Operands::Search => self.search(operands),
-            Operands::Tree => self.search_tree(operands),
-            Operands::Sed | Operands::Awk | Operands::Filter => self.script(kind, operands),
+            Operands::Search => self.search(&operands),
+            Operands::Tree => self.search_tree(&operands),
+            Operands::Sed | Operands::Awk | Operands::Filter | Operands::Query => {
+                self.script(kind, operands);
+            }
             Operands::Written => self.write(operands),
             Operands::Copied => {
                 let into = !self.found.written.is_empty();
@@ -626,6 +681,18 @@ impl<'w> Reader<'w> {
         }
     }
 
+    /// The name of a setting of git.
+    fn setting(&mut self, operands: &[&'w Word]) {
+        let is_shown =
+            |word: &&Word| word.is_fixed() && !is_key(&word.text) && is_shown_setting(&word.text);
+        self.found.reads_only &= operands.len() == 1 && operands.iter().all(is_shown);
+        // A second word is a new value, and a first one without a dot an action.
+        let is_action = |word: &&&Word| !word.text.contains('.');
+        let first = operands.iter().take(1).filter(is_action);
+        let named = first.chain(operands.iter().skip(1));
+        named.for_each(|word| self.name(word));
+    }
+
     /// A program in an argument, and the files that it reads.
     fn script(&mut self, kind: Operands, operands: Vec<&'w Word>) {
         let skipped = match kind {
@@ -643,11 +710,17 @@ impl<'w> Reader<'w> {
             }
             _ => {
                 let reads = ["env", "ENV", "import", "include", "input_filename"];
-                let plain = operands.first().is_none_or(|word| {
-                    word.is_fixed() && !reads.iter().any(|name| word.text.contains(name))
-                });
-                self.found.reads_only &= plain;
-                1
+                let loads = ["load", "system", "eval", "split", "write"];
+                let is_query = kind == Operands::Query;
+                let is_plain = |word: &&Word| {
+                    let has = |names: &[&str]| names.iter().any(|name| word.text.contains(name));
+                    word.is_fixed() && !has(&reads) && !(is_query && has(&loads))
+                };
+                // The first words of yq can be `eval` and `eval-all`, or the expression itself.
+                let scripts = if is_query { operands.len() } else { 1 };
+                self.found.reads_only &= operands.iter().take(scripts).all(is_plain);
+                // A single word of yq can be a file.
+                usize::from(!is_query)
             }
         };
         self.show(operands.into_iter().skip(skipped));
@@ -662,10 +735,13 @@ impl<'w> Reader<'w> {
     }
 
     /// The files of a search, without its pattern.
-    fn searched(&self, operands: Vec<&'w Word>) -> Vec<Word> {
+    fn searched(&self, operands: &[&'w Word]) -> Vec<Word> {
         let given = self.has_seen("-e --regexp -f --file --files");
-        let files = operands.into_iter().skip(usize::from(!given));
-        files.cloned().collect()
+        // The first of several listed files would be the pattern.
+        let is_pattern = |word: &&&Word| !(word.is_listed && word.splits);
+        let first = operands.first().filter(is_pattern).filter(|_| !given);
+        let files = operands.iter().skip(usize::from(first.is_some()));
+        files.map(|word| (*word).clone()).collect()
     }
 
     /// Without files, a search reads its input or the working directory.
@@ -677,7 +753,7 @@ impl<'w> Reader<'w> {
         };
     }
 
-    fn search(&mut self, operands: Vec<&'w Word>) {
+    fn search(&mut self, operands: &[&'w Word]) {
         let files = self.searched(operands);
         let below = "-r -R -d --recursive --dereference-recursive --directories";
         if self.has_seen(below) {
@@ -687,7 +763,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    fn search_tree(&mut self, operands: Vec<&'w Word>) {
+    fn search_tree(&mut self, operands: &[&'w Word]) {
         // These print names.
         if self.has_seen("--files --type-list --pcre2-version") {
             return;
@@ -717,8 +793,4 @@ fn verifies(format: &str) -> bool {
         part.trim_start_matches(['+', '-', ' ']).starts_with('G') || part.starts_with("(signature")
     };
     format.split('%').skip(1).any(is_signature)
-}
-
-fn has(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.split(' ').any(|known| known == word)
 }

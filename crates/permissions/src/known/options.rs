@@ -15,6 +15,8 @@ pub(super) enum Value {
     Folder,
     /// A path to write.
     Written,
+    /// Columns of a list, none of which shows arguments of a program.
+    Columns,
 }
 
 /// A word that begins with a hyphen, compared with the list.
@@ -51,6 +53,7 @@ impl Entry {
             Some((name, "r")) => (&word[..=name.len()], Value::Read),
             Some((name, "d")) => (&word[..=name.len()], Value::Folder),
             Some((name, "w")) => (&word[..=name.len()], Value::Written),
+            Some((name, "c")) => (&word[..=name.len()], Value::Columns),
             _ => (word, Value::Text),
         };
         let name = word.trim_end_matches(':');
@@ -148,8 +151,17 @@ impl Options {
         });
         match found {
             Some(entry) if !entry.is_named => entry.takes(),
-            _ => Found::Unknown,
+            Some(_) => Found::Unknown,
+            None => self.find_long(word).unwrap_or(Found::Unknown),
         }
+    }
+
+    /// Finds `--name=value`.
+    fn find_long(self, word: &str) -> Option<Found<'_>> {
+        let (name, value) = word.split_once('=').filter(|_| word.starts_with("--"))?;
+        let mut entries = self.entries();
+        let entry = entries.find(|entry| entry.name == name && entry.values == 1)?;
+        (!entry.is_named).then_some(Found::Complete(Some((entry.value, value))))
     }
 
     /// The number of values of the option `word`, if it is one that a rule must name.

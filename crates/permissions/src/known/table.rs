@@ -7,7 +7,7 @@
 //! | `-abc` | flags of one letter |
 //! | `-n:`, `--name:` | an option with a value: attached, after `=`, or the next word |
 //! | `-n?`, `--name?` | an option with a value that is attached or missing |
-//! | `:r`, `:d`, `:w` | the value is a file that is read, a directory to work in, a path to write |
+//! | `:r`, `:d`, `:w`, `:c` | the value is a file that is read, a directory to work in, a path to write, columns of `ps` |
 //! | `!` at the end | a rule must name the option: it runs a program, loads configuration or connects |
 //! | `-#` | a number, as in `-5` |
 //! | `@pinned` | no file of the project selects another version of the program, which would run |
@@ -45,7 +45,7 @@ pub(super) enum Operands {
     Text,
     /// Files whose contents are shown.
     Files,
-    /// Files or, with an option, folders of which all files are shown.
+    /// Files, or folders of which all files are shown.
     Trees,
     /// Commits and files of a repository.
     Revisions,
@@ -59,10 +59,13 @@ pub(super) enum Operands {
     One,
     /// There must be one of these options, and then words are text.
     With(&'static str),
-    /// A script of sed, awk or jq, then files.
+    /// One of these options must be there.
+    Needs(&'static str),
+    /// A script of sed, awk, jq or yq, then files.
     Sed,
     Awk,
     Filter,
+    Query,
     /// Paths to write.
     Written,
     /// Paths to read, and the last one to write.
@@ -85,8 +88,8 @@ pub(super) enum Operands {
     Format,
 }
 use Operands::{
-    Alone, Any, Awk, Copied, Derived, Directory, Files, Filter, Flags, Format, Here, No, One,
-    OneFile, Revisions, Search, Sed, Setting, Test, Text, Tree, Trees, With, Written,
+    Alone, Any, Awk, Copied, Derived, Directory, Files, Filter, Flags, Format, Here, Needs, No,
+    One, OneFile, Query, Revisions, Search, Sed, Setting, Test, Text, Tree, Trees, With, Written,
 };
 
 /// A row.
@@ -208,6 +211,9 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     ),
 ];
 
+/// Columns of `ps` that do not show the arguments of programs.
+pub(super) const COLUMNS: &str = "pid ppid pgid pgrp sid sess tid lwp spid nlwp thcount user ruser euser uid ruid euid group rgroup gid comm ucomm ucmd %cpu pcpu c %mem pmem rss rssize rsz vsz vsize sz size drs trs pss uss etime etimes time cputime cputimes times start start_time lstart bsdstart bsdtime stat state s f flags flag ni nice pri priority opri psr cls policy rtprio wchan nwchan tty tt tname tpgid majflt minflt maj_flt min_flt";
+
 /// All known forms.
 #[rustfmt::skip]
 pub(super) const FORMS: &[Form] = &[
@@ -264,8 +270,12 @@ pub(super) const FORMS: &[Form] = &[
     ("grep|egrep|fgrep", Reads, "@grep -f:r --file:r --exclude-from:r", Search),
     ("rg", Reads, "-# -abcFHiIlLnNopPqsSUuvVwx.0 -A: -B: -C: -E: -M: -d: -e: -f:r -g: -j: -m: -r: -t: -T: --regexp: --file:r --after-context: --before-context: --context: --auto-hybrid-regex --binary --block-buffered --byte-offset --case-sensitive --color: --colors: --column --no-column --context-separator: --count --count-matches --crlf --debug --dfa-size-limit: --encoding: --engine: --field-context-separator: --field-match-separator: --files --files-with-matches --files-without-match --fixed-strings --follow --glob: --glob-case-insensitive --heading --no-heading --hidden --no-hidden --iglob: --ignore-case --ignore-file:r --include-zero --invert-match --json --line-buffered --line-number --no-line-number --line-regexp --max-columns: --max-columns-preview --max-count: --max-depth: --maxdepth: --max-filesize: --mmap --no-mmap --multiline --multiline-dotall --no-config --no-ignore --no-ignore-dot --no-ignore-exclude --no-ignore-files --no-ignore-global --no-ignore-messages --no-ignore-parent --no-ignore-vcs --no-messages --no-require-git --no-unicode --null --null-data --one-file-system --only-matching --passthru --path-separator: --pcre2 --pcre2-version --pretty -p --quiet --regex-size-limit: --replace: --smart-case --sort: --sortr: --stats --stop-on-nonmatch --text --threads: --trim --type: --type-not: --type-list --type-add: --type-clear: --unrestricted --vimgrep --with-filename --no-filename --word-regexp @help", Tree),
     ("sed|gsed", Reads, "-nErsuz -e: --expression: --quiet --silent --regexp-extended --separate --unbuffered --null-data --posix --debug --sandbox -l: @help", Sed),
-    ("awk|gawk|mawk|nawk", Reads, "-F:", Awk),
+    ("awk|gawk|mawk|nawk", Reads, "-F: -v:", Awk),
     ("jq|gojq|jaq", Reads, "-acCejMnrsSR --compact-output --null-input --raw-input --slurp --raw-output --raw-output0 --join-output --ascii-output --sort-keys --color-output --monochrome-output --tab --indent: --unbuffered --stream --stream-errors --seq --exit-status --arg:: --argjson:: --slurpfile::r --rawfile::r --args --jsonargs @help", Filter),
+    ("yq", Reads, "@part -rPCMNenjc0yY -o: -p: -I: --output-format: --input-format: --prettyPrint --no-colors --colors --unwrapScalar? --no-doc --null-input --exit-status --tojson --indent: --yaml-output --raw-output --compact-output @help", Query),
+    ("bc", Reads, "-lqswihvq -e: --mathlib --quiet --standard --warn --version --help --expression:", Files),
+    ("ag", Reads, "@part -# -acFHhilnLNQsSvwtu0U -A: -B: -C: -m: -G: -g: --after: --before: --context: --all-types --all-text --count --color --nocolor --column --nocolumn --filename --nofilename --files-with-matches --files-without-matches --file-search-regex: --follow --group --nogroup --heading --noheading --hidden --ignore: --ignore-case --ignore-dir: --invert-match --literal --fixed-strings --max-count: --nobreak --break --nonumbers --numbers --null --only-matching --print-long-lines --smart-case --case-sensitive --unrestricted --vimgrep --word-regexp --rust --python --js --ts --go --cc --cpp --csharp --java --kotlin --ruby --html --css --sass --json --yaml --toml --markdown --php --shell --sql --swift --xml", Tree),
+    ("bat|batcat", Reads, "@part -npAfPu -l: -r: -H: --plain --paging: --style: --color: --decorations: --language: --line-range: --highlight-line: --number --show-all --wrap: --tabs: --theme: --terminal-width: --file-name: --squeeze-blank --force-colorization --nonprintable-notation: --strip-ansi: --no-pager --list-languages --list-themes @help", Files),
     ("xxd", Reads, "-abCdeEipu -c: -g: -l: -n: -o: -s: -r -h -v -cols: -len: -seek: -groupsize:", OneFile),
     ("zcat|bzcat|xzcat|zstdcat|lz4cat", Reads, "-fqv", Files),
     ("unzip", Reads, "@part -l -v -Z -t -q", With("-l -v -Z -t")),
@@ -280,7 +290,12 @@ pub(super) const FORMS: &[Form] = &[
     ("pstree", Reads, "-cghlnpstTuUZAGH --compact-not --show-pids --show-pgids --long --numeric-sort --hide-threads --ascii --unicode --version", Text),
     ("hostname", Reads, "-sI --short --all-ip-addresses", No),
     // Without the arguments of processes, which can contain passwords.
-    ("ps", Reads, "@words -e -A -a -d -T -L -H -N -p: -q: -t: -u: -U: -g: -G: -C: --sort: --pid: --ppid: --user: --tty: --no-headers --forest", No),
+    ("ps", Reads, "@words -e -A -a -d -T -L -H -N -p: -q: -t: -u: -U: -g: -G: -C: -o:c -eo:c -Ao:c -ao:c -axo:c axo:c --format:c --sort: --pid: --ppid: --user: --tty: --no-headers --forest", No),
+    ("top", Reads, "@part -bHi1 -n: -o: -p: -u: -U: -w?", Needs("-n")),
+    // Without `-n` it asks a server for the names of hosts.
+    ("lsof", Reads, "@part -nPtlUawRb -i? -p: -u: -c: -d: -s: -F? -v -h", Needs("-n")),
+    ("tput cols|tput lines|tput colors|tput bold|tput dim|tput rev|tput sgr0|tput smul|tput rmul|tput el", Reads, "@part -T:", No),
+    ("tput setaf|tput setab", Reads, "@part -T:", One),
     ("pgrep", Reads, "-cfilnovwxqs -d: -g: -G: -P: -s: -t: -u: -U: --full --list-name --count --newest --oldest --exact --ignore-case @help", Text),
     ("ss", Reads, "@part -abeghilmnopstuvwx046 --tcp --udp --listening --numeric --processes --all --summary", No),
     ("jobs", Reads, "-lnprs", Text),
@@ -289,7 +304,11 @@ pub(super) const FORMS: &[Form] = &[
     ("node|nodejs|npm|python|python3|pip|pip3|ruby|gem|perl|php|java|javac|rustc|rustup|rustfmt|gcc|g++|clang|cc|make|gmake|cmake|docker|podman|bash|zsh|fish|tmux|vim|nvim|emacs|curl|wget|zip|openssl|sqlite3|psql|mysql|redis-cli|uv|ruff|black|mypy|prettier|tsc|just|ninja|meson|zig|ghc|lua|luajit|R|julia|nix|dpkg|strace|gdb|lldb|ffmpeg|pandoc|gpg|rsync|deno|bun", Reads, "@pinned", Alone("--version -version")),
     ("node|nodejs|npm|bun|ruby|perl|php|lua", Reads, "@pinned", Alone("-v")),
     ("python|python3|rustc|pip|pip3|ssh|tmux|curl|wget", Reads, "@pinned", Alone("-V")),
+    ("rustc", Reads, "@part @pinned -vV --version --verbose", No),
+    ("rustc --print sysroot|rustc --print cfg|rustc --print target-list|rustc --print host-tuple|rustc --print target-cpus", Reads, "@part @pinned", No),
     ("go|openssl|zig", Reads, "@pinned", Alone("version")),
+    // For other names it runs a compiler, or shows addresses that can contain passwords.
+    ("go env GOPATH|go env GOROOT|go env GOOS|go env GOARCH|go env GOMOD|go env GOVERSION|go env GOBIN|go env GOCACHE|go env GOMODCACHE|go env GOWORK", Reads, "@part @pinned", No),
     ("rustup toolchain list|rustup target list|rustup component list", Reads, "@part @pinned --installed -v --verbose", Text),
     ("dpkg", Reads, "@part -lLsSp --list --listfiles --status --search --print-avail", Text),
     // A row for each: `--local` of another one abbreviates `--local-log`.
@@ -299,6 +318,9 @@ pub(super) const FORMS: &[Form] = &[
     ("pip check|pip3 check", Reads, "@part @pinned -vq --verbose --disable-pip-version-check", Text),
     // Cargo: what builds runs build scripts and macros of the project.
     ("cargo", Before, "@cargo -Z:! -C:! --config:!", No),
+    // Without dependencies nothing is resolved, and no compiler runs.
+    ("cargo metadata", Reads, "@pinned -q --quiet --no-deps --format-version: --color: --manifest-path:d", Needs("--no-deps")),
+    ("cargo locate-project", Reads, "@pinned -q --quiet --workspace --message-format: --color: --manifest-path:d", No),
     ("cargo tree|cargo metadata|cargo pkgid|cargo locate-project|cargo verify-project|cargo read-manifest", Rule, "@cargo -ide: --invert: --depth: --prefix: --no-dedupe --duplicates --charset: --format: --edges: --prune: --format-version: --no-deps --filter-platform: --workspace --message-format:", Any),
     ("cargo", Reads, "@pinned -V --version", No),
     ("cargo version", Reads, "@pinned -v --verbose", No),
@@ -341,6 +363,9 @@ pub(super) const FORMS: &[Form] = &[
     ("git show-branch", Reads, "-arg --all --remotes --current --topo-order --date-order --sparse --more: --list --merge-base --independent --no-name --sha1-name --topics --color? --no-color", Text),
     ("git symbolic-ref", Reads, "-q --short --quiet --recurse --no-recurse", One),
     ("git count-objects", Reads, "-vH --verbose --human-readable", No),
+    ("git bisect log", Reads, "", No),
+    ("git submodule", Reads, "--cached --quiet -q", No),
+    ("git submodule status", Reads, "--cached --quiet -q", Revisions),
     ("git check-ignore|git check-attr|git check-mailmap|git check-ref-format", Reads, "-aqvnz --quiet --verbose --stdin --non-matching --no-index --all --cached --source: --branch --normalize --allow-onelevel --no-allow-onelevel --refspec-pattern", Text),
     ("git var", Reads, "", Text),
     ("git verify-pack|git fsck|git merge-tree|git show-index|git patch-id|git stripspace|git column|git get-tar-commit-id|git mktag|git mktree|git hash-object|git write-tree|git commit-tree|git unpack-file|git unpack-objects|git pack-redundant|git pack-refs|git prune|git prune-packed|git rerere|git refs|git replace|git update-server-info|git verify-commit|git verify-tag|git last-modified|git pickaxe|git fmt-merge-msg|git multi-pack-index|git commit-graph|git reflog expire|git reflog delete|git reflog exists|git fsck-objects|git request-pull|git backfill|git replay|git repo|git read-tree|git update-index|git update-ref|git fast-export|git fast-import|git index-pack|git fetch-pack|git send-pack|git interpret-trailers|git ls-remote|git archive|git gc|git repack", Rule, "-vlsqtwznadfFuchkpmAaDiyr --verbose --stat-only --full --strict --unreachable --dangling --no-dangling --connectivity-only --lost-found --cache --name-objects --progress --no-progress --auto --aggressive --prune? --no-prune --expire: --all --stdin --no-filters --path: --type -S --parse --trailer: --only-trailers --only-input --unfold --where: --if-exists: --if-missing: --heads --branches --tags --refs --quiet --exit-code --get-url --sort: --symref --format: --prefix: --add-file:r --mtime: --list --write-tree --messages --no-messages --merge-base: --allow-unrelated-histories -X: --cruft --no-cruft --keep-largest-pack --window: --depth: --threads: --refresh --really-refresh --assume-unchanged --no-assume-unchanged --skip-worktree --no-skip-worktree --chmod: --cacheinfo: --add --remove --force-remove --index-info --no-deref --delete -d --create-reflog -m: --dry-run --write-bitmap-index --path-walk -b --max-pack-size: --object-format: -C: --reset -p: -b -e --edit --graft: --convert-graft-file --rewrite --updateref --stale-fix --expire-unreachable: write verify expire clear diff forget gc status remaining", Any),

@@ -325,7 +325,7 @@ fn auto_reviews_only_what_nothing_else_decides() {
         ("git push origin", "ask"),
         ("git {push,x}", "ask"),
         ("rm x", "deny"),
-        ("echo ${x:-rm}", "ask"),
+        ("echo ${x:=rm}", "ask"),
         ("make\r", "deny"),
         ("cat .env", "ask"),
         ("make < .env", "ask"),

@@ -29,6 +29,10 @@ pub(super) struct Found {
     pub(super) evaluated: Vec<String>,
 }
 
+/// The part that a command is, if it is a simple one whose input and output are not redirected.
+#[derive(Debug, Clone, Copy)]
+struct Simple(Option<usize>);
+
 /// The value of a variable that the line sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Set {
@@ -291,17 +295,21 @@ impl<'a> Reader<'a> {
 
     fn pipeline(&mut self) -> Option<()> {
         self.consume("!")?;
-        self.command()?;
+        let mut left = self.command()?;
         while self.is_at_any(&["|", "|&"])? {
             self.found.line.feeds_input = true;
+            let takes_errors = self.is_at("|&")?;
             self.next = None;
             self.newlines()?;
-            self.command()?;
+            let right = self.command()?;
+            let joined = left.0.zip(right.0).filter(|_| !takes_errors);
+            self.found.line.pipes.extend(joined);
+            left = right;
         }
         Some(())
     }
 
-    fn command(&mut self) -> Option<()> {
+    fn command(&mut self) -> Option<Simple> {
         if self.consume("(")? {
             self.subshell()?;
         } else if self.consume("{")? {
@@ -324,7 +332,7 @@ impl<'a> Reader<'a> {
         while self.redirect()? {}
         // Another word here is a syntax error.
         let ends = !matches!(self.peek()?, Token::Word(_) | Token::Descriptor);
-        ends.then_some(())
+        ends.then_some(Simple(None))
     }
 
     /// Reads a list after its opening parenthesis.
@@ -420,12 +428,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn simple(&mut self) -> Option<()> {
+    fn simple(&mut self) -> Option<Simple> {
         let mut words: Vec<Word> = Vec::new();
-        let mut redirects = false;
+        let (mut redirects, mut is_plain) = (false, true);
         loop {
+            let parts = self.found.line.parts.len();
             if self.redirect()? {
                 redirects = true;
+                is_plain &= match &self.found.line.parts[parts..] {
+                    [Part::WriteTo(word)] => word.text == "/dev/null",
+                    _ => false,
+                };
                 continue;
             }
             let Token::Word(_) = self.peek()? else {
@@ -445,7 +458,7 @@ impl<'a> Reader<'a> {
             words.push(word);
         }
         if words.is_empty() {
-            return redirects.then_some(());
+            return redirects.then_some(Simple(None));
         }
         let length: usize = words.iter().map(|word| word.text.len()).sum();
         if length > WORDS_LIMIT {
@@ -462,8 +475,9 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        self.found.line.parts.push(Part::Run(words));
-        Some(())
+        let parts = &mut self.found.line.parts;
+        parts.push(Part::Run(words));
+        Some(Simple(is_plain.then_some(parts.len() - 1)))
     }
 
     fn assign(&mut self, word: &Word) -> Option<()> {

@@ -238,13 +238,11 @@ impl<'a> Reader<'a> {
             }
             '{' => {
                 self.at += 1;
-                let name = self.read_until('}')?;
-                let name: String = name.iter().collect();
-                if !is_name(&name) {
-                    return None;
-                }
-                self.found.expand([name.clone()]);
-                draft.hole(Source::Variable(name), quoted);
+                let text = self.read_until('}')?;
+                let text: String = text.iter().collect();
+                let (name, source) = parameter(&text)?;
+                self.found.expand([name]);
+                draft.hole(source, quoted);
             }
             'a'..='z' | 'A'..='Z' | '_' => {
                 let mut name = String::new();
@@ -430,6 +428,28 @@ impl<'a> Reader<'a> {
         }
         Some(())
     }
+}
+
+/// The variable in `${…}`, and the source of the value. With an operator that neither assigns nor evaluates, and a text in
+/// which nothing expands, the value can be any text.
+fn parameter(text: &str) -> Option<(String, Source)> {
+    const OPERATORS: [&str; 14] = [
+        ":-", ":+", "-", "+", "##", "#", "%%", "%", "//", "/", "^^", "^", ",,", ",",
+    ];
+    if let Some(name) = text.strip_prefix('#') {
+        return is_name(name).then(|| (name.to_owned(), Source::Number));
+    }
+    let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let end = text.find(|char| !is_part(char)).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    is_name(name).then_some(())?;
+    if rest.is_empty() {
+        return Some((name.to_owned(), Source::Variable(name.to_owned())));
+    }
+    let operator = OPERATORS.iter().find(|known| rest.starts_with(**known))?;
+    let is_plain = |char: char| is_part(char) || "-./:*?@%+=, ".contains(char);
+    let is_known = rest[operator.len()..].chars().all(is_plain);
+    is_known.then(|| (name.to_owned(), Source::Command))
 }
 
 /// The variables of a text in which `$` only begins `$NAME` and `${NAME}`.

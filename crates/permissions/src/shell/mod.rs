@@ -53,6 +53,8 @@ pub struct CommandLine {
     pub feeds_input: bool,
     /// All variables whose values the line uses.
     pub variables: Vec<String>,
+    /// Parts that are simple commands, each with the one that reads all its output and nothing else.
+    pub pipes: Vec<(usize, usize)>,
 }
 
 /// A part of a command.
@@ -81,6 +83,8 @@ pub struct Word {
     pub may_be_option: bool,
     /// `xargs`, `find` or the like makes it, or a part of it, of its input. If it splits, it is any number of words.
     pub from_input: bool,
+    /// Names of files that a known command lists, one or several if it splits. None is an option.
+    pub is_listed: bool,
     /// The text as written, if nothing in it is quoted or expanded: a keyword is recognised by it.
     plain: bool,
     sources: Vec<Source>,
@@ -115,6 +119,16 @@ impl Word {
             may_be_option: true,
             from_input: true,
             ..Self::literal(&HOLE.to_string())
+        }
+    }
+
+    /// Names of files below known folders.
+    pub(crate) fn listed(splits: bool) -> Self {
+        Self {
+            splits,
+            may_be_option: false,
+            is_listed: true,
+            ..Self::input()
         }
     }
 

@@ -13,6 +13,7 @@ use osier_permissions::{Permissions, RuleLists, Verdict};
 use osier_protocol::PermissionMode::{self, Ask, Auto, Yolo};
 use serde_json::json;
 
+use super::everyday::{ASKED, READING};
 use super::hostile::{HARMLESS, HOSTILE};
 
 /// A repository with the files that the lines name.
@@ -139,12 +140,12 @@ const MORE: [&str; 40] = [
     "echo $PATH | tr ':' '\\n'",
     "nl -ba src/main.rs | sed -n '1,20p'",
     "tree -a -I 'node_modules|target' -L 2",
+    "find . -name '*.py' | xargs grep -n import",
     "cargo test --lib parser",
     "docker ps",
     "kubectl get pods -A",
     "gh pr view 12",
     "curl -s localhost:8080/health",
-    "find . -name '*.py' | xargs grep -n import",
 ];
 
 #[test]
@@ -166,8 +167,24 @@ fn few_everyday_lines_are_asked_about() {
             .into_iter()
             .filter(|line| decision(&permissions, line) != "allow")
             .collect();
-        assert_eq!(asked, MORE[34..]);
+        assert_eq!(asked, MORE[35..]);
     }
+}
+
+/// Less than a tenth of everyday lines is asked about, each for a reason.
+#[test]
+fn further_everyday_lines_run_without_a_question() {
+    let project = Project::new();
+    fs::remove_file(project.root.join("keys/server.pem")).unwrap();
+    fs::remove_dir_all(project.root.join("hidden")).unwrap();
+    fs::remove_file(project.root.join(".env")).unwrap();
+    let permissions = project.permissions(Ask, &[], &[]);
+    let is_asked = |line: &str| decision(&permissions, line) != "allow";
+    let asked = READING.iter().copied().filter(|line| is_asked(line));
+    assert_eq!(asked.collect::<Vec<_>>(), Vec::<&str>::new());
+    let free = ASKED.iter().filter(|(line, _)| !is_asked(line));
+    assert_eq!(free.collect::<Vec<_>>(), Vec::<&(&str, &str)>::new());
+    assert!(ASKED.len() * 10 < READING.len());
 }
 
 #[test]
@@ -291,6 +308,8 @@ fn rules_cover_known_forms() {
         ("sort -o out README.md", "ask"),
         ("find . -name x -delete", "allow"),
         ("find . -exec ls ;", "ask"),
+        ("find . -exec cat {} \\;", "ask"),
+        ("find . -exec cat {} +", "ask"),
         ("git status && cargo test && ls | head", "allow"),
     ] {
         assert_eq!(decision(&permissions, line), expected, "{line}");

@@ -6,6 +6,7 @@ use osier_protocol::PermissionMode;
 use serde_json::json;
 
 mod allowed;
+mod everyday;
 mod files;
 mod hostile;
 mod inputs;

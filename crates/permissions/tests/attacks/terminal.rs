@@ -11,6 +11,7 @@ use osier_protocol::questions::Questions;
 use osier_testing::skip;
 use osier_tools::Workspace;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::known::Project;
@@ -223,79 +224,124 @@ impl Terminal {
     }
 }
 
-/// The rows of which not exactly the last input is refused.
-async fn passed(
-    attacks: &[Attack],
+/// Terminals at a time: a row mostly waits until its terminal is quiet.
+const AT_ONCE: usize = 8;
+
+/// The faults of all rows.
+async fn faults<T>(rows: impl IntoIterator<Item = T>) -> Vec<String>
+where
+    T: Future<Output = Vec<String>> + Send + 'static,
+{
+    let slots = Arc::new(Semaphore::new(AT_ONCE));
+    let start = |row: T| {
+        let slots = Arc::clone(&slots);
+        tokio::spawn(async move {
+            let _slot = slots.acquire().await;
+            row.await
+        })
+    };
+    let started: Vec<_> = rows.into_iter().map(start).collect();
+    let mut found = Vec::new();
+    for row in started {
+        found.extend(row.await.unwrap_or_else(|error| vec![error.to_string()]));
+    }
+    found
+}
+
+/// The fault of a row of which not exactly the last input is refused.
+async fn attack(
+    (program, command, inputs): Attack,
     mode: PermissionMode,
     allow: &[&str],
     deny: &[&str],
 ) -> Vec<String> {
-    let mut passed = Vec::new();
-    for (program, command, inputs) in attacks {
-        if !skip::has(&[*program, "setsid"], program) {
-            continue;
-        }
-        let terminal = Terminal::new(mode, allow, deny);
-        let ran = terminal.types(command, inputs).await;
-        if ran != inputs.len() - 1 {
-            passed.push(format!("{mode:?} {command}: {ran} of {inputs:?}"));
-        }
-        if terminal.project.root.join("made").exists() {
-            passed.push(format!("{mode:?} {command}: {inputs:?} wrote"));
-        }
+    let mut faults = Vec::new();
+    if !skip::has(&[program, "setsid"], program) {
+        return faults;
     }
-    passed
+    let terminal = Terminal::new(mode, allow, deny);
+    let ran = terminal.types(command, inputs).await;
+    if ran != inputs.len() - 1 {
+        faults.push(format!("{mode:?} {command}: {ran} of {inputs:?}"));
+    }
+    if terminal.project.root.join("made").exists() {
+        faults.push(format!("{mode:?} {command}: {inputs:?} wrote"));
+    }
+    faults
 }
 
+/// The rows of which not exactly the last input is refused.
+async fn passed(
+    attacks: &'static [Attack],
+    mode: PermissionMode,
+    allow: &'static [&'static str],
+    deny: &'static [&'static str],
+) -> Vec<String> {
+    faults(attacks.iter().map(|row| attack(*row, mode, allow, deny))).await
+}
+
+const NONE: &[String] = &[];
+const ALLOW: &[&str] = &["bash(echo *)", "bash(cat *)", "terminal"];
 const DENY: &[&str] = &["bash(touch *)"];
 
 #[tokio::test]
 async fn no_input_for_a_shell_gets_past_a_deny_rule() {
-    let none = Vec::<String>::new();
     assert!(SHELLS.len() + PROGRAMS.len() >= 80);
-    assert_eq!(passed(SHELLS, Yolo, &["terminal"], DENY).await, none);
+    assert_eq!(passed(SHELLS, Yolo, &["terminal"], DENY).await, NONE);
 }
 
 #[tokio::test]
 async fn no_input_for_a_shell_gets_past_the_rule_for_terminals() {
-    let none = Vec::<String>::new();
-    let allow = ["bash(echo *)", "bash(cat *)", "terminal"];
-    assert_eq!(passed(SHELLS, Ask, &allow, DENY).await, none);
+    assert_eq!(passed(SHELLS, Ask, ALLOW, DENY).await, NONE);
 }
 
 #[tokio::test]
 async fn programs_that_may_run_commands_are_asked_about() {
-    let none = Vec::<String>::new();
     for (mode, deny) in [(Yolo, DENY), (Ask, &[])] {
-        assert_eq!(passed(PROGRAMS, mode, &[], deny).await, none);
+        assert_eq!(passed(PROGRAMS, mode, &[], deny).await, NONE);
     }
 }
+
+/// The rules for commands, the denied ones, the command that starts, and input that is not asked about.
+type Allowed = (
+    PermissionMode,
+    &'static [&'static str],
+    &'static [&'static str],
+    &'static str,
+    &'static [Input],
+);
+
+const LINES: &[Input] = &[("echo a\n", &[]), ("ls", &["enter"]), AHEAD, ("y\n", &[])];
+const STOP: &[Input] = &[AHEAD, ("", &["ctrl+c"])];
+
+const ALLOWED: &[Allowed] = &[
+    (Ask, ALLOW, &[], BASH, LINES),
+    (Ask, ALLOW, DENY, BASH, LINES),
+    (Yolo, &["terminal"], DENY, BASH, LINES),
+    (Yolo, &[], &[], BASH, LINES),
+    (Yolo, &[], &[], ZSH, &[("echo a\n", &[])]),
+    (Ask, ALLOW, DENY, BASH, STOP),
+    (Yolo, &[], DENY, BASH, STOP),
+    (Ask, ALLOW, DENY, PYTHON, &[TOUCH]),
+    (Yolo, &["terminal"], DENY, PYTHON, &[TOUCH]),
+];
 
 /// Input that rules allow is not asked about.
 #[tokio::test]
 async fn allowed_input_is_typed() {
-    let allow = ["bash(echo *)", "bash(cat *)", "terminal"];
-    let lines: &[Input] = &[("echo a\n", &[]), ("ls", &["enter"]), AHEAD, ("y\n", &[])];
-    let stop: &[Input] = &[AHEAD, ("", &["ctrl+c"])];
-    for (mode, allow, deny, command, inputs) in [
-        (Ask, &allow[..], &[][..], BASH, lines),
-        (Ask, &allow, DENY, BASH, lines),
-        (Yolo, &["terminal"], DENY, BASH, lines),
-        (Yolo, &[], &[], BASH, lines),
-        (Yolo, &[], &[], ZSH, &[("echo a\n", &[])]),
-        (Ask, &allow, DENY, BASH, stop),
-        (Yolo, &[], DENY, BASH, stop),
-        (Ask, &allow, DENY, PYTHON, &[TOUCH]),
-        (Yolo, &["terminal"], DENY, PYTHON, &[TOUCH]),
-    ] {
-        if !skip::has(
-            &["python3", "zsh", "setsid"],
-            "apt install python3 zsh util-linux",
-        ) {
-            return;
-        }
-        let terminal = Terminal::new(mode, allow, deny);
-        let ran = terminal.types(command, inputs).await;
-        assert_eq!(ran, inputs.len(), "{mode:?} {command}: {inputs:?}");
+    if !skip::has(
+        &["python3", "zsh", "setsid"],
+        "apt install python3 zsh util-linux",
+    ) {
+        return;
     }
+    let rows = ALLOWED
+        .iter()
+        .map(|(mode, allow, deny, command, inputs)| async move {
+            let terminal = Terminal::new(*mode, allow, deny);
+            let ran = terminal.types(command, inputs).await;
+            let is_wrong = ran != inputs.len();
+            Vec::from_iter(is_wrong.then(|| format!("{mode:?} {command}: {ran} of {inputs:?}")))
+        });
+    assert_eq!(faults(rows).await, NONE);
 }
