@@ -29,6 +29,11 @@ const CALLS: &[&str] = &[
     "unlink,unlinkat",
 ];
 const FAULTS: &[&str] = &["error=ENOSPC", "error=EIO", "signal=KILL"];
+/// Calls that a limit of the system refuses. The C library makes them itself, so no library before it can.
+const REFUSED: &[(&str, &str)] = &[
+    ("mmap", "error=ENOMEM"),
+    ("clone,clone3,fork,vfork", "error=EAGAIN"),
+];
 /// Cases of the short version.
 const SHORT: usize = 5;
 /// Calls of one kind at most.
@@ -50,45 +55,47 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
     let server = Arc::new(ModelServer::start()?);
     let end = options.end();
     let mut number = 0;
-    for calls in CALLS {
-        for fault in FAULTS {
-            let mut tried = 0;
-            for place in 1..MOST {
-                let is_over = end.is_some_and(|end| Instant::now() >= end);
-                if is_over || options.is_short() && report.tried >= SHORT {
-                    return Ok(report);
-                }
-                number += 1;
-                // The short version tries the first call of each kind with one fault.
-                if options.is_short() && (place > 1 || number % FAULTS.len() != 1) {
-                    break;
-                }
-                let path = folder.path.join(number.to_string());
-                let home = Home::new(path.clone(), &server.models_json(), SETTINGS)?;
-                let mut victim = Victim {
-                    home,
-                    program: options.program().to_owned(),
-                    server: Arc::clone(&server),
-                    random: Random::new(options.seed),
-                    number: number as u64 * 10,
-                    first: number as u64 * 10,
-                };
-                let (was_injected, problems) = one(&mut victim, calls, fault, place);
-                if !was_injected {
-                    break;
-                }
-                tried += 1;
-                report.tried += 1;
-                let is_sound = problems.is_empty();
-                for problem in problems {
-                    report.fail(&format!("{calls} {place} {fault}: {problem}"));
-                }
-                if is_sound {
-                    fs::remove_dir_all(path)?;
-                }
+    let writes = CALLS
+        .iter()
+        .flat_map(|calls| FAULTS.iter().map(move |fault| (calls, fault)));
+    let refused = REFUSED.iter().map(|(calls, fault)| (calls, fault));
+    for (calls, fault) in writes.chain(refused) {
+        let mut tried = 0;
+        for place in 1..MOST {
+            let is_over = end.is_some_and(|end| Instant::now() >= end);
+            if is_over || options.is_short() && report.tried >= SHORT {
+                return Ok(report);
             }
-            report.notes.push(format!("{calls} with {fault}: {tried}"));
+            number += 1;
+            // The short version tries the first call of each kind with one fault.
+            if options.is_short() && (place > 1 || number % FAULTS.len() != 1) {
+                break;
+            }
+            let path = folder.path.join(number.to_string());
+            let home = Home::new(path.clone(), &server.models_json(), SETTINGS)?;
+            let mut victim = Victim {
+                home,
+                program: options.program().to_owned(),
+                server: Arc::clone(&server),
+                random: Random::new(options.seed),
+                number: number as u64 * 10,
+                first: number as u64 * 10,
+            };
+            let (was_injected, problems) = one(&mut victim, calls, fault, place);
+            if !was_injected {
+                break;
+            }
+            tried += 1;
+            report.tried += 1;
+            let is_sound = problems.is_empty();
+            for problem in problems {
+                report.fail(&format!("{calls} {place} {fault}: {problem}"));
+            }
+            if is_sound {
+                fs::remove_dir_all(path)?;
+            }
         }
+        report.notes.push(format!("{calls} with {fault}: {tried}"));
     }
     Ok(report)
 }
@@ -133,6 +140,9 @@ fn one(victim: &mut Victim, calls: &str, fault: &str, place: usize) -> (bool, Ve
         None => problems.push(format!("it does not end: {output:?}, {errors:?}")),
         Some(0) if !output.contains(&format!("done {number}")) => {
             problems.push(format!("a success without the answer: {output:?}"));
+        }
+        Some(_) if errors.contains("internal error") => {
+            problems.push(format!("it panicked: {errors:?}"));
         }
         Some(_) => {}
     }

@@ -1,4 +1,4 @@
-//! A library function that needs something of the system fails: a thread, a file, a socket, memory. Every call of a run, one
+//! A library function that needs something of the system fails: a thread, a file, a socket, a lock. Every call of a run, one
 //! after the other, alone or with all later ones. A library before the C library injects the fault. Then a real limit of
 //! processes (`prlimit`; `sh` has no `ulimit -u` everywhere).
 
@@ -19,13 +19,14 @@ use crate::options::Options;
 use crate::support::home::Home;
 use crate::support::model::ModelServer;
 use crate::support::random::Random;
+use crate::support::signal;
+use crate::support::terminal::Terminal;
 
 const CALLS: &[&str] = &[
     "pthread_create",
     "posix_spawn",
     "open",
     "socket",
-    "mmap",
     // A file on a server that was replaced, one without locks, a damaged disk.
     "stale",
     "flock",
@@ -58,7 +59,6 @@ const SHIM: &str = r#"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -111,12 +111,6 @@ int socket(int domain, int type, int protocol) {
   REAL(socket);
   if (fails("socket")) { errno = EMFILE; return -1; }
   return real(domain, type, protocol);
-}
-
-void *mmap(void *at, size_t size, int access, int flags, int file, off_t offset) {
-  REAL(mmap);
-  if (fails("mmap")) { errno = ENOMEM; return MAP_FAILED; }
-  return real(at, size, access, flags, file, offset);
 }
 
 static int is_file(int file) {
@@ -269,11 +263,18 @@ impl Cases<'_> {
                 command
             };
             self.case(&format!("{limit} processes"), &start)?;
+            let limit = format!("--nproc={limit}:{limit}");
+            let name = format!("a screen with {limit}");
+            self.run(&name, &|victim| screen(victim, user.as_ref(), &limit))?;
         }
         Ok(())
     }
 
     fn case(&mut self, name: &str, start: Start<'_>) -> io::Result<()> {
+        self.run(name, &|victim| one(victim, start))
+    }
+
+    fn run(&mut self, name: &str, work: &dyn Fn(&mut Victim) -> Vec<String>) -> io::Result<()> {
         let wanted = self.options.case.as_ref();
         if wanted.is_some_and(|case| !name.contains(case)) {
             return Ok(());
@@ -289,7 +290,7 @@ impl Cases<'_> {
             number: self.number * 10,
             first: self.number * 10,
         };
-        let problems = one(&mut victim, start);
+        let problems = work(&mut victim);
         self.report.tried += 1;
         let is_sound = problems.is_empty();
         for problem in problems {
@@ -377,6 +378,61 @@ fn one(victim: &mut Victim, start: Start<'_>) -> Vec<String> {
             problems.push(format!("code {code} without an error"));
         }
         Some(_) => {}
+    }
+    problems.extend(checks::after_kill(victim, &Files::Any.into()));
+    problems.extend(checks::at_end(victim));
+    problems
+}
+
+/// A screen answers a prompt, or says why not; a signal ends it.
+fn screen(victim: &mut Victim, user: Option<&OtherUser>, limit: &str) -> Vec<String> {
+    let number = victim.number;
+    victim.number += 1;
+    let program = user.map_or(&victim.program, |user| &user.program);
+    let program = program.to_string_lossy().into_owned();
+    let limited = ["prlimit", limit, &program];
+    let words = match user {
+        Some(_) => {
+            victim.home.give_to(USER);
+            [&["setpriv"], &AS_USER[..], &limited].concat()
+        }
+        None => limited.to_vec(),
+    };
+    let mut screen = match Terminal::start(&victim.home, Path::new(words[0]), &words[1..]) {
+        Ok(screen) => screen,
+        Err(error) => return vec![error.to_string()],
+    };
+    let mut problems = Vec::new();
+    if screen.shows(PATIENCE, "Ask, or type") {
+        let prompt = format!("GO text {number}");
+        screen.write(&prompt);
+        screen.shows(PATIENCE, &format!("❯ {prompt}"));
+        screen.write("\r");
+        let ends = [
+            &*format!("done {number}"),
+            "temporarily unavailable",
+            "no session is open",
+        ];
+        let is_answered = screen.until(PATIENCE, |screen| {
+            ends.iter().any(|end| screen.contains(end))
+        });
+        let runs = screen.exit(Duration::ZERO).is_none();
+        if runs && !is_answered {
+            problems.push(format!(
+                "neither an answer nor an error:\n{}",
+                screen.screen()
+            ));
+        }
+        if runs {
+            signal(screen.id(), rustix::process::Signal::TERM);
+        }
+    }
+    if screen.exit(PATIENCE).is_none() {
+        problems.push(format!("it does not end:\n{}", screen.screen()));
+    }
+    let seen = screen.screen();
+    if seen.contains("panicked") || seen.contains("internal error") {
+        problems.push(format!("it panicked:\n{seen}"));
     }
     problems.extend(checks::after_kill(victim, &Files::Any.into()));
     problems.extend(checks::at_end(victim));

@@ -74,6 +74,13 @@ pub(super) fn command_line(folder: &Path) -> Vec<String> {
         .collect()
 }
 
+/// The process session of a process, which the fourth value after its name is.
+fn process_session(process: &str) -> String {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let (_, values) = stat.rsplit_once(')').unwrap();
+    values.split_whitespace().nth(3).unwrap().to_owned()
+}
+
 /// A run of `osier attach` whose sessions play `script`.
 pub(super) fn attach(script: &str) -> Setup {
     Program::new()
@@ -97,7 +104,10 @@ fn detached_session_continues_and_is_attached_again() {
     assert!(program.exit().success());
     program.is_restored();
     program.shows("The session continues on the server. Reconnect with: osier attach");
-    assert_eq!(background.processes().len(), 1);
+    let servers = background.processes();
+    assert_eq!(servers.len(), 1);
+    // It does not belong to the terminal.
+    assert_eq!(process_session(&servers[0]), servers[0]);
     let mut again = program.again(&["attach"]);
     again.shows("The first half");
     again.shows("▌ go");
