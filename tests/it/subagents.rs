@@ -281,3 +281,27 @@ async fn calls_in_the_form_of_claude_code_start_a_subagent() {
         );
     }
 }
+
+/// `--disallowed-tools NotebookEdit` makes a rule of the session, which holds for its subagents.
+#[tokio::test]
+async fn a_subagent_does_not_write_a_notebook_that_is_denied() {
+    let place = TestProject::new();
+    let notebook = json!({"file_path": "a.ipynb", "content": "{}"});
+    let script = Script::new()
+        .turn(|turn| turn.when_user("go").tool("task", task("note it")))
+        .turn(|turn| turn.when_user("note it").tool("write", notebook))
+        .turn(|turn| turn.text("It is denied."))
+        .turn(|turn| turn.text("No notebook."));
+    let mut open = place
+        .open_with(SessionChoice::New, script, |setup| {
+            setup.settings.subagents = true;
+            setup.settings.deny = vec!["NotebookEdit".to_owned()];
+        })
+        .await;
+    let events = open.run("go").await;
+    let (text, details, _) = result(&events);
+    assert_eq!(text, "It is denied.");
+    assert_eq!(details["steps"][0]["tool"], "write");
+    assert_ne!(details["steps"][0]["status"], "success");
+    assert!(!place.work().join("a.ipynb").exists());
+}

@@ -352,6 +352,8 @@ fn invocation(config: &ServerConfig, client: &Client) -> Invocation {
         }
     };
     let env = env.iter().map(|(name, value)| (name.into(), value.into()));
+    // The guard compares no compiled modules, so Python does not read those of the project.
+    let env = env.chain([("PYTHONPYCACHEPREFIX".into(), "/dev/null/none".into())]);
     Invocation {
         cwd: Some(cwd),
         env: env.collect(),

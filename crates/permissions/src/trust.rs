@@ -15,16 +15,18 @@ use osier_base::folders::Folders;
 use osier_base::locked_json::{self, LockedJsonError};
 use osier_base::repository;
 
-mod closure;
-mod names;
 #[cfg(test)]
 mod program_tests;
 mod program_use;
 mod programs;
-mod text;
+mod reach;
+mod runners;
+mod scripts;
+mod settings;
+mod snapshot;
 
 pub use crate::project_files::{FILES, ProjectFiles};
-pub use program_use::{ProgramGuard, ProgramUse, command};
+pub use program_use::{ProgramGuard, ProgramUse, UNCOMPILED, command};
 pub use programs::{ChangedProgram, ProjectPrograms};
 
 /// The stored decisions.
@@ -49,7 +51,7 @@ pub enum TrustState {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Decisions {
     folders: BTreeMap<PathBuf, Decision>,
-    /// The programs of a folder that ran or that the user allowed, with the hash of their files.
+    /// The programs of a folder that the user allowed, with the hash of the files that had changed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     programs: BTreeMap<PathBuf, BTreeMap<String, String>>,
 }

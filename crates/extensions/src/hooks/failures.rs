@@ -60,7 +60,7 @@ pub const FAILURES: &[Failure] = &[
         blocks: Blocks::Guards,
     },
     Failure {
-        what: "it cannot start: no such program, not executable, no interpreter (exit codes 126 and 127); or osier does not start it, because it lies in the project and is not as you trusted it",
+        what: "it cannot start: no such program, not executable, no interpreter (exit codes 126 and 127); or osier does not start it, because it could load code of the project that is not as you trusted it",
         commands: &["/no/such/program", "./not-executable", "./no-interpreter"],
         blocks: Blocks::Guards,
     },

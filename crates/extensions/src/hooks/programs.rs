@@ -6,7 +6,7 @@ use std::time::Duration;
 use osier_base::process::{Invocation, run_captured};
 
 use super::config::Handler;
-use osier_permissions::trust::{ProgramUse, command};
+use osier_permissions::trust::{ProgramUse, command, project_root};
 
 /// Prints what the shell runs for `$1`: an executable file, or the name of a builtin.
 const FIND: &str = r#"found=$(command -v -- "$1") || exit
@@ -76,13 +76,11 @@ pub(super) fn program_use(
     };
     let real = cwd.canonicalize().unwrap_or_default();
     // A lane of `/fan` is a copy elsewhere.
-    let start = if real.starts_with(root) {
-        real.as_path()
-    } else {
-        root
-    };
+    let is_copy = !real.starts_with(root);
+    let start = if is_copy { root } else { real.as_path() };
     Ok(ProgramUse {
         cwd: start.to_owned(),
+        copy: is_copy.then(|| (real.clone(), project_root(&real))),
         command,
         ..ProgramUse::default()
     })

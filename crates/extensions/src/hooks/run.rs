@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 use super::answer::{BACKGROUND, announces_async};
 use super::config::Handler;
 use osier_base::process::{Exit, Invocation, Piped, spawn_piped};
+use osier_permissions::trust::UNCOMPILED;
 
 /// Bytes stored of each stream; the rest is discarded. Hooks that log their input print it completely.
 const KEPT: usize = 8 * 1024 * 1024;
@@ -97,6 +98,9 @@ impl Child {
         invocation
             .env
             .push(("CLAUDE_CODE_SESSION_ID".into(), session.into()));
+        // Compiled modules are not compared with what the user trusted, so Python does not read those of the project.
+        let (name, folder) = UNCOMPILED;
+        invocation.env.push((name.into(), folder.into()));
         let (piped, pipes) = spawn_piped(&invocation)?;
         let mut stdin = pipes.stdin;
         let feed = async move {

@@ -37,6 +37,9 @@ impl Place {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let mut file = fs::File::create(&path).unwrap();
         file.write_all(text.as_bytes()).unwrap();
+        if text.starts_with("#!") {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
         path
     }
 
@@ -75,156 +78,748 @@ impl Place {
         }
     }
 
+    fn hook(&self, command: &str) -> ProgramUse {
+        ProgramUse {
+            name: command.to_owned(),
+            cwd: self.project.clone(),
+            command: command.to_owned(),
+            ..ProgramUse::default()
+        }
+    }
+
+    fn programs(&self) -> ProjectPrograms {
+        ProjectPrograms::new(self.trust.clone(), &self.project)
+    }
+
+    /// The reason why the use does not run.
+    fn refused(&self, run: &ProgramUse) -> Option<String> {
+        self.programs()
+            .check(run)
+            .err()
+            .map(|changed| changed.reason)
+    }
+
     fn check(&self, program: &Path) -> Result<(), String> {
         let programs = ProjectPrograms::new(self.trust.clone(), &self.project);
         let checked = programs.check(&self.program(program));
         checked.map_err(|changed| changed.reason)
     }
 }
+/// Hooks as they are in use.
+const FORMAT: &str = r#"#!/bin/bash
+set -euo pipefail
+input=$(cat)
+file=$(echo "$input" | jq -r '.tool_input.file_path // empty')
+[ -z "$file" ] && exit 0
+log() {
+  echo "$1" >&2
+}
+case "$file" in
+  *.ts|*.tsx|*.js)
+    npx prettier --write "$file" || log "failed: ${file##*/}"
+    ;;
+  *.py) ruff format "$file" ;;
+  *) exit 0 ;;
+esac
+"#;
+const LINT: &str = r#"#!/usr/bin/env node
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+const { tool_input } = JSON.parse(readFileSync(0, "utf8"));
+const match = /\.(js|ts)$/.exec(tool_input.file_path);
+if (!match) process.exit(0);
+const ran = spawnSync("npx", ["eslint", "--fix", tool_input.file_path], { encoding: "utf8" });
+if (ran.status !== 0) { console.error(ran.stdout); process.exit(2); }
+"#;
+const GUARD: &str = r#"#!/usr/bin/env python3
+import json, re, sys
+from pathlib import Path
+PROTECTED = [".env", "package-lock.json", "src/config.py"]
+data = json.load(sys.stdin)
+path = data.get("tool_input", {}).get("file_path", "")
+if any(name in path for name in PROTECTED) or re.compile(r"\.pem$").search(path):
+    print("no", file=sys.stderr)
+    sys.exit(2)
+"#;
+const RUN: &str = r#"import json, subprocess, sys
+data = json.load(sys.stdin)
+path = data["tool_input"]["file_path"]
+subprocess.run(["git", "status"], check=False)
+if path.endswith(".py"):
+    subprocess.run([sys.executable, "-m", "ruff", "format", path], stdout=subprocess.DEVNULL)
+else:
+    subprocess.run(["npx", "prettier", "--write", path], check=True)
+"#;
+const ESLINT: &str = r#"import js from "@eslint/js";
+import globals from "globals";
+export default [
+  js.configs.recommended,
+  { languageOptions: { sourceType: "module", globals: globals.browser }, rules: { "no-eval": 2, "constructor-super": 1 } },
+];
+"#;
 
-/// The files of a project whose formatter, language server and hook are attacked.
-fn installed() -> (Place, Vec<PathBuf>) {
+/// A project with the usual tools. Its files are as the user trusts them.
+fn installed() -> Place {
     let place = Place::new();
-    place.write(
-        "node_modules/prettier/bin/prettier.cjs",
-        "#!/usr/bin/env node\n",
-    );
-    place.write("node_modules/prettier/index.cjs", "1");
-    place.write(
-        "node_modules/prettier/package.json",
-        r#"{"dependencies": {"@x/deep": "1"}}"#,
-    );
-    place.write("node_modules/.pnpm/deep/node_modules/@x/deep/index.js", "1");
-    place.link("../.pnpm/deep/node_modules/@x/deep", "node_modules/@x/deep");
-    place.write("lib/plugin.mjs", "1");
-    place.write("lib/inner.mjs", "1");
-    place.write("lib/plugin.mjs", "import x from './inner.mjs'");
-    place.write("venv/pyvenv.cfg", "");
-    place.write("venv/lib/python3/site-packages/black/__init__.py", "1");
-    place.write(
-        "venv/lib/python3/site-packages/black/__pycache__/x.pyc",
-        "1",
-    );
-    place.write("venv/bin/python", "1");
-    place.write(".claude/hooks/helper.py", "1");
-    place.write("scripts/lib.sh", "1");
-    let linked = place.link("../prettier/bin/prettier.cjs", "node_modules/.bin/prettier");
-    let wrapper = "#!/bin/sh\nexec node \"$basedir/../prettier/bin/prettier.cjs\" \"$@\"\n";
-    let programs = vec![
-        linked,
-        place.write("node_modules/.bin/wrapped", wrapper),
-        place.write(
-            "prettier.config.mjs",
-            "export default {plugins: [\"./lib/plugin.mjs\"]}",
+    for (name, text) in [
+        (
+            "package.json",
+            r#"{"version": "1", "scripts": {"lint": "node scripts/lint.js", "style": "prettier --check .", "all": "npm run lint", "test": "vitest",
+                "fix": "eslint . --fix && prettier -w .", "seq": "run-s lint style", "pretest": "tsc --noEmit"},
+                "lint-staged": {"*.js": ["eslint --fix", "node scripts/lint.js"]}}"#,
         ),
-        place.write("venv/bin/black", "#!venv/bin/python\nimport black\n"),
-        place.write(
-            ".claude/hooks/check.py",
-            "#!/usr/bin/env python3\nimport helper\n",
+        (
+            "Makefile",
+            "-include mk/more.mk\nPYTHON ?= python3\nSRC := $(shell git ls-files '*.py')\nchk:\n\t@./tools/c\n\t@npm run lint\n\t@$(MAKE) -C sub\n\
+            lint: ## Check\n\t@npx eslint src\n\truff check $(SRC)\nfmt: lint\n\t$(PYTHON) -m black src tests\n\tnpx prettier -w . > /dev/null\n\
+            test:\n\tpytest -q\nbuild: test\n\tcargo build --release\n",
         ),
-        place.write("scripts/check.sh", "#!/bin/sh\n. ./lib.sh\nnpx prettier\n"),
-    ];
-    (place, programs)
+        ("tools/c", "#!/bin/sh\n"),
+        ("sub/Makefile", "all:\n\t./check.sh\n"),
+        ("sub/check.sh", "1"),
+        ("tsconfig.json", "{}"),
+        ("README.md", "1"),
+        ("docs/steps.md", "echo"),
+        ("package-lock.json", "{}"),
+        ("src/main.js", "1"),
+        ("src/main.py", "1"),
+        ("src/config.py", "1"),
+        ("src/lib/rules.py", "1"),
+        ("lib/Rules.pm", "1"),
+        ("lib/rules.rb", "1"),
+        ("part", "echo"),
+        ("hooks.d/one.sh", "echo"),
+        ("tests/unit/test_a.py", "1"),
+        (".git/config", ""),
+        // Hooks.
+        (
+            "scripts/guard.py",
+            "import json, sys\nPROTECTED = ['src/config.py', 'package-lock.json']\nfor line in sys.stdin:\n    if any(name in line for name in PROTECTED): sys.exit(2)\n",
+        ),
+        (
+            "scripts/lazy.py",
+            "import sys\ndef check():\n    from rules import (\n        one,\n        two)\n    import datetime\n",
+        ),
+        ("scripts/rules.py", "one = two = 1\n"),
+        (
+            "scripts/dynamic.py",
+            "import importlib\nimportlib.import_module('rules')\n",
+        ),
+        ("scripts/built.py", "__import__('r' + 'ules')\n"),
+        ("scripts/layout.py", "import mypackage\n"),
+        (
+            "scripts/runs.py",
+            "import subprocess\nsubprocess.run(['make', 'chk'])\n",
+        ),
+        ("scripts/opens.py", "exec(open('docs/steps.md').read())\n"),
+        (
+            "scripts/lint.js",
+            "const fs = require('fs');\nconst rules = require('./rules.js');\nif (fs.existsSync('tsconfig.json')) process.exit(0);\n",
+        ),
+        ("scripts/rules.js", "module.exports = 1;\n"),
+        ("scripts/typed.mjs", "import x from './deep/x.js';\n"),
+        ("scripts/deep/x.ts", "1"),
+        ("scripts/away.js", "require('../src/main.js')\n"),
+        (
+            "scripts/all.js",
+            "for (const name of fs.readdirSync('rules')) require(name)\n",
+        ),
+        (
+            "scripts/plain.sh",
+            "#!/bin/sh\ninput=$(cat)\nif echo \"$input\" | grep -q 'rm -rf'; then echo no >&2; exit 2; fi\n. scripts/part.sh\n",
+        ),
+        ("scripts/part.sh", "echo part\n"),
+        ("scripts/text.sh", "#!/bin/sh\n. docs/steps.md\n"),
+        ("scripts/bare.sh", "#!/bin/sh\nsh part\n"),
+        (
+            "scripts/find.sh",
+            "#!/bin/sh\nfind hooks.d -name '*.sh' -exec sh {} \\;\n",
+        ),
+        ("scripts/cat.sh", "#!/bin/sh\ncat hooks.d/*.sh | sh\n"),
+        (
+            "scripts/while.sh",
+            "#!/bin/sh\nls hooks.d | while read -r name; do sh \"hooks.d/$name\"; done\n",
+        ),
+        (
+            "scripts/braces.sh",
+            "#!/bin/sh\nfor file in hooks.d/{one,two}.sh; do . $file; done\n",
+        ),
+        ("scripts/name.sh", "#!/bin/sh\nname=hooks.d/one.sh\n$name\n"),
+        ("scripts/make.sh", "#!/bin/sh\nmake chk\n"),
+        (
+            "scripts/perl.pl",
+            "#!/usr/bin/perl\nuse lib 'lib'; use Rules;\n",
+        ),
+        ("scripts/ruby.rb", "require_relative '../lib/rules'\n"),
+        ("hooks/__main__.py", "import checks\n"),
+        ("hooks/checks.py", "1"),
+        ("hooks/index.js", "require('./checks.js')\n"),
+        ("hooks/checks.js", "1"),
+        ("check.py", "import json\n"),
+        ("a b/check.sh", "#!/bin/sh\n. './a b/part'\n"),
+        ("a b/part", "echo"),
+        (".claude/hooks/check.sh", "#!/bin/sh\necho ok\n"),
+        (
+            "justfile",
+            "lint: fmt\n    @npx eslint src\n    ./tools/c {{arg}}\nfmt:\n    ruff format src\n",
+        ),
+        ("eslint.config.js", ESLINT),
+        ("biome.json", "{}"),
+        (
+            "pyproject.toml",
+            "[project]\nname = 'x'\n[tool.black]\nline-length = 100\n",
+        ),
+        ("mypy.ini", "[mypy]\nplugins = plugins/check.py\n"),
+        ("Cargo.toml", "[package]\nname = 'x'\n"),
+        (".husky/pre-commit", "npx lint-staged\n"),
+        (".claude/hooks/format.sh", FORMAT),
+        (".claude/hooks/lint.mjs", LINT),
+        (".claude/hooks/guard.py", GUARD),
+        (".claude/hooks/run.py", RUN),
+        ("../home/format.sh", FORMAT),
+        ("../home/guard.py", GUARD),
+        (
+            "../home/log.sh",
+            "#!/bin/sh\nprintf '%s %s\\n' \"$(date)\" \"$1\" >> \"$LOG\"\n. ~/.env\n",
+        ),
+        (
+            "../home/own.py",
+            "#!/usr/bin/env python3\nimport importlib, requests\nimportlib.import_module('x')\n",
+        ),
+        (
+            "../home/tools.py",
+            "#!/usr/bin/env python3\nimport subprocess\nsubprocess.run(['./tools/c'])\n",
+        ),
+        // Installed packages.
+        ("node_modules/eslint/bin/eslint.js", "#!/usr/bin/env node\n"),
+        ("node_modules/eslint/lib/api.js", "1"),
+        ("node_modules/.bin/biome", "#!/bin/sh\n"),
+        ("node_modules/.bin/unknown-tool", "#!/bin/sh\n"),
+        (
+            "node_modules/.bin/typescript-language-server",
+            "#!/bin/sh\n",
+        ),
+        ("node_modules/.bin/pyright-langserver", "#!/bin/sh\n"),
+        ("node_modules/typescript/lib/tsserver.js", "1"),
+        (
+            "node_modules/prettier/bin/prettier.cjs",
+            "#!/usr/bin/env node\n",
+        ),
+        ("node_modules/prettier/index.cjs", "1"),
+        ("node_modules/.bin/server", "#!/bin/sh\n"),
+        ("venv/pyvenv.cfg", ""),
+        ("venv/bin/black", "#!venv/bin/python\nimport black\n"),
+        ("venv/bin/python", "1"),
+        ("venv/lib/python3/site-packages/black/__init__.py", "1"),
+    ] {
+        place.write(name, text);
+    }
+    place.link("../eslint/bin/eslint.js", "node_modules/.bin/eslint");
+    place.link("../prettier/bin/prettier.cjs", "node_modules/.bin/prettier");
+    place.link("../src/lib", "scripts/linked");
+    place
 }
 
+#[rustfmt::skip]
+const ATTACKS: &[(&str, &str)] = &[
+    // Python.
+    ("python3 scripts/guard.py", "scripts/_json.py"),
+    ("python3 scripts/guard.py", "scripts/guard.py"),
+    ("python3 scripts/lazy.py", "scripts/_strptime.py"),
+    ("python3 scripts/lazy.py", "scripts/rules.py"),
+    ("python3 scripts/lazy.py", "scripts/rules/__init__.py"),
+    ("python3 scripts/dynamic.py", "src/lib/rules.py"),
+    ("python3 scripts/built.py", "src/main.py"),
+    ("python3 scripts/layout.py", "src/mypackage/__init__.py"),
+    ("python3 scripts/runs.py", "tools/c"),
+    ("python3 scripts/opens.py", "docs/steps.md"),
+    ("python3 -c 'import json'", "_json.py"),
+    ("python3 -c 'import json'", "json/__init__.py"),
+    ("python3 -m tools.chk", "tools/chk.py"),
+    ("python3 hooks", "hooks/checks.py"),
+    ("python3 check.py", "json.py"),
+    ("PYTHONPATH=src python3 scripts/guard.py", "src/json.py"),
+    ("'python3' 'scripts/guard.py' 'PYTHONPATH=src'", "src/json.py"),
+    ("venv/bin/black -q src", "venv/lib/python3/site-packages/evil.pth"),
+    ("venv/bin/python scripts/guard.py", "venv/lib/python3/site-packages/sitecustomize.py"),
+    // Node.
+    ("node scripts/lint.js", "scripts/rules.js"),
+    ("node scripts/lint.js", "scripts/rules.ts"),
+    ("node scripts/typed.mjs", "scripts/deep/x.ts"),
+    ("node scripts/away.js", "src/main.js"),
+    ("node scripts/all.js", "rules/new.js"),
+    ("node hooks", "hooks/checks.js"),
+    ("node --require ./scripts/rules.js -e 1", "scripts/rules.js"),
+    ("NODE_OPTIONS=--require=./src/main.js node scripts/lint.js", "src/main.js"),
+    ("tsx scripts/typed.mjs", "src/paths.ts"),
+    ("npx prettier -w x", "node_modules/prettier/index.cjs"),
+    ("npx prettier -w x", "prettier.config.mjs"),
+    ("npx prettier -w x", "src/.prettierrc"),
+    ("npm run lint", "scripts/rules.js"),
+    ("npm run all", "scripts/lint.js"),
+    ("npm run style", "node_modules/prettier/index.cjs"),
+    ("npm -w app run lint", "packages/app/tool.js"),
+    ("eslint src", "eslint.config.js"),
+    // Shells.
+    ("sh scripts/plain.sh", "scripts/part.sh"),
+    ("sh scripts/text.sh", "docs/steps.md"),
+    ("sh scripts/bare.sh", "part"),
+    ("sh docs/steps.md", "docs/steps.md"),
+    ("scripts/find.sh", "hooks.d/one.sh"),
+    ("sh scripts/cat.sh", "hooks.d/two.sh"),
+    ("sh scripts/while.sh", "hooks.d/two.sh"),
+    ("bash scripts/braces.sh", "hooks.d/one.sh"),
+    ("sh scripts/name.sh", "hooks.d/one.sh"),
+    ("find hooks.d -exec sh {} \\;", "hooks.d/two.sh"),
+    ("cat hooks.d/*.sh | sh", "hooks.d/one.sh"),
+    ("ls hooks.d | while read f; do . hooks.d/$f; done", "hooks.d/two.sh"),
+    ("sh -c \"A=1 ./scripts/plain.sh;true\"", "scripts/part.sh"),
+    ("cd scripts && ./plain.sh", "scripts/plain.sh"),
+    ("'a b/check.sh' x", "a b/part"),
+    ("$CHECK now", "scripts/plain.sh"),
+    ("\"$CLAUDE_PROJECT_DIR\"/scripts/plain.sh", "scripts/plain.sh"),
+    ("eval \"$(cat docs/steps.md)\"", "docs/steps.md"),
+    (".claude/hooks/check.sh", ".claude/hooks/check.sh"),
+    // Runners and other languages.
+    ("make -s chk", "Makefile"),
+    ("make -s chk", "tools/c"),
+    ("make -s chk", "sub/check.sh"),
+    ("sh scripts/make.sh", "tools/c"),
+    ("perl scripts/perl.pl", "lib/Rules.pm"),
+    ("ruby scripts/ruby.rb", "lib/rules.rb"),
+    ("go run ./tools/gen", "tools/gen/main.go"),
+    ("run-parts hooks.d", "hooks.d/new.sh"),
+    ("my-checker --rules scripts/rules.js", "scripts/rules.js"),
+    // Attacks of another kind.
+    ("python3 scripts/guard.py", "src/lib/rules.py"),
+    ("timeout 5 nice sh scripts/text.sh", "docs/steps.md"),
+    ("bash -c 'exec node hooks'", "hooks/checks.js"),
+    ("env -S 'node scripts/lint.js'", "scripts/rules.js"),
+    ("xargs -n1 sh < list", "part"),
+    ("echo scripts/plain.sh | xargs sh", "scripts/plain.sh"),
+    ("awk -f scripts/rules.awk", "scripts/rules.awk"),
+    ("bash --rcfile docs/steps.md -i", "docs/steps.md"),
+    ("BASH_ENV=docs/steps.md bash scripts/plain.sh", "docs/steps.md"),
+    ("python3 - < docs/steps.md", "docs/steps.md"),
+    ("node < docs/steps.md", "docs/steps.md"),
+    ("PATH=tools:$PATH check", "tools/check"),
+    ("npm test --prefix sub", "sub/package.json"),
+    ("(cd sub; make)", "sub/check.sh"),
+    ("trap 'sh part' EXIT", "part"),
+    ("sudo -E ./tools/c", "tools/c"),
+    ("python3 -c \"exec(open('part').read())\"", "part"),
+    ("node -e \"require('./src/main.js')\"", "src/main.js"),
+    ("npx eslint --fix", "eslint.config.js"),
+    ("npm run lint", ".npmrc"),
+    // Runners, tools and the files that they obey.
+    ("npx eslint --fix", "node_modules/eslint/lib/api.js"),
+    ("npx eslint --fix", "src/eslint.config.mjs"),
+    ("npx eslint -c lint/rules.mjs src", "lint/rules.mjs"),
+    ("npx eslint --rulesdir lint src", "lint/rule.js"),
+    ("npx unknown-tool src", "src/main.js"),
+    ("pnpm exec eslint src", "eslint.config.js"),
+    ("npm run lint", "package.json"),
+    ("npm run seq", "scripts/rules.js"),
+    ("make lint", "Makefile"),
+    ("make lint", "eslint.config.js"),
+    ("make lint", "node_modules/eslint/lib/api.js"),
+    ("make lint", "mk/more.mk"),
+    ("make", "tools/c"),
+    ("just lint", "justfile"),
+    ("just lint", "tools/c"),
+    ("npx lint-staged", "scripts/rules.js"),
+    ("git commit -m wip", ".husky/pre-commit"),
+    ("git commit -m wip", ".git/hooks/pre-commit"),
+    ("git commit -m wip", "scripts/rules.js"),
+    ("mypy src", "plugins/check.py"),
+    ("uv run ruff format x", "pyproject.toml"),
+    ("uv run ruff format x", ".venv/bin/ruff"),
+    ("python3 -m black src", "black.py"),
+    ("cd sub && ./check.sh", "sub/check.sh"),
+    ("cd \"$CLAUDE_PROJECT_DIR\" && npx prettier -w x", "prettier.config.mjs"),
+    ("$(git rev-parse --show-toplevel)/scripts/plain.sh", "scripts/part.sh"),
+    (".claude/hooks/format.sh", "prettier.config.mjs"),
+    (".claude/hooks/format.sh", "node_modules/prettier/index.cjs"),
+    (".claude/hooks/lint.mjs", "eslint.config.js"),
+    ("python3 .claude/hooks/run.py", "node_modules/prettier/index.cjs"),
+    ("HOME/format.sh", "node_modules/prettier/index.cjs"),
+    ("HOME/format.sh", "prettier.config.mjs"),
+    ("HOME/tools.py", "tools/c"),
+    ("node scripts/lint.js", "scripts/rules/index.js"),
+    ("awk -f lint/x.awk README.md", "lint/x.awk"),
+    ("jq -f lint/x.jq x.json", "lint/x.jq"),
+    ("PATH=node_modules/.bin:$PATH prettier -w x", "node_modules/.bin/prettier"),
+];
 #[test]
-fn a_program_runs_only_as_it_was_trusted() {
-    let package = "node_modules/prettier/index.cjs";
-    let dependency = "node_modules/.pnpm/deep/node_modules/@x/deep/index.js";
-    let attacks: &[(usize, &[&str])] = &[
-        (
-            0,
-            &[
-                "node_modules/prettier/bin/prettier.cjs",
-                package,
-                dependency,
-                "node_modules/prettier/new.js",
-            ],
-        ),
-        (1, &["node_modules/.bin/wrapped", package, dependency]),
-        (
-            2,
-            &["prettier.config.mjs", "lib/plugin.mjs", "lib/inner.mjs"],
-        ),
-        (
-            3,
-            &[
-                "venv/bin/black",
-                "venv/bin/click.py",
-                "venv/lib/python3/site-packages/evil.pth",
-            ],
-        ),
-        (
-            4,
-            &[
-                ".claude/hooks/check.py",
-                ".claude/hooks/helper.py",
-                ".claude/hooks/json.py",
-            ],
-        ),
-        (5, &["scripts/check.sh", "scripts/lib.sh", package]),
-    ];
-    // The program ran before the attack, or did not.
-    let (place, programs) = installed();
-    for ran in [true, false] {
-        for (number, files) in attacks {
-            for file in *files {
-                let program = &programs[*number];
-                place.decide(true);
-                if ran {
-                    assert_eq!(place.check(program), Ok(()), "{file}");
-                }
-                let before = fs::read_to_string(place.project.join(file)).ok();
-                let attacked = place.put(file, "evil");
-                let reason = place.check(program).expect_err(file);
-                let expected = "has changed since you trusted the folder";
-                assert!(reason.starts_with(expected), "{file}: {reason}");
-                match before {
-                    Some(text) => drop(place.put(file, &text)),
-                    None => fs::remove_file(attacked).unwrap(),
-                }
-            }
+fn a_program_that_could_load_changed_code_does_not_run() {
+    let mut through = Vec::new();
+    for (command, attacked) in ATTACKS {
+        let place = installed();
+        place.decide(true);
+        let run = place.own_hook(command);
+        let before = place.refused(&run);
+        let path = place.project.join(attacked);
+        place.put(attacked, "evil");
+        if *attacked == ".git/hooks/pre-commit" {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let reason = place.refused(&run).unwrap_or_default();
+        if before.is_some() || !reason.contains("since you trusted the folder") {
+            through.push(format!("{command}: {attacked}: {before:?} {reason}"));
+        }
+    }
+    assert_eq!(through, Vec::<String>::new());
+}
+
+/// Hooks, servers and formatters as they are in use. Each is asked about if any of [`EDITS`] is a reason; `true`: osier asks.
+#[rustfmt::skip]
+const EVERYDAY: &[(&str, bool)] = &[
+    // Formatters and linters that a hook runs.
+    ("npx prettier --write src/main.js", false),
+    ("npx prettier -w \"$FILE\"", false),
+    ("npx --no-install prettier --check .", false),
+    ("pnpm exec prettier -w src", false),
+    ("yarn prettier -w src", false),
+    ("jq -r .tool_input.file_path | xargs npx prettier --write", false),
+    ("jq -r '.tool_input.file_path' | { read -r f; case \"$f\" in *.ts) npx prettier --write \"$f\";; esac; }", false),
+    ("file=$(jq -r .tool_input.file_path) && [[ $file == *.js ]] && npx eslint --fix \"$file\"", false),
+    ("npx eslint --fix src", false),
+    ("npx eslint . --max-warnings 0 || exit 2", false),
+    ("npx biome check --write .", false),
+    ("npx tsc --noEmit", false),
+    ("black -q src", false),
+    ("python3 -m black src/main.py", false),
+    ("ruff format src/main.py && ruff check --fix src", false),
+    ("uv run ruff format src", false),
+    ("gofmt -w src/main.go", false),
+    ("go vet ./...", false),
+    ("rustfmt src/main.rs", false),
+    ("cargo fmt && cargo clippy --quiet", false),
+    ("clang-format -i src/main.c", false),
+    ("shfmt -w scripts", false),
+    ("flake8 src", false),
+    // Tests and runners.
+    ("npm test", false),
+    ("npm test --silent", false),
+    ("npm run lint", false),
+    ("npm run fix", false),
+    ("npm run style -- --log-level warn", false),
+    ("make lint", false),
+    ("make -s fmt", false),
+    ("make test", false),
+    ("make build", false),
+    ("just fmt", false),
+    ("npx lint-staged", false),
+    ("pytest tests/unit -q", false),
+    ("cargo test --quiet 2>&1 | tail -5", false),
+    ("go test ./...", false),
+    ("make unknown || true", false),
+    // Scripts of the project.
+    ("\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/format.sh", false),
+    ("$CLAUDE_PROJECT_DIR/.claude/hooks/check.sh", false),
+    (".claude/hooks/format.sh", false),
+    ("node .claude/hooks/lint.mjs", false),
+    ("python3 .claude/hooks/guard.py", false),
+    ("python3 \"$CLAUDE_PROJECT_DIR/.claude/hooks/run.py\"", false),
+    ("bash scripts/plain.sh", false),
+    ("python3 scripts/guard.py", false),
+    ("node scripts/lint.js", false),
+    ("cd \"$CLAUDE_PROJECT_DIR\" && npx prettier -w src", false),
+    ("python3 scripts/layout.py", false),
+    // Hooks of the user that lie elsewhere, or run programs of the system.
+    ("HOME/format.sh", false),
+    ("HOME/guard.py", false),
+    ("HOME/log.sh done", false),
+    ("HOME/own.py", false),
+    ("bash HOME/format.sh \"$FILE\"", false),
+    ("sed -i s/a/b/ src/main.js", false),
+    ("sed -i \"s/$A/$B/\" \"$F\"", false),
+    ("mkfifo p", false),
+    ("jq -r .tool_name >> log.txt", false),
+    ("jq -r '.tool_input.command' | tee -a ~/.cache/commands.log", false),
+    ("osascript -e 'display notification \"done\"'", false),
+    ("notify-send osier \"$(basename \"$PWD\") is done\"", false),
+    ("afplay /System/Library/Sounds/Glass.aiff", false),
+    ("my-notifier --title osier \"$MESSAGE\"", false),
+    ("curl -s -d \"$TEXT\" https://ntfy.sh/x", false),
+    ("git status --short", false),
+    ("git add -A && git commit -qm wip", false),
+    ("git diff --quiet || git stash", false),
+    ("cat CONTEXT.md 2>/dev/null; date", false),
+    ("input=$(cat); echo \"$input\" | grep -q 'rm -rf' && exit 2; exit 0", false),
+    ("if [ -f package.json ]; then cat package.json; fi", false),
+    ("awk '{print $1}' src/main.py", false),
+    ("cp src/main.js \"backup-$(date +%s).js\"", false),
+    ("touch ran; tee made; test -f src/main.js", false),
+    ("python3 -c 'import json,sys; json.load(sys.stdin)'", false),
+    ("grep -rn TODO src | head", false),
+];
+
+/// Ordinary work.
+const EDITS: [&str; 13] = [
+    "src/main.js",
+    "src/main.ts",
+    "src/main.py",
+    "src/main.rs",
+    "src/main.go",
+    "src/main.c",
+    "src/new.js",
+    "src/deep/new.tsx",
+    "README.md",
+    "docs/new.md",
+    "tests/unit/test_a.py",
+    "styles/app.css",
+    "log.txt",
+];
+
+/// Tools that osier starts by itself: the program, the settings that name code, and the command of a server.
+#[rustfmt::skip]
+const STARTED: &[(&str, &[&str], &str)] = &[
+    ("node_modules/.bin/prettier", &["prettier"], ""),
+    ("node_modules/.bin/biome", &[], ""),
+    ("/usr/bin/prettier", &["prettier"], ""),
+    ("venv/bin/black", &[], ""),
+    ("/usr/bin/ruff", &[], ""),
+    ("/usr/bin/gofmt", &[], ""),
+    ("/usr/bin/rustfmt", &[], ""),
+    ("/usr/bin/clang-format", &[], ""),
+    ("node_modules/.bin/typescript-language-server", &["tsconfig", "jsconfig"], "'typescript-language-server' '--stdio'"),
+    ("node_modules/.bin/pyright-langserver", &[], "'pyright-langserver' '--stdio'"),
+    ("/usr/bin/rust-analyzer", &["rust-analyzer"], "'rust-analyzer'"),
+    ("/usr/bin/gopls", &[], "'gopls'"),
+    ("/usr/bin/clangd", &[], "'clangd'"),
+];
+
+impl Place {
+    /// The hooks of the user lie next to the project.
+    fn own_hook(&self, command: &str) -> ProgramUse {
+        let home = self.folder.path().canonicalize().unwrap().join("home");
+        self.hook(&command.replace("HOME", home.to_str().unwrap()))
+    }
+
+    fn started(
+        &self,
+        (program, tools, command): (&str, &'static [&'static str], &str),
+    ) -> ProgramUse {
+        let cwd = match command {
+            "" => self.project.join("src"),
+            _ => self.project.clone(),
+        };
+        ProgramUse {
+            cwd,
+            tools,
+            command: command.to_owned(),
+            ..self.program(&self.project.join(program))
         }
     }
 }
 
+/// At most one in twenty is asked about after ordinary work, and none before.
 #[test]
-fn a_link_to_another_program_is_a_change() {
-    let (place, programs) = installed();
-    place.put("tools/other.cjs", "1");
+fn everyday_tools_and_hooks_run_unasked() {
+    let place = installed();
     place.decide(true);
-    assert_eq!(place.check(&programs[0]), Ok(()));
-    fs::remove_file(&programs[0]).unwrap();
-    // Without its script, a guard would fail, and some failures pass.
-    assert!(place.check(&programs[0]).is_err());
-    place.link("../../tools/other.cjs", "node_modules/.bin/prettier");
-    assert!(place.check(&programs[0]).is_err());
-    // Also a link that leads out of the project.
-    fs::remove_file(&programs[0]).unwrap();
-    let outside = place.folder.path().join("outside");
-    atomic_file::write(&outside, b"1").unwrap();
-    place.link(outside.to_str().unwrap(), "node_modules/.bin/prettier");
-    assert!(place.check(&programs[0]).is_err());
-    assert_eq!(place.check(&outside), Ok(()));
+    let hooks = EVERYDAY
+        .iter()
+        .map(|(command, asks)| (place.own_hook(command), *asks));
+    let started = STARTED.iter().map(|row| (place.started(*row), false));
+    let all: Vec<_> = hooks.chain(started).collect();
+    for (run, _) in &all {
+        assert_eq!(place.refused(run), None, "{}", run.name);
+    }
+    for name in EDITS {
+        place.put(name, "new");
+    }
+    let mut wrong = Vec::new();
+    for (run, asks) in &all {
+        let refused = place.refused(run);
+        if refused.is_some() != *asks {
+            wrong.push(format!("{}: {refused:?}", run.name));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    let asked = all.iter().filter(|(_, asks)| *asks).count();
+    assert!(asked * 20 <= all.len(), "{asked} of {}", all.len());
 }
 
+/// In a folder that the user did not trust, hooks of the user that run nothing of it run unasked.
 #[test]
-fn what_does_not_run_changes_nothing() {
-    let (place, programs) = installed();
-    place.decide(true);
-    place.put("src/main.js", "new");
-    place.put("node_modules/other/index.js", "new");
-    place.put(
-        "venv/lib/python3/site-packages/black/__pycache__/y.pyc",
-        "new",
-    );
-    for program in &programs {
-        assert_eq!(place.check(program), Ok(()), "{}", program.display());
+fn hooks_of_the_user_run_in_every_folder() {
+    let place = installed();
+    for command in [
+        "sed -i s/a/b/ src/main.js",
+        "sed -i \"s/$A/$B/\" \"$F\"",
+        "mkfifo p",
+        "jq . | tee log",
+        "my-notifier \"$MESSAGE\"",
+        "HOME/guard.py",
+        "HOME/log.sh",
+        "HOME/own.py",
+        "git status --short",
+        "ruff format src",
+        "notify-send \"$(basename \"$PWD\")\"",
+    ] {
+        assert_eq!(place.refused(&place.own_hook(command)), None, "{command}");
+    }
+    for command in [
+        "HOME/format.sh",
+        "npx prettier -w x",
+        "make lint",
+        "python3 scripts/guard.py",
+    ] {
+        assert!(
+            place.refused(&place.own_hook(command)).is_some(),
+            "{command}"
+        );
     }
 }
 
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table of attacks")]
+fn a_tool_of_the_project_runs_only_as_it_was_trusted() {
+    let package = "node_modules/prettier/index.cjs";
+    let compiler: &[&str] = &["tsconfig", "jsconfig"];
+    for (program, tools, command, attacked, text) in [
+        (
+            "node_modules/.bin/prettier",
+            &["prettier"][..],
+            "",
+            package,
+            "2",
+        ),
+        (
+            "node_modules/.bin/prettier",
+            &["prettier"],
+            "",
+            "node_modules/other/index.js",
+            "2",
+        ),
+        (
+            "node_modules/.bin/prettier",
+            &["prettier"],
+            "",
+            "node_modules/prettier.js",
+            "2",
+        ),
+        (
+            "node_modules/.bin/prettier",
+            &["prettier"],
+            "",
+            "src/.prettierrc",
+            "plugins: [x]",
+        ),
+        (
+            "node_modules/.bin/prettier",
+            &["prettier"],
+            "",
+            "prettier.config.mts",
+            "{}",
+        ),
+        (
+            "node_modules/.bin/prettier",
+            &["prettier"],
+            "",
+            "package.yaml",
+            "prettier: x",
+        ),
+        (
+            "node_modules/.bin/prettier",
+            &["prettier"],
+            "",
+            "package.json",
+            r#"{"prettier": {"plugins": ["./x.mjs"]}}"#,
+        ),
+        (
+            "/usr/bin/prettier",
+            &["prettier"],
+            "",
+            ".prettierrc",
+            r#"{"parser": "./x"}"#,
+        ),
+        (
+            "node_modules/.bin/pyright-langserver",
+            &[],
+            "'pyright-langserver' '--stdio'",
+            "node_modules/.bin/pyright-langserver",
+            "2",
+        ),
+        (
+            "venv/bin/black",
+            &[],
+            "",
+            "venv/lib/python3/site-packages/click.py",
+            "2",
+        ),
+        (
+            "/usr/bin/server",
+            compiler,
+            "'server'",
+            "tsconfig.json",
+            r#"{"plugins": []}"#,
+        ),
+        (
+            "/usr/bin/server",
+            compiler,
+            "'server'",
+            "src/tsconfig.app.json",
+            r#"{"extends": "x"}"#,
+        ),
+        (
+            "/usr/bin/server",
+            &["svelte"],
+            "'server'",
+            "svelte.config.js",
+            "2",
+        ),
+        ("/usr/bin/server", &["hie"], "'server'", "hie.yaml", "2"),
+    ] {
+        let place = installed();
+        place.decide(true);
+        let run = ProgramUse {
+            cwd: place.project.join("src"),
+            tools,
+            command: command.to_owned(),
+            ..place.program(&place.project.join(program))
+        };
+        let run = ProgramUse {
+            cwd: if command.is_empty() {
+                run.cwd
+            } else {
+                place.project.clone()
+            },
+            ..run
+        };
+        // Ordinary work, and plain settings.
+        place.put("src/main.js", "2");
+        place.put("src/index.ts", "2");
+        assert_eq!(place.refused(&run), None, "{program}");
+        place.put(".prettierrc", "{\"semi\": false}");
+        place.put("src/.prettierrc", "semi: false\ntabWidth: 2\n");
+        place.put("package.json", r#"{"version": "2", "prettier": {"overrides": [{"files": "*.md", "options": {"proseWrap": "always"}}]}}"#);
+        place.put(
+            "src/tsconfig.json",
+            r#"{"compilerOptions": {"strict": true}}"#,
+        );
+        assert_eq!(place.refused(&run), None, "{program}");
+        place.put(attacked, text);
+        let reason = place.refused(&run).unwrap_or_default();
+        assert!(
+            reason.contains("since you trusted the folder"),
+            "{program}: {attacked}: {reason}"
+        );
+    }
+}
+
+/// Settings that could mean any code.
+const OPEN: [&str; 5] = [
+    "an import map",
+    "a map elsewhere",
+    "its own name",
+    "a name that is computed",
+    "a template",
+];
+
 /// A formatter with plugins that lie in the project, and the files with which the model can change what it runs.
-#[allow(clippy::too_many_lines, reason = "a table of attacks")]
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of attacks")]
 fn a_formatter_loads_no_code_that_was_changed() {
@@ -390,7 +985,7 @@ fn a_formatter_loads_no_code_that_was_changed() {
             "lib/p.mjs",
         ),
     ] {
-        let (place, _) = installed();
+        let place = installed();
         place.put("lib/p.mjs", "import './inner.mjs'");
         place.put("lib/inner.mjs", "1");
         place.put("packages/pp/package.json", "{}");
@@ -409,292 +1004,106 @@ fn a_formatter_loads_no_code_that_was_changed() {
             ..place.program(&place.project.join("node_modules/.bin/prettier"))
         };
         let check = || ProjectPrograms::new(place.trust.clone(), &place.project).check(&run);
-        // Ordinary work asks nothing.
-        place.put("src/main.js", "2");
-        place.put("src/index.js", "2");
-        place.put("README.md", "2");
-        place.put("src/sub/package.json", nearer);
         assert_eq!(check(), Ok(()), "{case}");
-        place.put(
-            attacked,
-            if attacked.ends_with("json") {
-                nearer
-            } else {
-                "2"
-            },
-        );
-        let changed = check().expect_err(case);
-        // A new folder has changed, too.
-        let folder = Path::new(attacked).parent().unwrap().display();
-        let names = [attacked.to_owned(), folder.to_string()].map(|name| format!("(`{name}`)"));
-        let reason = changed.reason;
-        assert!(
-            names.iter().any(|name| reason.ends_with(name)),
-            "{case}: {reason}"
-        );
-    }
-}
-
-/// Ordinary changes of a manifest and a plain configuration.
-#[test]
-fn a_plain_configuration_asks_nothing() {
-    let (place, programs) = installed();
-    place.decide(true);
-    let plain = r#"{"dependencies": {"x": "1"}, "prettier": {"semi": false, "overrides": [
-        {"files": "*.md", "options": {"proseWrap": "always"}}]}}"#;
-    place.put("package.json", plain);
-    let run = ProgramUse {
-        cwd: place.project.join("src"),
-        tools: &["prettier"],
-        ..place.program(&programs[0])
-    };
-    let all = ProjectPrograms::new(place.trust.clone(), &place.project);
-    assert_eq!(all.check(&run), Ok(()));
-    for unknown in [
-        r#"{"prettier": {"pluginSearchDirs": ["."]}}"#,
-        r#"{"prettier": {"parser": "./x"}}"#,
-        r#"{"prettier": "x"}"#,
-        r#"{"prettier": {"semi": true}, "number": 1e999}"#,
-        "\u{feff}{}",
-    ] {
-        place.put("package.json", unknown);
-        assert!(all.check(&run).is_err(), "{unknown}");
-    }
-}
-
-/// The compiler of a language server loads plugins that are packages.
-#[test]
-fn a_language_server_loads_no_plug_in_that_was_changed() {
-    let plugin = r#"{"compilerOptions": {"plugins": [{"name": "pp"}], "outDir": "./src"}}"#;
-    for (attacked, text) in [
-        ("packages/pp/index.js", "2"),
-        (
-            "tsconfig.json",
-            r#"{"compilerOptions": {"plugins": [{"name": "qq"}]}}"#,
-        ),
-        ("src/deep/tsconfig.app.json", plugin),
-        (
-            "src/jsconfig.json",
-            r#"{"compilerOptions": {"plugin\u0073": []}}"#,
-        ),
-    ] {
-        let (place, _) = installed();
-        place.put("packages/pp/index.js", "1");
-        place.link("../packages/pp", "node_modules/pp");
-        place.put("tsconfig.json", plugin);
-        place.decide(true);
-        let run = ProgramUse {
-            command: "'server' '--stdio'".to_owned(),
-            tools: &["tsconfig", "jsconfig"],
-            ..place.program(Path::new("/usr/bin/server"))
+        place.put("src/sub/package.json", nearer);
+        // Ordinary work asks nothing, unless all code could be meant.
+        place.put("README.md", "2");
+        place.put("src/main.js", "2");
+        let asks = check().is_err();
+        let text = if attacked.ends_with("json") {
+            nearer
+        } else {
+            "2"
         };
-        let check = || ProjectPrograms::new(place.trust.clone(), &place.project).check(&run);
-        place.put("src/index.ts", "2");
-        place.put(
-            "src/tsconfig.json",
-            r#"{"compilerOptions": {"strict": true}}"#,
-        );
-        assert_eq!(check(), Ok(()), "{attacked}");
         place.put(attacked, text);
-        let changed = check().expect_err(attacked);
-        assert!(changed.reason.contains(attacked), "{}", changed.reason);
+        let changed = check().expect_err(case);
+        let is_named = changed.files.iter().any(|file| file == attacked);
+        assert!(is_named, "{case}: {:?}", changed.files);
+        assert!(!asks || OPEN.contains(&case), "{case}");
     }
 }
 
-/// Commands of hooks and of servers, and the file that they run.
-#[allow(clippy::too_many_lines, reason = "a table of attacks")]
+/// A lane of `/fan` works in a copy: its hooks run the files of the copy.
 #[test]
-fn a_command_runs_no_file_that_was_changed() {
-    for (command, attacked) in [
-        ("npm run -s lint", "scripts/lint.js"),
-        ("npm run -s lint", "scripts/prelint.js"),
-        ("npm run -s all", "scripts/lint.js"),
-        ("npm run -s lint", "package.json"),
-        ("npm run -s lint", ".npmrc"),
-        ("yarn fix", "node_modules/prettier/index.cjs"),
-        ("make -s chk", "Makefile"),
-        ("make -s chk", "tools/chk.py"),
-        ("make -s chk", "rules.mk"),
-        ("make -Csub chk", "sub/Makefile"),
-        ("make -C sub chk", "sub/check.sh"),
-        ("python3 -m tools.chk", "tools/chk.py"),
-        ("python3 -m tools.chk", "tools/__init__.py"),
-        ("python3 -m tools.chk", "tools/helper.py"),
-        ("python3 -m tools.chk", "tools/signal.py"),
-        ("python3 -m tools.chk", "json.py"),
-        ("python3 -m tools", "tools/__main__.py"),
-        ("python3 tools/chk.py", "tools/signal/__init__.py"),
-        ("python3 tools/chk.py", "tools/parts/one.py"),
-        ("cd scripts && ./run", "scripts/run"),
-        ("cd scripts && ./run", "scripts/lib.sh"),
-        ("cd scripts\n./run", "scripts/run"),
-        ("pushd scripts; sh run", "scripts/run"),
-        ("\"$CLAUDE_PROJECT_DIR\"/scripts/run", "scripts/run"),
-        ("${OSIER_PROJECT_DIR}/scripts/run", "scripts/run"),
-        (
-            "$(git rev-parse --show-toplevel)/scripts/run",
-            "scripts/run",
-        ),
-        ("sh -c \"A=1 ./scripts/run;true\"", "scripts/run"),
-        ("eval \"$(cat scripts/command.txt)\"", "scripts/command.txt"),
-        ("for f in hooks.d/*; do . $f; done", "hooks.d/new.sh"),
-        ("'a b/check.sh' x", "a b/check.sh"),
-        ("go run ./tools/gen", "tools/gen/main.go"),
-        ("node --require=./scripts/lint.js x", "scripts/lint.js"),
-        ("'node' './server.js'", "server.js"),
-        ("'node' './server.js'", "server/part.js"),
-        ("'PYTHONPATH=tools' 'python3' '-m' 'chk'", "tools/chk.py"),
-        ("npx prettier -w x", "src/deep/prettier.config.js"),
-        ("npm run -s lint", ".tool-versions"),
-        ("npm -w app run lint", "packages/app/tool.js"),
-        ("pnpm -r lint", "packages/app/package.json"),
-        ("uv run chk", "tools/chk.py"),
-        ("uv run chk", "venv/bin/chk"),
-        ("python3 -c 'import chk'", "chk.py"),
-        ("python3 -c 'import json'", "signal.py"),
-        ("run-parts hooks.d", "hooks.d/new.sh"),
-        ("node all.js", "rules/new.js"),
-        ("make -f rules.mk", "parts/new.mk"),
-        ("stylelint src", "stylelint.config.js"),
-        ("stylelint src", ".stylelintrc.json"),
-        ("npx prettier -w x", "node_modules/prettier/index.cjs"),
+fn a_copy_runs_only_what_the_project_runs() {
+    let place = installed();
+    place.decide(true);
+    let copy = place.folder.path().join("copy");
+    let put = |name: &str, text: &str| {
+        let path = copy.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        atomic_file::write(&path, text.as_bytes()).unwrap();
+    };
+    for name in [
+        "scripts/guard.py",
+        "scripts/rules.py",
+        "scripts/lint.js",
+        "scripts/rules.js",
     ] {
-        let (place, _) = installed();
-        for (name, text) in [
-            (
-                "package.json",
-                r#"{"scripts": {"all": "npm run lint", "lint": "node scripts/lint", "prelint": "node ./scripts/prelint.js", "fix": "prettier -w .", "start": "node src/main.js"}}"#,
-            ),
-            (".npmrc", ""),
-            (
-                "packages/app/package.json",
-                r#"{"scripts": {"lint": "./tool.js"}}"#,
-            ),
-            ("packages/app/tool.js", "1"),
-            (
-                "venv/bin/chk",
-                "#!venv/bin/python\nfrom tools.chk import main\n",
-            ),
-            (
-                "all.js",
-                "for (const name of fs.readdirSync(path.join(__dirname, 'rules'))) require(name)",
-            ),
-            ("rules/old.js", "1"),
-            ("scripts/lint.js", "1"),
-            ("scripts/prelint.js", "1"),
-            (
-                "Makefile",
-                "include rules.mk\nchk:\n\tpython3 tools/chk.py\n",
-            ),
-            ("rules.mk", "-include parts/*.mk\n"),
-            ("parts/old.mk", ""),
-            ("sub/Makefile", "chk:\n\t./check.sh\n"),
-            ("sub/check.sh", "1"),
-            ("tools/__init__.py", ""),
-            ("tools/__main__.py", ""),
-            (
-                "tools/chk.py",
-                "import json\nfrom . import helper\nfrom parts import (\n    one,\n)\n",
-            ),
-            ("tools/helper.py", "1"),
-            ("tools/parts/one.py", "1"),
-            ("tools/gen/main.go", "1"),
-            ("scripts/run", "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\n"),
-            ("scripts/lib.sh", "1"),
-            ("scripts/command.txt", "1"),
-            ("hooks.d/old.sh", "1"),
-            ("a b/check.sh", "1"),
-            ("server.js", "import './server/part.js'"),
-            ("server/part.js", "1"),
-        ] {
-            place.write(name, text);
-        }
-        let runnable = place.project.join("scripts/run");
-        fs::set_permissions(runnable, fs::Permissions::from_mode(0o755)).unwrap();
-        place.decide(true);
-        let run = ProgramUse {
-            name: command.to_owned(),
-            cwd: place.project.clone(),
-            command: command.to_owned(),
-            ..ProgramUse::default()
-        };
-        let check = || ProjectPrograms::new(place.trust.clone(), &place.project).check(&run);
-        for ordinary in ["src/main.js", "src/index.js", "src/test.py", "README.md"] {
-            place.put(ordinary, "new");
-        }
-        assert_eq!(check(), Ok(()), "{command}");
-        place.put(attacked, "new");
-        let changed = check().expect_err(command);
-        let expected = format!("(`{attacked}`)");
-        assert!(
-            changed.reason.ends_with(&expected),
-            "{command}: {}",
-            changed.reason
-        );
+        put(name, &fs::read_to_string(place.project.join(name)).unwrap());
     }
-}
-
-/// Commands that run nothing of the project, also if they name files of it.
-#[test]
-fn an_ordinary_command_asks_nothing() {
-    let (place, _) = installed();
-    place.put("check.sh", "#!/bin/sh\n# The main file of src\nfile=$(jq -r .tool_input.file_path)\ncase $file in src/*.ts) npx prettier $file;; esac\n");
-    place.put(
-        "package.json",
-        r#"{"scripts": {"lint": "eslint src", "build": "node build.js"}, "main": "src/main.js"}"#,
+    let copy = copy.canonicalize().unwrap();
+    let run = ProgramUse {
+        copy: Some((copy.clone(), copy.clone())),
+        ..place.hook("python3 scripts/guard.py")
+    };
+    assert_eq!(place.refused(&run), None);
+    put("src/main.py", "new");
+    assert_eq!(place.refused(&run), None);
+    put("scripts/rules.py", "evil");
+    let reason = place.refused(&run).unwrap();
+    assert_eq!(
+        reason,
+        "could load code that has changed in this copy of the folder (`scripts/rules.py`)"
     );
-    place.decide(true);
-    for ordinary in [
-        "src/main.js",
-        "src/main.ts",
-        "src/index.ts",
-        "main.py",
-        "config.js",
-        "build.js",
-        "README.md",
-        "ran",
-        "made",
-        "log",
-        "log.txt",
-    ] {
-        place.put(ordinary, "new");
-    }
-    for command in [
-        "cargo test",
-        "touch ran; tee made; test -f \"$CLAUDE_PROJECT_DIR/ran\"",
-        "cat >> log.txt; cat > 'log'",
-        "./check.sh",
-        "npm run lint",
-        "grep -q x README.md",
-        "jq . /etc/passwd",
-        "npx prettier --check src",
-    ] {
-        let run = ProgramUse {
-            name: command.to_owned(),
-            cwd: place.project.clone(),
-            command: command.to_owned(),
-            ..ProgramUse::default()
-        };
-        let all = ProjectPrograms::new(place.trust.clone(), &place.project);
-        assert_eq!(all.check(&run), Ok(()), "{command}");
-    }
+    // The user can allow it.
+    let all = place.programs();
+    all.allow(&all.check(&run).unwrap_err()).unwrap();
+    assert_eq!(place.refused(&run), None);
+    put("scripts/_json.py", "evil");
+    assert!(place.refused(&run).is_some());
 }
 
 #[test]
-fn the_same_content_is_no_change_and_a_changed_one_can_be_allowed() {
-    let (place, programs) = installed();
+fn a_link_to_another_program_is_a_change() {
+    let place = installed();
+    let linked = place.project.join("node_modules/.bin/prettier");
+    place.put("tools/other.cjs", "1");
     place.decide(true);
-    assert_eq!(place.check(&programs[0]), Ok(()));
-    let package = "node_modules/prettier/index.cjs";
-    place.put(package, "1");
-    assert_eq!(place.check(&programs[0]), Ok(()));
-    place.put(package, "2");
-    let all = ProjectPrograms::new(place.trust.clone(), &place.project);
-    let run = place.program(&programs[0]);
+    assert_eq!(place.check(&linked), Ok(()));
+    fs::remove_file(&linked).unwrap();
+    // Without its script, a guard would fail, and some failures pass.
+    assert!(place.check(&linked).is_err());
+    place.link("../../tools/other.cjs", "node_modules/.bin/prettier");
+    assert!(place.check(&linked).is_err());
+    // Also a link that leads out of the project.
+    fs::remove_file(&linked).unwrap();
+    let outside = place.folder.path().join("outside");
+    atomic_file::write(&outside, b"1").unwrap();
+    place.link(outside.to_str().unwrap(), "node_modules/.bin/prettier");
+    assert!(place.check(&linked).is_err());
+    assert_eq!(place.check(&outside), Ok(()));
+}
+
+#[test]
+fn a_change_can_be_allowed_and_the_same_content_is_no_other_change() {
+    let place = installed();
+    place.decide(true);
+    let run = place.hook("python3 scripts/lazy.py");
+    let all = place.programs();
+    assert_eq!(all.check(&run), Ok(()));
+    place.put("scripts/rules.py", "2");
     let changed = all.check(&run).unwrap_err();
+    assert_eq!(changed.files, ["scripts/rules.py"]);
+    assert_eq!(
+        changed.reason,
+        "could load code that has changed since you trusted the folder (`scripts/rules.py`)"
+    );
     all.allow(&changed).unwrap();
     assert_eq!(all.check(&run), Ok(()));
-    place.put(package, "3");
+    place.put("scripts/rules.py", "2");
+    assert_eq!(all.check(&run), Ok(()));
+    place.put("scripts/rules.py", "3");
     assert!(all.check(&run).is_err());
     // A new decision is about the folder as it is.
     place.decide(true);
@@ -703,10 +1112,15 @@ fn the_same_content_is_no_change_and_a_changed_one_can_be_allowed() {
 
 #[test]
 fn nothing_is_known_without_a_decision() {
-    let (place, programs) = installed();
-    let unknown = "lies in this folder, and is not known as you trusted it";
-    assert_eq!(place.check(&programs[0]), Err(unknown.to_owned()));
-    place.decide(false);
-    assert_eq!(place.check(&programs[0]), Err(unknown.to_owned()));
-    assert_eq!(place.check(Path::new("/bin/sh")), Ok(()));
+    let place = installed();
+    let linked = place.project.join("node_modules/.bin/prettier");
+    let unknown = "runs code of this folder, which is not known as you trusted it";
+    for decided in [None, Some(false)] {
+        if let Some(trusted) = decided {
+            place.decide(trusted);
+        }
+        assert_eq!(place.check(&linked), Err(unknown.to_owned()));
+        assert_eq!(place.check(Path::new("/bin/sh")), Ok(()));
+        assert_eq!(place.refused(&place.hook("jq . | tee log")), None);
+    }
 }

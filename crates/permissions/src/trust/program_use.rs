@@ -15,6 +15,9 @@ pub trait ProgramGuard: Debug + Send + Sync {
     async fn permit(&self, run: &ProgramUse, may_ask: bool) -> Result<(), String>;
 }
 
+/// The variable with which Python reads no compiled modules of the project, which are not compared, and a folder that cannot exist.
+pub const UNCOMPILED: (&str, &str) = ("PYTHONPYCACHEPREFIX", "/dev/null/none");
+
 /// Programs that run together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramUse {
@@ -22,6 +25,8 @@ pub struct ProgramUse {
     pub name: String,
     /// Where it starts.
     pub cwd: PathBuf,
+    /// Where it starts instead, if that is a copy of the project, such as a lane of `/fan`, and the root of the copy.
+    pub copy: Option<(PathBuf, PathBuf)>,
     /// The programs and the files that they are given.
     pub files: Vec<PathBuf>,
     /// A command, or arguments and variables.

@@ -16,7 +16,7 @@ use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subje
 
 use crate::setup::SessionSetup;
 
-const TITLE: &str = "This program of the project is not as you trusted it. Run it?";
+const TITLE: &str = "This program could load code that is not as you trusted it. Run it?";
 
 /// Asks about programs of the project that are not as the user trusted them.
 #[derive(Debug)]
@@ -57,6 +57,7 @@ impl ProgramGuard for ProgramTrust {
         };
         let name = osier_base::path::display(Path::new(&run.name), &self.project);
         let text = format!("`{name}` {}", changed.reason);
+        let listed = [vec![text.clone()], changed.files.clone()].concat();
         let Some(id) = changed.id() else {
             return Err(text);
         };
@@ -76,7 +77,9 @@ impl ProgramGuard for ProgramTrust {
             id: String::new(),
             origin: "this project".to_owned(),
             title: TITLE.to_owned(),
-            subject: Some(Subject::Text { text }),
+            subject: Some(Subject::Text {
+                text: listed.join("\n"),
+            }),
             kind: QuestionKind::Confirm,
         };
         let never = CancellationToken::new();

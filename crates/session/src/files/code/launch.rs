@@ -6,22 +6,11 @@ use std::sync::Arc;
 
 use osier_base::process::Invocation;
 use osier_lsp::Launch;
-use osier_permissions::trust::{ProgramGuard, ProgramUse, command};
+use osier_permissions::trust::{ProgramGuard, ProgramUse, UNCOMPILED, command};
 use osier_sandbox::Confinement;
 
-/// A folder that cannot exist.
-const NO_FOLDER: &str = "/dev/null/none";
 /// The compiler that language servers for TypeScript and its relatives run from the project.
 const COMPILER: &str = "node_modules/typescript/lib/tsserver.js";
-
-/// The beginnings of the names of files that choose code which a server runs.
-const CODE: [(&str, &[&str]); 2] = [
-    ("typescript-language-server", &["tsconfig", "jsconfig"]),
-    (
-        "svelteserver",
-        &["svelte", "prettier", "tsconfig", "jsconfig"],
-    ),
-];
 
 /// The sandbox for servers and formatters, and what guards the programs.
 #[derive(Debug, Clone)]
@@ -37,8 +26,8 @@ impl Confined {
         // Compiled modules are not checked, so Python does not read those of the project.
         let environment = Path::new(&invocation.program).ancestors().nth(2);
         if environment.is_some_and(|folder| folder.join("pyvenv.cfg").is_file()) {
-            let variable = ("PYTHONPYCACHEPREFIX".into(), NO_FOLDER.into());
-            invocation.env.push(variable);
+            let (name, folder) = UNCOMPILED;
+            invocation.env.push((name.into(), folder.into()));
         }
         sandbox.prepare().await.map_err(|error| error.to_string())?;
         sandbox.wrap(invocation).map_err(|error| error.to_string())
@@ -61,15 +50,15 @@ impl Launch for Confined {
         let mut compilers = cwd.ancestors().map(|folder| folder.join(COMPILER));
         files.extend(compilers.find(|path| path.is_file()));
         let name = program.file_name().unwrap_or_default().to_string_lossy();
-        let tools = CODE.iter().find(|(server, _)| *server == name);
         let arguments = invocation.args.iter().map(|word| word.to_string_lossy());
         let run = ProgramUse {
             // A server can be a script: its program is an interpreter.
             command: command(std::iter::once(name.clone()).chain(arguments)),
             name: program.display().to_string(),
             cwd,
+            copy: None,
             files,
-            tools: tools.map_or(&[], |(_, tools)| *tools),
+            tools: &[],
         };
         self.guard.permit(&run, true).await?;
         self.confine(invocation).await

@@ -127,6 +127,7 @@ impl Formatting {
         let run = ProgramUse {
             name: found.program.display().to_string(),
             cwd: found.folder.clone(),
+            copy: None,
             files: vec![found.program.clone()],
             command: String::new(),
             tools: found.tools,
