@@ -37,12 +37,12 @@ const SELECTORS: [&str; 8] = [
 /// Programs that treat files as data, next to those that only read. Filters have programs in their arguments, or with `-f` in a file.
 #[rustfmt::skip]
 const DATA: &str = ". : [ [[ afplay awk base64 basename bat biome black break cat cd chmod clang-format column command continue cp curl cut \
-    cygpath date declare diff dirname dprint echo egrep env exit export expr false fgrep flock fmt gawk gofmt gofumpt goimports \
-    google-java-format gopls grep gsed gh hash head hostname id install isort jobs jq kill killall ktlint let ln local logger ls mapfile \
-    markdownlint-cli mawk md5sum mkdir mkfifo mktemp mv nohup notify-send open osascript oxlint paplay pbcopy pgrep play popd powershell.exe \
-    printf ps pushd pwd read readarray readlink readonly realpath return rev rg rm rmdir ruff rustfmt say sed seq set sha1sum sha256sum shasum \
-    shellcheck shfmt shift shopt sleep sort sqlite3 stat stylua taplo tail tee terminal-notifier test time timeout touch tput tr true \
-    type typeset typos uname uniq unset uuidgen wait wc wget which whoami xargs xdg-open xxd yamlfmt yes yq";
+    cygpath date declare diff dirname dprint echo egrep env exit export expr false fgrep fmt gawk gofmt gofumpt goimports \
+    google-java-format gopls grep gsed hash head hostname id install isort jobs jq kill killall ktlint let ln local logger ls mapfile \
+    mawk md5sum mkdir mkfifo mktemp mv nohup notify-send oxlint paplay pbcopy pgrep popd printf ps pushd pwd read readarray readlink \
+    readonly realpath return rev rg rm rmdir ruff rustfmt say sed seq set sha1sum sha256sum shasum shellcheck shfmt shift shopt sleep sort \
+    stat stylua taplo tail tee terminal-notifier test time timeout touch tput tr true type typeset typos uname uniq unset uuidgen wait \
+    wc wget which whoami xargs xxd yamlfmt yes yq";
 const FILTERS: [&str; 7] = ["awk", "gawk", "gsed", "jq", "mawk", "sed", "yq"];
 /// Programs that run the rest of their words, after options and numbers.
 const SIMPLE: [&str; 8] = [
@@ -60,7 +60,7 @@ const PURPOSE: [&str; 17] = [
 #[rustfmt::skip]
 const RUNNERS: &str = "bmake task mise rake tox nox composer pre-commit lefthook turbo nx lerna hatch pipenv rye deno \
     cargo go gradle gradlew mvn mvnw dotnet mix sbt bazel bazelisk buck2 pants scons ninja cmake meson tsx ts-node rubocop bundle bundler \
-    standardrb grunt gulp webpack rollup vite esbuild babel php-cs-fixer phpstan psalm phpcs run-parts direnv trap ansible \
+    standardrb grunt gulp webpack rollup vite esbuild babel php-cs-fixer phpstan psalm phpcs run-parts direnv ansible \
     ansible-playbook vagrant terraform nix nix-shell devenv docker docker-compose podman entr watchexec parallel iex erl ghci runghc \
     runhaskell swift scala kotlin clojure clj nodemon pm2 ed ex vi vim nvim emacs gdb lldb";
 /// Interpreters of other languages.
@@ -142,11 +142,17 @@ impl Search<'_> {
     }
 
     /// Adds what the shell command runs.
-    pub(super) fn line(&mut self, text: &str) -> Result<(), String> {
+    pub(super) fn line(&mut self, given: &str) -> Result<(), String> {
         let root = self.project.display().to_string();
+        let home = std::env::home_dir().unwrap_or_default();
+        let home = home.display().to_string();
+        let text = ["${HOME}", "$HOME/"].iter().zip([home.clone(), home + "/"]);
+        let text = text.fold(given.to_owned(), |text, (word, home)| {
+            text.replace(word, &home)
+        });
         let text = ROOTS
             .iter()
-            .fold(text.to_owned(), |text, word| text.replace(word, &root));
+            .fold(text, |text, word| text.replace(word, &root));
         let line = shell::read(&text).or_else(|| shell::read(&plain(&text)));
         let Some(line) = line.filter(|_| self.depth < DEPTH) else {
             self.all();
@@ -200,7 +206,9 @@ impl Search<'_> {
     pub(super) fn command(&mut self, words: &[Word], moves: bool) -> Result<(), String> {
         let is_set = |word: &&Word| word.assigns || is_assignment(&word.text);
         let set = words.iter().take_while(is_set).count();
-        let selects = |word: &Word| is_assignment(&word.text) && selects_code(&word.text);
+        let selects = |word: &Word| {
+            is_assignment(&word.text) && selects_code(&word.text) && !self.adds_programs(&word.text)
+        };
         if words.iter().any(selects) {
             self.all();
         }
@@ -239,6 +247,19 @@ impl Search<'_> {
         }
         let is_data = reads_only || is_in(DATA, name) || is_wrapper(name) || runs_arguments(name);
         self.known(name, arguments, is_data, moves)
+    }
+
+    /// Whether the assignment only adds programs from outside of the project to the search path.
+    fn adds_programs(&self, assignment: &str) -> bool {
+        let is_outside = |folder: &str| {
+            let is_known = !folder.contains([shell::HOLE, shell::GLOB]);
+            folder.chars().eq([shell::HOLE])
+                || is_known
+                    && folder.starts_with(['/', '~'])
+                    && !Path::new(folder).starts_with(self.project)
+        };
+        let value = assignment.strip_prefix("PATH=");
+        value.is_some_and(|value| value.split(':').all(is_outside))
     }
 
     /// The commands that a wrapper such as `xargs` runs, and those that an unknown program could run.
@@ -311,6 +332,9 @@ impl Search<'_> {
         }
         if FILTERS.contains(&name) {
             return self.filter(arguments);
+        }
+        if name == "trap" {
+            return self.code(arguments.first(), "sh");
         }
         if name == "git" {
             return self.git(arguments);
@@ -462,18 +486,31 @@ impl Search<'_> {
 
     /// A filter loads the file with its program.
     fn filter(&mut self, arguments: &[Word]) -> Result<(), String> {
+        let runs = ["system", "getline", "| \"", "e ./"];
+        for text in arguments.iter().map(|word| &word.text) {
+            if runs.iter().any(|word| text.contains(word)) {
+                for part in text.split('"').skip(1).step_by(2) {
+                    self.line(part)?;
+                }
+                self.reach.all |= text.contains("e ./");
+            }
+        }
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let text = word.text.as_str();
             let value = match text.split_once('=') {
                 Some(("--file" | "--from-file", value)) => value.to_owned(),
-                _ if ["-f", "--file", "--from-file", "-L"].contains(&text) => match words.next() {
-                    Some(value) if value.is_fixed() => value.text.clone(),
-                    _ => {
-                        self.all();
-                        continue;
+                _ if text.starts_with('-') && text.ends_with('f') && !text.starts_with("--")
+                    || ["--file", "--from-file", "-L"].contains(&text) =>
+                {
+                    match words.next() {
+                        Some(value) if value.is_fixed() => value.text.clone(),
+                        _ => {
+                            self.all();
+                            continue;
+                        }
                     }
-                },
+                }
                 _ => text.strip_prefix("-f").unwrap_or_default().to_owned(),
             };
             let file = path::resolve(&self.cwd, &value);
@@ -488,7 +525,8 @@ impl Search<'_> {
     /// Git loads the hooks of the repository.
     fn git(&mut self, arguments: &[Word]) -> Result<(), String> {
         let command = arguments.iter().find(|word| !word.text.starts_with('-'));
-        if command.is_some_and(|word| word.is_fixed() && !COMMITS.contains(&word.text.as_str())) {
+        let is_commit = |word: &Word| COMMITS.contains(&word.text.as_str());
+        if command.is_none_or(Word::is_fixed) && !arguments.iter().any(is_commit) {
             return Ok(());
         }
         for hooks in [".git/hooks", ".husky", ".githooks"] {
@@ -531,7 +569,7 @@ impl Search<'_> {
                 ),
             };
             let file = real_path::resolve(&path::resolve(&self.cwd, text)).real;
-            if text.is_empty() || !file.starts_with(self.project) || file == *self.project {
+            if text.is_empty() || !file.starts_with(self.project) {
                 continue;
             }
             if file.is_file() {
@@ -542,7 +580,7 @@ impl Search<'_> {
                 self.reach
                     .folders
                     .extend(folder.map(|folder| (folder.to_owned(), true)));
-            } else if file.is_dir() && of_option {
+            } else if file.is_dir() {
                 self.reach.folders.insert(file, true);
             }
         }

@@ -24,9 +24,9 @@ const PYTHON_RUNS: [&str; 15] = [
     "path_hooks", "__loader__", "__path__", "pkgutil",
 ];
 #[rustfmt::skip]
-const PYTHON_CALLS: [&str; 20] = [
+const PYTHON_CALLS: [&str; 18] = [
     "compile", "eval", "exec", "execfile", "execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe", "spawnl", "spawnv", "spawnvp",
-    "posix_spawn", "startfile", "create_subprocess_exec", "create_subprocess_shell", "input_eval", "subprocess",
+    "posix_spawn", "startfile", "create_subprocess_exec", "create_subprocess_shell",
 ];
 /// Calls that run a command, which the text can name.
 const PYTHON_COMMANDS: [&str; 8] = [
@@ -130,7 +130,7 @@ impl Search<'_> {
     }
 
     /// Code in an argument, which loads modules of the working directory.
-    fn code(&mut self, word: Option<&Word>, kind: &str) -> Result<(), String> {
+    pub(super) fn code(&mut self, word: Option<&Word>, kind: &str) -> Result<(), String> {
         let Some(code) = word.filter(|word| word.is_fixed()) else {
             self.all();
             return Ok(());

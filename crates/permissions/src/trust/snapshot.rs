@@ -190,7 +190,8 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
 fn is_code(path: &Path, data: &Metadata) -> bool {
     let end = path.extension().and_then(|end| end.to_str());
     let is_data = end.is_some_and(|end| DATA.contains(&end));
-    !data.is_file() || !is_data || data.mode() & 0o111 != 0
+    let is_file = data.is_file() && (!is_data || data.mode() & 0o111 != 0);
+    is_file || data.is_dir() || data.is_symlink()
 }
 
 /// Whether a part of the path has one of these names, with any end.
@@ -252,7 +253,11 @@ impl<'w, 's> Walk<'w, 's> {
         if depth == 0 {
             return Err(format!("`{}` is too deep", folder.display()));
         }
-        let entries = folder.read_dir().map_err(|error| failed(folder, &error))?;
+        let entries = match folder.read_dir() {
+            // A program of the user reads no more of it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+            entries => entries.map_err(|error| failed(folder, &error))?,
+        };
         // Of cargo: it is large, and its programs run by their names only.
         let is_cache = folder.ends_with("target") && folder.join("CACHEDIR.TAG").exists();
         for entry in entries.filter(|_| !is_cache) {
