@@ -155,7 +155,7 @@ impl Search<'_> {
             .fold(text, |text, word| text.replace(word, &root));
         let line = shell::read(&text).or_else(|| shell::read(&plain(&text)));
         let Some(line) = line.filter(|_| self.depth < DEPTH) else {
-            self.all();
+            self.reach.all |= self.depth >= DEPTH || self.could_run(&text);
             self.named(&text);
             return Ok(());
         };
@@ -187,6 +187,31 @@ impl Search<'_> {
         self.depth -= 1;
         self.named(&text);
         Ok(())
+    }
+
+    /// Whether a text that is not understood could run code of the project.
+    fn could_run(&self, text: &str) -> bool {
+        let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
+        let runs = |word: &str| {
+            let name = name_of(word);
+            let file = path::resolve(&self.cwd, word);
+            let is_own = word.contains('/') && file.starts_with(self.project) && file.exists();
+            is_own
+                || is_runner(name)
+                || is_shell(name)
+                || is_in(INTERPRETERS, name)
+                || is_in(". source eval", word)
+        };
+        let is_computed = |part: &str| {
+            let starts = ["then ", "do ", "else ", "! "];
+            let part = part.trim_start();
+            let start = starts.iter().find_map(|word| part.strip_prefix(word));
+            start
+                .unwrap_or(part)
+                .trim_start_matches(['"', ' '])
+                .starts_with(['$', '`'])
+        };
+        text.split(is_end).any(runs) || text.split([';', '|', '&', '\n', '(', '{']).any(is_computed)
     }
 
     /// Adds the files that a text names which could run all code: also those that are not named like code.
