@@ -138,9 +138,9 @@ impl Search<'_> {
             _ if name == "pnpm" || name == "yarn" => {
                 let program = self.installed(&command.text).is_some();
                 if program {
-                    self.package_program(arguments)?
+                    self.package_program(arguments)?;
                 } else {
-                    self.all()
+                    self.all();
                 }
             }
             _ => self.all(),
@@ -356,9 +356,9 @@ impl Search<'_> {
                             .map_or_else(String::new, |word| word.text.clone())
                     };
                     if text.starts_with("-C") {
-                        folder = path::resolve(&cwd, &value)
+                        folder = path::resolve(&cwd, &value);
                     } else {
-                        file = Some(value)
+                        file = Some(value);
                     }
                 }
                 Some("-j" | "-s" | "-k" | "-B" | "-i") => {}
