@@ -34,7 +34,6 @@ fn log(place: &TestProject, open: &OpenSession) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 async fn session_events_run_hooks_in_order() {
     let place = logged();
     let script = Script::new()
