@@ -509,7 +509,6 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
         "read",
         "a builtin of the shell",
     ),
-    ("crates/permissions/src/trust/", "bash task", "a program"),
     ("crates/protocol/src/op.rs", "bash", "a command of RPC"),
     (
         "crates/protocol/src/plan.rs",

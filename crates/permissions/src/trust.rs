@@ -15,6 +15,9 @@ use osier_base::folders::Folders;
 use osier_base::locked_json::{self, LockedJsonError};
 use osier_base::repository;
 
+mod known_programs;
+#[cfg(test)]
+mod program_examples;
 #[cfg(test)]
 mod program_tests;
 mod program_use;

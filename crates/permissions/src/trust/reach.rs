@@ -16,6 +16,10 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
+use super::known_programs::{
+    DATA, FILTERS, INTERPRETERS, RUNNERS, SIMPLE, is_in, is_interpreter, is_known, is_purpose,
+    is_runner,
+};
 use super::program_use::ProgramUse;
 pub(super) use super::snapshot::Reach;
 use crate::equivalents::{self, Equivalents};
@@ -34,37 +38,6 @@ const DEPTH: usize = 24;
 const SELECTORS: [&str; 8] = [
     ".tool-versions", ".mise", "mise", "rust-toolchain", ".python-version", ".ruby-version", ".node-version", ".nvmrc",
 ];
-/// Programs that treat files as data, next to those that only read. Filters have programs in their arguments, or with `-f` in a file.
-#[rustfmt::skip]
-const DATA: &str = ". : [ [[ afplay awk base64 basename bat biome black break cat cd chmod clang-format column command continue cp curl cut \
-    cygpath date declare diff dirname dprint echo egrep env exit export expr false fgrep fmt gawk gofmt gofumpt goimports \
-    google-java-format gopls grep gsed hash head hostname id install isort jobs jq kill killall ktlint let ln local logger ls mapfile \
-    mawk md5sum mkdir mkfifo mktemp mv nohup notify-send oxlint paplay pbcopy pgrep popd printf ps pushd pwd read readarray readlink \
-    readonly realpath return rev rg rm rmdir ruff rustfmt say sed seq set sha1sum sha256sum shasum shellcheck shfmt shift shopt sleep sort \
-    stat stylua taplo tail tee terminal-notifier test time timeout touch tput tr true type typeset typos uname uniq unset uuidgen wait \
-    wc wget which whoami xargs xxd yamlfmt yes yq";
-const FILTERS: [&str; 7] = ["awk", "gawk", "gsed", "jq", "mawk", "sed", "yq"];
-/// Programs that run the rest of their words, after options and numbers.
-const SIMPLE: [&str; 8] = [
-    "chronic", "ionice", "nice", "nohup", "setsid", "stdbuf", "time", "timeout",
-];
-/// Programs that build and test the project: its code is what they run. The words after the first one are the subcommands; without
-/// any, every use is one.
-#[rustfmt::skip]
-const PURPOSE: [&str; 17] = [
-    "pytest", "py.test", "unittest", "cargo test build check clippy fmt nextest doc bench", "go test build vet fmt", "jest", "vitest",
-    "mocha", "ava", "rspec", "phpunit", "ctest", "mvn test compile verify", "gradle test build check", "gradlew test build check",
-    "dotnet test build format", "mix test compile format",
-];
-/// Programs that run commands, tasks or settings of the project, or their input, whatever their arguments are.
-#[rustfmt::skip]
-const RUNNERS: &str = "bmake task mise rake tox nox composer pre-commit lefthook turbo nx lerna hatch pipenv rye deno \
-    cargo go gradle gradlew mvn mvnw dotnet mix sbt bazel bazelisk buck2 pants scons ninja cmake meson tsx ts-node rubocop bundle bundler \
-    standardrb grunt gulp webpack rollup vite esbuild babel php-cs-fixer phpstan psalm phpcs run-parts direnv ansible \
-    ansible-playbook vagrant terraform nix nix-shell devenv docker docker-compose podman entr watchexec parallel iex erl ghci runghc \
-    runhaskell swift scala kotlin clojure clj nodemon pm2 ed ex vi vim nvim emacs gdb lldb";
-/// Interpreters of other languages.
-const INTERPRETERS: &str = "ruby perl php lua luajit Rscript julia elixir groovy java bb guile racket tclsh expect pwsh fish";
 /// Commands of git that run hooks.
 #[rustfmt::skip]
 const COMMITS: [&str; 12] = [
@@ -101,7 +74,7 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
             return Err(format!("`{}` is not a file", file.display()));
         }
         let name = name_of(file.to_str().unwrap_or_default());
-        if place == 0 && !Search::is_known(name, &[]) {
+        if place == 0 && !is_known(name, &[]) {
             let real = real_path::resolve(file).real;
             search.unknown(&real)?;
         }
@@ -327,7 +300,7 @@ impl Search<'_> {
             if text.contains('/') {
                 path::resolve(&self.cwd, text).is_file()
             } else {
-                text != "." && Self::is_known(text, &[]) || installed_elsewhere(text).is_some()
+                text != "." && is_known(text, &[]) || installed_elsewhere(text).is_some()
             }
         };
         if wraps && let Some((_, words)) = commands.iter().find(|(text, _)| is_program(text)) {
@@ -384,16 +357,6 @@ impl Search<'_> {
             self.arguments(arguments);
         }
         Ok(())
-    }
-
-    /// Whether it is known what the program loads.
-    pub(super) fn is_known(name: &str, arguments: &[Word]) -> bool {
-        is_in(DATA, name)
-            || is_purpose(name, arguments)
-            || Self::is_tool(name)
-            || is_shell(name)
-            || is_interpreter(name)
-            || super::runners::is_runner(name)
     }
 
     /// Adds the program, if the path or `PATH` finds it in the project.
@@ -723,36 +686,6 @@ fn plain(text: &str) -> String {
         }
     }
     text
-}
-
-/// Whether the list contains the name.
-pub(super) fn is_in(list: &str, name: &str) -> bool {
-    list.split_whitespace().any(|known| known == name)
-}
-
-pub(super) fn is_interpreter(name: &str) -> bool {
-    name == "node" || name.starts_with("python") || name == "pypy" || name == "pypy3"
-}
-
-pub(super) fn is_runner(name: &str) -> bool {
-    Search::is_tool(name)
-        || is_in(RUNNERS, name)
-        || is_interpreter(name)
-        || super::runners::is_runner(name)
-}
-
-fn is_purpose(name: &str, arguments: &[Word]) -> bool {
-    let command = arguments
-        .iter()
-        .find(|word| !word.text.starts_with(['-', '+']));
-    PURPOSE.iter().any(|row| {
-        let mut row = row.split(' ');
-        let is_program = row.next() == Some(name);
-        let rest: Vec<&str> = row.collect();
-        is_program
-            && (rest.is_empty()
-                || command.is_some_and(|command| rest.contains(&command.text.as_str())))
-    })
 }
 
 /// Whether the variable chooses code that programs load. Its name is one of a trusted text.

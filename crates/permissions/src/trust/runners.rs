@@ -7,16 +7,11 @@ use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::reach::{PACKAGES, Search, TEXT, is_in};
+use super::known_programs::{MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_task_runner};
+use super::reach::{PACKAGES, Search, TEXT};
 use crate::programs::{is_shell, name_of};
 use crate::shell::Word;
 
-const NPM: &str = "npm pnpm yarn bun";
-const NPX: &str = "npx pnpx bunx";
-const MAKE: &str = "make gmake just";
-/// Programs that run the rest of their words in the environment of the project.
-const UV: &str = "uv poetry pdm uvx pipx";
-const SEQUENCES: &str = "run-s run-p npm-run-all npm-run-all2";
 /// Files that a runner obeys.
 #[rustfmt::skip]
 const OBEYED: [&str; 9] = [
@@ -35,12 +30,6 @@ const QUIET: [&str; 9] = [
     "--no",
 ];
 
-pub(super) fn is_runner(name: &str) -> bool {
-    [NPM, NPX, MAKE, UV, SEQUENCES, "lint-staged"]
-        .iter()
-        .any(|list| is_in(list, name))
-}
-
 impl Search<'_> {
     /// Whether the program is a runner; then adds what it runs.
     pub(super) fn runner(
@@ -49,7 +38,7 @@ impl Search<'_> {
         arguments: &[Word],
         moves: bool,
     ) -> Result<bool, String> {
-        if !is_runner(name) {
+        if !is_task_runner(name) {
             return Ok(false);
         }
         if moves || !self.cwd.starts_with(self.project) {
@@ -125,8 +114,7 @@ impl Search<'_> {
             "t" | "tst" => self.script_named("test")?,
             script @ ("test" | "start" | "stop" | "restart") => self.script_named(script)?,
             "exec" | "dlx" | "x" => self.package_program(rest)?,
-            "version" | "--version" | "-v" | "root" | "prefix" | "view" | "outdated" | "ls"
-            | "audit" => {}
+            "version" | "--version" | "-v" | "root" | "prefix" | "view" | "outdated" | "audit" => {}
             script
                 if name != "npm"
                     && self
@@ -234,7 +222,7 @@ impl Search<'_> {
             }
         }
         let words = [&[Word::literal(name)], rest].concat();
-        if Self::is_known(name, rest) {
+        if is_known(name, rest) {
             return self.command(&words, false);
         }
         self.all();
@@ -311,7 +299,7 @@ impl Search<'_> {
         if Path::new(name).extension().is_some_and(|end| end == "py") {
             return self.script_of(rest.first(), false, "py");
         }
-        if Self::is_known(name, &rest[1..]) {
+        if is_known(name, &rest[1..]) {
             self.command(rest, false)
         } else {
             self.all();

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{real_path, regular_file};
 
-use super::reach::{Search, TEXT, is_in, is_interpreter, is_runner};
+use super::known_programs::{is_in, is_interpreter, is_known, is_runner};
+use super::reach::{Search, TEXT};
 use crate::programs::{is_shell, name_of};
 use crate::shell::Word;
 
@@ -103,8 +104,7 @@ impl Search<'_> {
                     self.python_modules();
                     let rest = &arguments[place + 1..];
                     let module = rest.first().map_or("", |word| word.text.as_str());
-                    if !Self::is_known(module, &rest[1.min(rest.len())..]) && module != "json.tool"
-                    {
+                    if !is_known(module, &rest[1.min(rest.len())..]) && module != "json.tool" {
                         self.all();
                         return Ok(());
                     }

@@ -7,34 +7,13 @@ use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::reach::{PACKAGES, Search, TEXT, is_in};
+use super::known_programs::{is_in, settings_of};
+use super::reach::{PACKAGES, Search, TEXT};
 use super::scripts::found;
 use crate::shell::Word;
 
 /// Depth of folders in which settings are looked for.
 const DEPTH: usize = 12;
-/// Tools whose files are data, and the beginnings of the names of their settings that can name code. `-` is a virtual environment.
-#[rustfmt::skip]
-const TOOLS: &[(&str, &[&str])] = &[
-    ("prettier prettierd", &["prettier"]),
-    ("eslint eslint_d vscode-eslint-language-server", &["eslint"]),
-    ("stylelint", &["stylelint"]),
-    ("markdownlint markdownlint-cli2", &["markdownlint"]),
-    ("commitlint", &["commitlint"]),
-    ("typescript-language-server", &["tsconfig", "jsconfig"]),
-    ("svelteserver svelte-check", &["svelte", "vite", "prettier", "tsconfig", "jsconfig"]),
-    ("biome oxlint oxfmt dprint tsc tsgo vue-tsc rimraf vscode-json-language-server vscode-css-language-server \
-      vscode-html-language-server yaml-language-server bash-language-server", &[]),
-    ("pyright pyright-langserver basedpyright basedpyright-langserver ty jedi-language-server", &["-"]),
-    ("mypy dmypy", &["mypy", "pyproject", "setup", "-"]),
-    ("pylint", &["pylintrc", "pyproject", "setup", "-"]),
-    ("flake8", &["flake8", "setup", "tox", "-"]),
-    ("rust-analyzer", &["rust-analyzer", "cargo"]),
-    ("haskell-language-server-wrapper", &["hie"]),
-    ("lua-language-server", &["luarc"]),
-    ("ruby-lsp", &["rubocop"]),
-    ("clangd gopls zls marksman taplo texlab intelephense jdtls elixir-ls ocamllsp dart", &[]),
-];
 /// Settings that are lists of values, and words of them that name code.
 #[rustfmt::skip]
 const LISTS: [&str; 12] = [
@@ -61,7 +40,7 @@ impl Search<'_> {
         arguments: &[Word],
         moves: bool,
     ) -> Result<bool, String> {
-        let Some((_, settings)) = TOOLS.iter().find(|(names, _)| is_in(names, name)) else {
+        let Some(settings) = settings_of(name) else {
             return Ok(false);
         };
         self.reach.all |= moves && !settings.is_empty();
@@ -93,7 +72,7 @@ impl Search<'_> {
             }
             is_value = is_loader && value.is_none();
         }
-        for tool in *settings {
+        for tool in settings {
             if *tool == "-" {
                 for folder in self.above() {
                     self.environments(&folder);
@@ -106,10 +85,6 @@ impl Search<'_> {
             self.reach.names.insert("build.rs".to_owned());
         }
         Ok(true)
-    }
-
-    pub(super) fn is_tool(name: &str) -> bool {
-        TOOLS.iter().any(|(names, _)| is_in(names, name))
     }
 
     /// The value of an option that names settings or a plugin.

@@ -262,7 +262,10 @@ impl<'w, 's> Walk<'w, 's> {
         let is_cache = folder.ends_with("target") && folder.join("CACHEDIR.TAG").exists();
         for entry in entries.filter(|_| !is_cache) {
             let name = entry.map_err(|error| failed(folder, &error))?.file_name();
-            if !SKIPPED.iter().any(|skipped| name == *skipped) {
+            let text = name.to_string_lossy();
+            // A file that osier writes at this moment.
+            let is_pending = text.starts_with(".osier-") && text.ends_with(".tmp");
+            if !is_pending && !SKIPPED.iter().any(|skipped| name == *skipped) {
                 self.entry(&folder.join(name), depth - 1)?;
             }
         }
