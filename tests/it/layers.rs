@@ -500,6 +500,11 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
         "an action of `bash`",
     ),
     (
+        "crates/permissions/src/known/mod.rs",
+        "write",
+        "a function of queries",
+    ),
+    (
         "crates/permissions/src/known/table.rs",
         "read",
         "a builtin of the shell",
