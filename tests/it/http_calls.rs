@@ -441,3 +441,66 @@ async fn steering_is_sent_with_the_tool_results() {
     assert_eq!(server.requests().len(), 2);
     open.close().await;
 }
+
+/// A server that repeats the key of the request in its error, with a header.
+fn echoing() -> (Server, Home) {
+    let body =
+        json!({"error": {"message": "no such key: sk-test-key", "param": "Bearer sk-test-key"}});
+    let headers = "content-type: application/json\nwww-authenticate: Bearer sk-test-key";
+    let answer = Answer::plain("401 Unauthorized", headers, &body.to_string());
+    let server = Server::start([answer]);
+    let home = home_of(&server);
+    (server, home)
+}
+
+/// No client, file or log gets a key that a server repeats.
+#[test]
+fn key_that_a_server_echoes_is_in_no_error() {
+    let message = "no such key: …";
+    for arguments in [
+        &["-p", "hello"][..],
+        &["--json", "hello"],
+        &["-p", "--output-format", "stream-json", "--verbose", "hello"],
+    ] {
+        let (_server, home) = echoing();
+        let mut cli = home.cli().args(["--model", "here/m"]);
+        for argument in arguments {
+            cli = cli.arg(*argument);
+        }
+        let ended = cli.run();
+        let shown = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(shown.contains(message), "{arguments:?}: {shown}");
+        assert!(!shown.contains("sk-test-key"), "{arguments:?}: {shown}");
+        let stored = Value::from(home.session()).to_string();
+        assert!(!stored.contains("sk-test-key"), "{arguments:?}: {stored}");
+    }
+    let (_server, home) = echoing();
+    let mut rpc = home.cli().args(["rpc", "--model", "here/m"]).start();
+    rpc.say(&json!({"id": 1, "type": "prompt", "message": "hello"}).to_string());
+    let seen = rpc.until(|line| line["type"] == "agent_settled");
+    let shown = Value::from(seen).to_string();
+    assert!(shown.contains(message), "{shown}");
+    assert!(!shown.contains("sk-test-key"), "{shown}");
+    let (_server, home) = echoing();
+    let mut editor = home.cli().args(["acp", "--model", "here/m"]).start();
+    let mut call = |id: u64, method: &str, params: Value| {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        editor.say(&request.to_string());
+        editor.until(|line| line["id"] == id)
+    };
+    call(
+        1,
+        "initialize",
+        json!({"protocolVersion": 1, "clientCapabilities": {}}),
+    );
+    let new = call(
+        2,
+        "session/new",
+        json!({"cwd": home.work(), "mcpServers": []}),
+    );
+    let session = &new.last().expect("an answer")["result"]["sessionId"];
+    let hello = json!({"sessionId": session, "prompt": [{"type": "text", "text": "hello"}]});
+    let seen = Value::from(call(3, "session/prompt", hello)).to_string();
+    assert!(seen.contains(message), "{seen}");
+    assert!(!seen.contains("sk-test-key"), "{seen}");
+}

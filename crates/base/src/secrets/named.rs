@@ -12,6 +12,8 @@ const BEFORE: usize = 200;
 const SHORTEST_TYPED: usize = 6;
 /// The shortest header that counts.
 const SHORTEST_HEADER: usize = 8;
+/// A value of so many bytes is a key also when other words follow it.
+const LONG: usize = 20;
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +71,9 @@ pub(super) fn read(text: &str, name: &str, word: Range<usize>) -> Option<Value> 
             12
         };
         let is_code = !is_loud && matches!(form, Form::Spaced | Form::Close) && value.contains('.');
-        let ends = is_loud || form == Form::Quoted || is_complete(bytes, end, form);
+        // More words can follow a long one in a log or a message.
+        let is_in_text = value.len() >= LONG && bytes.get(end) == Some(&b' ');
+        let ends = is_loud || form == Form::Quoted || is_in_text || is_complete(bytes, end, form);
         value.len() >= least && !is_code && ends && is_random(value)
     };
     (end > start).then_some(Value {

@@ -38,6 +38,10 @@ fn every_announced_value_is_found() {
         (format!("{{\\\"apiKey\\\": \\\"{secret}\\\"}}"), secret),
         (format!("aws_secret_access_key = {secret}\n"), secret),
         (
+            format!("aws_secret_access_key = {secret} for the tests"),
+            secret,
+        ),
+        (
             format!("//registry.npmjs.org/:_authToken={secret}\n"),
             secret,
         ),
