@@ -42,13 +42,23 @@ const CART: &str = "cart.rs\n  2 pub fn cart_total(count: u32) -> u32\n";
 #[test]
 fn the_model_gets_the_map_of_a_large_project() {
     let home = project();
+    let secret = "secret.rs\n  1 pub fn cart_secret() {}\n";
+    let maps = home.home().join("maps");
+    // The index is stored for the next time, unless a run ends before that.
+    for _ in 0..20 {
+        let ended = home
+            .scripted(&asks())
+            .args(["--no-session", "-p", "go"])
+            .run();
+        assert_eq!(ended, ProgramOutput::new(0, "seen\n", ""));
+        if std::fs::read_dir(&maps).is_ok_and(|maps| maps.count() == 1) {
+            break;
+        }
+    }
+    assert_eq!(std::fs::read_dir(&maps).unwrap().count(), 1);
     let ended = home.scripted(&asks()).args(["-p", "go"]).run();
     assert_eq!(ended, ProgramOutput::new(0, "seen\n", ""));
-    let secret = "secret.rs\n  1 pub fn cart_secret() {}\n";
     assert_eq!(result(&home), format!("{CART}{secret}"));
-    // The index is stored for the next time.
-    let maps = std::fs::read_dir(home.home().join("maps")).unwrap();
-    assert_eq!(maps.count(), 1);
 }
 
 #[test]

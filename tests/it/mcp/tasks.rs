@@ -82,8 +82,12 @@ async fn a_task_that_never_ends_is_given_up_and_cancelled() {
         status(&events)
     );
     open.close().await;
+    // A poll that a loaded machine does not answer in time is cancelled, too.
     let log = std::fs::read_to_string(notes).unwrap();
-    assert_eq!(log, "start more\ncancelled a task\n");
+    assert_eq!(
+        log.replace("cancelled\n", ""),
+        "start more\ncancelled a task\n"
+    );
 }
 
 #[tokio::test]
