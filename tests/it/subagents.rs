@@ -282,26 +282,36 @@ async fn calls_in_the_form_of_claude_code_start_a_subagent() {
     }
 }
 
-/// `--disallowed-tools NotebookEdit` makes a rule of the session, which holds for its subagents.
+/// `--disallowed-tools NotebookEdit` makes a rule of the session, which holds for its subagents. A definition can have one, too.
 #[tokio::test]
 async fn a_subagent_does_not_write_a_notebook_that_is_denied() {
-    let place = TestProject::new();
-    let notebook = json!({"file_path": "a.ipynb", "content": "{}"});
-    let script = Script::new()
-        .turn(|turn| turn.when_user("go").tool("task", task("note it")))
-        .turn(|turn| turn.when_user("note it").tool("write", notebook))
-        .turn(|turn| turn.text("It is denied."))
-        .turn(|turn| turn.text("No notebook."));
-    let mut open = place
-        .open_with(SessionChoice::New, script, |setup| {
-            setup.settings.subagents = true;
-            setup.settings.deny = vec!["NotebookEdit".to_owned()];
-        })
-        .await;
-    let events = open.run("go").await;
-    let (text, details, _) = result(&events);
-    assert_eq!(text, "It is denied.");
-    assert_eq!(details["steps"][0]["tool"], "write");
-    assert_ne!(details["steps"][0]["status"], "success");
-    assert!(!place.work().join("a.ipynb").exists());
+    let definition =
+        "---\nname: careful\ndescription: takes care\ndisallowedTools: NotebookEdit\n---\nWork.";
+    for (agent, deny) in [(None, &["NotebookEdit"][..]), (Some("careful"), &[])] {
+        let place = TestProject::new();
+        let write = |name: &str| json!({"file_path": name, "content": "{}"});
+        let call = json!({"prompt": "note it", "agent": agent});
+        let script = Script::new()
+            .turn(|turn| turn.when_user("go").tool("task", call))
+            .turn(|turn| {
+                let turn = turn.when_user("note it").tool("write", write("a.ipynb"));
+                turn.tool("write", write("a.md"))
+            })
+            .turn(|turn| turn.text("It is denied."))
+            .turn(|turn| turn.text("No notebook."));
+        let mut open = place
+            .open_with(SessionChoice::New, script, |setup| {
+                setup.settings.subagents = true;
+                setup.settings.deny = deny.iter().map(ToString::to_string).collect();
+                setup.agents = vec![definition.to_owned()];
+            })
+            .await;
+        let events = open.run("go").await;
+        let (text, details, _) = result(&events);
+        assert_eq!(text, "It is denied.");
+        assert_eq!(details["steps"][0]["tool"], "write");
+        assert_ne!(details["steps"][0]["status"], "success", "{agent:?}");
+        assert!(!place.work().join("a.ipynb").exists(), "{agent:?}");
+        assert!(place.work().join("a.md").exists(), "{agent:?}");
+    }
 }

@@ -42,6 +42,7 @@
 
 mod advice;
 mod aspects;
+mod denied;
 mod equivalents;
 mod files;
 #[cfg(any(test, fuzzing))]
@@ -62,6 +63,7 @@ pub mod trust;
 mod wildcard;
 
 pub use advice::{Advised, Advisor, Hints};
+pub use denied::DenyRules;
 pub use files::denies_reading;
 pub use gate::Gate;
 pub use policy::{Hint, Permissions, RuleLists, Verdict};

@@ -20,8 +20,8 @@ const LISTS: [&str; 12] = [
     "hie", "luarc", "rubocop", "rust-analyzer", "mypy", "pylintrc", "pyproject", "setup", "flake8", "tox", "markdownlint", "cargo",
 ];
 #[rustfmt::skip]
-const LOADS: [&str; 11] = [
-    "bios", "plugin", "require", "ommand", "program", "inherit", "server", "init-hook", "customRules", "runner", "\\u",
+const LOADS: [&str; 12] = [
+    "bios", "plugin", "require", "command", "Command", "program", "inherit", "server", "init-hook", "customRules", "runner", "\\u",
 ];
 /// The options of prettier that load no code.
 #[rustfmt::skip]

@@ -25,6 +25,8 @@ pub(crate) struct Definition {
     pub description: String,
     /// Names of its tools; the tools of every subagent if not set.
     pub tools: Option<Vec<String>>,
+    /// Rules for what it may not do with these tools: names of Claude Code's tools that are a part of one.
+    pub denied: Vec<String>,
     /// `PROVIDER/ID` or part of a name; the model of the caller if not set.
     pub model: Option<String>,
     pub prompt: String,
@@ -113,6 +115,7 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Definit
         name: name.unwrap_or_else(|| stem.into_owned()),
         description: text::single_line(&description),
         tools: tools(path, &document, problems),
+        denied: denied_parts(&document),
         model: document
             .text("model")
             .filter(|model| !model.is_empty() && model != "inherit"),
@@ -152,6 +155,12 @@ fn unclear_limit(document: &Document<'_>, text: &str) -> Option<(usize, String)>
         Some((fault.line, fault.message.clone()))
     };
     unclear.or_else(invalid)
+}
+
+fn denied_parts(document: &Document<'_>) -> Vec<String> {
+    let mut denied = document.words("disallowedTools").unwrap_or_default();
+    denied.retain(|tool| is_part(tool.split('(').next().unwrap_or_default()));
+    denied
 }
 
 /// The tools that the definition offers. A name that no tool has is left out and reported.
@@ -239,6 +248,7 @@ mod tests {
             name: "reviewer".into(),
             description: "reviews".into(),
             tools: Some(vec!["read".into(), "bash".into()]),
+            denied: Vec::new(),
             model: Some("small".into()),
             prompt: "Review.".into(),
             path: folder.join("reviewer.md"),
@@ -262,6 +272,7 @@ mod tests {
             name: "critic".into(),
             description: "a \"hard\" critic".into(),
             tools: Some(vec!["read".into(), "grep".into()]),
+            denied: Vec::new(),
             model: None,
             prompt: "Find faults.".into(),
             path: "agent of the program".into(),

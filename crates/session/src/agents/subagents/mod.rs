@@ -27,6 +27,7 @@ use osier_agent::{
     ToolUpdate, Transport, prepare_typed,
 };
 use osier_llm::{Model, ThinkingLevel, ToolSpec};
+use osier_permissions::DenyRules;
 use osier_tools::{SUBAGENT, ToolEffect};
 
 /// Subagents of one session that run in parallel; more wait.
@@ -164,6 +165,10 @@ impl Subagents {
             self.policy.plan_reminder(),
         ];
         interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
+        if !definition.denied.is_empty() {
+            let denied = DenyRules::new(&self.cwd, &definition.denied);
+            interceptors.push(Arc::new(denied));
+        }
         interceptors.push(Arc::new(gate));
         interceptors.extend(self.policy.guards());
         let name = model.reference();
