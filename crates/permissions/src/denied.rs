@@ -31,15 +31,14 @@ impl DenyRules {
 impl Interceptor for DenyRules {
     async fn before_tool(&self, call: &CheckedCall, _cancel: &CancellationToken) -> ToolDecision {
         let typed = call.prepared.shell_input.as_ref();
-        let verdict = match typed.and_then(|input| input.command.as_ref()) {
-            Some(command) => self
-                .0
-                .decide(BASH, &json!({ "command": command }), None, false),
-            None => {
-                let files = self.0.for_rules(call.files(), self.0.cwd());
-                let (name, arguments) = (&call.call.name, &call.call.arguments);
-                self.0.decide_targets(name, arguments, &files, None, false)
-            }
+        let typed = typed.and_then(|input| input.command.as_ref());
+        let verdict = if let Some(command) = typed {
+            let arguments = json!({ "command": command });
+            self.0.decide(BASH, &arguments, None, false)
+        } else {
+            let files = self.0.for_rules(call.files(), self.0.cwd());
+            let (name, arguments) = (&call.call.name, &call.call.arguments);
+            self.0.decide_targets(name, arguments, &files, None, false)
         };
         match verdict {
             Verdict::Deny(reason) => ToolDecision::Deny { reason },
