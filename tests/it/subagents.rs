@@ -309,8 +309,10 @@ async fn a_subagent_does_not_write_a_notebook_that_is_denied() {
         let events = open.run("go").await;
         let (text, details, _) = result(&events);
         assert_eq!(text, "It is denied.");
-        assert_eq!(details["steps"][0]["tool"], "write");
-        assert_ne!(details["steps"][0]["status"], "success", "{agent:?}");
+        let steps = details["steps"].as_array().unwrap().iter();
+        let mut ends: Vec<bool> = steps.map(|step| step["status"] == "success").collect();
+        ends.sort_unstable();
+        assert_eq!(ends, [false, true], "{details:#}");
         assert!(!place.work().join("a.ipynb").exists(), "{agent:?}");
         assert!(place.work().join("a.md").exists(), "{agent:?}");
     }

@@ -10,7 +10,7 @@ use osier_base::text;
 use osier_base::walk::Walk;
 use osier_context::skill;
 use osier_peers::front_matter::{self, Document, Value};
-use osier_peers::tools::{is_part, our_tool};
+use osier_peers::tools::{ending, is_part, our_tool};
 use osier_permissions::trust::ProjectFiles;
 use osier_tools::{BUILT_IN, SUBAGENT, ToolEffect, WEB_SEARCH};
 
@@ -158,9 +158,14 @@ fn unclear_limit(document: &Document<'_>, text: &str) -> Option<(usize, String)>
 }
 
 fn denied_parts(document: &Document<'_>) -> Vec<String> {
-    let mut denied = document.words("disallowedTools").unwrap_or_default();
-    denied.retain(|tool| is_part(tool.split('(').next().unwrap_or_default()));
-    denied
+    let denied = document.words("disallowedTools").unwrap_or_default();
+    denied.into_iter().filter(|tool| is_rule(tool)).collect()
+}
+
+/// Whether the tool of Claude Code is a part of a tool of osier, so that a rule denies it: `NotebookEdit`.
+fn is_rule(tool: &str) -> bool {
+    let plain = tool.split('(').next().unwrap_or_default();
+    is_part(plain) || ending(plain).is_some()
 }
 
 /// The tools that the definition offers. A name that no tool has is left out and reported.
@@ -196,6 +201,7 @@ fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> O
         let tools = BUILT_IN.iter().filter(|tool| tool.replaces.is_empty());
         tools.map(|tool| tool.name).collect()
     };
+    let denied: Vec<_> = denied.into_iter().filter(|tool| !is_rule(tool)).collect();
     let (denied, mut unknown) = own_names(&denied);
     unknown.retain(|name| !name.contains("__") && our_tool(name) != WEB_SEARCH);
     report("disallowedTools", unknown, "correct the name, or remove it");
