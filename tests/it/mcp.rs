@@ -271,7 +271,7 @@ async fn new_tool_is_offered_after_a_list_change() {
 #[tokio::test]
 async fn progress_is_shown_and_an_interrupt_cancels_the_call() {
     let place = TestProject::new();
-    let notes = place.work().join("notes");
+    let notes = place.folder().join("notes");
     let mut server = fake("good");
     server["env"] = json!({"MCP_NOTES": notes});
     config(&place, &json!({"fake": server}));

@@ -19,7 +19,8 @@ async fn servers_that_ignore_the_newest_protocol_are_started_once() {
     for mode in ["ignore", "misnumber"] {
         let place = TestProject::new();
         let names = ["a", "b", "c"];
-        let notes = |name: &str| place.work().join(name);
+        // A file of the project would be a part of the servers.
+        let notes = |name: &str| place.folder().join(name);
         let servers = names.map(|name| (name.to_owned(), noting(mode, &notes(name))));
         let servers = Value::Object(servers.into_iter().collect());
         config(&place, &servers);

@@ -31,7 +31,7 @@ async fn a_task_is_polled_until_its_result() {
 #[tokio::test]
 async fn an_interrupted_task_is_cancelled_at_the_server() {
     let place = TestProject::new();
-    let notes = place.work().join("notes");
+    let notes = place.folder().join("notes");
     let mut server = fake("more");
     server["env"] = json!({"MCP_NOTES": notes});
     config(&place, &json!({"fake": server}));
@@ -67,7 +67,7 @@ async fn a_task_that_the_server_starts_has_its_result_in_its_state() {
 #[tokio::test]
 async fn a_task_that_never_ends_is_given_up_and_cancelled() {
     let place = TestProject::new();
-    let notes = place.work().join("notes");
+    let notes = place.folder().join("notes");
     let mut server = fake("more");
     server["env"] = json!({"MCP_NOTES": notes});
     // A task has 30 times as long as a request.
