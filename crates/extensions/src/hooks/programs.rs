@@ -17,9 +17,7 @@ const LOOKUP: Duration = Duration::from_secs(5);
 /// Bytes of the first line of a script that the system reads.
 const LINE: u64 = 256;
 /// Programs whose first argument is the file that they run.
-const INTERPRETERS: [&str; 8] = [
-    "bash", "bun", "node", "perl", "python", "python3", "ruby", "sh",
-];
+const INTERPRETERS: [&str; 7] = ["bash", "node", "perl", "python", "python3", "ruby", "sh"];
 /// Characters that a shell replaces: the word is unknown here.
 const REPLACED: [char; 7] = ['$', '`', '*', '?', '[', '{', '\\'];
 /// Characters that end a command.
@@ -45,7 +43,8 @@ pub(super) async fn obstacle(handler: &Handler, cwd: &Path, root: &Path) -> Opti
 /// The error for a script that an interpreter would not find: not all of them say so with an exit code that blocks.
 fn missing_script(words: &[String], cwd: &Path) -> Option<String> {
     let name = Path::new(words.first()?).file_name()?.to_str()?;
-    let script = words.get(1).filter(|word| !word.starts_with('-'))?;
+    // A shell replaces `~`.
+    let script = words.get(1).filter(|word| !word.starts_with(['-', '~']))?;
     let is_missing = INTERPRETERS.contains(&name) && !cwd.join(script).exists();
     is_missing.then(|| format!("`{script}` does not exist"))
 }

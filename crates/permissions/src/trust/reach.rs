@@ -184,7 +184,8 @@ impl Search<'_> {
                 .trim_start_matches(['"', ' '])
                 .starts_with(['$', '`'])
         };
-        text.split(is_end).any(runs) || text.split([';', '|', '&', '\n', '(', '{']).any(is_computed)
+        let mut words = text.split(is_end).filter(|word| !word.is_empty());
+        words.any(runs) || text.split([';', '|', '&', '\n', '(', '{']).any(is_computed)
     }
 
     /// Adds the files that a text names which could run all code: also those that are not named like code.
@@ -325,14 +326,19 @@ impl Search<'_> {
         if name == "." || name == "source" {
             return self.script_of(arguments.first(), moves, "sh");
         }
+        if name == "trap" {
+            // Without a command it ignores the signal.
+            let code = arguments.first().filter(|word| !word.text.is_empty());
+            return match code {
+                Some(_) => self.code(code, "sh"),
+                None => Ok(()),
+            };
+        }
         if is_shell(name) || is_interpreter(name) || name == "eval" {
             return self.interpreter(name, arguments, moves);
         }
         if FILTERS.contains(&name) {
             return self.filter(arguments);
-        }
-        if name == "trap" {
-            return self.code(arguments.first(), "sh");
         }
         if name == "git" {
             return self.git(arguments);
