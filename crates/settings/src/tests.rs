@@ -315,7 +315,7 @@ fn code(folder: &Path) -> String {
             found += &code(&path);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = std::fs::read_to_string(&path).unwrap();
-            let product = text.split("#[cfg(test)]\nmod tests").next();
+            let product = text.split("#[cfg(test)]\nmod tests {").next();
             found.extend(product.unwrap_or_default().split_whitespace());
         }
     }

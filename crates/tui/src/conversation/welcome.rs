@@ -186,7 +186,9 @@ mod tests {
     }
 
     fn page(width: u16, height: u16, start: &Start<'_>) -> Vec<String> {
-        rows(width, height, start).iter().map(Row::text).collect()
+        let rows = rows(width, height, start);
+        let rows = rows.iter().map(|row| row.text().trim_end().to_owned());
+        rows.collect()
     }
 
     #[test]

@@ -338,7 +338,10 @@ fn a_narrow_screen_has_the_conversation_the_editor_and_questions() {
         let shown = rows(&mut app, (width, 24), now);
         let at = |text: &str| shown.iter().position(|row| row.starts_with(text));
         let call = at("◐ edit src/a.rs").unwrap_or_else(|| panic!("{shown:#?}"));
-        let question = at("─ Make this change?").unwrap_or_else(|| panic!("{shown:#?}"));
+        let question = shown
+            .iter()
+            .position(|row| row.contains("Make this change?"));
+        let question = question.unwrap_or_else(|| panic!("{shown:#?}"));
         assert!(call < question, "{shown:#?}");
         assert!(at("❯ y once").is_some(), "{shown:#?}");
         let _ = app.take_ops();
@@ -351,7 +354,7 @@ fn a_narrow_screen_has_the_conversation_the_editor_and_questions() {
         let shown = rows(&mut app, (width, 24), now);
         assert!(shown.contains(&"· row 29".to_owned()), "{shown:#?}");
         assert!(
-            shown.iter().any(|row| row.ends_with("to wrap")),
+            shown.iter().any(|row| row.ends_with("wrap")),
             "{shown:#?}"
         );
     }
