@@ -353,10 +353,7 @@ fn a_narrow_screen_has_the_conversation_the_editor_and_questions() {
         }
         let shown = rows(&mut app, (width, 24), now);
         assert!(shown.contains(&"· row 29".to_owned()), "{shown:#?}");
-        assert!(
-            shown.iter().any(|row| row.ends_with("wrap")),
-            "{shown:#?}"
-        );
+        assert!(shown.iter().any(|row| row.ends_with("wrap")), "{shown:#?}");
     }
 }
 
