@@ -104,7 +104,7 @@ fn message_during_an_answer_is_in_the_next_request() {
     let home = home_of(&server);
     let mut running = home
         .cli()
-        .args(["--model", "here/m", "--json", "first"])
+        .args(["--model", "here/m", "--json", "--stdin", "first"])
         .start();
     running.until_said("begun");
     running.say(r#"{"type":"message","content":"more"}"#);
