@@ -3,6 +3,8 @@
 mod contract;
 mod events;
 mod failures;
+mod occasions;
+mod services;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

@@ -191,6 +191,9 @@ impl Slot {
             && let Some(reason) = server.ended()
         {
             state.crashed(&reason);
+            if let Stage::Failed(_) = state.stage {
+                self.changed.send_modify(|number| *number += 1);
+            }
         }
         if let Stage::Stopped = state.stage {
             state.stage = Stage::Starting;

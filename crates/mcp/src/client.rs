@@ -23,7 +23,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::changes::ToolChanges;
-use super::elicitation;
+use super::elicitation::{self, ElicitationRules};
 use super::log::ServerLog;
 use super::sampling::Sampling;
 use osier_base::percent;
@@ -87,6 +87,7 @@ pub(super) struct Client {
     /// The working directory of a server that does not start in the project.
     pub folder: PathBuf,
     pub questions: Questions,
+    pub rules: Option<Arc<dyn ElicitationRules>>,
     pub changed: mpsc::UnboundedSender<Changed>,
     pub tool_changes: ToolChanges,
     /// Receives the server's challenge when a request fails because it requires a sign-in.
@@ -116,7 +117,8 @@ impl Client {
             self.log.line("osier", &message);
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         };
-        elicitation::ask(&self.questions, &self.server, params, cancel).await
+        let rules = self.rules.as_deref();
+        elicitation::ask_under(rules, &self.questions, &self.server, params, cancel).await
     }
 
     /// Calls the model for the server.
@@ -253,6 +255,7 @@ mod tests {
             cwd: folder.path().into(),
             folder: folder.path().into(),
             questions,
+            rules: None,
             changed: mpsc::unbounded_channel().0,
             tool_changes: ToolChanges::default(),
             refused: mpsc::unbounded_channel().0,

@@ -1,5 +1,8 @@
 //! Questions of a server to the user: a form, or a URL to open. The text is untrusted.
 
+use std::fmt;
+
+use async_trait::async_trait;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +19,83 @@ const FIELD_LIMIT: usize = 100;
 const CHOICE_LIMIT: usize = 1000;
 /// Maximum bytes of a form, as JSON, or of a URL.
 const BYTE_LIMIT: usize = 256 * 1024;
+
+/// An answer to a question: the action in the words of MCP, and the values of a form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ElicitationAnswer {
+    pub action: String,
+    pub content: Option<Value>,
+}
+
+/// Answers questions of servers instead of the user, and sees the answers of the user. Questions are in the form of MCP.
+#[async_trait]
+pub trait ElicitationRules: fmt::Debug + Send + Sync {
+    /// The answer to a question; `None` to ask the user.
+    async fn answer(&self, server: &str, question: &Value) -> Option<ElicitationAnswer>;
+
+    /// The answer to send, for that of the user.
+    async fn review(
+        &self,
+        server: &str,
+        question: &Value,
+        answer: ElicitationAnswer,
+    ) -> ElicitationAnswer;
+}
+
+impl ElicitationAnswer {
+    fn of(result: &ElicitResult) -> Self {
+        let action = match result.action {
+            ElicitationAction::Accept => "accept",
+            ElicitationAction::Decline => "decline",
+            _ => "cancel",
+        };
+        Self {
+            action: action.to_owned(),
+            content: result.content.clone(),
+        }
+    }
+
+    fn result(self, schema: &Value) -> ElicitResult {
+        match (self.action.as_str(), self.content) {
+            ("accept", Some(Value::Object(values))) => {
+                let content = Value::Object(with_defaults(values, schema));
+                ElicitResult::new(ElicitationAction::Accept).with_content(content)
+            }
+            ("accept", _) => ElicitResult::new(ElicitationAction::Accept),
+            ("cancel", _) => ElicitResult::new(ElicitationAction::Cancel),
+            _ => ElicitResult::new(ElicitationAction::Decline),
+        }
+    }
+}
+
+/// Asks as `ask` does, under the rules.
+///
+/// # Errors
+/// The reason why the question cannot be shown, for the server.
+pub(super) async fn ask_under(
+    rules: Option<&dyn ElicitationRules>,
+    questions: &Questions,
+    server: &str,
+    params: ElicitRequestParams,
+    cancel: &CancellationToken,
+) -> Result<ElicitResult, String> {
+    let Some(rules) = rules else {
+        return ask(questions, server, params, cancel).await;
+    };
+    let question = serde_json::to_value(&params).unwrap_or_default();
+    let schema = &question["requestedSchema"];
+    let answered = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Ok(ElicitResult::new(ElicitationAction::Cancel)),
+        answered = rules.answer(server, &question) => answered,
+    };
+    let answer = match answered {
+        Some(answer) => answer,
+        None => ElicitationAnswer::of(&ask(questions, server, params, cancel).await?),
+    };
+    let answer = rules.review(server, &question, answer).await;
+    Ok(answer.result(schema))
+}
 
 /// Asks the user on behalf of `server`.
 ///

@@ -67,6 +67,7 @@ mod working_directory;
 pub use config::{
     HttpProtocol, Launch, OAuthConfig, SamplingRule, ServerConfig, Servers, load, parse,
 };
+pub use elicitation::{ElicitationAnswer, ElicitationRules};
 pub use file::{FileError, NewServer, add, remove};
 pub use instructions::Instructions;
 pub use log::last_lines;

@@ -2,7 +2,7 @@
 //! them. It starts on demand and in the background, so that no prompt waits for a server; dropping the handle
 //! ends all servers.
 
-use osier_base::sort;
+use osier_base::{sort, text};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,12 +10,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use globset::GlobSet;
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::changes::ToolChanges;
 use super::client::Client;
 use super::config::{self, Servers};
+use super::elicitation::ElicitationRules;
 use super::entry::{Entry, Known};
 use super::log::ServerLog;
 use super::login::Logins;
@@ -23,7 +26,7 @@ use super::sampling::{Sampler, Sampling};
 use super::server::{Command, ServerTask, ServerUpdate};
 use super::tools::Link;
 use super::working_directory::StartGuard;
-use osier_agent::{Severity, ToolOrigin, ToolSet, ToolSource};
+use osier_agent::{Severity, ToolContext, ToolOrigin, ToolOutput, ToolSet, ToolSource, UpdateSink};
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::Problem;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
@@ -56,6 +59,8 @@ pub struct McpSetup {
     pub logs: PathBuf,
     pub logins: Logins,
     pub questions: Questions,
+    /// Answers questions of servers before the user is asked.
+    pub rules: Option<Arc<dyn ElicitationRules>>,
     pub workspace: Arc<Workspace>,
     /// The tools to offer, by their full names; all when not set.
     pub wanted: Option<GlobSet>,
@@ -141,6 +146,41 @@ impl Mcp {
             orders,
             progress,
             _task: Arc::new(AbortOnDropHandle::new(task)),
+        }
+    }
+
+    /// Calls a tool of a server, by the server's names for both, outside of a run of the agent.
+    ///
+    /// # Errors
+    /// There is no such tool, or the call failed; in one line.
+    pub async fn call(&self, server: &str, tool: &str, arguments: Value) -> Result<String, String> {
+        let wanted = ToolOrigin::Server {
+            server: server.to_owned(),
+            tool: tool.to_owned(),
+        };
+        let found = self
+            .shared
+            .tools()
+            .iter()
+            .find(|it| it.origin() == wanted)
+            .cloned();
+        let found =
+            found.ok_or_else(|| format!("no running MCP server `{server}` has a tool `{tool}`"))?;
+        let output = match found.prepare(arguments).await {
+            Ok(mut call) => {
+                let cx = ToolContext {
+                    call_id: String::new(),
+                    cancel: CancellationToken::new(),
+                    updates: UpdateSink::discard(),
+                };
+                call.run(cx).await
+            }
+            Err(refusal) => ToolOutput::from(refusal),
+        };
+        if output.status.is_success() {
+            Ok(output.text())
+        } else {
+            Err(text::single_line(&output.text()))
         }
     }
 
@@ -351,6 +391,7 @@ impl Manager {
             cwd: self.setup.cwd.clone(),
             folder: log.folder_in(&self.setup.folders),
             questions: self.setup.questions.clone(),
+            rules: self.setup.rules.clone(),
             changed,
             tool_changes: tool_changes.clone(),
             refused,

@@ -31,6 +31,7 @@ mod snapshot;
 pub use crate::project_files::{FILES, ProjectFiles};
 pub use program_use::{ProgramGuard, ProgramUse, UNCOMPILED, command};
 pub use programs::{ChangedProgram, ProjectPrograms};
+pub use reach::selects_code;
 
 /// The stored decisions.
 #[derive(Debug, Clone)]

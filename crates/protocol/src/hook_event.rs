@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 pub enum HookEvent {
     SessionStart,
     SessionEnd,
+    InstructionsLoaded,
+    ConfigChange,
     UserPromptSubmit,
     UserPromptExpansion,
     PreToolUse,
@@ -24,6 +26,12 @@ pub enum HookEvent {
     SubagentStop,
     PreCompact,
     PostCompact,
+    PreModelSwitch,
+    PostModelSwitch,
+    TaskCreated,
+    TaskCompleted,
+    Elicitation,
+    ElicitationResult,
     Notification,
 }
 
@@ -103,6 +111,9 @@ const fn info(
                 | HookEvent::StopFailure
                 | HookEvent::SubagentStart
                 | HookEvent::PostCompact
+                | HookEvent::InstructionsLoaded
+                | HookEvent::ConfigChange
+                | HookEvent::PostModelSwitch
                 | HookEvent::Notification
         ),
         guards: matches!(
@@ -111,13 +122,18 @@ const fn info(
                 | HookEvent::UserPromptExpansion
                 | HookEvent::PreToolUse
                 | HookEvent::PermissionRequest
+                | HookEvent::PreModelSwitch
         ),
         continues: matches!(event, HookEvent::Stop | HookEvent::SubagentStop),
     }
 }
 
+/// The fields of a switch of the model.
+const SWITCH: &str = "from_model, to_model, requested_model, source (command, auto), context_tokens, prompt_cache_warm, \
+    cache_ttl, estimated_cache_write_usd, pricing";
+
 /// All events, in the order of [`HookEvent`].
-pub const EVENTS: [EventInfo; 17] = [
+pub const EVENTS: [EventInfo; 25] = [
     info(
         HookEvent::SessionStart,
         "SessionStart",
@@ -134,6 +150,24 @@ pub const EVENTS: [EventInfo; 17] = [
         "a session closes; 5 s unless the hook has a `timeout`",
         "reason: clear, resume, prompt_input_exit, other",
         "reason",
+        "none",
+    ),
+    info(
+        HookEvent::InstructionsLoaded,
+        "InstructionsLoaded",
+        "instructions_loaded",
+        "a session was opened with this file of instructions, or read it again",
+        "load_reason: session_start",
+        "file_path, memory_type (User, Project), load_reason",
+        "none",
+    ),
+    info(
+        HookEvent::ConfigChange,
+        "ConfigChange",
+        "config_change",
+        "`/reload` reads the settings again",
+        "source: user_settings",
+        "source, file_path",
         "none",
     ),
     info(
@@ -263,6 +297,60 @@ pub const EVENTS: [EventInfo; 17] = [
         "none",
     ),
     info(
+        HookEvent::PreModelSwitch,
+        "PreModelSwitch",
+        "pre_model_switch",
+        "you are about to select another model",
+        "to_model",
+        SWITCH,
+        "blocking keeps the model; `permissionDecision` allow, ask or deny",
+    ),
+    info(
+        HookEvent::PostModelSwitch,
+        "PostModelSwitch",
+        "post_model_switch",
+        "another model was selected",
+        "to_model",
+        SWITCH,
+        "`additionalContext` is added to the conversation",
+    ),
+    info(
+        HookEvent::TaskCreated,
+        "TaskCreated",
+        "task_created",
+        "the model is about to add a to-do",
+        "",
+        "task_id, task_subject",
+        "blocking denies the change of the list",
+    ),
+    info(
+        HookEvent::TaskCompleted,
+        "TaskCompleted",
+        "task_completed",
+        "the model is about to mark a to-do as done",
+        "",
+        "task_id, task_subject",
+        "blocking denies the change of the list",
+    ),
+    info(
+        HookEvent::Elicitation,
+        "Elicitation",
+        "elicitation",
+        "an MCP server asks you a question",
+        "the server",
+        "mcp_server_name, message, mode, url, elicitation_id, requested_schema",
+        "`action` accept, decline or cancel, and `content`, answer for you; blocking declines",
+    ),
+    info(
+        HookEvent::ElicitationResult,
+        "ElicitationResult",
+        "elicitation_result",
+        "the answer to the question of an MCP server is about to be sent",
+        "the server",
+        "mcp_server_name, elicitation_id, mode, action, content",
+        "`action` and `content` replace the answer; blocking declines",
+    ),
+    info(
         HookEvent::Notification,
         "Notification",
         "notification",
@@ -275,18 +363,10 @@ pub const EVENTS: [EventInfo; 17] = [
 
 /// Events of Claude Code that osier does not have. Hooks for them never run, which is not an error.
 pub const OTHERS: &[&str] = &[
-    "PreModelSwitch",
-    "PostModelSwitch",
     "Setup",
     "TeammateIdle",
-    "TaskCreated",
-    "TaskCompleted",
-    "Elicitation",
-    "ElicitationResult",
-    "ConfigChange",
     "WorktreeCreate",
     "WorktreeRemove",
-    "InstructionsLoaded",
     "CwdChanged",
     "FileChanged",
     "DirectoryAdded",

@@ -205,6 +205,7 @@ async fn test(
         logs: context.folders.logs(),
         logins: context.logins(),
         questions,
+        rules: None,
         workspace: Arc::new(Workspace::new(&context.cwd)),
         wanted: None,
         only: name.map(str::to_owned),

@@ -97,6 +97,7 @@ fn setup(folder: &Path, url: &str) -> McpSetup {
         logs: folder.to_owned(),
         logins: Logins::new(CredentialFile::new(folder.join("auth.json"))),
         questions,
+        rules: None,
         workspace: Arc::new(Workspace::new(folder)),
         wanted: None,
         only: None,

@@ -23,7 +23,7 @@ use osier_base::{clock, ids};
 use osier_llm::{ContentBlock, ToolCall, TurnStatus};
 use osier_peers::tools::{GENERAL, ScriptCall, ours, seen};
 use osier_permissions::{Advised, Advisor, Hint, Hints};
-use osier_protocol::HookEvent;
+use osier_protocol::{HookEvent, TOOL as TODO};
 
 /// The start of the names of commands that are prompts of MCP servers.
 const SERVER_PROMPT: &str = "mcp__";
@@ -72,6 +72,8 @@ struct State {
     batch: Vec<Value>,
     /// Context for the next request.
     after: Vec<String>,
+    /// The to-dos, and whether they are done.
+    tasks: Vec<(String, bool)>,
 }
 
 impl AgentHooks {
@@ -228,6 +230,9 @@ impl AgentHooks {
         if let Some(reason) = self.lock().stop.clone() {
             return ToolDecision::Deny { reason };
         }
+        if let Some(reason) = self.judge_tasks(call).await {
+            return ToolDecision::Deny { reason };
+        }
         let event = HookEvent::PreToolUse;
         if !self.session.has(event) {
             return ToolDecision::Allow;
@@ -264,12 +269,59 @@ impl AgentHooks {
         }
     }
 
+    /// Runs the hooks for the to-dos that a call adds or completes. Returns the reason to deny it.
+    async fn judge_tasks(&self, call: &CheckedCall) -> Option<String> {
+        let events = [HookEvent::TaskCreated, HookEvent::TaskCompleted];
+        if !events.iter().any(|event| self.session.has(*event)) {
+            return None;
+        }
+        let known = self.lock().tasks.clone();
+        for (index, (subject, is_done)) in self.tasks(call)?.into_iter().enumerate() {
+            let before = known.iter().find(|(known, _)| *known == subject);
+            let was_done = before.is_some_and(|(_, was_done)| *was_done);
+            let fields = json!({"task_id": (index + 1).to_string(), "task_subject": subject});
+            for (event, occurs) in events
+                .into_iter()
+                .zip([before.is_none(), is_done && !was_done])
+            {
+                if occurs && self.session.has(event) {
+                    let answer = self.fire(event, Vec::new(), fields.clone()).await;
+                    if let Some(reason) = answer.stop.or(answer.block) {
+                        return Some(reason);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// The to-dos of a call, and whether they are done; `None` if it is about none.
+    fn tasks(&self, call: &CheckedCall) -> Option<Vec<(String, bool)>> {
+        if call.call.name != TODO {
+            return None;
+        }
+        let seen = seen(&call.call, call.files(), &self.cwd)
+            .into_iter()
+            .next()?;
+        let tasks = seen.input.get("todos")?.as_array()?.iter();
+        let tasks = tasks.map(|task| {
+            let subject = task["content"].as_str().unwrap_or_default().to_owned();
+            (subject, task["status"] == "completed")
+        });
+        Some(tasks.collect())
+    }
+
     async fn judge_output(&self, call: &CheckedCall, output: &mut ToolOutput) {
         let (mut context, started) = {
             let mut state = self.lock();
             let context = state.before.remove(&call.call.id).unwrap_or_default();
             (context, state.started.remove(&call.call.id))
         };
+        if output.status.is_success()
+            && let Some(tasks) = self.tasks(call)
+        {
+            self.lock().tasks = tasks;
+        }
         if self.session.has(HookEvent::PostToolBatch) {
             let seen = seen(&call.call, call.files(), &self.cwd).into_iter();
             let calls = seen.map(|seen| {

@@ -65,6 +65,8 @@ pub(super) struct HookAnswer {
     pub advice: Option<Advice>,
     /// The model can make the denied call again.
     pub retry: bool,
+    /// The action that answers an MCP server, and the values of its form.
+    pub reply: Option<(String, Option<Value>)>,
     /// Messages for the user.
     pub messages: Vec<String>,
     /// The error of the hook itself.
@@ -228,6 +230,7 @@ impl HookAnswer {
         self.input = given("updatedInput");
         self.retry = given("retry") == Some(Value::Bool(true));
         self.output = given("updatedToolOutput").or_else(|| given("updatedMCPToolOutput"));
+        self.reply = text("action").map(|action| (action, given("content")));
         let reason = || text("permissionDecisionReason");
         match text("permissionDecision").as_deref() {
             Some("deny") => {
@@ -264,6 +267,7 @@ impl HookAnswer {
     pub(super) fn drop_grants(&mut self) {
         self.input = None;
         self.retry = false;
+        self.reply.take_if(|(action, _)| action == "accept");
         self.decision
             .take_if(|(decision, _)| *decision == Decision::Allow);
         self.advice
@@ -297,6 +301,7 @@ impl HookAnswer {
         }
         self.input = later.input.or(self.input.take());
         self.output = later.output.or(self.output.take());
+        self.reply = later.reply.or(self.reply.take());
         self.first_message = later.first_message.or(self.first_message.take());
         self.context.extend(later.context);
         self.messages.extend(later.messages);

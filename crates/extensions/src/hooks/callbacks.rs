@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::callback::{Callback, HookCall};
-use super::config::{self, Handler};
+use super::config::{self, Action, Handler};
 use super::matcher::Matcher;
 use osier_protocol::{HookEvent, OnFailure};
 
@@ -56,7 +56,7 @@ impl CallbackHooks {
                 matcher,
                 command: hook.callback,
                 args: None,
-                callback: Some(Callback(self.calls.clone())),
+                action: Action::Function(Callback(self.calls.clone())),
                 timeout: hook.timeout,
                 in_background: false,
                 condition: None,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::callback::Callback;
 use super::matcher::Matcher;
+use super::service::Service;
 use osier_base::config_file::ConfigFile;
 use osier_base::json;
 use osier_base::problem::{Problem, nearest};
@@ -32,16 +33,24 @@ pub struct HookFile {
     pub of_settings: bool,
 }
 
+/// The work of a hook.
+#[derive(Debug, Clone)]
+pub(super) enum Action {
+    Program,
+    /// A function of the program that uses osier.
+    Function(Callback),
+    Service(Box<Service>),
+}
+
 /// A configured hook.
 #[derive(Debug, Clone)]
 pub(super) struct Handler {
     pub event: HookEvent,
     pub matcher: Matcher,
-    /// A command line for the shell, or a program when there are `args`.
+    /// A command line for the shell, or a program when there are `args`; for another action, its name.
     pub command: String,
     pub args: Option<Vec<String>>,
-    /// The program whose function it is; `command` is the name of the function.
-    pub callback: Option<Callback>,
+    pub action: Action,
     /// The configured timeout.
     pub timeout: Option<Duration>,
     /// osier does not wait for it.
@@ -55,6 +64,16 @@ pub(super) struct Handler {
 }
 
 impl Handler {
+    /// Whether a program runs, and no other action.
+    pub(super) fn is_program(&self) -> bool {
+        matches!(self.action, Action::Program)
+    }
+
+    /// Whether it is a function of the program that uses osier.
+    pub(super) fn is_function(&self) -> bool {
+        matches!(self.action, Action::Function(_))
+    }
+
     /// The command and its arguments.
     pub(super) fn words(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.command).chain(self.args.iter().flatten())
@@ -68,7 +87,7 @@ impl Handler {
             matcher: Matcher::All,
             command: command.to_owned(),
             args: None,
-            callback: None,
+            action: Action::Program,
             timeout: None,
             in_background: false,
             condition: None,
@@ -317,18 +336,36 @@ impl Reader<'_> {
             self.fault(name, &format!("a hook of `{name}` is not an object"), FORM);
             return None;
         };
-        if let Some(kind) = hook.get("type").filter(|kind| **kind != "command") {
-            let place = kind.as_str().unwrap_or("type");
-            let message = format!("a hook of `{name}` has the type {kind}");
-            self.fault(place, &message, "expected the type `command`");
+        let kind = match hook.get("type") {
+            None => Some(&KINDS[0]),
+            Some(kind) => KINDS.iter().find(|known| *kind == known.name),
+        };
+        let Some(kind) = kind else {
+            let word = &hook["type"];
+            let message = format!("a hook of `{name}` has the type {word}");
+            let known: Vec<String> = KINDS
+                .iter()
+                .map(|kind| format!("`{}`", kind.name))
+                .collect();
+            let hint = format!("expected one of the types {}", known.join(", "));
+            self.fault(word.as_str().unwrap_or("type"), &message, &hint);
             return None;
-        }
-        let Some(command) = text(hook, "command").filter(|text| !text.trim().is_empty()) else {
-            let message = format!("a hook of `{name}` has no `command`");
+        };
+        let Some(command) = text(hook, kind.needs).filter(|text| !text.trim().is_empty()) else {
+            let message = format!("a hook of `{name}` has no `{}`", kind.needs);
             self.fault(name, &message, FORM);
             return None;
         };
-        self.unknown_fields(Some(hook), HOOK, &format!("a hook of `{name}`"));
+        let known: Vec<&str> = kind.fields.iter().chain(FIELDS).copied().collect();
+        self.unknown_fields(Some(hook), &known, &format!("a hook of `{name}`"));
+        let action = match (kind.read)(hook, command) {
+            Ok(action) => action,
+            Err((field, expected)) => {
+                let message = format!("`{field}` of a hook of `{name}` is not {expected}");
+                self.fault(field, &message, "the hook is ignored");
+                return None;
+            }
+        };
         let Some(args) = args(hook) else {
             let message = format!("`args` of a hook of `{name}` is not a list of texts");
             self.fault("args", &message, "the hook is ignored");
@@ -341,9 +378,12 @@ impl Reader<'_> {
         Some(Handler {
             event,
             matcher: matcher.clone(),
-            command: command.to_owned(),
+            command: match &action {
+                Action::Service(service) => service.shown(),
+                Action::Program | Action::Function(_) => command.to_owned(),
+            },
             args,
-            callback: None,
+            action,
             timeout: self.timeout(hook),
             in_background: hook.get("async") == Some(&Value::Bool(true)),
             condition: self.condition(event, hook)?,
@@ -433,15 +473,95 @@ const FORM: &str = r#"write {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks
 /// The fields of a file, of an entry of an event, and of a hook.
 const ROOT: &[&str] = &["hooks", "disableAllHooks", "description", "$schema"];
 const GROUP: &[&str] = &["matcher", "hooks", "description"];
-const HOOK: &[&str] = &[
-    "type",
-    "command",
-    "args",
-    "timeout",
-    "async",
-    "if",
-    "onFailure",
-    "statusMessage",
+const FIELDS: &[&str] = &["type", "timeout", "if", "onFailure", "statusMessage"];
+
+/// A field with another value than the expected one, which is described.
+type Unfit = (&'static str, &'static str);
+
+/// A type of hooks.
+struct Kind {
+    name: &'static str,
+    /// The field that each hook of this type has.
+    needs: &'static str,
+    /// Its own fields.
+    fields: &'static [&'static str],
+    /// Reads them; the argument after the hook is the value of `needs`.
+    read: fn(&Map<String, Value>, &str) -> Result<Action, Unfit>,
+}
+
+/// The types of hooks; the first is that of a hook without `type`.
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "command",
+        needs: "command",
+        fields: &["command", "args", "async"],
+        read: |_, _| Ok(Action::Program),
+    },
+    Kind {
+        name: "http",
+        needs: "url",
+        fields: &["url", "headers", "allowedEnvVars"],
+        read: |hook, url| {
+            let headers = match hook.get("headers") {
+                None => Vec::new(),
+                Some(value) => texts_by_name(value).ok_or(("headers", "an object with texts"))?,
+            };
+            let variables = match hook.get("allowedEnvVars") {
+                None => Vec::new(),
+                Some(value) => texts(value).ok_or(("allowedEnvVars", "a list of texts"))?,
+            };
+            let url = url.trim().to_owned();
+            let is_web = ["http://", "https://"].iter().any(|it| url.starts_with(it));
+            let service = Service::Http {
+                url,
+                headers,
+                variables,
+            };
+            is_web
+                .then(|| Action::Service(Box::new(service)))
+                .ok_or(("url", "an address with http or https"))
+        },
+    },
+    Kind {
+        name: "prompt",
+        needs: "prompt",
+        fields: &["prompt", "model", "continueOnBlock"],
+        read: |hook, prompt| {
+            let goes_on = match hook.get("continueOnBlock") {
+                None => false,
+                Some(value) => value
+                    .as_bool()
+                    .ok_or(("continueOnBlock", "true or false"))?,
+            };
+            let model = match hook.get("model") {
+                None => None,
+                Some(value) => Some(value.as_str().ok_or(("model", "a text"))?.to_owned()),
+            };
+            Ok(Action::Service(Box::new(Service::Prompt {
+                prompt: prompt.to_owned(),
+                model,
+                goes_on,
+            })))
+        },
+    },
+    Kind {
+        name: "mcp_tool",
+        needs: "server",
+        fields: &["server", "tool", "input"],
+        read: |hook, server| {
+            let tool = text(hook, "tool").filter(|tool| !tool.is_empty());
+            let input = hook.get("input").cloned();
+            let input = input.unwrap_or_else(|| Value::Object(Map::new()));
+            if !input.is_object() {
+                return Err(("input", "an object"));
+            }
+            Ok(Action::Service(Box::new(Service::Tool {
+                server: server.to_owned(),
+                tool: tool.ok_or(("tool", "a text"))?.to_owned(),
+                input,
+            })))
+        },
+    },
 ];
 /// Fields of Claude Code that osier does not have.
 const UNSUPPORTED: &[&str] = &["shell", "once", "asyncRewake", "holdsTools"];
@@ -462,9 +582,18 @@ fn args(hook: &Map<String, Value>) -> Option<Option<Vec<String>>> {
     let Some(value) = hook.get("args") else {
         return Some(None);
     };
+    texts(value).map(Some)
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
     let texts = value.as_array()?.iter();
-    let texts = texts.map(|text| text.as_str().map(str::to_owned));
-    texts.collect::<Option<Vec<_>>>().map(Some)
+    texts.map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+fn texts_by_name(value: &Value) -> Option<Vec<(String, String)>> {
+    let fields = value.as_object()?.iter();
+    let texts = fields.map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())));
+    texts.collect()
 }
 
 fn text<'a>(hook: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
@@ -491,6 +620,37 @@ mod tests {
         let parsed = parsed(text);
         assert!(parsed.handlers.is_empty(), "{:?}", parsed.handlers);
         parsed.problems.iter().map(Problem::to_string).collect()
+    }
+
+    #[test]
+    fn hooks_of_each_type_need_their_fields() {
+        for (hook, expected) in [
+            (
+                r#"{"type": "http", "url": "ftp://example.com"}"#,
+                "`url` of a hook of `Stop` is not an address with http or https; the hook is ignored",
+            ),
+            (
+                r#"{"type": "http", "url": "http://a", "headers": ["x"]}"#,
+                "`headers` of a hook of `Stop` is not an object with texts; the hook is ignored",
+            ),
+            (
+                r#"{"type": "prompt", "prompt": "x", "continueOnBlock": "yes"}"#,
+                "`continueOnBlock` of a hook of `Stop` is not true or false; the hook is ignored",
+            ),
+            (
+                r#"{"type": "mcp_tool", "server": "x"}"#,
+                "`tool` of a hook of `Stop` is not a text; the hook is ignored",
+            ),
+            (
+                r#"{"type": "webhook", "url": "https://example.com"}"#,
+                "a hook of `Stop` has the type \"webhook\"; expected one of the types `command`, `http`, `prompt`, `mcp_tool`",
+            ),
+        ] {
+            let text = format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{hook}]}}]}}}}"#);
+            let found = problems(&text);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].ends_with(expected), "{}", found[0]);
+        }
     }
 
     #[test]
@@ -550,11 +710,11 @@ mod tests {
         );
         assert!(told[1].starts_with("hooks.json:3:1: `Stop` is not a list of hooks"));
         assert!(told[2].starts_with("hooks.json:4:29: invalid matcher `Edit(`: unclosed"));
-        let kinds = "{\"hooks\": {\"Stop\": [{\"hooks\": [\n{\"type\": \"http\", \"url\": \"x\"},\n{\"type\": \"command\"}]}]}}";
+        let kinds = "{\"hooks\": {\"Stop\": [{\"hooks\": [\n{\"type\": \"agent\", \"prompt\": \"x\"},\n{\"type\": \"command\"}]}]}}";
         let told = problems(kinds);
         assert_eq!(
             told[0],
-            "hooks.json:2:10: a hook of `Stop` has the type \"http\"; expected the type `command`"
+            "hooks.json:2:10: a hook of `Stop` has the type \"agent\"; expected one of the types `command`, `http`, `prompt`, `mcp_tool`"
         );
         assert!(told[1].contains("has no `command`"), "{told:?}");
         assert!(problems("[]")[0].contains("`hooks` is missing"));

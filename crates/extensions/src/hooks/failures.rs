@@ -183,7 +183,7 @@ mod tests {
     use super::super::Hooks;
     use super::super::answer::HookAnswer;
     use super::super::config::Handler;
-    use super::super::run::run;
+    use super::super::run::{Surroundings, run};
     use super::super::session::judge;
     use super::*;
 
@@ -205,7 +205,13 @@ mod tests {
             Duration::from_mins(1)
         };
         let input: Arc<[u8]> = b"{}"[..].into();
-        let ran = run(&handler, cwd, cwd, Arc::clone(&input), limit).await;
+        let ran = run(
+            &handler,
+            &Surroundings::example(cwd, cwd),
+            Arc::clone(&input),
+            limit,
+        )
+        .await;
         judge(&hooks, &handler, ran, &input, limit, Instant::now())
     }
 

@@ -137,6 +137,22 @@ fn after_call(info: &EventInfo) -> bool {
     )
 }
 
+fn before_switch(info: &EventInfo) -> bool {
+    info.event == HookEvent::PreModelSwitch
+}
+
+/// Both ask what happens with a call or a switch.
+fn decided(info: &EventInfo) -> bool {
+    before_call(info) || before_switch(info)
+}
+
+fn elicited(info: &EventInfo) -> bool {
+    matches!(
+        info.event,
+        HookEvent::Elicitation | HookEvent::ElicitationResult
+    )
+}
+
 fn titled(info: &EventInfo) -> bool {
     start(info) || prompt(info)
 }
@@ -148,7 +164,7 @@ fn with_context(info: &EventInfo) -> bool {
         || info.continues
         || matches!(
             info.event,
-            HookEvent::SubagentStart | HookEvent::PostToolBatch
+            HookEvent::SubagentStart | HookEvent::PostToolBatch | HookEvent::PostModelSwitch
         )
 }
 
@@ -168,8 +184,8 @@ const ROWS: &[Row] = rows! {
     Answer "terminalSequence": Kind::Text, all => "";
     Answer "hookSpecificOutput": Kind::Fields(Part::Specific), all => "the fields below";
     Specific "hookEventName": Kind::Text, all => "the event, to which the other fields belong";
-    Specific "permissionDecision": Kind::OneOf(&["allow", "ask", "defer", "deny"]), before_call => "decides about the call";
-    Specific "permissionDecisionReason": Kind::Text, before_call => "the reason for `permissionDecision`";
+    Specific "permissionDecision": Kind::OneOf(&["allow", "ask", "defer", "deny"]), decided => "decides about the call or the switch; `defer` is for calls";
+    Specific "permissionDecisionReason": Kind::Text, decided => "the reason for `permissionDecision`";
     Specific "updatedInput": Kind::Object, before_call => "replaces the arguments of the call";
     Specific "permissionDisplay": Kind::Anything, before_call => "";
     Specific "decision": Kind::Fields(Part::Decision), permission => "answers the question instead of you";
@@ -182,6 +198,8 @@ const ROWS: &[Row] = rows! {
     Specific "initialUserMessage": Kind::Text, start => "goes before the text of your first prompt";
     Specific "suppressOriginalPrompt": Kind::Flag, typed => "accepted: osier does not repeat a blocked prompt";
     Specific "retry": Kind::Flag, denied => "`true`: the model reads that it can make the call again";
+    Specific "action": Kind::OneOf(&["accept", "decline", "cancel"]), elicited => "answers the server";
+    Specific "content": Kind::Object, elicited => "the values of the form, with `accept`";
     Specific "updatedToolOutput": Kind::Anything, after_call => "replaces the result of the call";
     Specific "updatedMCPToolOutput": Kind::Anything, after_call => "the same, if `updatedToolOutput` is missing";
     Specific "sessionTitle": Kind::Text, titled => "";
@@ -442,7 +460,7 @@ mod tests {
             (
                 HookEvent::UserPromptSubmit,
                 json!({"hookSpecificOutput": {"permissionDecision": "deny"}}),
-                "the field `permissionDecision` in `hookSpecificOutput` is for PreToolUse, not for UserPromptSubmit",
+                "the field `permissionDecision` in `hookSpecificOutput` is for PreToolUse, PreModelSwitch, not for UserPromptSubmit",
             ),
             (
                 HookEvent::UserPromptSubmit,
@@ -457,7 +475,7 @@ mod tests {
             (
                 HookEvent::SessionEnd,
                 json!({"decision": "block"}),
-                "the field `decision` is for UserPromptSubmit, UserPromptExpansion, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, PostToolBatch, Stop, SubagentStop, PreCompact, not for SessionEnd",
+                "the field `decision` is for UserPromptSubmit, UserPromptExpansion, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, PostToolBatch, Stop, SubagentStop, PreCompact, PreModelSwitch, TaskCreated, TaskCompleted, Elicitation, ElicitationResult, not for SessionEnd",
             ),
         ] {
             let fields = read(event, answer.as_object().unwrap(), b"");

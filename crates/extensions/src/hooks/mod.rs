@@ -15,14 +15,18 @@ mod failures;
 mod fields;
 mod limits;
 mod matcher;
+mod occasions;
 mod output;
 mod programs;
 mod response;
 mod run;
+mod service;
 mod session;
+mod variables;
 
 use osier_protocol::{HookEvent, HookInfo, HookRun, LastRun};
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -32,13 +36,15 @@ use tokio_util::sync::CancellationToken;
 pub use agent::{AgentHooks, Role, context_message};
 pub use callback::HookCall;
 pub use callbacks::{CallbackHook, CallbackHooks};
-use config::Handler;
 pub use config::HookFile;
+use config::{Action, Handler};
 pub use failures::{Blocks, FAILURES, Failure, failures_table};
 pub use fields::answers_table;
+pub use occasions::{ElicitationReply, ModelSwitch, SwitchDecision};
 use osier_agent::Severity;
 use osier_base::problem::Problem;
 use osier_permissions::trust::ProgramGuard;
+pub use service::{HookQuestion, HookServices};
 pub use session::SessionHooks;
 
 /// The hooks of a session. Reloading the files updates the list for all holders.
@@ -86,6 +92,8 @@ pub enum HookNews {
     Notice { severity: Severity, text: String },
     /// Context for the model, to deliver now.
     Context { event: HookEvent, text: String },
+    /// Variables for the commands of the session.
+    Variables(Vec<(OsString, OsString)>),
     /// A hook has run.
     Ran(Box<HookRun>),
 }
@@ -137,7 +145,9 @@ impl Hooks {
                 continue;
             }
             check.guards += 1;
-            if let Some(obstacle) = programs::obstacle(handler, cwd, root).await {
+            if handler.is_program()
+                && let Some(obstacle) = programs::obstacle(handler, cwd, root).await
+            {
                 let (event, command) = (handler.event.name(), shown(handler));
                 let message = format!("the {event} hook `{command}` cannot start: {obstacle}");
                 let obstacle = Problem::of_file(&handler.file, message, "it blocks");
@@ -244,9 +254,17 @@ fn key(handler: &Handler) -> Key {
 /// Whether one run answers for both hooks: a run in the background answers for none that guards.
 fn is_same(one: &Handler, other: &Handler) -> bool {
     key(one) == key(other)
-        && one.callback.is_some() == other.callback.is_some()
+        && is_same_action(&one.action, &other.action)
         && one.in_background == other.in_background
         && one.on_failure == other.on_failure
+}
+
+fn is_same_action(one: &Action, other: &Action) -> bool {
+    match (one, other) {
+        (Action::Service(one), Action::Service(other)) => one == other,
+        (Action::Program, Action::Program) | (Action::Function(_), Action::Function(_)) => true,
+        _ => false,
+    }
 }
 
 /// The command with its arguments.
@@ -269,7 +287,7 @@ mod tests {
             ..handler()
         };
         let of_program = Handler {
-            callback: Some(callback::Callback(calls)),
+            action: Action::Function(callback::Callback(calls)),
             ..handler()
         };
         let strict = Handler {

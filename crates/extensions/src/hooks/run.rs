@@ -1,8 +1,9 @@
 //! Runs one hook as a process with JSON on its standard input. It runs in its own process session without a
 //! terminal. Cancelling kills all its processes; processes that it leaves running at its normal end stay.
 
+use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,8 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{sleep, timeout};
 
 use super::answer::{BACKGROUND, announces_async};
-use super::config::Handler;
+use super::config::{Action, Handler};
+use super::service::HookServices;
 use osier_base::process::{Exit, Invocation, Piped, spawn_piped};
 use osier_permissions::trust::UNCOMPILED;
 
@@ -42,6 +44,21 @@ pub(super) enum HookEnd {
     Failed(io::Error),
 }
 
+impl HookEnd {
+    /// The answer of a hook that is no program, as a program would have printed it.
+    fn printed(answer: String) -> Self {
+        Self::Ended {
+            exit: Exit {
+                code: Some(0),
+                ..Exit::default()
+            },
+            is_cut: answer.len() > KEPT,
+            stdout: answer,
+            stderr: String::new(),
+        }
+    }
+}
+
 /// A running hook. Dropping it kills all its processes.
 pub(super) struct Child {
     piped: Piped,
@@ -53,22 +70,61 @@ pub(super) struct Child {
     is_cut: bool,
 }
 
-/// Runs `handler` in `cwd` with `input`, for at most `limit`.
+/// Where a hook runs.
+#[derive(Debug, Clone)]
+pub(super) struct Surroundings {
+    pub cwd: PathBuf,
+    /// The root of the project.
+    pub root: PathBuf,
+    /// The id of the session.
+    pub session: String,
+    /// The file in which it can leave variables.
+    pub variables: Option<PathBuf>,
+    pub services: Option<Arc<dyn HookServices>>,
+}
+
+#[cfg(test)]
+impl Surroundings {
+    pub(super) fn example(cwd: impl Into<PathBuf>, root: impl Into<PathBuf>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            root: root.into(),
+            session: "0199".to_owned(),
+            variables: None,
+            services: None,
+        }
+    }
+}
+
+/// Runs `handler` with `input`, for at most `limit`.
 pub(super) async fn run(
     handler: &Handler,
-    cwd: &Path,
-    root: &Path,
+    place: &Surroundings,
     input: Arc<[u8]>,
     limit: Duration,
 ) -> HookEnd {
-    if let Some(callback) = &handler.callback {
-        return match callback.call(&handler.command, &input, limit).await {
-            None => HookEnd::TimedOut,
-            Some(Ok(answer)) => HookEnd::Returned(answer),
-            Some(Err(error)) => HookEnd::Failed(io::Error::other(error)),
-        };
+    match &handler.action {
+        Action::Program => {}
+        Action::Function(callback) => {
+            return match callback.call(&handler.command, &input, limit).await {
+                None => HookEnd::TimedOut,
+                Some(Ok(answer)) => HookEnd::Returned(answer),
+                Some(Err(error)) => HookEnd::Failed(io::Error::other(error)),
+            };
+        }
+        Action::Service(service) => {
+            let Some(services) = &place.services else {
+                return HookEnd::Failed(io::Error::other("the session has no services for it"));
+            };
+            let run = service.run(services, handler.event, &input);
+            return match timeout(limit, run).await {
+                Err(_) => HookEnd::TimedOut,
+                Ok(Ok(answer)) => HookEnd::printed(answer),
+                Ok(Err(error)) => HookEnd::Failed(io::Error::other(error)),
+            };
+        }
     }
-    let mut child = match Child::start(handler, cwd, root, input) {
+    let mut child = match Child::start(handler, place, input) {
         Ok(child) => child,
         Err(error) => return HookEnd::Failed(error),
     };
@@ -84,20 +140,29 @@ pub(super) async fn run(
 }
 
 impl Child {
-    fn start(handler: &Handler, cwd: &Path, root: &Path, input: Arc<[u8]>) -> io::Result<Self> {
+    fn start(handler: &Handler, place: &Surroundings, input: Arc<[u8]>) -> io::Result<Self> {
         let mut invocation = match &handler.args {
             Some(args) => Invocation::new(&handler.command, args),
             None => Invocation::new("sh", ["-c", &handler.command]),
         };
-        invocation.cwd = Some(cwd.to_owned());
-        let names = ["CLAUDE_PROJECT_DIR", "OSIER_PROJECT_DIR"];
-        let session = serde_json::from_slice::<Value>(&input).unwrap_or_default();
-        let session = session["session_id"].as_str().unwrap_or_default();
-        invocation.env = names.map(|name| (name.into(), root.into())).to_vec();
-        invocation.env.push(("CLAUDECODE".into(), "1".into()));
-        invocation
-            .env
-            .push(("CLAUDE_CODE_SESSION_ID".into(), session.into()));
+        invocation.cwd = Some(place.cwd.clone());
+        let root = place.root.as_os_str();
+        let mut variables = vec![
+            ("CLAUDE_PROJECT_DIR", root),
+            ("OSIER_PROJECT_DIR", root),
+            ("CLAUDECODE", OsStr::new("1")),
+            ("CLAUDE_CODE_SESSION_ID", OsStr::new(&place.session)),
+        ];
+        variables.extend(
+            place
+                .variables
+                .as_ref()
+                .map(|it| ("CLAUDE_ENV_FILE", it.as_os_str())),
+        );
+        let variables = variables.into_iter();
+        invocation.env = variables
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
         // Compiled modules are not compared with what the user trusted, so Python does not read those of the project.
         let (name, folder) = UNCOMPILED;
         invocation.env.push((name.into(), folder.into()));
@@ -213,16 +278,18 @@ mod tests {
         }
     }
 
+    fn place() -> Surroundings {
+        Surroundings::example("/tmp", "/")
+    }
+
     async fn ran(command: &str, input: &str, limit: Duration) -> HookEnd {
-        let (cwd, root) = (Path::new("/tmp"), Path::new("/"));
         let input = input.as_bytes().into();
-        run(&handler(command, None), cwd, root, input, limit).await
+        run(&handler(command, None), &place(), input, limit).await
     }
 
     #[tokio::test]
     async fn input_directory_and_variables_are_passed() {
-        let command =
-            "cat; echo; pwd; echo $CLAUDE_PROJECT_DIR $OSIER_PROJECT_DIR; echo odd >&2; exit 3";
+        let command = "cat; echo; pwd; echo $CLAUDE_PROJECT_DIR $OSIER_PROJECT_DIR $CLAUDECODE $CLAUDE_CODE_SESSION_ID; echo odd >&2; exit 3";
         let HookEnd::Ended {
             exit,
             stdout,
@@ -234,18 +301,11 @@ mod tests {
         };
         assert_eq!(
             (stdout.as_str(), stderr.as_str()),
-            ("given\n/tmp\n/ /\n", "odd\n")
+            ("given\n/tmp\n/ / 1 0199\n", "odd\n")
         );
         assert_eq!(exit.code, Some(3));
         let direct = handler("printf", Some(&["%s", "a  b"]));
-        let ran = run(
-            &direct,
-            Path::new("/tmp"),
-            Path::new("/"),
-            Arc::default(),
-            LONG,
-        )
-        .await;
+        let ran = run(&direct, &place(), Arc::default(), LONG).await;
         assert!(matches!(ran, HookEnd::Ended { stdout, .. } if stdout == "a  b"));
     }
 
@@ -274,8 +334,7 @@ mod tests {
     #[tokio::test]
     async fn a_cancelled_hook_is_killed_with_its_children() {
         let hangs = handler("sleep 600 & echo $!; wait", None);
-        let (cwd, root) = (Path::new("/tmp"), Path::new("/"));
-        let mut child = Child::start(&hangs, cwd, root, Arc::default()).unwrap();
+        let mut child = Child::start(&hangs, &place(), Arc::default()).unwrap();
         while !child.printed.ends_with(b"\n") {
             let _ = timeout(IDLE, child.read(false)).await;
         }
@@ -318,14 +377,7 @@ mod tests {
     #[tokio::test]
     async fn a_missing_program_fails() {
         let missing = handler("/no/such/program", Some(&[]));
-        let ran = run(
-            &missing,
-            Path::new("/tmp"),
-            Path::new("/"),
-            Arc::default(),
-            LONG,
-        )
-        .await;
+        let ran = run(&missing, &place(), Arc::default(), LONG).await;
         match ran {
             // With `setsid` in between, `setsid` fails.
             HookEnd::Failed(_) => {}

@@ -2,20 +2,22 @@
 //! context for the first prompt.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
+use tempfile::TempPath;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{BACKGROUND, Decision, HookAnswer, Output};
-use super::config::{Handler, TIMEOUT};
+use super::config::{Action, Handler, TIMEOUT};
 use super::limits::line;
 use super::programs::program_use;
-use super::run::{HookEnd, run};
-use super::{HookNews, Hooks, is_same, key, shown};
+use super::run::{HookEnd, Surroundings, run};
+use super::service::HookServices;
+use super::{HookNews, Hooks, is_same, key, shown, variables};
 use osier_agent::{CheckedCall, Severity};
 use osier_base::{ids, text};
 use osier_peers::tools::theirs;
@@ -39,6 +41,8 @@ pub struct SessionHooks {
     started: CancellationToken,
     /// Cancelled when the session closes: then osier only waits for the hooks of its end.
     closing: CancellationToken,
+    /// For hooks that are no programs.
+    services: OnceLock<Arc<dyn HookServices>>,
     state: Mutex<State>,
 }
 
@@ -52,6 +56,8 @@ struct State {
     ran: Vec<super::Key>,
     /// How the session was opened: source, model and directory.
     opened: Option<(String, String, PathBuf)>,
+    /// The file in which hooks of `SessionStart` leave variables for later commands, while they run.
+    variables: Option<TempPath>,
     /// Hooks that continue in the background; they end with the session.
     background: JoinSet<()>,
 }
@@ -91,8 +97,14 @@ impl SessionHooks {
             transcript: transcript.map(Path::to_owned),
             started: CancellationToken::new(),
             closing: CancellationToken::new(),
+            services: OnceLock::new(),
             state: Mutex::default(),
         }
+    }
+
+    /// Sets what hooks use that are no programs. Call it once, before the first event.
+    pub fn serve(&self, services: Arc<dyn HookServices>) {
+        let _ = self.services.set(services);
     }
 
     /// The session was opened: runs the hooks for it that have not run yet. Their context is added to the
@@ -117,9 +129,26 @@ impl SessionHooks {
         fresh.retain(|handler| wanted(handler) && !ran.contains(&key(handler)));
         let keys = fresh.iter().map(|handler| key(handler));
         self.lock().ran.extend(keys);
+        self.lock().variables = variables::file(&fresh);
         let fields = json!({"source": source, "model": model});
         let answer = self.run_all(&fresh, HookEvent::SessionStart, &fields, cwd, None);
         let answer = answer.await;
+        let file = self.lock().variables.take();
+        if let Some(file) = file {
+            match variables::read(&file, cwd, &self.hooks.root).await {
+                Ok((set, refused)) => {
+                    if !set.is_empty() {
+                        self.tell(HookNews::Variables(set));
+                    }
+                    for name in refused {
+                        self.warn(format!(
+                            "`{name}` of a SessionStart hook is not set: it names code of the project, which the model can change"
+                        ));
+                    }
+                }
+                Err(error) => self.warn(format!("the variables of a SessionStart hook: {error}")),
+            }
+        }
         let mut state = self.lock();
         state.waiting.context.extend(answer.context);
         if answer.first_message.is_some() {
@@ -199,7 +228,7 @@ impl SessionHooks {
         // A program may have registered some since.
         let opened = self.lock().opened.clone();
         if let Some((source, model, cwd)) = opened {
-            let is_late = |handler: &Handler| handler.callback.is_some();
+            let is_late = |handler: &Handler| handler.is_function();
             self.run_start(&source, &model, &cwd, is_late).await;
         }
     }
@@ -211,6 +240,10 @@ impl SessionHooks {
 
     pub(super) fn has(&self, event: HookEvent) -> bool {
         self.hooks.has(event)
+    }
+
+    pub(super) fn tell(&self, news: HookNews) {
+        self.hooks.tell(news);
     }
 
     pub(super) fn warn(&self, text: String) {
@@ -345,11 +378,23 @@ impl SessionHooks {
 
     async fn run_one(&self, handler: &Arc<Handler>, cwd: &Path, input: Arc<[u8]>) -> HookAnswer {
         let started = Instant::now();
-        let usual = match handler.event {
-            HookEvent::SessionEnd => END_TIMEOUT,
+        let usual = match (handler.event, &handler.action) {
+            (HookEvent::SessionEnd, _) => END_TIMEOUT,
+            (_, Action::Service(service)) => service.timeout(),
             _ => TIMEOUT,
         };
         let limit = handler.timeout.unwrap_or(usual);
+        let place = Surroundings {
+            cwd: cwd.to_owned(),
+            root: self.hooks.root.clone(),
+            session: self.id.clone(),
+            variables: self
+                .lock()
+                .variables
+                .as_ref()
+                .map(|file| file.to_path_buf()),
+            services: self.services.get().cloned(),
+        };
         let judge = {
             let (hooks, handler) = (Arc::clone(&self.hooks), Arc::clone(handler));
             let input = Arc::clone(&input);
@@ -358,13 +403,12 @@ impl SessionHooks {
         if handler.in_background {
             let limit = handler.timeout.unwrap_or(BACKGROUND);
             let (hooks, handler) = (Arc::clone(&self.hooks), Arc::clone(handler));
-            let cwd = cwd.to_owned();
             self.lock().background.spawn(async move {
-                judge(start(&hooks, &handler, &cwd, input, limit).await, limit);
+                judge(start(&hooks, &handler, place, input, limit).await, limit);
             });
             return HookAnswer::default();
         }
-        match start(&self.hooks, handler, cwd, input, limit).await {
+        match start(&self.hooks, handler, place, input, limit).await {
             HookEnd::GoesOn(child, limit) => {
                 self.hooks.note(
                     handler,
@@ -392,13 +436,13 @@ impl SessionHooks {
 async fn start(
     hooks: &Hooks,
     handler: &Arc<Handler>,
-    cwd: &Path,
+    place: Surroundings,
     input: Arc<[u8]>,
     limit: Duration,
 ) -> HookEnd {
-    if let Some(guard) = hooks.guard.as_ref().filter(|_| handler.callback.is_none()) {
+    if let Some(guard) = hooks.guard.as_ref().filter(|_| handler.is_program()) {
         let found = {
-            let (handler, cwd, root) = (Arc::clone(handler), cwd.to_owned(), hooks.root.clone());
+            let (handler, cwd, root) = (Arc::clone(handler), place.cwd.clone(), place.root.clone());
             osier_base::task::spawn_blocking(move || program_use(&handler, &cwd, &root)).await
         };
         let permitted = match found {
@@ -416,7 +460,7 @@ async fn start(
             return HookEnd::Failed(std::io::Error::other(reason));
         }
     }
-    run(handler, cwd, &hooks.root, input, limit).await
+    run(handler, &place, input, limit).await
 }
 
 /// The answer of an ended hook to `input`; reports its errors.
@@ -450,7 +494,7 @@ pub(super) fn judge(
             "it did not end within {} s and was killed",
             limit.as_secs_f64()
         )),
-        HookEnd::Failed(error) if handler.callback.is_some() => {
+        HookEnd::Failed(error) if !handler.is_program() => {
             HookAnswer::unanswered(error.to_string())
         }
         HookEnd::Failed(error) => HookAnswer::unanswered(format!("it cannot start: {error}")),

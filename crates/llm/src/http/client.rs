@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::header::CONTENT_TYPE;
 use reqwest::{Certificate, Client, Url, redirect};
 use tokio::sync::OnceCell;
 
-use osier_base::regular_file;
+use osier_base::{regular_file, text};
 
 use super::adapt::Memory;
 use super::fault;
@@ -100,6 +101,41 @@ pub fn choose_cryptography() {
 pub async fn client_for(options: HttpOptions, address: &str) -> Result<Client, String> {
     let url = Url::parse(address).map_err(|error| error.to_string())?;
     client(options, Way::to(&url)).await
+}
+
+/// Sends JSON with POST, with additional headers, and returns the status and the body of the answer, at most `limit` bytes.
+///
+/// # Errors
+/// The address or a header is invalid, or there was no complete answer; in one line.
+pub async fn post_json(
+    options: HttpOptions,
+    address: &str,
+    headers: &[(String, String)],
+    json: Vec<u8>,
+    limit: usize,
+) -> Result<(u16, String), String> {
+    let client = client_for(options, address).await?;
+    let mut request = client
+        .post(address)
+        .header(CONTENT_TYPE, "application/json")
+        .body(json);
+    for (name, value) in headers {
+        let is_framing = ["content-length", "transfer-encoding"];
+        if !is_framing.contains(&name.to_ascii_lowercase().as_str()) {
+            request = request.header(name, value);
+        }
+    }
+    let told = |error: reqwest::Error| text::single_line(&error.without_url().to_string());
+    let mut answer = request.send().await.map_err(told)?;
+    let mut body = Vec::new();
+    while let Some(part) = answer.chunk().await.map_err(told)? {
+        body.extend_from_slice(&part);
+        if body.len() > limit {
+            return Err(format!("the answer is longer than {limit} bytes"));
+        }
+    }
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Ok((answer.status().as_u16(), body))
 }
 
 /// The client speaks HTTP/1.1, as every server of a model does. With HTTP/2 all calls to a server would share one connection,

@@ -20,7 +20,7 @@ mod reading;
 #[cfg(test)]
 mod tests;
 
-pub use client::{HttpOptions, certificates, choose_cryptography, client_for};
+pub use client::{HttpOptions, certificates, choose_cryptography, client_for, post_json};
 pub(crate) use client::{Way, client};
 pub use fetch::{Fetch, Fetched};
 pub use provider::HttpProvider;

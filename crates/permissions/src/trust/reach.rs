@@ -695,7 +695,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Whether the variable chooses code that programs load. Its name is one of a trusted text.
-fn selects_code(assignment: &str) -> bool {
+pub fn selects_code(assignment: &str) -> bool {
     let name = assignment.split('=').next().unwrap_or_default();
     let name = name.trim_end_matches('+');
     #[rustfmt::skip]

@@ -23,7 +23,7 @@ use osier_mcp::ServerEvent;
 use osier_peers::commands::{Expansion, Placeholders};
 use osier_permissions::trust::project_root;
 use osier_protocol::questions::Question;
-use osier_protocol::{Event, ExtensionOp};
+use osier_protocol::{Event, ExtensionOp, HookEvent};
 use osier_settings::Settings;
 
 impl Actor {
@@ -62,6 +62,7 @@ impl Actor {
                 trust::review(&self.setup, self.safety.questions.clone(), emitter, decided);
             }
             ExtensionOp::Reload => {
+                self.tell_hooks_of_settings();
                 self.ask_for_trust();
                 self.load_settings();
                 self.load_servers();
@@ -94,8 +95,37 @@ impl Actor {
         }
     }
 
-    fn session_hooks(&self) -> Option<&Arc<SessionHooks>> {
+    pub(super) fn session_hooks(&self) -> Option<&Arc<SessionHooks>> {
         self.session.as_ref()?.policy.hooks()
+    }
+
+    fn tell_hooks_of_settings(&self) {
+        if let Some(hooks) = self.session_hooks().cloned()
+            && hooks.watches(HookEvent::ConfigChange)
+        {
+            let (file, cwd) = (self.setup.folders.settings(), self.setup.cwd.clone());
+            osier_base::task::spawn(async move { hooks.configured(&file, &cwd).await });
+        }
+    }
+
+    /// Tells hooks which files of instructions the session has, once they are read.
+    fn tell_hooks_of_instructions(&self) {
+        let hooks = self.session_hooks().cloned();
+        let Some(hooks) = hooks.filter(|hooks| hooks.watches(HookEvent::InstructionsLoaded)) else {
+            return;
+        };
+        let (files, cwd) = (
+            self.extensions.context.instruction_files(),
+            self.setup.cwd.clone(),
+        );
+        let of_user = self.setup.folders.config.clone();
+        osier_base::task::spawn(async move {
+            for file in files {
+                hooks
+                    .instructed(&file, file.starts_with(&of_user), &cwd)
+                    .await;
+            }
+        });
     }
 
     pub(super) fn start_hooks(&mut self, source: Source) {
@@ -107,9 +137,15 @@ impl Actor {
         self.extensions
             .hooks
             .start(source, hooks, model, &self.setup.cwd);
+        if !self.extensions.context.is_reading() {
+            self.tell_hooks_of_instructions();
+        }
     }
 
     pub(super) fn hook_news(&self, news: HookNews) {
+        if let (HookNews::Variables(variables), Some(session)) = (&news, &self.session) {
+            session.workspace.set_variables(variables.clone());
+        }
         if let Some(message) = hooks::publish(news, &self.emitter)
             && let Some(session) = &self.session
         {
@@ -287,6 +323,7 @@ impl Actor {
         };
         if is_new {
             self.offer_subagents();
+            self.tell_hooks_of_instructions();
         }
         let changed = self.detached(|actor, ()| actor.read_context(Scope::Plugins));
         self.extensions

@@ -89,6 +89,10 @@ impl Actor {
         let context = self.session_context();
         match OpenSession::open(&self.setup, &mut self.selection.models, choice, context).await {
             Ok(mut session) => {
+                self.progress.usage = Usage::default();
+                if let Some(last) = session.last_message() {
+                    self.progress.usage.saw(last);
+                }
                 self.publish(session.opened_event());
                 if let Some(note) = session.moved_note() {
                     self.emitter.notice(Severity::Warning, note);
@@ -98,7 +102,6 @@ impl Actor {
                     self.await_index(&session);
                 }
                 self.selection.level = session.agent.state().thinking_level;
-                self.progress.usage = Usage::default();
                 session.budget.announce();
                 self.emitter.log().open(session.store.path().map(|path| {
                     let folder = self.setup.folders.outputs().join(session.id());

@@ -4,6 +4,7 @@ use super::run::Actor;
 use crate::choices::Origin;
 use crate::conversation::titles::{TitleWriter, Titled};
 use crate::extensions::hooks::Source;
+use crate::extensions::model_switch;
 use crate::extensions::sampling::{self, SamplingNews};
 use crate::models::accounts::login::LoginOutcome;
 use crate::models::refresh::Refreshed;
@@ -15,9 +16,10 @@ use crate::safety::review::{self, ReviewNews};
 use crate::setup::SessionChoice;
 use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
+use osier_extensions::hooks::ModelSwitch;
 use osier_llm::catalogue::discovery::DEADLINE;
 use osier_llm::{Model, ProviderEntry, ignored_options, ignores_temperature};
-use osier_protocol::{Event, IndexEvent, ModelOp};
+use osier_protocol::{Event, HookEvent, IndexEvent, ModelOp};
 use std::sync::Arc;
 
 impl Actor {
@@ -29,6 +31,10 @@ impl Actor {
         {
             return self.ask_for_model(several);
         }
+        let requested = match &op {
+            ModelOp::SelectModel { reference } => Some(reference.clone()),
+            _ => None,
+        };
         let refreshed = self.callback(Self::refreshed);
         let session = self.session.as_ref().map(|session| &session.active);
         let (setup, emitter) = (&mut self.setup, &self.emitter);
@@ -36,8 +42,60 @@ impl Actor {
             .selection
             .handle(op, session, setup, emitter, refreshed);
         if let Some(choice) = handled.await {
-            self.choose(choice).await;
+            self.switch(choice, requested).await;
         }
+    }
+
+    /// Selects a model for the user, if the hooks allow it.
+    async fn switch(&mut self, choice: Choice, requested: Option<String>) {
+        let hooks = self.session_hooks().cloned();
+        let Some((hooks, switch)) = hooks
+            .filter(|hooks| hooks.watches(HookEvent::PreModelSwitch))
+            .zip(self.model_switch(&choice.0, requested, false))
+        else {
+            return self.choose(choice).await;
+        };
+        let questions = self
+            .setup
+            .answers_questions
+            .then(|| self.safety.questions.clone());
+        let cwd = self.setup.cwd.clone();
+        let decided = self.async_callback(|actor, (choice, refused): (Choice, Option<String>)| {
+            actor.switched(choice, refused).boxed()
+        });
+        osier_base::task::spawn(async move {
+            let decision = hooks.before_switch(&switch, &cwd).await;
+            let refused = model_switch::refusal(decision, &switch, questions).await;
+            decided.call((choice, refused));
+        });
+    }
+
+    /// Selects a model unless it was refused.
+    async fn switched(&mut self, choice: Choice, refused: Option<String>) {
+        match refused {
+            None => self.choose(choice).await,
+            Some(reason) => {
+                let model = choice.0.reference();
+                self.notice(
+                    Severity::Warning,
+                    format!("{model} was not selected: {reason}"),
+                );
+            }
+        }
+    }
+
+    /// The switch to a model, for hooks; `None` if it is selected already.
+    fn model_switch(
+        &self,
+        to: &Model,
+        requested: Option<String>,
+        is_automatic: bool,
+    ) -> Option<ModelSwitch> {
+        let from = self.selection.models.chosen();
+        let retention = self.setup.settings.cache_retention;
+        let last = self.progress.usage.last_request();
+        (from.reference() != to.reference())
+            .then(|| model_switch::described((&from, to), requested, is_automatic, last, retention))
     }
 
     /// Asks which of several models a name means, and selects it.
@@ -68,6 +126,10 @@ impl Actor {
 
     /// Selects a model for the session and its subagents.
     pub(super) async fn choose(&mut self, choice: Choice) {
+        let hooks = self.session_hooks().cloned();
+        let switch = hooks
+            .filter(|hooks| hooks.watches(HookEvent::PostModelSwitch))
+            .zip(self.model_switch(&choice.0, None, false));
         let session = self.session.as_ref();
         let active = session.map(|session| &session.active);
         let settings = &self.setup.settings;
@@ -79,6 +141,10 @@ impl Actor {
             session.subagents.set_models(models, self.selection.level);
         }
         self.warn_about_options();
+        if let Some((hooks, switch)) = switch {
+            let cwd = self.setup.cwd.clone();
+            osier_base::task::spawn(async move { hooks.after_switch(&switch, &cwd).await });
+        }
     }
 
     /// Warns about options that the user has set and the model does not take.
@@ -123,6 +189,14 @@ impl Actor {
         match news {
             SamplingNews::Model(reply) => {
                 sampling::send_model(&self.selection.models, reply);
+            }
+            SamplingNews::HookModel(name, reply) => {
+                let small = match name {
+                    None => self.small_model(),
+                    Some(_) => SmallModel::Off,
+                };
+                let models = &self.selection.models;
+                sampling::send_hook_model(models, name.as_deref(), small.model(), reply);
             }
             SamplingNews::Called(call) => call.publish(&mut self.progress.usage, &self.emitter),
         }

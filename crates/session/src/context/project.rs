@@ -1,6 +1,7 @@
 //! The project context: instructions, skills and prompt templates. It is read in the background when the first session
 //! opens and with `Reload`; prompts wait for it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
@@ -56,6 +57,12 @@ impl ContextState {
     /// The instructions for directories that work moves to.
     pub(crate) fn nearby(&self) -> &Nearby {
         &self.nearby
+    }
+
+    /// The files of the instructions, the nearest last.
+    pub(crate) fn instruction_files(&self) -> Vec<PathBuf> {
+        let files = self.current.files.iter();
+        files.map(|file| file.path.clone()).collect()
     }
 
     /// Whether prompts have to wait.

@@ -1,7 +1,7 @@
 //! Tokens and costs of the open session. The part from before it was opened is counted when a client asks for it,
 //! because that reads the complete file.
 
-use osier_agent::{AccountingEntry, ToolUpdate};
+use osier_agent::{AccountingEntry, AgentMessage, ToolUpdate};
 use osier_llm::Model;
 use osier_protocol::{ContextReport, EntryKind, Event, Review, Spending, TreeEvent};
 use osier_store::{ContextLimit, EntryIndex};
@@ -9,6 +9,7 @@ use osier_store::{ContextLimit, EntryIndex};
 use crate::conversation::compaction::{CompactionOptions, message_tokens, report};
 use crate::cx::{ActiveSession, when_indexed};
 use crate::emitter::{Callback, Emitter};
+use crate::extensions::model_switch::LastRequest;
 use crate::models::{Models, side_call};
 
 /// The usage of the open session.
@@ -17,6 +18,7 @@ pub(crate) struct Usage {
     since_open: Spending,
     /// Not set until it is counted.
     before_open: Option<Spending>,
+    last: LastRequest,
 }
 
 /// The usage of a session before it was opened.
@@ -49,10 +51,28 @@ impl Usage {
         self.since_open.outside(model, usage);
     }
 
+    /// The last request of the conversation.
+    pub(crate) fn last_request(&self) -> LastRequest {
+        self.last
+    }
+
+    /// Notes a message of the conversation.
+    pub(crate) fn saw(&mut self, message: &AgentMessage) {
+        if let AgentMessage::Assistant(answer) = message {
+            self.last = LastRequest {
+                tokens: answer.usage.total_tokens(),
+                at: answer.timestamp,
+            };
+        }
+    }
+
     /// Adds what an event reports. A call of a subagent counts as one of the session, which is published.
     pub(crate) fn on_event(&mut self, event: &Event, emitter: &Emitter) {
         if let Event::Agent(osier_agent::Event::Accounting { entry }) = event {
             self.add(entry);
+        }
+        if let Event::Agent(osier_agent::Event::MessageEnd { message, .. }) = event {
+            self.saw(message);
         }
         if let Some(entry) = subagent_cost(event).cloned() {
             self.add(&entry);

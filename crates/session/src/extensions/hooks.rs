@@ -243,6 +243,8 @@ pub(crate) fn ask_about_claude(
 pub(crate) fn publish(news: HookNews, emitter: &Emitter) -> Option<AgentMessage> {
     match news {
         HookNews::Notice { severity, text } => emitter.notice(severity, text),
+        // The actor applies them.
+        HookNews::Variables(_) => {}
         HookNews::Ran(run) => emitter.publish(Event::HookRan { run }),
         HookNews::Context { event, text } => return Some(context_message(event, &text)),
     }

@@ -20,7 +20,9 @@ use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
 use osier_base::server_tool::tool_name;
 use osier_llm::auth::CredentialFile;
-use osier_mcp::{Logins, Mcp, McpSetup, Sampler, ServerEvent, ServerNames, StartGuard};
+use osier_mcp::{
+    ElicitationRules, Logins, Mcp, McpSetup, Sampler, ServerEvent, ServerNames, StartGuard,
+};
 use osier_permissions::ServerTools;
 use osier_permissions::trust::{ProgramGuard as _, ProgramUse, ProjectFiles, command};
 use osier_tools::Workspace;
@@ -33,7 +35,7 @@ pub(crate) fn start(
     setup: &SessionSetup,
     questions: Questions,
     workspace: &Arc<Workspace>,
-    sampler: Arc<dyn Sampler>,
+    (sampler, rules): (Arc<dyn Sampler>, Option<Arc<dyn ElicitationRules>>),
     changed: Callback<ServerEvent>,
 ) -> Mcp {
     let (sender, mut news) = mpsc::unbounded_channel();
@@ -55,6 +57,7 @@ pub(crate) fn start(
         logs: setup.folders.logs(),
         logins: Logins::new(file.keep_in_vault(setup.settings.credential_store.is_keyring())),
         questions,
+        rules,
         workspace: Arc::clone(workspace),
         wanted: wanted(setup.tools.as_deref()),
         only: None,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use osier_agent::{AccountingEntry, Severity, Transport};
-use osier_llm::{Model, Request, StopReason, Usage};
+use osier_extensions::hooks::HookQuestion;
+use osier_llm::{AssistantMessage, Model, Request, StopReason, Usage};
 use osier_mcp::{Sampler, SamplingAnswer, SamplingRequest};
 use osier_protocol::Event;
 use osier_store::writer::Writer;
@@ -20,12 +21,21 @@ use crate::models::side_call::{self, Answered};
 
 /// Time for the answer.
 const TIMEOUT: Duration = Duration::from_mins(5);
+/// Tokens of the answer to a hook.
+const JUDGEMENT_TOKENS: u64 = 1_000;
+/// Why nobody answers any more.
+const ENDED: &str = "the session has ended";
 
 /// A message of the sampler to the session.
 #[derive(Debug)]
 pub(crate) enum SamplingNews {
     /// The model of the session.
     Model(oneshot::Sender<SamplingModel>),
+    /// The model with this name for a hook; the small one, or that of the session, without a name.
+    HookModel(
+        Option<String>,
+        oneshot::Sender<Result<SamplingModel, String>>,
+    ),
     Called(Box<SamplingCall>),
 }
 
@@ -39,7 +49,8 @@ pub(crate) struct SamplingModel {
 /// A call that was made.
 #[derive(Debug)]
 pub(crate) struct SamplingCall {
-    server: String,
+    /// The server that asked; `None` for a hook.
+    server: Option<String>,
     model: String,
     usage: Usage,
     accounting: AccountingEntry,
@@ -61,17 +72,50 @@ impl SessionSampler {
         let (reply, model) = oneshot::channel();
         self.news.call(SamplingNews::Model(reply));
         let model = model.await;
-        let SamplingModel { model, transport } =
-            model.map_err(|_| "the session has ended".to_owned())?;
-        let server = request.server.clone();
-        let request = model_request(&model, request);
+        let called = model.map_err(|_| ENDED.to_owned())?;
+        let server = Some(request.server.clone());
+        let request = model_request(&called.model, request);
+        let message = self.made(&called, server, request).await?;
+        Ok(SamplingAnswer {
+            model: called.model.id.clone(),
+            text: message.text(),
+            is_cut: message.stop_reason == StopReason::Length,
+            tokens: message.usage.total_tokens(),
+        })
+    }
+
+    /// The answer of a model to the question of a hook.
+    pub(crate) async fn ask(&self, question: HookQuestion) -> Result<String, String> {
+        let (reply, model) = oneshot::channel();
+        self.news
+            .call(SamplingNews::HookModel(question.model, reply));
+        let called = model.await.map_err(|_| ENDED.to_owned())??;
+        let messages = side_call::prompt(question.prompt);
+        let request = side_call::request(
+            &called.model,
+            &question.system_prompt,
+            messages,
+            JUDGEMENT_TOKENS,
+        );
+        Ok(self.made(&called, None, request).await?.text())
+    }
+
+    /// Makes a call, stores what it used and counts it.
+    async fn made(
+        &self,
+        called: &SamplingModel,
+        server: Option<String>,
+        request: Request,
+    ) -> Result<AssistantMessage, String> {
+        let SamplingModel { model, transport } = called;
         let Answered {
             message,
             status,
             accounting,
-        } = side_call::call(&*transport, request, Some(TIMEOUT)).await;
+        } = side_call::call(&**transport, request, Some(TIMEOUT)).await;
         let usage = message.usage;
-        let kind = side_call::usage_entry("sampling", &model, usage);
+        let kind = if server.is_some() { "sampling" } else { "hook" };
+        let kind = side_call::usage_entry(kind, model, usage);
         // If the session cannot be written, the next message stops the run.
         let _ = self.branch.append(kind).await;
         self.news.call(SamplingNews::Called(Box::new(SamplingCall {
@@ -83,12 +127,7 @@ impl SessionSampler {
         if !status.is_success() {
             return Err(format!("the model failed: {}", status.message()));
         }
-        Ok(SamplingAnswer {
-            model: model.id.clone(),
-            text: message.text(),
-            is_cut: message.stop_reason == StopReason::Length,
-            tokens: usage.total_tokens(),
-        })
+        Ok(message)
     }
 }
 
@@ -134,18 +173,38 @@ pub(crate) fn send_model(models: &Models, reply: oneshot::Sender<SamplingModel>)
     let _ = reply.send(model);
 }
 
+/// Answers `SamplingNews::HookModel`. `small` is the small model of the session.
+pub(crate) fn send_hook_model(
+    models: &Models,
+    name: Option<&str>,
+    small: Option<&Arc<Model>>,
+    reply: oneshot::Sender<Result<SamplingModel, String>>,
+) {
+    let model = match (name, small) {
+        (Some(name), _) => models.find(name).map(|(model, _)| model),
+        (None, Some(small)) => Ok(Arc::clone(small)),
+        (None, None) => Ok(models.chosen()),
+    };
+    let found = model.map_err(|error| error.to_string());
+    let _ = reply.send(found.map(|model| SamplingModel {
+        model,
+        transport: models.transport(),
+    }));
+}
+
 impl SamplingCall {
     /// Counts and shows the call.
     pub(crate) fn publish(self, usage: &mut SessionUsage, emitter: &Emitter) {
         usage.outside(&self.model, self.usage);
         let entry = self.accounting;
         emitter.publish(Event::Agent(osier_agent::Event::Accounting { entry }));
+        let Some(server) = self.server else { return };
         let (read, written) = (self.usage.context_tokens(), self.usage.output);
         emitter.notice(
             Severity::Info,
             format!(
-                "the MCP server `{}` used the model {}: {} tokens, {written} of them written",
-                self.server, self.model, read
+                "the MCP server `{server}` used the model {}: {read} tokens, {written} of them written",
+                self.model
             ),
         );
     }

@@ -27,6 +27,8 @@ pub(crate) struct Shell {
     /// The empty folder in which sandboxed commands start after the working directory was removed.
     stand_in: OnceLock<TemporaryFolder>,
     pub(crate) env: Vec<(OsString, OsString)>,
+    /// Variables that are known only after the session has started.
+    pub(crate) late_env: Mutex<Vec<(OsString, OsString)>>,
     pub(crate) outputs: Arc<OutputDirectory>,
     pub(crate) survivors: Arc<Survivors>,
 }
@@ -42,6 +44,7 @@ impl Shell {
             moved: Mutex::default(),
             stand_in: OnceLock::new(),
             env: Vec::new(),
+            late_env: Mutex::default(),
             outputs: Arc::default(),
             survivors: Arc::default(),
         }
@@ -122,9 +125,10 @@ impl Shell {
 
     /// The invocation of `command` outside of the sandbox, after the user allowed it.
     pub(crate) fn unconfined(&self, command: &str) -> Invocation {
+        let late = self.late_env.lock().unwrap_or_else(PoisonError::into_inner);
         Invocation {
             cwd: Some(self.folder.start()),
-            env: self.env.clone(),
+            env: self.env.iter().chain(&*late).cloned().collect(),
             ..Invocation::new(&self.program, ["-c", command])
         }
     }

@@ -9,9 +9,10 @@ mod open;
 mod plan_mode;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
 use osier_agent::{FileUse, UpdateSink};
@@ -163,6 +164,12 @@ impl Workspace {
             .map(|(name, value)| (name.into(), value.into()));
         self.commands.shell.env.extend(pairs);
         self
+    }
+
+    /// Sets environment variables for the commands from now on, in addition to those of `with_environment`.
+    pub fn set_variables(&self, variables: Vec<(OsString, OsString)>) {
+        let late = self.commands.shell.late_env.lock();
+        *late.unwrap_or_else(PoisonError::into_inner) = variables;
     }
 
     /// Runs commands in the sandbox `confinement`.

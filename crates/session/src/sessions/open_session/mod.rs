@@ -30,6 +30,7 @@ use crate::conversation::transcript::Transcript;
 use crate::conversation::tree::TreeState;
 use crate::cx::ActiveSession;
 use crate::emitter::Callback;
+use crate::extensions::hook_services::{QuestionHooks, SessionServices};
 use crate::extensions::mcp::{self, is_server_tool};
 use crate::extensions::sampling::SessionSampler;
 use crate::files::checkpoints::SessionFiles;
@@ -44,7 +45,7 @@ use osier_agent::{
     Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription, Tool,
 };
 use osier_llm::{StopReason, ThinkingLevel};
-use osier_mcp::Mcp;
+use osier_mcp::{ElicitationRules, Mcp, Sampler};
 use osier_protocol::{EntryKind, Event, SessionContents, SessionInfo, StoredMessage};
 use osier_store::recorder::StoredHistory;
 use osier_store::writer::Writer;
@@ -215,6 +216,14 @@ impl OpenSession {
         &self.info
     }
 
+    /// The last message of the conversation, until the opening is announced.
+    pub(crate) fn last_message(&self) -> Option<&AgentMessage> {
+        let mut messages = self.messages.iter().rev();
+        messages
+            .find(|stored| matches!(&*stored.message, AgentMessage::Assistant(_)))
+            .map(|stored| &*stored.message)
+    }
+
     /// The event that the session has opened. Call it once.
     pub(crate) fn opened_event(&mut self) -> Event {
         Event::SessionOpened {
@@ -327,11 +336,24 @@ fn start_servers(
     store: &SessionStore,
 ) -> Mcp {
     let (questions, changed) = (context.questions.clone(), context.mcp_changed.clone());
-    let sampler = SessionSampler::new(
-        Writer::at_leaf(store.clone()),
-        context.sampling_news.clone(),
-    );
-    let mcp = mcp::start(setup, questions, workspace, Arc::new(sampler), changed);
+    let news = context.sampling_news.clone();
+    let sampler = Arc::new(SessionSampler::new(Writer::at_leaf(store.clone()), news));
+    let rules = policy.hooks().map(|hooks| -> Arc<dyn ElicitationRules> {
+        Arc::new(QuestionHooks {
+            hooks: Arc::clone(hooks),
+            cwd: setup.cwd.clone(),
+        })
+    });
+    let sampling: Arc<dyn Sampler> = Arc::clone(&sampler) as _;
+    let mcp = mcp::start(setup, questions, workspace, (sampling, rules), changed);
+    if let Some(hooks) = policy.hooks() {
+        hooks.serve(Arc::new(SessionServices {
+            http: setup.settings.http(),
+            environment: Arc::clone(&setup.environment),
+            sampler,
+            mcp: mcp.clone(),
+        }));
+    }
     policy.set_server_tools(Box::new(mcp::NamedTools(mcp.names())));
     mcp
 }

@@ -1,0 +1,199 @@
+//! Events outside of a run: a switch of the model, instructions, settings, and questions of MCP servers.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::HookNews;
+use super::answer::{Decision, HookAnswer};
+use super::session::{EventInput, SessionHooks, question};
+use osier_protocol::HookEvent;
+
+/// A switch of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelSwitch {
+    pub from: String,
+    pub to: String,
+    /// The name that was asked for.
+    pub requested: Option<String>,
+    /// Not the user's choice.
+    pub is_automatic: bool,
+    /// Tokens of the conversation, which the next request sends.
+    pub tokens: u64,
+    /// The cache of the model before is likely to be there.
+    pub is_cached: bool,
+    /// The cache lives for an hour, not for five minutes.
+    pub is_long: bool,
+    /// US dollars for writing the tokens to the cache of the new model; `None` if it has no price.
+    pub cost: Option<f64>,
+}
+
+/// What hooks decide about a switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SwitchDecision {
+    Proceed,
+    /// Ask the user, for this reason.
+    Ask(String),
+    Deny(String),
+}
+
+/// An answer to the question of an MCP server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ElicitationReply {
+    /// `accept`, `decline` or `cancel`.
+    pub action: String,
+    /// The values of the form.
+    pub content: Option<Value>,
+}
+
+impl ModelSwitch {
+    fn fields(&self) -> Value {
+        json!({
+            "from_model": self.from,
+            "to_model": self.to,
+            "requested_model": self.requested,
+            "source": if self.is_automatic { "auto" } else { "command" },
+            "context_tokens": self.tokens,
+            "prompt_cache_warm": self.is_cached,
+            "cache_ttl": if self.is_long { "1h" } else { "5m" },
+            "estimated_cache_write_usd": self.cost.unwrap_or_default(),
+            "pricing": if self.cost.is_some() { "catalog" } else { "default" },
+        })
+    }
+}
+
+impl SessionHooks {
+    /// Whether there is a hook for the event.
+    pub fn watches(&self, event: HookEvent) -> bool {
+        self.has(event)
+    }
+
+    async fn occur(&self, event: HookEvent, name: &str, fields: Value, cwd: &Path) -> HookAnswer {
+        self.fire(EventInput {
+            event,
+            names: vec![name],
+            fields,
+            cwd,
+            call: None,
+        })
+        .await
+    }
+
+    /// The session has the instructions in `file`.
+    pub async fn instructed(&self, file: &Path, of_user: bool, cwd: &Path) {
+        let reason = "session_start";
+        let kind = if of_user { "User" } else { "Project" };
+        let fields = json!({"file_path": file, "memory_type": kind, "load_reason": reason});
+        self.occur(HookEvent::InstructionsLoaded, reason, fields, cwd)
+            .await;
+    }
+
+    /// The settings in `file` are read again.
+    pub async fn configured(&self, file: &Path, cwd: &Path) {
+        let source = "user_settings";
+        let fields = json!({"source": source, "file_path": file});
+        self.occur(HookEvent::ConfigChange, source, fields, cwd)
+            .await;
+    }
+
+    /// The user is about to select another model.
+    pub async fn before_switch(&self, switch: &ModelSwitch, cwd: &Path) -> SwitchDecision {
+        let (event, fields) = (HookEvent::PreModelSwitch, switch.fields());
+        let answer = self.occur(event, &switch.to, fields, cwd).await;
+        if answer.interrupted {
+            return SwitchDecision::Deny("interrupted while a hook checked it".to_owned());
+        }
+        if let Some(reason) = answer.stop.or(answer.block) {
+            return SwitchDecision::Deny(reason);
+        }
+        match answer.decision {
+            Some((Decision::Allow, _)) | None => SwitchDecision::Proceed,
+            Some((decision, reason)) => SwitchDecision::Ask(question(decision, &reason)),
+        }
+    }
+
+    /// Another model was selected.
+    pub async fn after_switch(&self, switch: &ModelSwitch, cwd: &Path) {
+        let (event, fields) = (HookEvent::PostModelSwitch, switch.fields());
+        let answer = self.occur(event, &switch.to, fields, cwd).await;
+        for text in answer.context {
+            self.tell(HookNews::Context { event, text });
+        }
+    }
+
+    /// A server asks the user: the answer of a hook, if one answers. `request` has the names of MCP.
+    pub async fn elicited(
+        &self,
+        server: &str,
+        request: &Value,
+        cwd: &Path,
+    ) -> Option<ElicitationReply> {
+        let event = HookEvent::Elicitation;
+        if !self.has(event) {
+            return None;
+        }
+        let fields = named(
+            server,
+            request,
+            &[
+                ("message", "message"),
+                ("mode", "mode"),
+                ("url", "url"),
+                ("elicitationId", "elicitation_id"),
+                ("requestedSchema", "requested_schema"),
+            ],
+        );
+        let answer = self.occur(event, server, fields, cwd).await;
+        reply(answer)
+    }
+
+    /// The user has answered a server with `given`: the answer to send.
+    pub async fn answered(
+        &self,
+        server: &str,
+        request: &Value,
+        given: ElicitationReply,
+        cwd: &Path,
+    ) -> ElicitationReply {
+        let event = HookEvent::ElicitationResult;
+        if !self.has(event) {
+            return given;
+        }
+        let kept = [("mode", "mode"), ("elicitationId", "elicitation_id")];
+        let mut fields = named(server, request, &kept);
+        fields["action"] = json!(given.action);
+        if let Some(content) = &given.content {
+            fields["content"] = content.clone();
+        }
+        let answer = self.occur(event, server, fields, cwd).await;
+        match reply(answer) {
+            Some(ElicitationReply {
+                action,
+                content: None,
+            }) if action == given.action => given,
+            Some(changed) => changed,
+            None => given,
+        }
+    }
+}
+
+/// The fields of `request` under the names that hooks know.
+fn named(server: &str, request: &Value, names: &[(&str, &str)]) -> Value {
+    let given = names.iter().filter_map(|(from, to)| {
+        let value = request.get(from).filter(|value| !value.is_null())?;
+        Some(((*to).to_owned(), value.clone()))
+    });
+    let server = ("mcp_server_name".to_owned(), json!(server));
+    Value::Object(std::iter::once(server).chain(given).collect::<Map<_, _>>())
+}
+
+fn reply(answer: HookAnswer) -> Option<ElicitationReply> {
+    if answer.stop.is_some() || answer.block.is_some() {
+        return Some(ElicitationReply {
+            action: "decline".to_owned(),
+            content: None,
+        });
+    }
+    let (action, content) = answer.reply?;
+    Some(ElicitationReply { action, content })
+}
