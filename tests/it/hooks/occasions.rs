@@ -1,6 +1,5 @@
 //! Events outside of a run: models, instructions, settings, to-dos, questions of MCP servers, variables for commands.
 
-use osier_protocol::ExtensionOp;
 use osier_protocol::questions::Answer;
 
 use super::*;
@@ -124,7 +123,7 @@ async fn instructions_and_settings_are_told() {
             (json!(place.work().join("AGENTS.md")), json!("Project")),
         ]
     );
-    open.host.send(Op::Extension(ExtensionOp::Reload));
+    open.host.send(Op::Reload);
     ran(&mut open, "ConfigChange").await;
     let settings = place.data().join("settings.toml");
     assert_eq!(
@@ -160,7 +159,7 @@ async fn to_dos_are_judged_when_they_are_added_and_done() {
     let found = results(&events);
     let succeeded: Vec<bool> = found.iter().map(|(_, succeeded)| *succeeded).collect();
     assert_eq!(succeeded, [true, false, true, true], "{found:?}");
-    assert_eq!(found[1].0, "run the tests first");
+    assert_eq!(found[1].0, "This call was denied: run the tests first");
     assert_eq!(
         lines(&place.work().join("tasks.jsonl")),
         [

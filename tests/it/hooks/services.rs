@@ -35,7 +35,10 @@ async fn a_server_judges_calls() {
     let mut open = open_with_environment(&place, runs(&["touch denied", "touch allowed"])).await;
     let events = open.run("go").await;
     let found = results(&events);
-    assert_eq!(found[0], ("not here".to_owned(), false));
+    assert_eq!(
+        found[0],
+        ("This call was denied: not here".to_owned(), false)
+    );
     assert!(found[1].1, "{found:?}");
     assert!(place.work().join("allowed").exists() && !place.work().join("denied").exists());
     let asked = server.asked();
@@ -60,7 +63,7 @@ async fn a_server_without_an_answer_blocks_what_it_guards() {
     let mut open = open(&place, runs(&["touch denied"])).await;
     let (text, succeeded) = result(&open.run("go").await);
     let expected = format!(
-        "the PreToolUse hook `{}`: the server answered with the status 500",
+        "This call was denied: the PreToolUse hook `{}`: the server answered with the status 500",
         server.url()
     );
     assert_eq!((text, succeeded), (expected, false));
@@ -86,7 +89,7 @@ async fn a_model_judges_calls() {
     assert_eq!(
         results(&events),
         [
-            ("it makes a file".to_owned(), false),
+            ("This call was denied: it makes a file".to_owned(), false),
             ("(no output)".to_owned(), true)
         ]
     );
@@ -103,7 +106,7 @@ async fn a_judgement_that_is_not_understood_blocks() {
         .turn(|turn| turn.text("done"));
     let mut open = open(&place, script).await;
     let (text, succeeded) = result(&open.run("go").await);
-    let expected = "the PreToolUse hook `Is this harmless?`: the model answered `Sure!`, which is not {\"ok\": true} or \
+    let expected = "This call was denied: the PreToolUse hook `Is this harmless?`: the model answered `Sure!`, which is not {\"ok\": true} or \
                     {\"ok\": false, \"reason\": …}";
     assert_eq!((text.as_str(), succeeded), (expected, false));
     open.close().await;
