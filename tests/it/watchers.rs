@@ -89,12 +89,13 @@ const WATCHFILES: Watcher = printing(
 const NODEMON: Watcher = Watcher {
     file: "watched.js",
     content: "console.log('ran VALUE');\n",
-    ready: "ran VALUE",
+    // It starts the program before it watches.
+    ready: "watching 1 file",
     reports_deletion: false,
     ..printing(
         "nodemon",
         "node_modules/.bin/nodemon",
-        &["--delay", "0.1", "watched.js"],
+        &["--verbose", "--delay", "0.1", "watched.js"],
     )
 };
 const SASS: Watcher = Watcher {

@@ -24,7 +24,7 @@ await play(async (stage, serve) => {
   const waiting = on(prompts, "prompt");
   await page.routeWebSocket(/\/api\/ws/, (socket) => {
     const other = socket.connectToServer();
-    other.onMessage((message) => isDeaf || socket.send(message));
+    other.onMessage((message) => (isDeaf ? prompts.emit("unheard", message) : socket.send(message)));
     socket.onMessage((message) => {
       const { id, command } = JSON.parse(message);
       if (!refuses || command?.type !== "prompt") return other.send(message);
@@ -119,8 +119,12 @@ await play(async (stage, serve) => {
   // A message that was executed is no draft after the reload, although its response was lost.
   await page.fill("#prompt", "");
   isDeaf = true;
+  const executed = new Promise((resolve) => {
+    prompts.on("unheard", (message) => String(message).includes("executed once") && resolve());
+  });
   await say(page, "executed once");
   await page.locator("#pending .unsent", { hasText: "executed once" }).waitFor();
+  await executed;
   isDeaf = false;
   await page.reload();
   await ready(page);
