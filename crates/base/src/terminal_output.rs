@@ -8,6 +8,7 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::panic::PanicHookInfo;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::AsyncWrite;
@@ -38,22 +39,32 @@ pub fn async_stdout() -> AsyncOutput<tokio::io::Stdout> {
     }
 }
 
-/// How panics of tokio and of the standard library begin if the system starts no thread.
-const NO_THREAD: [&str; 2] = ["OS can't spawn worker thread", "failed to spawn thread"];
+/// How panics of tokio and of the standard library begin if the system starts no thread, and what to do.
+const NO_THREAD: [(&str, &str); 4] = [
+    ("OS can't spawn worker thread", PROCESSES),
+    ("failed to spawn thread", PROCESSES),
+    // In a thread that has started, before its work.
+    ("failed to allocate an alternative stack", MEMORY),
+    ("failed to set up alternative stack guard page", MEMORY),
+];
+const PROCESSES: &str = "raise the limit of processes (`ulimit -u`, or that of the container)";
+const MEMORY: &str = "raise the limit of memory (`ulimit -v`, or that of the container)";
 
 /// Prints the message of a panic on standard error, sanitized like everything else. If the system starts no thread, nothing
 /// can continue: the process ends, where it would wait for work that nobody does.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|info| {
-        if is_lack_of_threads(info) {
+        if let Some(advice) = lack_of_threads(info) {
             let reason = info.payload_as_str().unwrap_or_default();
             let reason = reason.split_once(": ").map_or(reason, |(_, reason)| reason);
+            // Other threads fail at the same time: one of them says it.
+            static IS_SAID: AtomicBool = AtomicBool::new(false);
             exit_limit::end_now(1, || {
+                if IS_SAID.swap(true, Ordering::Relaxed) {
+                    std::thread::sleep(exit_limit::GRACE);
+                }
                 let mut out = stderr();
-                let _ = writeln!(
-                    out,
-                    "osier: cannot start a thread: {reason}; raise the limit of processes (`ulimit -u`, or that of the container)"
-                );
+                let _ = writeln!(out, "osier: cannot start a thread: {reason}; {advice}");
                 let _ = out.flush();
             });
         }
@@ -66,8 +77,16 @@ pub fn report_panics() {
 
 /// Whether the system starts no thread: nothing can continue.
 pub fn is_lack_of_threads(info: &PanicHookInfo<'_>) -> bool {
+    lack_of_threads(info).is_some()
+}
+
+/// What to do if the system starts no thread.
+fn lack_of_threads(info: &PanicHookInfo<'_>) -> Option<&'static str> {
     let reason = info.payload_as_str().unwrap_or_default();
-    NO_THREAD.iter().any(|start| reason.starts_with(start))
+    let row = NO_THREAD
+        .iter()
+        .find(|(start, _)| reason.starts_with(start));
+    row.map(|(_, advice)| *advice)
 }
 
 /// Text with control sequences of osier itself, such as colours.

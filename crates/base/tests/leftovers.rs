@@ -12,7 +12,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use osier_base::leftovers::{FolderKind, Places, Swept, TemporaryFolder, sweep_at};
+use osier_base::leftovers::{FolderKind, Places, Swept, TemporaryFolder, sweep_at, worktree};
 use osier_base::pending_file::PendingFile;
 
 const DAY: Duration = Duration::from_hours(24);
@@ -189,6 +189,43 @@ fn removed_lanes_are_unregistered_and_other_worktrees_stay() {
         left(&[swept, other.clone(), documents.clone()]),
         [&other, &documents]
     );
+}
+
+#[test]
+fn registration_that_git_did_not_complete_is_removed_and_those_of_the_user_stay() {
+    let machine = Machine::new();
+    let registrations = machine.at("repo/.git/worktrees");
+    // Every step of `git worktree add`, and a registration that names another worktree.
+    let steps = [
+        ("fan-0123456789ab", &[][..], None),
+        ("fan-0123456789ac", &["locked"], None),
+        (
+            "fan-0123456789ad",
+            &["locked"],
+            Some("data/fans/fan-0123456789ad/fan-0123456789ad"),
+        ),
+        ("fan-0123456789ae", &["locked", "HEAD"], Some("other")),
+    ];
+    for (name, files, worktree) in steps {
+        let lane = machine.folder(&format!("data/fans/{name}"), "file");
+        worktree::will_register(&lane, &machine.at("repo/.git")).unwrap();
+        let registration = registrations.join(name);
+        fs::create_dir_all(&registration).unwrap();
+        for file in files {
+            fs::write(registration.join(file), "initializing").unwrap();
+        }
+        if let Some(worktree) = worktree {
+            let link = machine.at(worktree).join(".git");
+            fs::write(registration.join("gitdir"), format!("{}\n", link.display())).unwrap();
+        }
+    }
+    machine.folder("other", ".git");
+    let own = registrations.join("topic");
+    fs::create_dir(&own).unwrap();
+    assert_eq!(machine.sweep(SOON), (4, 0));
+    let all = steps.map(|(name, ..)| registrations.join(name));
+    assert_eq!(left(&all), [&all[3]]);
+    assert!(own.exists());
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub enum PageAt {
     After { entry_id: String },
     /// This entry and the messages before and after it.
     Around { entry_id: String },
+    /// The prompts after this entry, or the first ones, and no other messages.
+    Prompts { after: Option<String> },
     /// The nearest landmark before this entry and the messages after it. Empty when there is none.
     LandmarkBefore {
         entry_id: String,

@@ -68,6 +68,9 @@ pub struct LastText {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PromptEntries {
     pub messages: Vec<PromptEntry>,
+    /// There are more prompts after these.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
 }
 
 /// A prompt and its entry.
@@ -241,6 +244,25 @@ pub(super) fn compaction(_: &mut Value, event: &EventFields<'_>) -> Step {
 
 /// Collects the messages of the branch page by page, as many as the command asks for.
 pub(super) fn messages(partial: &mut Value, event: &EventFields<'_>) -> Step {
+    let after = |last: &Value| json!({"at": "after", "entryId": last});
+    collect_pages(partial, event, Value::clone, after)
+}
+
+/// Collects the prompts of the branch, of which no other message is read.
+pub(super) fn prompts(partial: &mut Value, event: &EventFields<'_>) -> Step {
+    let prompt = |message: &Value| json!({"entryId": message["entryId"], "text": message["text"]});
+    let after = |last: &Value| json!({"at": "prompts", "after": last});
+    collect_pages(partial, event, prompt, after)
+}
+
+/// Adds a page to the answer, and asks for the page `after` its last entry until the answer has as many messages as the command
+/// asks for, or is so large that no client should have to take more at once.
+fn collect_pages(
+    partial: &mut Value,
+    event: &EventFields<'_>,
+    reduce: fn(&Value) -> Value,
+    after: fn(&Value) -> Value,
+) -> Step {
     let Some(page) = page(event) else {
         return Step::Ignore;
     };
@@ -250,38 +272,52 @@ pub(super) fn messages(partial: &mut Value, event: &EventFields<'_>) -> Step {
         return Step::Failed(format!("no message {after} on the current branch"));
     }
     let limit = event.parameters.get("limit").and_then(Value::as_u64);
-    let limit = limit.map_or(usize::MAX, |limit| {
-        usize::try_from(limit).unwrap_or(usize::MAX)
-    });
-    let known = partial.as_array().map_or(0, Vec::len);
-    let taken = page.len().min(limit - known);
-    append(partial, page[..taken].to_vec());
-    let more = taken < page.len() || event.fields.get("atEnd") == Some(&json!(false));
+    let limit = usize::try_from(limit.unwrap_or(MESSAGES)).unwrap_or(usize::MAX);
+    let mut bytes = partial["bytes"].as_u64().unwrap_or_default() as usize;
+    let mut messages = match partial["messages"].take() {
+        Value::Array(messages) => messages,
+        _ => Vec::new(),
+    };
+    let mut rest = page.iter();
+    while messages.len() < limit
+        && (bytes < ANSWER_BYTES || messages.is_empty())
+        && let Some(message) = rest.next()
+    {
+        let message = reduce(message);
+        bytes += size(&message);
+        messages.push(message);
+    }
+    let is_full = !rest.as_slice().is_empty() || messages.len() >= limit || bytes >= ANSWER_BYTES;
+    let at_end = event.fields.get("atEnd") != Some(&json!(false));
     match page.last() {
-        Some(last) if more && known + taken < limit => Step::Request(
-            read_page,
-            json!({"at": "after", "entryId": last["entryId"]}),
-        ),
-        Some(_) if more => Step::Done(json!({"messages": collect_all(partial), "more": true})),
-        _ => Step::Done(json!({"messages": collect_all(partial)})),
+        Some(last) if !at_end && !is_full => {
+            *partial = json!({"bytes": bytes, "messages": messages});
+            Step::Request(read_page, after(&last["entryId"]))
+        }
+        Some(_) if !at_end || !rest.as_slice().is_empty() => {
+            Step::Done(json!({"messages": messages, "more": true}))
+        }
+        _ => Step::Done(json!({"messages": messages})),
     }
 }
 
-/// Collects the prompts of the branch, and nothing else of its pages.
-pub(super) fn prompts(partial: &mut Value, event: &EventFields<'_>) -> Step {
-    let Some(page) = page(event) else {
-        return Step::Ignore;
-    };
-    let prompts = page.iter().filter(|message| message["role"] == "user");
-    let prompts =
-        prompts.map(|message| json!({"entryId": message["entryId"], "text": message["text"]}));
-    append(partial, prompts.collect());
-    match page.last() {
-        Some(last) if event.fields.get("atEnd") == Some(&json!(false)) => Step::Request(
-            read_page,
-            json!({"at": "after", "entryId": last["entryId"]}),
-        ),
-        _ => Step::Done(json!({"messages": collect_all(partial)})),
+/// Messages of an answer without a limit.
+pub(super) const MESSAGES: u64 = 1_000;
+/// Bytes after which an answer ends, whatever its limit.
+const ANSWER_BYTES: usize = 16 << 20;
+
+/// About the bytes of a value as text.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(values) => values.iter().map(|value| size(value) + 1).sum(),
+        Value::Object(fields) => {
+            let sizes = fields
+                .iter()
+                .map(|(name, value)| name.len() + size(value) + 4);
+            sizes.sum()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
     }
 }
 
@@ -344,6 +380,15 @@ pub(super) fn first_page(
         Some(after) => json!({"at": "after", "entryId": after}),
         None => json!({"at": "start"}),
     };
+    Ok(FirstStep::Numbered(read_page, at))
+}
+
+pub(super) fn first_prompts(
+    parameters: &Map<String, Value>,
+    _: &TrackedState,
+) -> Result<FirstStep, String> {
+    let after = parameters.get("after");
+    let at = json!({"at": "prompts", "after": after});
     Ok(FirstStep::Numbered(read_page, at))
 }
 

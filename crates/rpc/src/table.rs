@@ -161,12 +161,12 @@ fn conversation() -> Vec<Command> {
         Command::new(
             state,
             "get_messages",
-            "Return the messages of the current branch, oldest first: all of them, or a page of `limit`. With `more` in the \
-             answer, ask for the next page with the last `entryId` as `after`.",
+            "Return a page of the messages of the current branch, oldest first: at most `limit`, and about 16 MB. With `more` \
+             in the answer, ask for the next page with the last `entryId` as `after`.",
         )
         .parameters(&[
             optional("after", Kind::Text, "only the messages after this entry"),
-            optional("limit", Kind::Number, "maximum number; all when missing"),
+            optional("limit", Kind::Number, "maximum number; 1000 when missing"),
         ])
         .starts_with(answer::first_page)
         .steps("Messages", answer::messages),
@@ -194,9 +194,13 @@ fn conversation() -> Vec<Command> {
         Command::new(
             tree,
             "get_fork_messages",
-            "List the prompts of the current branch, where it can be forked.",
+            "List the prompts of the current branch, where it can be forked, oldest first: in pages, as `get_messages`.",
         )
-        .starts_with(answer::first_page)
+        .parameters(&[
+            optional("after", Kind::Text, "only the prompts after this entry"),
+            optional("limit", Kind::Number, "maximum number; 1000 when missing"),
+        ])
+        .starts_with(answer::first_prompts)
         .steps("PromptEntries", answer::prompts),
         Command::new(
             tree,

@@ -64,6 +64,7 @@ mod moved;
 mod outline;
 mod owner;
 mod page;
+mod parts;
 mod positions;
 mod reading;
 mod rename;

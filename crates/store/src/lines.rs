@@ -48,6 +48,11 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// The offset of the next line.
+    pub(super) fn position(&self) -> u64 {
+        self.offset + self.start as u64
+    }
+
     /// The next line, or `None` at the end of the file.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         self.next_line_within(usize::MAX)

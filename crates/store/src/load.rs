@@ -8,6 +8,8 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,6 +21,7 @@ use super::error::SessionError;
 use super::key::Key;
 use super::lines::{Line, Lines};
 use super::log_file::Tail;
+use super::parts::{self, FoundLine};
 use super::tree::SessionTree;
 use super::{draft, lock};
 use osier_base::{clock, ids, regular_file};
@@ -27,12 +30,6 @@ use osier_protocol::{Entry, EntryKind, Header, Tag, VERSION};
 
 /// Maximum bytes of a header line.
 pub(super) const HEADER_LIMIT: usize = 1 << 20;
-
-/// A longer line is damage. Answers and outputs have limits, a prompt can have many images.
-const LONGEST_LINE: usize = if cfg!(test) { 8 << 20 } else { 256 << 20 };
-
-/// Bytes at the end of an answer's line that contain its usage.
-const USAGE_WINDOW: usize = 1024;
 
 /// Typical bytes of an entry, to estimate their number.
 const USUAL_LENGTH: u64 = 1500;
@@ -177,18 +174,12 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
     reading
         .tree
         .reserve((metadata.len() / USUAL_LENGTH) as usize);
-    loop {
-        while let Some(end) = lines.skip_longer(LONGEST_LINE).map_err(failed)? {
-            reading.skipped(end);
-        }
-        let Some(line) = lines.next_line().map_err(failed)? else {
-            break;
-        };
-        reading.line(&line);
-        if stop.load(Ordering::Relaxed) {
-            return Err(SessionError::Closed);
-        }
+    let rest = (lines.position(), metadata.len());
+    let read = parts::lines(file, rest, stop, &mut |line| reading.line(file, line));
+    if stop.load(Ordering::Relaxed) {
+        return Err(SessionError::Closed);
     }
+    read.map_err(failed)?;
     reading.ends_at(metadata.len());
     let header = match header {
         Some(header) => header,
@@ -212,9 +203,6 @@ struct Reading {
     length: u64,
     tail: Tail,
     newer: bool,
-    /// Finds a second record within a line.
-    starts: memmem::Finder<'static>,
-    usage: memmem::FinderRev<'static>,
 }
 
 impl Reading {
@@ -228,8 +216,6 @@ impl Reading {
             length: 0,
             tail: Tail::Whole,
             newer: header.is_some_and(|header| header.version > VERSION),
-            starts: memmem::Finder::new(START),
-            usage: memmem::FinderRev::new(USAGE),
         };
         reading.end_of(first);
         if header.is_none() {
@@ -239,11 +225,42 @@ impl Reading {
         reading
     }
 
-    fn line(&mut self, line: &Line<'_>) {
+    fn line(&mut self, file: &File, line: FoundLine) -> io::Result<()> {
         self.number += 1;
-        if line.terminated && self.index_start(line) {
+        match line {
             // The most common case.
-        } else if let Ok(entry) = Entry::parse(line.bytes) {
+            FoundLine::Entry {
+                offset,
+                length,
+                envelope,
+                usage,
+            } => {
+                self.index_start(envelope, usage.as_deref(), stored(offset, length));
+                (self.length, self.tail) = (offset + length as u64 + 1, Tail::Whole);
+            }
+            FoundLine::Unusual {
+                offset,
+                length,
+                terminated,
+            } => {
+                let mut bytes = vec![0; length];
+                file.read_exact_at(&mut bytes, offset)?;
+                self.unusual(&Line {
+                    offset,
+                    bytes: &bytes,
+                    terminated,
+                });
+            }
+            FoundLine::TooLong { end } => {
+                self.findings.damage(self.number);
+                (self.length, self.tail) = (end, Tail::Whole);
+            }
+        }
+        Ok(())
+    }
+
+    fn unusual(&mut self, line: &Line<'_>) {
+        if let Ok(entry) = Entry::parse(line.bytes) {
             self.accept(&entry, stored(line.offset, line.bytes.len()));
         } else if line.terminated && line.bytes.trim_ascii().is_empty() {
             // An empty line is harmless.
@@ -259,13 +276,6 @@ impl Reading {
         self.end_of(line);
     }
 
-    /// A line until `end` that is no entry of osier.
-    fn skipped(&mut self, end: u64) {
-        self.number += 1;
-        self.findings.damage(self.number);
-        (self.length, self.tail) = (end, Tail::Whole);
-    }
-
     /// The rest of a file of `size` bytes was too long to be read.
     fn ends_at(&mut self, size: u64) {
         if self.length < size && !matches!(self.tail, Tail::Torn) {
@@ -274,45 +284,21 @@ impl Reading {
         }
     }
 
-    /// Indexes an entry by the start of its line; false if the line must be parsed completely.
-    fn index_start(&mut self, line: &Line<'_>) -> bool {
-        let Some(Envelope { key, parent, tag }) = Envelope::of(line.bytes) else {
-            return false;
-        };
-        if tag.is_read_whole() || self.holds_another(line.bytes) {
-            return false;
-        }
-        let location = stored(line.offset, line.bytes.len());
+    /// Indexes an entry by the start of its line.
+    fn index_start(&mut self, start: Envelope, usage: Option<&Usage>, location: Location) {
+        let Envelope { key, parent, tag } = start;
         let Some(free) = self.free_key(key, &location) else {
-            return true;
+            return;
         };
         let parent = self.parent(parent);
         if free != key {
             self.tree.alter_next();
             self.second.insert(key, self.tree.records());
         }
-        let key = free;
-        self.last_node = Some(self.tree.push(key, parent, tag, location));
-        if tag == Tag::Assistant
-            && let Some(usage) = self.usage_in(line.bytes)
-        {
-            self.tree.add_usage(usage);
+        self.last_node = Some(self.tree.push(free, parent, tag, location));
+        if let Some(usage) = usage {
+            self.tree.add_usage(usage.clone());
         }
-        true
-    }
-
-    /// Whether a second record starts within the line because a newline was lost.
-    fn holds_another(&self, line: &[u8]) -> bool {
-        let rest = &line[1..];
-        self.starts.find_iter(rest).any(|at| begins(&rest[at..]))
-    }
-
-    /// The usage of an answer, which follows its content. Quotes within strings are escaped, so text cannot match.
-    fn usage_in(&self, line: &[u8]) -> Option<Usage> {
-        let end = &line[line.len().saturating_sub(USAGE_WINDOW)..];
-        let at = self.usage.rfind(end)? + USAGE.len() - 1;
-        let mut values = serde_json::Deserializer::from_slice(&end[at..]).into_iter();
-        values.next()?.ok()
     }
 
     /// The parent's number. A missing parent is replaced by the entry before.
@@ -439,9 +425,6 @@ impl Reading {
         }
     }
 }
-
-/// The start of an answer's usage.
-const USAGE: &[u8] = b"\"usage\":{";
 
 fn stored(offset: u64, length: usize) -> Location {
     // A line over four gigabytes is cut; reading it reports damage.

@@ -7,13 +7,14 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 
 use super::error::SessionError;
 use super::lock;
 use super::moved;
 use osier_base::jsonl;
 use osier_base::locked_file::LockedFile;
-use osier_base::private;
+use osier_base::{private, regular_file};
 
 /// Bytes of an unfinished write that are kept.
 const MOST_TORN: u64 = 256 << 20;
@@ -38,6 +39,19 @@ pub(super) struct LogFile {
     tail: Tail,
     /// The directory entry may not be on disk yet.
     name_unsynced: bool,
+    copy_sync: CopySync,
+}
+
+/// The first sync of a copied session, which writes all of it. No prompt waits for that: until it is complete, the source has the
+/// conversation.
+#[derive(Debug, Default)]
+enum CopySync {
+    /// The session is no new copy.
+    #[default]
+    None,
+    Due,
+    /// The thread that syncs.
+    Runs(JoinHandle<()>),
 }
 
 impl LogFile {
@@ -49,6 +63,7 @@ impl LogFile {
             length: 0,
             tail: Tail::Whole,
             name_unsynced: true,
+            copy_sync: CopySync::None,
         }
     }
 
@@ -65,7 +80,16 @@ impl LogFile {
             tail: Tail::Torn,
             // A copy is not synced before its first prompt.
             name_unsynced: true,
+            copy_sync: CopySync::None,
         })
+    }
+
+    /// The file was copied just now: its first sync runs in the background.
+    pub(super) fn of_copy(self) -> Self {
+        Self {
+            copy_sync: CopySync::Due,
+            ..self
+        }
     }
 
     /// Sets how the file ends, as found by reading it.
@@ -169,6 +193,17 @@ impl LogFile {
 
     /// Syncs the written data to disk.
     pub(super) fn sync(&mut self) -> Result<(), SessionError> {
+        match std::mem::take(&mut self.copy_sync) {
+            CopySync::None => {}
+            CopySync::Due => {
+                if let Ok(thread) = sync_in_background(self.path.clone()) {
+                    self.copy_sync = CopySync::Runs(thread);
+                    return Ok(());
+                }
+            }
+            // Its errors are those of the next sync, too.
+            CopySync::Runs(thread) => drop(thread.join()),
+        }
         let Some(file) = &self.file else {
             return Ok(());
         };
@@ -296,6 +331,14 @@ impl LogFile {
     fn error(&self, action: &'static str, source: io::Error) -> SessionError {
         SessionError::io(action, &self.path, source)
     }
+}
+
+/// Syncs a file that this process has open, too, so that it reports an error again.
+fn sync_in_background(path: PathBuf) -> io::Result<JoinHandle<()>> {
+    let thread = std::thread::Builder::new().name("session-sync".into());
+    thread.spawn(move || {
+        let _ = regular_file::open_plain(&path).and_then(|file| file.sync_data());
+    })
 }
 
 /// Renames a new file unless the name is taken.

@@ -16,6 +16,8 @@ use osier_protocol::Tag;
 /// A page ends at this many messages or bytes; its last message can exceed the limit.
 pub(super) const PAGE_MESSAGES: usize = 64;
 pub(super) const PAGE_BYTES: u64 = 256 * 1024;
+/// Prompts of a page that has nothing else.
+const PAGE_PROMPTS: usize = 1024;
 /// Number of results to search for the last one of a tool.
 const RESULTS: usize = 500;
 
@@ -57,6 +59,13 @@ impl SessionTree {
                 let start = location(entry_id)? + 1;
                 start..self.forward(start, 1)
             }
+            PageAt::Prompts { after } => {
+                let start = match after {
+                    Some(entry_id) => location(entry_id)? + 1,
+                    None => 0,
+                };
+                return Some(self.prompts(start));
+            }
             PageAt::Around { entry_id } => {
                 let location = location(entry_id)?;
                 self.backward(location, 2)..self.forward(location, 2)
@@ -81,6 +90,28 @@ impl SessionTree {
         let shown = self.shown().iter().rev().copied();
         let results = shown.filter(|number| self.tag(*number) == Tag::ToolResult);
         results.take(RESULTS).collect()
+    }
+
+    /// A page of the prompts from `start` on.
+    fn prompts(&self, start: usize) -> PagePlan {
+        let (shown, mut bytes) = (self.shown(), 0);
+        let mut plan = PagePlan {
+            at_start: start == 0,
+            at_end: true,
+            ..PagePlan::default()
+        };
+        for number in shown[start..].iter().copied() {
+            if self.tag(number) != Tag::User {
+                continue;
+            }
+            if plan.records.len() == PAGE_PROMPTS || bytes >= PAGE_BYTES {
+                plan.at_end = false;
+                break;
+            }
+            bytes += u64::from(self.length(number));
+            plan.records.push(self.record(number));
+        }
+        plan
     }
 
     fn plan(&self, range: Range<usize>) -> PagePlan {

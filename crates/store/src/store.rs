@@ -77,9 +77,17 @@ impl SessionStore {
         Self::open_within(path, READ_AT_ONCE)
     }
 
+    /// The same for a session that was copied just now: the first prompt does not wait until all of it is on the disk.
+    pub fn open_copy(path: &Path) -> Result<(Self, Ending), SessionError> {
+        Self::open_log(LogFile::open(path)?.of_copy(), path, READ_AT_ONCE)
+    }
+
     /// Opens a session; only files of up to `limit` bytes are indexed at once.
     pub(super) fn open_within(path: &Path, limit: u64) -> Result<(Self, Ending), SessionError> {
-        let log = LogFile::open(path)?;
+        Self::open_log(LogFile::open(path)?, path, limit)
+    }
+
+    fn open_log(log: LogFile, path: &Path, limit: u64) -> Result<(Self, Ending), SessionError> {
         let file = log.file().ok_or(SessionError::Closed)?;
         let inbox = Inbox::default();
         let draft = DraftFile::new(path, inbox.clone());

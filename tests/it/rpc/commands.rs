@@ -183,6 +183,18 @@ fn walk(wire: &mut RpcProcess) {
     let prompts = prompts["messages"].as_array().unwrap().clone();
     assert_eq!(prompts[0]["text"], "one");
     let (first, second) = (&prompts[0]["entryId"], &prompts[1]["entryId"]);
+    for command in ["get_messages", "get_fork_messages"] {
+        let page = wire.call(command, json!({"limit": 1}));
+        assert_eq!(
+            (&page["messages"][0]["entryId"], &page["more"]),
+            (first, &json!(true))
+        );
+    }
+    let next = wire.call("get_fork_messages", json!({"limit": 1, "after": first}));
+    assert_eq!(
+        next["messages"],
+        json!([{"entryId": second, "text": "two"}])
+    );
     let page = wire.call(
         "read_transcript",
         json!({"request": 77, "page": {"at": "start"}}),

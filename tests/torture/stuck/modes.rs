@@ -18,7 +18,7 @@ use crate::support::{exit, signal};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Screen,
-    /// Left with ctrl+d instead of a signal.
+    /// Left with ctrl+d instead of a signal, and with the confirmation while something runs.
     ScreenQuit,
     Print,
     Json,
@@ -134,7 +134,7 @@ impl Running {
 
     pub(super) fn leave(&mut self, mode: Mode) {
         match self {
-            Self::Screen(terminal) if mode == Mode::ScreenQuit => terminal.write("\x04"),
+            Self::Screen(terminal) if mode == Mode::ScreenQuit => quit(terminal),
             Self::Screen(terminal) => signal(terminal.id(), Signal::TERM),
             Self::Plain(child) | Self::Served(child, _) => signal(child.id(), Signal::TERM),
             Self::Lines(rpc) => signal(rpc.id(), Signal::TERM),
@@ -156,6 +156,14 @@ impl Drop for Running {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+}
+
+/// Presses ctrl+d, and the second choice if osier asks. A full terminal shows no question.
+fn quit(terminal: &mut Terminal) {
+    terminal.write("\x04");
+    if terminal.is_paused() || terminal.shows(PATIENCE, "Quit and stop") {
+        terminal.write("\x1b[B\r");
     }
 }
 

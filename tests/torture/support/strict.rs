@@ -95,9 +95,10 @@ fn read(wire: Wire, message: &Value) -> Said {
             said.is_blank |= blocks.is_empty() && text(&message["content"]).trim().is_empty();
         }
         Wire::Chat | Wire::Ollama => {
-            let id = |call: &Value| match wire {
-                Wire::Chat => text(&call["id"]),
-                _ => text(&call["function"]["name"]),
+            // Ollama without ids has the names of the tools.
+            let id = |call: &Value| match call["id"].as_str() {
+                Some(id) => id.to_owned(),
+                None => text(&call["function"]["name"]),
             };
             said.calls = list(&message["tool_calls"]).iter().map(id).collect();
             if message["role"] == "tool" {

@@ -126,6 +126,10 @@ impl Terminal {
         self.screen.changed.notify_all();
     }
 
+    pub(crate) fn is_paused(&self) -> bool {
+        super::locked(&self.screen.state).paused
+    }
+
     pub(crate) fn screen(&self) -> String {
         text(&super::locked(&self.screen.state).parser)
     }

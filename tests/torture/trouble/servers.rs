@@ -11,8 +11,8 @@ use super::{PATIENCE, Trial, end};
 use crate::support::rpc::Rpc;
 use crate::support::until;
 
-/// A server that ends at each call, and at every second start as soon as it has listed its tools. It writes down its
-/// starts.
+/// A server that ends at each call, and at every second start as soon as it has listed its tools; at every start once the file
+/// `starts.all` exists. It writes down its starts.
 const STORM: &str = r#"#!/bin/sh
 echo start >> "$1"
 starts=$(wc -l < "$1")
@@ -23,7 +23,7 @@ while read -r line; do
     *'"initialize"'*) answer '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"storm","version":"1"}}' ;;
     *'"tools/list"'*)
       answer '"result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}'
-      [ $((starts % 2)) = 0 ] && exit 1 ;;
+      [ $((starts % 2)) = 0 ] || [ -e "$1.all" ] && exit 1 ;;
     *'"tools/call"'*) exit 1 ;;
     *'"id"'*) answer '"error":{"code":-32601,"message":"unknown"}' ;;
   esac
@@ -125,7 +125,8 @@ pub(super) fn mcp_storm(trial: &mut Trial) -> Result<(), String> {
     storm.reaches(&["ready", "waiting"])?;
     trial.prompt(&mut storm.rpc, "mcp")?;
     if !trial.is_short {
-        // Nobody asks any more.
+        // Nobody asks any more, and no start succeeds.
+        fs::write(storm.notes.with_extension("all"), "").map_err(failed)?;
         storm.request("restart")?;
         storm.reaches(&["failed"])?;
         trial.prompt(&mut storm.rpc, "mcp")?;

@@ -6,6 +6,7 @@
 mod folder;
 mod sweep;
 mod table;
+pub mod worktree;
 
 pub use folder::TemporaryFolder;
 pub use sweep::{Swept, sweep, sweep_at};

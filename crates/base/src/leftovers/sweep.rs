@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::table::{FILES, FOLDERS, FolderKind, FolderRow, Parent, Places, Unneeded, Unused};
-use crate::{pending_file, regular_file, without_links};
+use super::worktree;
+use crate::{pending_file, without_links};
 
 /// A file or folder that changed within this time may be new and not locked yet.
 const NEW: Duration = Duration::from_secs(3);
@@ -101,7 +102,7 @@ fn sweep_folder(row: &FolderRow, path: &Path, now: SystemTime) -> bool {
         return false;
     }
     if row.parent == Parent::Fans {
-        unregister_worktree(&path.join("files"));
+        worktree::unregister(path);
     }
     fs::remove_dir_all(path).is_ok()
 }
@@ -151,27 +152,6 @@ fn newest(folder: &Path, metadata: &Metadata, now: SystemTime) -> Duration {
     let ages =
         entries.filter_map(|entry| entry.metadata().ok().map(|metadata| age(&metadata, now)));
     ages.fold(age(metadata, now), Duration::min)
-}
-
-/// Removes the registration of a worktree from its repository, as git does when it removes the worktree.
-fn unregister_worktree(worktree: &Path) {
-    let link = worktree.join(".git");
-    let Ok(text) = regular_file::read_text(&link, 4096) else {
-        return;
-    };
-    let Some(registration) = text.trim_end().strip_prefix("gitdir: ").map(Path::new) else {
-        return;
-    };
-    let is_registration = registration
-        .parent()
-        .is_some_and(|parent| parent.ends_with(".git/worktrees"));
-    let back = regular_file::read_text(&registration.join("gitdir"), 4096);
-    // Both must name each other: the file in the worktree could have been changed.
-    let same =
-        |named: &str| fs::canonicalize(named.trim_end()).ok() == fs::canonicalize(&link).ok();
-    if is_registration && back.is_ok_and(|back| same(&back)) {
-        let _ = fs::remove_dir_all(registration);
-    }
 }
 
 /// A search for temporary files.

@@ -218,6 +218,29 @@ async fn pages_cover_the_branch_without_splitting_calls_from_results() {
 }
 
 #[tokio::test]
+async fn pages_of_prompts_read_nothing_else() {
+    let data = TestData::new();
+    let store = data.create();
+    for turn in 0..1500 {
+        store.append(user(&format!("prompt {turn}"))).await.unwrap();
+        let long = "word ".repeat(if turn == 7 { 100_000 } else { 1 });
+        store.append(assistant(&long)).await.unwrap();
+    }
+    let index = store.index();
+    let before = READ.get();
+    let first = index.page(&PageAt::Prompts { after: None }).unwrap();
+    let after = first.messages.last().map(|last| last.entry_id.clone());
+    let second = index.page(&PageAt::Prompts { after }).unwrap();
+    assert!(READ.get() - before < 300_000);
+    let prompts: Vec<String> = (0..1500).map(|turn| format!("prompt {turn}")).collect();
+    assert_eq!([texts_of(&first), texts_of(&second)].concat(), prompts);
+    assert_eq!((first.at_start, first.at_end), (true, false));
+    assert_eq!((second.at_start, second.at_end), (false, true));
+    let after = Some("ffffffff".into());
+    assert_eq!(index.page(&PageAt::Prompts { after }), None);
+}
+
+#[tokio::test]
 async fn damaged_message_is_replaced_by_a_notice() {
     let data = TestData::new();
     let store = data.create();

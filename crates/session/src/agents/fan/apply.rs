@@ -187,7 +187,7 @@ mod tests {
 
     #[tokio::test]
     async fn worktree_has_uncommitted_changes_and_is_removed_completely() {
-        let Some((_folder, work, copy, _)) = setup(true).await else {
+        let Some((folder, work, copy, _)) = setup(true).await else {
             return;
         };
         let read = |name: &str| fs::read_to_string(copy.cwd().join(name)).ok();
@@ -195,9 +195,16 @@ mod tests {
         assert_eq!(read("new").as_deref(), Some("untracked\n"));
         assert_eq!(read("ignored"), None);
         assert!(changes(&copy, &work).is_empty());
+        let registered = || {
+            let trees = fs::read_dir(work.join(".git/worktrees"));
+            trees.map_or(0, Iterator::count)
+        };
+        assert_eq!(registered(), 1);
         copy.remove().await;
-        let trees = fs::read_dir(work.join(".git/worktrees"));
-        assert_eq!(trees.map_or(0, Iterator::count), 0);
+        assert_eq!(registered(), 0);
+        // A run that is aborted drops its copy.
+        drop(Copy::new(&work.join("src"), &folder.path().join("fans")).await);
+        assert_eq!(registered(), 0);
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! A copy of the working directory for a lane: a git worktree with the uncommitted changes, or a plain copy without a
-//! repository. Ignored files are not copied. Dropping it deletes the files; `remove` also unregisters the worktree,
-//! otherwise git does that when it prunes. After a kill a sweep of the leftovers does both.
+//! repository. Ignored files are not copied. Dropping it deletes the files and unregisters the worktree. After a kill a sweep of
+//! the leftovers does both.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use std::{fs, io};
 
 use super::stamps::Stamps;
 use osier_base::git::{self, Git, GitError};
-use osier_base::leftovers::{FolderKind, TemporaryFolder};
+use osier_base::leftovers::{FolderKind, TemporaryFolder, worktree as lane_worktree};
 use osier_base::pending_file::PendingFile;
 use osier_base::private;
 use osier_base::process::QuietError;
@@ -25,10 +25,20 @@ const LIST: usize = 64 << 20;
 const FILES: usize = 50_000;
 const FILE_BYTES: u64 = 256 << 20;
 
+/// The folder of a copy. Dropping it deletes it and what git has registered of it, even if git did not complete that.
+#[derive(Debug)]
+struct Folder(TemporaryFolder);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        lane_worktree::unregister(self.0.path());
+    }
+}
+
 /// A copy on disk.
 #[derive(Debug)]
 pub(crate) struct Copy {
-    folder: TemporaryFolder,
+    folder: Folder,
     /// The working directory in the copy.
     cwd: PathBuf,
     /// The repository of a worktree.
@@ -62,9 +72,16 @@ impl Copy {
         };
         private::create_folder(parent).map_err(failed)?;
         let folder = TemporaryFolder::new_in(FolderKind::Lane, parent).map_err(failed)?;
-        let target = folder.path().join("files");
+        let folder = Folder(folder);
+        let target = lane_worktree::path(folder.0.path());
         let repository = repository(cwd).await?;
-        let work = if let Some((git, prefix)) = &repository {
+        let work = if let Some(Repository {
+            git,
+            prefix,
+            common,
+        }) = &repository
+        {
+            lane_worktree::will_register(folder.0.path(), common).map_err(failed)?;
             worktree(git, &target, None).await?;
             target.join(prefix)
         } else {
@@ -79,7 +96,7 @@ impl Copy {
         Ok(Self {
             folder,
             cwd: work,
-            repository: repository.map(|(git, _)| git),
+            repository: repository.map(|repository| repository.git),
             stamps: stamps.unwrap_or_default(),
         })
     }
@@ -91,7 +108,7 @@ impl Copy {
     /// Deletes the copy and its registration in git.
     pub(crate) async fn remove(self) {
         if let Some(repository) = &self.repository {
-            let target = self.folder.path().join("files");
+            let target = lane_worktree::path(self.folder.0.path());
             let arguments = words("worktree remove --force", &[target.as_os_str()]);
             let _ = run(repository, arguments, None).await;
         }
@@ -119,8 +136,17 @@ fn words(words: &str, rest: &[&OsStr]) -> Vec<OsString> {
     words.chain(rest.iter().map(OsString::from)).collect()
 }
 
-/// The repository around `cwd` and the path below its root; `None` without a repository that has a commit.
-async fn repository(cwd: &Path) -> Result<Option<(Git, PathBuf)>, CopyError> {
+/// The repository around a working directory.
+struct Repository {
+    git: Git,
+    /// The working directory below its root.
+    prefix: PathBuf,
+    /// The directory of git that its worktrees share.
+    common: PathBuf,
+}
+
+/// The repository around `cwd`; `None` without one that has a commit.
+async fn repository(cwd: &Path) -> Result<Option<Repository>, CopyError> {
     let git = match Git::open(cwd).await {
         Ok(git) => git,
         Err(GitError::NoRepository | GitError::Run(QuietError::NotFound { .. })) => {
@@ -131,13 +157,23 @@ async fn repository(cwd: &Path) -> Result<Option<(Git, PathBuf)>, CopyError> {
             return Err(CopyError::Git { message });
         }
     };
-    let ask = words("rev-parse --show-prefix HEAD^{commit}", &[]);
+    let ask = words(
+        "rev-parse --show-prefix --git-common-dir HEAD^{commit}",
+        &[],
+    );
     let Ok(output) = run(&git, ask, None).await else {
         return Ok(None);
     };
-    let prefix = output.split(|byte| *byte == b'\n').next();
-    let prefix = PathBuf::from(OsStr::from_bytes(prefix.unwrap_or_default()));
-    Ok(Some((git, prefix)))
+    let mut lines = output.split(|byte| *byte == b'\n').map(OsStr::from_bytes);
+    let mut next = || PathBuf::from(lines.next().unwrap_or_default());
+    let (prefix, common) = (next(), next());
+    // Git names it from the working directory.
+    let common = fs::canonicalize(cwd).unwrap_or_default().join(common);
+    Ok(Some(Repository {
+        git,
+        prefix,
+        common,
+    }))
 }
 
 /// Makes a worktree that stays, next to the repository around `cwd` and on the new branch `osier/NAME`. Returns the working
@@ -147,7 +183,7 @@ async fn repository(cwd: &Path) -> Result<Option<(Git, PathBuf)>, CopyError> {
 /// There is no repository, a file cannot be written, or git failed.
 pub(crate) async fn lasting_worktree(cwd: &Path, name: &str) -> Result<PathBuf, CopyError> {
     let found = repository(cwd).await?;
-    let (git, prefix) = found.ok_or(CopyError::NoRepository)?;
+    let Repository { git, prefix, .. } = found.ok_or(CopyError::NoRepository)?;
     let mut folder = git.root().file_name().unwrap_or_default().to_owned();
     folder.push(format!("-{name}"));
     let target = git.root().with_file_name(folder);

@@ -74,6 +74,10 @@ pub(super) fn open_file(
         let (leaf, files) = (source.index().leaf(), source.index().position());
         copy(directory, cwd, &source, (leaf.as_deref(), files.as_deref()))
     };
+    let open_copy = |path: &Path| -> Result<Opened, OpenError> {
+        let (store, ending) = SessionStore::open_copy(&copy_of(path)?)?;
+        Ok(Opened::new(store, ending))
+    };
     let mut has_stopped_run = false;
     let path = match choice {
         SessionChoice::New => None,
@@ -93,11 +97,11 @@ pub(super) fn open_file(
             }
             path
         }
-        SessionChoice::Copy(target) => Some(copy_of(&directory.find(&target)?)?),
-        SessionChoice::CopyLatest => {
-            let latest = directory.latest(cwd)?;
-            latest.map(|summary| copy_of(&summary.path)).transpose()?
-        }
+        SessionChoice::Copy(target) => return open_copy(&directory.find(&target)?),
+        SessionChoice::CopyLatest => match directory.latest(cwd)? {
+            Some(summary) => return open_copy(&summary.path),
+            None => None,
+        },
         SessionChoice::ReadOnly(target) => {
             let opened = SessionStore::open_read_only(&directory.find(&target)?)?;
             let (store, ending) = opened;
