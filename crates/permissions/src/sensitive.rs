@@ -301,7 +301,7 @@ fn pointer(path: &Path) -> Option<String> {
     let is_file = file.metadata().is_ok_and(|data| data.is_file());
     let mut text = String::new();
     is_file.then(|| file.take(MAX_POINTER).read_to_string(&mut text).ok())??;
-    Some(text.trim().to_owned())
+    Some(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
 /// The name as file systems without case see it. macOS and directories of ext4 without case also ignore invisible

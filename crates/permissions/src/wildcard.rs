@@ -17,6 +17,9 @@ pub(crate) fn fits(pattern: &str, text: &[Symbol]) -> bool {
 
 /// Whether the tool name `name` matches `pattern`.
 pub(crate) fn is_named(pattern: &str, name: &str) -> bool {
+    if !pattern.contains(['*', '\\']) {
+        return pattern == name;
+    }
     let name: Vec<Symbol> = name.chars().map(Symbol::Char).collect();
     wildcard(pattern, &name)
 }

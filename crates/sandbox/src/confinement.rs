@@ -1,5 +1,8 @@
 //! The sandbox of a workspace, and how a command is wrapped for it.
 
+mod files;
+mod requested;
+
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -10,21 +13,24 @@ use tokio_util::sync::CancellationToken;
 
 use super::HELPER;
 use super::backend::{Backend, SandboxError};
-use super::bubblewrap::{Layout, Temporary};
+use super::bubblewrap::Layout;
 use super::denied::{Denial, Denied, Limit, base_of, is_one_of_many};
-use super::mounts::{Mounts, Source};
-use super::network::{Asker, HostRule, Hosts, Proxies};
+#[cfg(target_os = "linux")]
+use super::mounts::Source;
+use super::network::{Asker, Proxies};
 use super::protected::{Identities, Protected};
 use super::report::Report;
 use super::scope::{self, Scope};
 use super::spec::{Network, Spec, Stage};
 #[cfg(target_os = "linux")]
 use super::starter;
+use files::real;
 use osier_base::folders::Folders;
-use osier_base::leftovers::{FolderKind, TemporaryFolder};
+use osier_base::leftovers::TemporaryFolder;
 use osier_base::process::Invocation;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 use osier_protocol::{NetworkAccess, SandboxMode};
+use requested::Requested;
 
 /// The sandbox of a workspace: what was requested, and how it is enforced.
 #[derive(Debug)]
@@ -45,19 +51,6 @@ pub struct Confinement {
     protected: Protected,
     /// Read-only directories that are not hidden.
     shown: Mutex<BTreeSet<PathBuf>>,
-}
-
-#[derive(Debug, Clone, Default)]
-pub(super) struct Requested {
-    mode: SandboxMode,
-    /// Plan mode forces read-only.
-    plan: bool,
-    network: NetworkAccess,
-    pub(super) writable: Vec<PathBuf>,
-    denied: Denied,
-    /// Asks the user whether a command can run outside of the sandbox.
-    asker: Option<Questions>,
-    without_bubblewrap: bool,
 }
 
 /// A command in the sandbox.
@@ -280,8 +273,10 @@ impl Confinement {
         let writes = mode == SandboxMode::Workspace;
         if writes {
             scope::refuse_everything([&self.cwd].into_iter().chain(&requested.writable))?;
-            let protected = self.protected.find(&self.cwd)?;
-            report.protected = Identities::of(&self.cwd, &self.protected, &protected);
+        }
+        let protected = self.protected_in(&requested)?;
+        if writes {
+            report.protected = Identities::of(&self.cwd, &self.protected, protected.clone());
         }
         let backend = self.known_backend()?;
         let network = match requested.hosts(&backend)? {
@@ -300,7 +295,7 @@ impl Confinement {
         let temporary = self.temporary()?;
         let mut confined = match &backend {
             Backend::Bubblewrap(program) => {
-                let layout = self.layout(&requested, &network)?;
+                let layout = self.layout(&requested, &network, &protected.paths)?;
                 self.in_bubblewrap(program, layout, &network, invocation)?
             }
             Backend::Landlock(_) => {
@@ -343,149 +338,9 @@ impl Confinement {
         })
     }
 
-    /// The path outside of the file that a command finds at `path`: in bubblewrap, `/tmp` and `/var/tmp` are
-    /// directories of the sandbox. Requires a detected backend, like `wrap`.
-    pub fn host_path(&self, path: &Path) -> PathBuf {
-        let layout = self.own_layout();
-        layout.map_or_else(|| path.to_owned(), |layout| layout.mounts.host_path(path))
-    }
-
-    /// Whether a command could write to `path`, an absolute path without symbolic links, as a command names it.
-    /// Landlock cannot protect files such as `.git` in a writable directory; here they are protected as well. Requires a
-    /// detected backend, like `wrap`.
-    pub fn may_write(&self, path: &Path) -> bool {
-        let requested = self.requested.lock().clone();
-        if requested.effective() == SandboxMode::Off {
-            return true;
-        }
-        let mounts = match self.own_layout() {
-            Some(layout) => Ok(layout.mounts),
-            None => self.mounts_of_host(&requested),
-        };
-        mounts.is_ok_and(|mounts| mounts.may_write(path))
-    }
-
-    /// The paths that commands can write to when they use the file system of the host.
-    fn mounts_of_host(&self, requested: &Requested) -> Result<Mounts, SandboxError> {
-        let mut mounts = Mounts::default();
-        for path in self.writable(requested, &self.temporary()?) {
-            if let Ok(path) = path.canonicalize() {
-                mounts.add(path, Source::Writable);
-            }
-        }
-        for path in self.protected.find(&self.cwd)? {
-            mounts.add(path, Source::ReadOnly);
-        }
-        Ok(mounts)
-    }
-
-    /// The mounts, when the sandbox is on and has any.
-    fn own_layout(&self) -> Option<Layout> {
-        let requested = self.requested.lock().clone();
-        let is_on = requested.effective() != SandboxMode::Off;
-        let has_mounts = matches!(self.backend.get(), Some(Ok(Backend::Bubblewrap(_))));
-        (is_on && has_mounts)
-            .then(|| self.layout(&requested, &Network::Off).ok())
-            .flatten()
-    }
-
     fn known_backend(&self) -> Result<Backend, SandboxError> {
         let unknown = || SandboxError::new("the backend was not detected yet");
         self.backend.get().ok_or_else(unknown)?.clone()
-    }
-
-    /// Private temporary directories that live as long as the workspace.
-    fn temporary(&self) -> Result<Temporary, SandboxError> {
-        let made = self.temporary.get_or_init(|| {
-            let made = TemporaryFolder::new(FolderKind::Sandbox).ok()?;
-            Temporary::create(made.path()).ok()?;
-            Some(made)
-        });
-        let made = made.as_ref().map(|folder| Temporary::at(folder.path()));
-        made.ok_or_else(|| SandboxError::new("cannot create a temporary directory"))
-    }
-
-    /// The mounts for bubblewrap.
-    fn layout(&self, requested: &Requested, network: &Network) -> Result<Layout, SandboxError> {
-        let temporary = self.temporary()?;
-        let mut layout = Layout::new(&temporary, network);
-        if let Some(folders) = &self.folders {
-            layout.hide(folders);
-        }
-        let shown = self.shown.lock();
-        for path in shown.iter().chain(&self.helper) {
-            layout.show(path);
-        }
-        drop(shown);
-        layout.show_project(&self.cwd);
-        if requested.effective() == SandboxMode::Workspace {
-            for path in requested.writable.iter().chain([&self.cwd]) {
-                layout.open(path);
-            }
-            layout.protect(&self.protected.find(&self.cwd)?);
-        }
-        self.deny_in(&mut layout, requested)?;
-        Ok(layout)
-    }
-
-    fn deny_in(&self, layout: &mut Layout, requested: &Requested) -> Result<(), SandboxError> {
-        let files = requested.denied.files(&self.cwd).map_err(too_many)?;
-        for path in &files.unwritable {
-            layout.lock(path);
-        }
-        // Without osier itself no command would run.
-        let own = self.helper.as_ref().and_then(|own| own.canonicalize().ok());
-        let programs = files.programs.iter();
-        let programs = programs.filter(|program| Some(*program) != own.as_ref());
-        for path in programs.chain(&files.unreadable) {
-            self.keep_cwd(path)?;
-            layout.block(path);
-        }
-        if let Some(own) = &own {
-            layout.show(own);
-        }
-        Ok(())
-    }
-
-    /// Without its working directory, no command could start.
-    fn keep_cwd(&self, hidden: &Path) -> Result<(), SandboxError> {
-        if !self.cwd.starts_with(hidden) {
-            return Ok(());
-        }
-        let reason = format!("a deny rule hides `{}`", hidden.display());
-        Err(SandboxError::new(reason).with_advice("Deny parts of it"))
-    }
-
-    /// The files that Landlock hides. Those in writable directories cannot be: new files there could not be used either.
-    fn hidden(
-        &self,
-        requested: &Requested,
-        writable: &[PathBuf],
-    ) -> Result<BTreeSet<PathBuf>, SandboxError> {
-        let files = requested.denied.files(&self.cwd).map_err(too_many)?;
-        let mut hidden: BTreeSet<PathBuf> = files.programs.into_iter().collect();
-        hidden.extend(files.unreadable);
-        let own = self.helper.as_ref().and_then(|own| own.canonicalize().ok());
-        let writable: Vec<PathBuf> = real(writable);
-        let is_open = |file: &PathBuf| writable.iter().any(|folder| file.starts_with(folder));
-        hidden.retain(|file| !is_open(file) && Some(file) != own.as_ref());
-        hidden.iter().try_for_each(|file| self.keep_cwd(file))?;
-        Ok(hidden)
-    }
-
-    /// The paths that commands can write to under Landlock and `sandbox-exec`. Other programs have their files in `/tmp`, so that
-    /// a command has a directory of its own, which `TMPDIR` names.
-    fn writable(&self, requested: &Requested, temporary: &Temporary) -> Vec<PathBuf> {
-        let mut writable = vec![temporary.root().to_owned()];
-        if requested.effective() == SandboxMode::Workspace {
-            if cfg!(target_os = "macos") {
-                writable.extend(["/tmp".into(), "/var/tmp".into()]);
-            }
-            writable.extend(requested.writable.iter().cloned());
-            writable.push(self.cwd.clone());
-        }
-        writable.retain(|path| path.exists());
-        writable
     }
 
     fn in_bubblewrap(
@@ -550,50 +405,6 @@ impl Confinement {
         let args = vec![HELPER.into(), spec.into(), "--".into()];
         Ok(wrap(helper.into(), args, invocation))
     }
-}
-
-impl Requested {
-    fn effective(&self) -> SandboxMode {
-        if self.plan {
-            SandboxMode::ReadOnly
-        } else {
-            self.mode
-        }
-    }
-
-    /// The hosts that commands reach; none without a network.
-    fn hosts(&self, backend: &Backend) -> Result<Option<Hosts>, SandboxError> {
-        let denied = self.denied.hosts();
-        let allowed = match self.network() {
-            NetworkAccess::Off => return Ok(None),
-            // Only the proxy distinguishes hosts.
-            NetworkAccess::All if !denied.is_empty() && !backend.has_proxy() => return Ok(None),
-            NetworkAccess::All => None,
-            NetworkAccess::Hosts(hosts) => {
-                let rules = hosts.iter().map(|host| HostRule::parse(host));
-                Some(rules.collect::<Result<_, _>>().map_err(SandboxError::new)?)
-            }
-        };
-        Ok(Some(Hosts { allowed, denied }))
-    }
-
-    fn network(&self) -> &NetworkAccess {
-        if self.plan || self.denied.network() {
-            &NetworkAccess::Off
-        } else {
-            &self.network
-        }
-    }
-}
-
-fn too_many(reason: String) -> SandboxError {
-    SandboxError::new(reason).with_advice("Change the rule")
-}
-
-/// The paths that exist, without symbolic links.
-fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
-    real.collect()
 }
 
 fn wrap(program: OsString, mut args: Vec<OsString>, invocation: Invocation) -> Invocation {

@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirEntry};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobMatcher};
 use parking_lot::Mutex;
@@ -27,6 +26,9 @@ const FOLDERS: [&str; 6] = [
 /// Files that are many programs, by the name with which they are started. Where other programs are links to them, nothing would
 /// run without them.
 const MULTI_CALL: [&str; 5] = ["busybox", "coreutils", "sbase-box", "toybox", "uutils"];
+
+/// Where a program can have names besides those in the folders of `PATH`: `git` has 140 in `libexec/git-core`.
+const INSTALLED: [&str; 2] = ["/opt", "/usr"];
 
 /// Programs and libraries of the system, besides [`FOLDERS`], and what bubblewrap mounts.
 const SYSTEM: [&str; 8] = [
@@ -88,8 +90,8 @@ struct Found {
 /// The files of denied programs in the folders of `PATH`.
 #[derive(Debug, Default)]
 struct Programs {
-    /// When the folders changed.
-    state: Vec<Option<SystemTime>>,
+    /// When the folders changed, a time that no program can set.
+    state: Vec<Option<(i64, i64)>>,
     files: Vec<PathBuf>,
     /// The files of many programs that stay.
     many: BTreeSet<PathBuf>,
@@ -220,12 +222,15 @@ impl Denied {
             return &found.programs;
         }
         let folders = folders();
-        let changed = |folder: &PathBuf| fs::metadata(folder).and_then(|data| data.modified()).ok();
-        let state: Vec<Option<SystemTime>> = folders.iter().map(changed).collect();
+        let changed = |folder: &PathBuf| {
+            let data = fs::metadata(folder).ok()?;
+            Some((data.ctime(), data.ctime_nsec()))
+        };
+        let state: Vec<Option<(i64, i64)>> = folders.iter().map(changed).collect();
         if found.programs.state != state {
             found.programs = Programs {
                 state,
-                ..Programs::of(&names, &folders)
+                ..Programs::of(&names, &folders, &INSTALLED.map(PathBuf::from))
             };
         }
         &found.programs
@@ -252,8 +257,8 @@ fn folders() -> BTreeSet<PathBuf> {
 }
 
 impl Programs {
-    /// The files of the programs `names`, and their other names in `folders`.
-    fn of(names: &[&str], folders: &BTreeSet<PathBuf>) -> Self {
+    /// The files of the programs `names`, and their other names in `folders` and below `installed`.
+    fn of(names: &[&str], folders: &BTreeSet<PathBuf>, installed: &[PathBuf]) -> Self {
         let mut found = BTreeSet::new();
         for program in names {
             if !program.contains('*') {
@@ -272,7 +277,7 @@ impl Programs {
         found.retain(|file| file.is_file() && !many.contains(file));
         // Such a file could be the program, too: `busybox touch`.
         found.extend(alone);
-        let other_names = other_names(&found, folders);
+        let other_names = other_names(&found, folders, installed);
         found.extend(other_names);
         Self {
             state: Vec::new(),
@@ -315,19 +320,52 @@ fn is_multi_call(file: &Path) -> bool {
     name.is_some_and(|name| MULTI_CALL.iter().any(|multi| name.starts_with(multi)))
 }
 
-/// The hard links of `files` in `folders`.
-fn other_names(files: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+/// The hard links of `files` in `folders`, and below `installed` if they have more.
+fn other_names(
+    files: &BTreeSet<PathBuf>,
+    folders: &BTreeSet<PathBuf>,
+    installed: &[PathBuf],
+) -> Vec<PathBuf> {
     let linked = files.iter().filter_map(|file| fs::metadata(file).ok());
     let linked = linked.filter(|data| data.nlink() > 1);
-    let linked: BTreeSet<(u64, u64)> = linked.map(|data| (data.dev(), data.ino())).collect();
+    let linked: BTreeMap<(u64, u64), u64> = linked
+        .map(|data| ((data.dev(), data.ino()), data.nlink()))
+        .collect();
     if linked.is_empty() {
         return Vec::new();
     }
-    let same = entries(folders).filter(|entry| {
-        let data = entry.metadata();
-        data.is_ok_and(|data| data.is_file() && linked.contains(&(data.dev(), data.ino())))
-    });
-    same.map(|entry| entry.path()).collect()
+    let identity = |entry: &DirEntry| {
+        let data = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+        let identity = (data.dev(), data.ino());
+        linked.contains_key(&identity).then_some(identity)
+    };
+    let mut left = linked.clone();
+    let mut found = Vec::new();
+    for entry in entries(folders) {
+        if let Some(identity) = identity(&entry) {
+            left.entry(identity)
+                .and_modify(|left| *left = left.saturating_sub(1));
+            found.push(entry.path());
+        }
+    }
+    if left.values().all(|left| *left == 0) {
+        return found;
+    }
+    let numbers: BTreeSet<u64> = linked.keys().map(|(_, number)| *number).collect();
+    let mut unread: Vec<PathBuf> = installed.to_vec();
+    let mut seen = 0;
+    while let Some(folder) = unread.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            seen += 1;
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && seen < MAX_ENTRIES {
+                unread.push(entry.path());
+            } else if numbers.contains(&entry.ino()) && identity(&entry).is_some() {
+                found.push(entry.path());
+            }
+        }
+    }
+    found
 }
 
 fn glob(pattern: &str) -> Option<GlobMatcher> {
@@ -413,24 +451,29 @@ mod tests {
         std::os::unix::fs::symlink(elsewhere.join("tool-1.2"), one.join("tool")).unwrap();
         fs::write(two.join("tool"), "").unwrap();
         fs::hard_link(two.join("tool"), one.join("other")).unwrap();
+        // A name that is not in `PATH`.
+        fs::create_dir(elsewhere.join("libexec")).unwrap();
+        fs::hard_link(two.join("tool"), elsewhere.join("libexec/tool-run")).unwrap();
         fs::write(two.join("unrelated"), "").unwrap();
         // A file that is many programs stays if others are links to it.
         fs::write(two.join("busybox"), "").unwrap();
         std::os::unix::fs::symlink("busybox", two.join("touch")).unwrap();
         let folders = BTreeSet::from([one.clone(), two.clone()]);
+        let installed = [elsewhere.clone()];
         let expected = [
+            elsewhere.join("libexec/tool-run"),
             elsewhere.join("tool-1.2"),
             one.join("other"),
             two.join("tool"),
         ];
         for programs in [&["tool", "touch", "missing"][..], &["to*l"], &["t*o*"]] {
             assert_eq!(
-                Programs::of(programs, &folders).files,
+                Programs::of(programs, &folders, &installed).files,
                 expected,
                 "{programs:?}"
             );
         }
-        let files = |program: &str| Programs::of(&[program], &folders).files;
+        let files = |program: &str| Programs::of(&[program], &folders, &installed).files;
         assert_eq!(files("unrel*"), [two.join("unrelated")]);
         assert_eq!(files("[tu]*"), Vec::<PathBuf>::new());
         // Without links, it is hidden: it could be each program.

@@ -14,8 +14,8 @@ use super::tree::{Contents, MAX_ENTRIES, TooLarge, Tree};
 /// Protected files; each is a mount.
 const MAX_PROTECTED: usize = 256;
 
-/// Bytes of a file that names a directory: larger than any path.
-const POINTER_LIMIT: u64 = 16 * 1024;
+/// Bytes of a file that names a directory, as for git: a path, and ends of lines behind it.
+const POINTER_LIMIT: u64 = 1024 * 1024;
 
 /// Of the working directory only.
 const PROJECT_FILES: [&str; 4] = [".git", ".osier", ".claude", ".mcp.json"];
@@ -28,6 +28,15 @@ pub(super) struct Protected {
     tree: Tree<Folder>,
 }
 
+/// What a directory contains.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Found {
+    /// The canonical paths of the protected files that exist.
+    pub paths: Vec<PathBuf>,
+    /// The files that make directories repositories.
+    repositories: BTreeSet<PathBuf>,
+}
+
 /// The files of a directory by which git finds repositories.
 #[derive(Debug, Clone, Default)]
 struct Folder {
@@ -35,6 +44,13 @@ struct Folder {
     repository: Option<PathBuf>,
     head: Option<PathBuf>,
     has_objects: bool,
+}
+
+impl Folder {
+    fn repositories(&self) -> impl Iterator<Item = PathBuf> {
+        let head = self.head.clone().filter(|_| self.has_objects);
+        self.repository.clone().into_iter().chain(head)
+    }
 }
 
 impl Contents for Folder {
@@ -53,11 +69,12 @@ impl Contents for Folder {
 }
 
 impl Protected {
-    /// The canonical paths of the protected files below `root` that exist.
+    /// The files below `root`. Looks at every directory, so a command asks once.
     ///
     /// # Errors
     /// There are too many to protect all.
-    pub(super) fn find(&self, root: &Path) -> Result<Vec<PathBuf>, SandboxError> {
+    pub(super) fn find(&self, root: &Path) -> Result<Found, SandboxError> {
+        let mut repositories = BTreeSet::new();
         let mut found: BTreeSet<PathBuf> = PROJECT_FILES[1..]
             .iter()
             .filter_map(|name| root.join(name).canonicalize().ok())
@@ -65,13 +82,20 @@ impl Protected {
         let visited = self.tree.visit(root, &Folder::default(), |folder| {
             let repository = folder.repository.iter();
             found.extend(repository.flat_map(|repository| git_directories(repository)));
+            repositories.extend(folder.repositories());
         });
         let reason = match visited {
             Err(TooLarge) => format!("more than {MAX_ENTRIES} files"),
             Ok(()) if found.len() > MAX_PROTECTED => {
                 format!("more than {MAX_PROTECTED} repositories")
             }
-            Ok(()) => return Ok(found.into_iter().collect()),
+            Ok(()) => {
+                let paths = found.into_iter().collect();
+                return Ok(Found {
+                    paths,
+                    repositories,
+                });
+            }
         };
         let reason = format!(
             "`{}` contains {reason}, so that some repositories would be unprotected",
@@ -86,8 +110,7 @@ impl Protected {
         let mut found = BTreeSet::new();
         // The next command is refused if there are too many.
         let _ = self.tree.visit(root, &Folder::default(), |folder| {
-            found.extend(folder.repository.clone());
-            found.extend(folder.head.clone().filter(|_| folder.has_objects));
+            found.extend(folder.repositories());
         });
         found
     }
@@ -99,7 +122,8 @@ fn git_directories(git: &Path) -> Vec<PathBuf> {
     let mut found = vec![git.to_owned()];
     let pointer = |path: &Path| {
         let text = regular_file::read_text(path, POINTER_LIMIT).ok()?;
-        Some(text.trim().to_owned())
+        // Git removes only the ends of lines.
+        Some(text.trim_end_matches(['\n', '\r']).to_owned())
     };
     if let Some(text) = pointer(git)
         && let Some(target) = text.strip_prefix("gitdir: ")
@@ -128,11 +152,11 @@ pub(super) struct Identities {
 }
 
 impl Identities {
-    pub(super) fn of(root: &Path, protected: &Protected, found: &[PathBuf]) -> Self {
+    pub(super) fn of(root: &Path, protected: &Protected, found: Found) -> Self {
         let names = PROJECT_FILES.iter().chain([&BARE]);
         let mut paths: Vec<PathBuf> = names.map(|name| root.join(name)).collect();
-        let below = found.iter().filter(|path| path.starts_with(root));
-        paths.extend(below.cloned());
+        let below = found.paths.into_iter();
+        paths.extend(below.filter(|path| path.starts_with(root)));
         paths.sort();
         paths.dedup();
         let files = paths
@@ -141,7 +165,7 @@ impl Identities {
         Self {
             root: root.to_owned(),
             protected: protected.clone(),
-            repositories: protected.repositories(root),
+            repositories: found.repositories,
             files: files.collect(),
         }
     }
@@ -197,13 +221,15 @@ mod tests {
             fs::create_dir_all(root.join(path)).unwrap();
         }
         fs::create_dir_all(root.join("elsewhere/common")).unwrap();
-        fs::write(root.join("plain/.git"), "gitdir: ../elsewhere/modules/x\n").unwrap();
+        // Git ignores the ends of lines.
+        let pointer = format!("gitdir: ../elsewhere/modules/x{}", "\n".repeat(100_000));
+        fs::write(root.join("plain/.git"), pointer).unwrap();
         fs::write(root.join("elsewhere/modules/x/commondir"), "../../common\n").unwrap();
         std::os::unix::fs::symlink("../elsewhere", root.join("link/.git")).unwrap();
         let protected = Protected::default();
-        let names = |found: Vec<PathBuf>| {
+        let names = |found: Found| {
             let below = |path: PathBuf| path.strip_prefix(&root).unwrap().display().to_string();
-            found.into_iter().map(below).collect::<Vec<_>>()
+            found.paths.into_iter().map(below).collect::<Vec<_>>()
         };
         let expected = [
             ".git",
@@ -231,7 +257,7 @@ mod tests {
         }
         fs::create_dir(root.join(".osier")).unwrap();
         let protected = Protected::default();
-        assert_eq!(protected.find(&root).unwrap().len(), MAX_PROTECTED);
+        assert_eq!(protected.find(&root).unwrap().paths.len(), MAX_PROTECTED);
         fs::create_dir(root.join(".git")).unwrap();
         let refused = protected.find(&root).unwrap_err();
         assert_eq!(
@@ -257,7 +283,7 @@ mod tests {
         std::os::unix::fs::symlink("one", root.join(".claude")).unwrap();
         fs::create_dir_all(root.join("sub/.git")).unwrap();
         let protected = Protected::default();
-        let before = Identities::of(root, &protected, &[root.join("sub/.git")]);
+        let before = Identities::of(root, &protected, protected.find(root).unwrap());
         assert_eq!(before.changed(), Vec::<String>::new());
         fs::write(root.join(".mcp.json"), "{}").unwrap();
         fs::write(root.join("HEAD"), "ref: refs/heads/main\n").unwrap();
@@ -279,7 +305,7 @@ mod tests {
         fs::create_dir_all(root.join("docs/objects")).unwrap();
         fs::create_dir_all(root.join("deep/bare/objects")).unwrap();
         let protected = Protected::default();
-        let before = Identities::of(root, &protected, &protected.find(root).unwrap());
+        let before = Identities::of(root, &protected, protected.find(root).unwrap());
         assert_eq!(before.changed(), Vec::<String>::new());
         fs::create_dir_all(root.join("deep/copy/.git")).unwrap();
         fs::create_dir(root.join("tree")).unwrap();

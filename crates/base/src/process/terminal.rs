@@ -46,61 +46,92 @@ const FOLDERS: [&str; 11] = [
 const OTHER_SHELLS: &[&str] = &[
     "abduco",
     "adb",
+    "apptainer",
     "at",
     "autossh",
     "aws",
+    "az",
+    "buildah",
     "busybox",
     "byobu",
     "chroot",
+    "cmd",
+    "cmd.exe",
+    "coder",
     "colima",
     "container",
+    "crictl",
     "csh",
+    "ctr",
     "cu",
     "dbclient",
+    "devpod",
     "distrobox",
     "doas",
     "docker",
     "docker-compose",
     "dtach",
     "elvish",
+    "enroot",
     "es",
     "et",
     "expect",
+    "firejail",
     "fish",
     "flatpak",
     "fly",
     "flyctl",
     "gcloud",
+    "gh",
     "heroku",
     "incus",
+    "ion",
+    "k3s",
+    "k9s",
     "ksh",
     "kubectl",
+    "lazydocker",
+    "limactl",
     "lksh",
     "login",
-    "limactl",
     "lxc",
     "lxc-attach",
     "machinectl",
+    "microk8s",
+    "minicom",
+    "minikube",
     "mksh",
+    "mosh",
     "mosh-client",
     "multipass",
+    "murex",
     "nc",
     "ncat",
+    "nerdctl",
     "netcat",
     "newgrp",
-    "nerdctl",
+    "nix",
+    "nomad",
     "nsenter",
     "nu",
+    "oc",
+    "oil",
     "oksh",
+    "orb",
+    "orbctl",
     "osh",
     "picocom",
-    "minicom",
     "pkexec",
     "plink",
     "podman",
+    "posh",
+    "powershell",
+    "powershell.exe",
     "proot",
     "pwsh",
+    "railway",
     "rc",
+    "reptyr",
     "rlogin",
     "rlwrap",
     "run0",
@@ -108,26 +139,35 @@ const OTHER_SHELLS: &[&str] = &[
     "schroot",
     "screen",
     "script",
+    "session-manager",
     "sg",
+    "singularity",
     "socat",
     "ssh",
+    "ssh.exe",
     "sshpass",
     "su",
     "sudo",
-    "systemd-run",
     "systemd-nspawn",
+    "systemd-run",
     "tcsh",
     "telnet",
     "tmate",
     "tmux",
     "toolbox",
+    "tsh",
+    "udocker",
     "unshare",
     "vagrant",
     "virsh",
+    "wsl",
+    "wsl.exe",
     "xonsh",
     "yash",
+    "ysh",
     "zellij",
     "zsh",
+    "zssh",
 ];
 /// Programs of osier around a command, which read nothing.
 #[cfg(target_os = "linux")]
@@ -157,6 +197,8 @@ pub struct Pty {
     output: pipe::Receiver,
     input: pipe::Sender,
     leader: Pid,
+    /// The command runs in bubblewrap, where it has other mounts, and cannot change them.
+    is_confined: bool,
 }
 
 impl Pty {
@@ -223,7 +265,8 @@ impl Pty {
         let (front, behind): (Vec<Process>, Vec<Process>) =
             all.into_iter().partition(|one| one.group == foreground);
         let is_other = |one: &Process| {
-            is(OTHER_SHELLS, &one.name) || (is(&SHELLS, &one.name) && !one.is_system())
+            let is_known = || one.is_system() && (self.is_confined || one.sees_same_files());
+            is(OTHER_SHELLS, &one.name) || (is(&SHELLS, &one.name) && !is_known())
         };
         // A program that is not known could be anything.
         if front.is_empty() || front.iter().any(is_other) {
@@ -285,6 +328,16 @@ impl Process {
         let name = plain_name(name.unwrap_or_default());
         let is_shell = SHELLS.contains(&name) || name == "busybox";
         is_shell && FOLDERS.iter().any(|folder| program.starts_with(folder))
+    }
+
+    /// Whether paths are the same files for it as for osier. `chroot`, `nsenter` and `unshare` become the shell that they start.
+    fn sees_same_files(&self) -> bool {
+        let same = |link: &str| {
+            let own = std::fs::read_link(format!("/proc/self/{link}"));
+            let its = std::fs::read_link(format!("/proc/{}/{link}", self.id));
+            own.is_ok_and(|own| its.is_ok_and(|its| its == own))
+        };
+        same("root") && same("ns/mnt")
     }
 }
 
@@ -378,6 +431,7 @@ pub fn spawn_terminal(invocation: &Invocation, size: PtySize) -> io::Result<Term
             input: pipe::Sender::from_owned_fd_unchecked(master.try_clone()?)?,
             output: pipe::Receiver::from_owned_fd_unchecked(master)?,
             leader,
+            is_confined: Path::new(&invocation.program).ends_with("bwrap"),
         }),
         exit: None,
         read_until: None,

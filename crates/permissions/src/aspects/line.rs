@@ -288,6 +288,10 @@ impl Aspects {
 
 /// The names that the part `reader` of a line reads from the parts before it.
 fn listing(parts: &[Part], pipes: &[(usize, usize)], reader: usize) -> Option<Listing> {
+    let Part::Run(words) = &parts[reader] else {
+        return None;
+    };
+    known::adds_words(words).then_some(())?;
     let mut commands = Vec::new();
     let mut place = reader;
     while let Some((writer, _)) = pipes.iter().find(|(_, reader)| *reader == place) {

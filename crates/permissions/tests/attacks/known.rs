@@ -23,9 +23,9 @@ pub(crate) struct Project {
 }
 
 /// The configuration that `git init` writes.
-const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
+pub(crate) const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
 /// One with a program that git runs.
-const HOSTILE_CONFIG: &str = "[core]\n\tbare = false\n\tfsmonitor = \"touch pwned\"\n";
+pub(crate) const HOSTILE_CONFIG: &str = "[core]\n\tbare = false\n\tfsmonitor = \"touch pwned\"\n";
 
 impl Project {
     pub(crate) fn new() -> Self {
@@ -351,6 +351,22 @@ fn configured_programs_of_a_repository_are_asked_about() {
         (HOSTILE_CONFIG, "ask"),
         ("[core]\n\tfsmonitor = true\n", "allow"),
         ("[core] fsmonitor = ./evil\n", "ask"),
+        ("[core]fsmonitor = ./evil ;]\n", "ask"),
+        ("[core] # ]\n\tfsmonitor = ./evil\n", "ask"),
+        ("[core \"x\\\"]\"]fsmonitor = ./evil ;\"]\n", "ask"),
+        ("[core]\n\tbare = \"false\" # fsmonitor\n", "allow"),
+        ("[core]\n\tworktree = ..\n", "allow"),
+        ("[core]\n\tworktree = /etc\n", "ask"),
+        ("[log]\n\tdate = iso\n", "allow"),
+        ("[log]\n\tshowSignature = true\n", "ask"),
+        ("[format]\n\tpretty = %h %G?\n", "ask"),
+        ("[lfs]\n\trepositoryformatversion = 0\n", "allow"),
+        (
+            "[lfs \"https://example.org/x\"]\n\taccess = basic\n",
+            "allow",
+        ),
+        ("[lfs \"extension.x\"]\n\tclean = ./evil\n", "ask"),
+        ("[lfs \"customtransfer.x\"]\n\tpath = ./evil\n", "ask"),
         ("[core]\n\tfsmonitor = \\\n./evil\n", "ask"),
         ("[CORE]\n\tFsMonitor=./evil\n", "ask"),
         ("[diff]\n\texternal = ./evil\n", "ask"),

@@ -13,6 +13,7 @@ mod inputs;
 mod known;
 mod options;
 mod prefixes;
+mod repositories;
 mod runners;
 mod syntax;
 mod terminal;

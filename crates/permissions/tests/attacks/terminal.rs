@@ -118,6 +118,14 @@ const SHELLS: &[Attack] = &[
     ("bash", "cp /bin/bash su; exec ./su --norc -i", &[TOUCH]),
     ("bash", "cp /bin/bash docker; exec ./docker --norc -i", &[TOUCH]),
     ("bash", "cp /bin/bash kubectl; exec ./kubectl --norc -i", &[TOUCH]),
+    ("bash", "cp /bin/bash wsl; exec ./wsl --norc -i", &[("echo a\n", &[])]),
+    ("bash", "cp /bin/bash nsenter; exec ./nsenter --norc -i", &[("echo a\n", &[])]),
+    ("bash", "cp /bin/bash machinectl; exec ./machinectl --norc -i", &[("echo a\n", &[])]),
+    ("bash", "cp /bin/bash chroot; exec ./chroot --norc -i", &[("echo a\n", &[])]),
+    // They become the shell, to which paths are other files.
+    ("unshare", "exec unshare -m bash --norc --noprofile -i", &[("echo a\n", &[])]),
+    ("unshare", "exec unshare -rm bash --norc --noprofile -i", &[("echo a\n", &[])]),
+    ("nsenter", "exec unshare -m nsenter -t $$ -w bash --norc --noprofile -i", &[("echo a\n", &[])]),
 ];
 
 /// A rule for the tool `terminal` allows them.

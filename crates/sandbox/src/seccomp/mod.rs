@@ -2,9 +2,13 @@
 //!
 //! The table denies; everything else is allowed. System calls of a foreign architecture, such as the 32-bit calls of
 //! a 64-bit kernel, end the process, so that no other numbering is a way around the table.
+//!
+//! The kernel runs the filter for each number when a process gets it, and later for each call whose arguments matter. So the filter
+//! searches the number by halves.
 
 mod calls;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use seccompiler::sock_filter;
@@ -95,28 +99,54 @@ fn compile(denied: &[Denied]) -> Result<Vec<sock_filter>, String> {
         let no_such_call = returns(ERROR | libc::ENOSYS.unsigned_abs());
         program.extend([branch(IF_AT_LEAST, X32, 0, 1), no_such_call]);
     }
+    let mut calls: BTreeMap<u32, Vec<sock_filter>> = BTreeMap::new();
     for rule in denied {
-        let mut body: Vec<sock_filter> = Vec::new();
-        // From the end, because a failed test jumps over the rest.
-        body.push(returns(ERROR | rule.errno.unsigned_abs()));
-        for test in rule.when.iter().rev() {
-            let skip = body.len() as u8;
-            let (if_true, if_false) = if test.equal { (0, skip) } else { (skip, 0) };
-            body.insert(0, branch(IF_EQUAL, test.value, if_true, if_false));
-            if test.mask != u32::MAX {
-                body.insert(0, statement(AND, test.mask));
-            }
-            let half = if test.upper_half { 4 } else { 0 };
-            body.insert(0, load(ARGUMENTS + 8 * test.argument + half));
-        }
-        let length = body.len() as u8;
-        program.push(branch(IF_EQUAL, rule.call as u32, 0, length));
-        program.append(&mut body);
-        if !rule.when.is_empty() {
-            program.push(load(NUMBER));
-        }
+        let body = calls.entry(rule.call as u32).or_default();
+        body.extend(tests(rule));
     }
-    program.push(returns(ALLOW));
+    let calls: Vec<(u32, Vec<sock_filter>)> = calls.into_iter().collect();
+    program.extend(search(&calls)?);
+    Ok(program)
+}
+
+/// Returns the error of a rule if its tests are true.
+fn tests(rule: &Denied) -> Vec<sock_filter> {
+    // From the end, because a failed test jumps over the rest.
+    let mut body = vec![returns(ERROR | rule.errno.unsigned_abs())];
+    for test in rule.when.iter().rev() {
+        let skip = body.len() as u8;
+        let (if_true, if_false) = if test.equal { (0, skip) } else { (skip, 0) };
+        body.insert(0, branch(IF_EQUAL, test.value, if_true, if_false));
+        if test.mask != u32::MAX {
+            body.insert(0, statement(AND, test.mask));
+        }
+        let half = if test.upper_half { 4 } else { 0 };
+        body.insert(0, load(ARGUMENTS + 8 * test.argument + half));
+    }
+    body
+}
+
+/// Finds the number among sorted `calls`, and runs what belongs to it.
+fn search(calls: &[(u32, Vec<sock_filter>)]) -> Result<Vec<sock_filter>, String> {
+    let distance = |program: &[sock_filter]| {
+        u8::try_from(program.len()).map_err(|_| "seccomp: the filter is too long".to_owned())
+    };
+    let (first, lower, upper) = match calls {
+        [] => return Ok(vec![returns(ALLOW)]),
+        [(call, body)] => {
+            let mut program = vec![branch(IF_EQUAL, *call, 0, distance(body)?)];
+            program.extend_from_slice(body);
+            program.push(returns(ALLOW));
+            return Ok(program);
+        }
+        _ => {
+            let (lower, upper) = calls.split_at(calls.len() / 2);
+            (upper[0].0, search(lower)?, search(upper)?)
+        }
+    };
+    let mut program = vec![branch(IF_AT_LEAST, first, distance(&lower)?, 0)];
+    program.extend(lower);
+    program.extend(upper);
     Ok(program)
 }
 
