@@ -4,7 +4,8 @@ use std::path::Path;
 
 use mlua::Error;
 
-use osier_base::problem::Problem;
+use super::api::{FUNCTIONS, Function};
+use osier_base::problem::{Problem, nearest};
 use osier_base::text;
 
 /// Maximum bytes of a message.
@@ -51,10 +52,22 @@ pub(super) fn problem(path: &Path, chunk: &str, error: &Error) -> Problem {
         _ => path.to_owned(),
     };
     let hint = HINTS.iter().find(|(part, _)| message.contains(part));
+    let hint = hint.map(|(_, hint)| (*hint).to_owned());
+    let hint = hint.or_else(|| likely(&message)).unwrap_or_default();
     Problem {
         line,
-        ..Problem::of_file(path, message, hint.map_or("", |(_, hint)| *hint))
+        ..Problem::of_file(path, message, &hint)
     }
+}
+
+/// The function that a call of an unknown one is likely to mean.
+fn likely(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("attempt to call a nil value (field '")?;
+    let (name, _) = rest.split_once('\'')?;
+    let last = |function: &Function| function.name.rsplit('.').next().unwrap_or(function.name);
+    let known = nearest(name, FUNCTIONS.iter().map(last))?;
+    let function = FUNCTIONS.iter().find(|function| last(function) == known)?;
+    Some(format!("did you mean `osier.{}`?", function.name))
 }
 
 /// The problem as one line for the model.
@@ -140,6 +153,10 @@ mod tests {
             "/p/todo.lua:2: <name> expected near '='"
         );
         assert_eq!(shown("\n\nerror('no')"), "/p/todo.lua:3: no");
+        assert_eq!(
+            shown("local osier = {}\nosier.onn('turn_end', print)"),
+            "/p/todo.lua:2: attempt to call a nil value (field 'onn'); did you mean `osier.on`?"
+        );
         assert_eq!(
             shown("\nlocal t = nil\nt.x = 1"),
             "/p/todo.lua:3: attempt to index a nil value (local 't')"
