@@ -53,12 +53,12 @@ const MEMORY: &str = "raise the limit of memory (`ulimit -v`, or that of the con
 /// Prints the message of a panic on standard error, sanitized like everything else. If the system starts no thread, nothing
 /// can continue: the process ends, where it would wait for work that nobody does.
 pub fn report_panics() {
+    // Other threads fail at the same time: one of them says it.
+    static IS_SAID: AtomicBool = AtomicBool::new(false);
     std::panic::set_hook(Box::new(|info| {
         if let Some(advice) = lack_of_threads(info) {
             let reason = info.payload_as_str().unwrap_or_default();
             let reason = reason.split_once(": ").map_or(reason, |(_, reason)| reason);
-            // Other threads fail at the same time: one of them says it.
-            static IS_SAID: AtomicBool = AtomicBool::new(false);
             exit_limit::end_now(1, || {
                 if IS_SAID.swap(true, Ordering::Relaxed) {
                     std::thread::sleep(exit_limit::GRACE);
