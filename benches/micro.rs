@@ -653,37 +653,3 @@ mod search {
         call(bencher, "find", &json!({"pattern": "*.zig"}), false);
     }
 }
-
-/// The judgement of a command line that needs no permission: 0.2 ms at most.
-mod judgement {
-    use osier_permissions::{Permissions, RuleLists, Verdict};
-    use osier_protocol::PermissionMode;
-    use serde_json::json;
-
-    use super::{Bencher, black_box};
-
-    #[divan::bench(args = [
-        "ls -la",
-        "git status --short && git diff --stat",
-        "grep -rn TODO src | sort | uniq -c | head",
-        "cd src && for f in a b; do head -3 $f; done",
-        "cargo test 2>&1 | tail -20",
-    ])]
-    fn decide(bencher: Bencher, line: &str) {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("src")).unwrap();
-        let (allow, deny) = (["bash(cargo *)".to_owned()], ["read(.env)".to_owned()]);
-        let rules = RuleLists {
-            allow: &allow,
-            deny: &deny,
-            ..RuleLists::default()
-        };
-        let store = folder.path().join("permissions.json");
-        let permissions = Permissions::new(folder.path(), store, PermissionMode::Ask, rules);
-        let arguments = json!({ "command": line });
-        bencher.bench_local(|| {
-            let verdict = permissions.decide("bash", black_box(&arguments), None, false);
-            assert_eq!(verdict, Verdict::Allow);
-        });
-    }
-}

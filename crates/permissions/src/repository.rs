@@ -4,6 +4,8 @@
 mod config;
 mod index;
 
+use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use config::{is_plain, settings};
@@ -38,8 +40,23 @@ pub(super) fn foreign(folder: &Path, cwd: &Path) -> Option<String> {
     ))
 }
 
-/// Why git in the repository of `folder`, or in one that is a part of it, runs configured programs.
-pub(super) fn runs_programs(folder: &Path) -> Option<String> {
+/// What is known about folders, during one judgement.
+#[derive(Debug, Default)]
+pub(super) struct Seen(HashMap<PathBuf, Option<String>>);
+
+impl Seen {
+    /// Why git in the repository of `folder`, or in one that is a part of it, runs configured programs.
+    pub(super) fn runs_programs(&mut self, folder: &Path) -> Option<String> {
+        if let Some(known) = self.0.get(folder) {
+            return known.clone();
+        }
+        let found = runs_programs(folder);
+        self.0.insert(folder.to_owned(), found.clone());
+        found
+    }
+}
+
+fn runs_programs(folder: &Path) -> Option<String> {
     let mut left = vec![find(&real_path::resolve(folder).real)?];
     let mut seen = 0;
     while let Some(here) = left.pop() {
@@ -167,12 +184,12 @@ fn find_at(root: &Path) -> Option<Repository> {
     };
     let folder = real_path::resolve(&folder?).real;
     let named = folder.join("commondir");
-    let (common, is_named) = match regular_file::read(&named, FILE_LIMIT) {
-        Err(ReadError::Missing) => (folder.clone(), true),
-        _ => match pointer(&named) {
-            Some(common) => (real_path::resolve(&folder.join(common)).real, true),
-            None => (folder.clone(), false),
-        },
+    let (common, is_named) = if is_missing(&named) {
+        (folder.clone(), true)
+    } else if let Some(common) = pointer(&named) {
+        (real_path::resolve(&folder.join(common)).real, true)
+    } else {
+        (folder.clone(), false)
     };
     Some(Repository {
         is_unclear: !is_named || !is_complete(&folder, &common),
@@ -180,6 +197,12 @@ fn find_at(root: &Path) -> Option<Repository> {
         folder,
         common,
     })
+}
+
+/// Whether nothing has this name.
+fn is_missing(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Whether git takes a directory for a repository if it finds it.
@@ -230,11 +253,11 @@ impl Repository {
             self.common.join("config"),
             self.folder.join("config.worktree"),
         ] {
-            let text = match regular_file::read(&file, FILE_LIMIT) {
-                Ok(text) => text,
-                Err(ReadError::Missing) => continue,
-                Err(_) => return Err(format!("`{}` cannot be read", file.display())),
-            };
+            if is_missing(&file) {
+                continue;
+            }
+            let text = regular_file::read(&file, FILE_LIMIT)
+                .map_err(|_| format!("`{}` cannot be read", file.display()))?;
             let settings = settings(&String::from_utf8_lossy(&text));
             found
                 .extend(settings.ok_or_else(|| format!("`{}` is not understood", file.display()))?);

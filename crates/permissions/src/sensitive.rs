@@ -3,7 +3,8 @@
 
 mod table;
 
-use std::collections::HashSet;
+use std::cell::LazyCell;
+use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
@@ -114,10 +115,11 @@ impl Places {
 
     /// Why writing the file needs an explicit rule. `paths` are its names, `cwd` is the working directory.
     pub(super) fn runs_code(&self, paths: &[&Path], cwd: &Path) -> Option<Sensitive> {
+        let links = LazyCell::new(|| self.links(cwd));
         paths.iter().find_map(|path| {
             self.in_table(path)
                 .or_else(|| of_bare_repository(path))
-                .or_else(|| self.of_link(path, cwd))
+                .or_else(|| links.of(path))
                 .or_else(|| self.in_own_folder(path, cwd))
         })
     }
@@ -165,42 +167,32 @@ impl Places {
         own.chain(other)
     }
 
-    /// A file to which a sensitive link of the project or of the home directory leads.
-    fn of_link(&self, path: &Path, cwd: &Path) -> Option<Sensitive> {
-        let of_project = LINKED.iter().map(|name| (cwd.join(name), *name));
+    /// The sensitive links of the project and of the home directories.
+    fn links(&self, cwd: &Path) -> Links {
+        // The rows of files of a home directory, by the first name of their paths.
+        static ROWS: LazyLock<HashMap<String, Vec<&str>>> = LazyLock::new(|| {
+            let mut found: HashMap<String, Vec<&str>> = HashMap::new();
+            for (_, name, _) in CODE.iter().filter(|(place, ..)| *place == Home) {
+                let first = name.split('/').next().unwrap_or(name);
+                found.entry(first.to_lowercase()).or_default().push(name);
+            }
+            found
+        });
+        let of_project = LINKED.iter().map(|name| cwd.join(name));
         let of_home = self.homes.iter().flat_map(|home| {
             let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
-            let name =
-                |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().to_lowercase();
-            let there: HashSet<String> = entries.map(name).collect();
-            let is_there = move |name: &str| {
-                let first = name.split('/').next().unwrap_or(name);
-                there.contains(&first.to_lowercase())
-            };
-            let rows = CODE.iter().filter(|(place, ..)| *place == Home);
-            let rows = rows.filter(move |(_, name, _)| is_there(name));
-            rows.map(move |(_, name, _)| (home.join(name), *name))
-        });
-        let mut links = of_project.chain(of_home).filter_map(|(link, name)| {
-            let is_link = link.symlink_metadata().is_ok_and(|data| data.is_symlink());
-            is_link.then(|| (real_path::resolve(&link).real, name))
-        });
-        let leads = links.any(|(target, _)| path.starts_with(target));
-        if leads {
-            return Some(Sensitive {
-                reason: "a link from a file that runs code leads to it",
-                is_of_tool: false,
-                name: Name::Folder(path.to_owned()),
+            let rows = entries.filter_map(|entry| {
+                let name = entry.file_name().to_string_lossy().to_lowercase();
+                ROWS.get(&name)
             });
+            rows.flatten().map(|name| home.join(name))
+        });
+        let is_link = |link: &PathBuf| link.symlink_metadata().is_ok_and(|data| data.is_symlink());
+        let links = of_project.chain(of_home).filter(is_link);
+        Links {
+            targets: links.map(|link| real_path::resolve(&link).real).collect(),
+            git: git_folders(cwd),
         }
-        let folder = git_folders(cwd)
-            .into_iter()
-            .find(|folder| path.starts_with(folder))?;
-        Some(Sensitive {
-            reason: "git runs its hooks and configured programs",
-            is_of_tool: false,
-            name: Name::Folder(folder),
-        })
     }
 
     fn in_own_folder(&self, path: &Path, cwd: &Path) -> Option<Sensitive> {
@@ -245,6 +237,30 @@ impl Places {
                 repository::shows_password(path).then_some(why)
             };
             secrets::is_secret_path(path).or_else(shows)
+        })
+    }
+}
+
+/// The targets of sensitive links, and the git directories of the working directory.
+struct Links {
+    targets: Vec<PathBuf>,
+    git: Vec<PathBuf>,
+}
+
+impl Links {
+    fn of(&self, path: &Path) -> Option<Sensitive> {
+        if self.targets.iter().any(|target| path.starts_with(target)) {
+            return Some(Sensitive {
+                reason: "a link from a file that runs code leads to it",
+                is_of_tool: false,
+                name: Name::Folder(path.to_owned()),
+            });
+        }
+        let folder = self.git.iter().find(|folder| path.starts_with(folder))?;
+        Some(Sensitive {
+            reason: "git runs its hooks and configured programs",
+            is_of_tool: false,
+            name: Name::Folder(folder.clone()),
         })
     }
 }

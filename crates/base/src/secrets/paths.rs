@@ -1,6 +1,7 @@
 //! Files that usually hold secrets, by their path.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// The last components of a path, with `*` for any text in one, and why such a file is secret. The first match decides.
 #[rustfmt::skip]
@@ -68,16 +69,21 @@ const PATHS: &[(&str, &str)] = &[
 /// assert_eq!(is_secret_path("/work/src/main.rs".as_ref()), None);
 /// ```
 pub fn is_secret_path(path: &Path) -> Option<&'static str> {
+    // A search asks for each file: patterns are split once.
+    static ROWS: LazyLock<Vec<(Vec<&str>, &str)>> = LazyLock::new(|| {
+        let rows = PATHS.iter();
+        rows.map(|(pattern, reason)| (pattern.split('/').collect(), *reason))
+            .collect()
+    });
     let path = path.to_string_lossy().to_lowercase();
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
-    let row = PATHS.iter().find(|(pattern, _)| matches(pattern, &names));
+    let row = ROWS.iter().find(|(pattern, _)| matches(pattern, &names));
     row.map(|(_, reason)| *reason)
         .filter(|reason| !reason.is_empty())
 }
 
-fn matches(pattern: &str, names: &[&str]) -> bool {
-    let pattern: Vec<&str> = pattern.split('/').collect();
-    if let [folder, "**"] = pattern[..] {
+fn matches(pattern: &[&str], names: &[&str]) -> bool {
+    if let [folder, "**"] = *pattern {
         let folders = names.split_last().map_or(&[][..], |(_, folders)| folders);
         return folders.contains(&folder);
     }
@@ -90,7 +96,7 @@ fn matches(pattern: &str, names: &[&str]) -> bool {
     }
     names[start..]
         .iter()
-        .zip(&pattern)
+        .zip(pattern)
         .all(|(name, part)| match part.split_once('*') {
             None => name == part,
             Some((head, tail)) => {

@@ -8,7 +8,7 @@ use super::{Aspect, Aspects, What};
 use crate::equivalents::{self, Equivalents};
 use crate::known::{self, Known, Listing};
 use crate::programs::name_of;
-use crate::repository;
+use crate::repository::{self, Seen};
 use crate::shell::{self, CommandLine, HOLE, PIPE, Part, Word};
 use osier_base::{path, real_path};
 use osier_tools::{READ, WRITE};
@@ -53,6 +53,7 @@ impl Aspects {
         self.is_connected = line.changes_shell;
         let shows_key = line.variables.iter().any(|name| known::is_key(name));
         let mut folders = starting_folders(&line, cwd);
+        let mut seen = Seen::default();
         let pipes = std::mem::take(&mut line.pipes);
         let listings: Vec<(usize, Listing)> = (pipes.iter())
             .filter_map(|(_, reader)| Some((*reader, listing(&line.parts, &pipes, *reader)?)))
@@ -87,7 +88,7 @@ impl Aspects {
                     if let Some(known) = &known {
                         self.add_known(known, &mut command, &folders, cwd);
                     }
-                    self.refuse_git(&mut command, known.as_ref(), &folders, cwd);
+                    self.refuse_git(&mut command, known.as_ref(), &folders, (cwd, &mut seen));
                     command.reads_only &= !shows_key;
                     if is_cd {
                         let target = known.and_then(|known| known.folder);
@@ -240,7 +241,7 @@ impl Aspects {
         command: &mut Command,
         known: Option<&Known>,
         folders: &Folders,
-        cwd: &Path,
+        (cwd, seen): (&Path, &mut Seen),
     ) {
         let runs_git = |words: &[Word]| {
             let program = words.iter().find(|word| !word.assigns);
@@ -271,9 +272,7 @@ impl Aspects {
             command.reads_only = false;
             self.refused = Some(why);
         } else if command.reads_only
-            && let Some(why) = all
-                .iter()
-                .find_map(|folder| repository::runs_programs(folder))
+            && let Some(why) = all.iter().find_map(|folder| seen.runs_programs(folder))
         {
             command.reads_only = false;
             self.refused = Some(why);
@@ -353,7 +352,11 @@ fn target_of(text: &str, cwd: &Path) -> What {
     };
     let found = real_path::resolve(&exact);
     let mut names = found.names;
-    names.extend([given, exact]);
+    for name in [given, exact] {
+        if name != found.real && !names.contains(&name) {
+            names.push(name);
+        }
+    }
     What::File(names, found.real)
 }
 

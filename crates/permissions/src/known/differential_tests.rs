@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use osier_protocol::PermissionMode;
 use serde_json::json;
@@ -19,8 +19,16 @@ use super::options::words;
 use super::table::{FORMS, SETS};
 use crate::{Permissions, RuleLists, Verdict};
 
-/// Generated lines, of which other shells run a tenth. `OSIER_KNOWN_LINES=5000` runs more, and `OSIER_KNOWN_SEED=2` others.
-const LINES: usize = 1500;
+/// Generated lines, of which other shells run a tenth. `OSIER_KNOWN_LINES=50000` runs more, and `OSIER_KNOWN_SEED=2` others.
+const LINES: usize = 5000;
+/// Lines that wait, which run at the same time.
+const AT_ONCE: usize = 16;
+/// Programs that take half a second to start, and how many lines with each of them run.
+const SLOW: [&str; 3] = ["pip", "pip3", "yq"];
+const MOST_SLOW: usize = 1;
+/// Seconds that all lines have, and one that waits.
+const LONGEST: u32 = 300;
+const SHORT: u32 = 2;
 
 /// Words of all kinds, also such that a row lacks.
 const WORDS: &[&str] = &[
@@ -268,11 +276,26 @@ fn project(folder: &Path) -> PathBuf {
     root
 }
 
-/// Whether a line can run without an end: it gets a time limit, which costs two processes.
+/// Whether a line can run without an end: it gets a time limit and a recorder of its own.
 fn may_hang(line: &str) -> bool {
     ["tail", "sleep", "shuf", "wait", "read", "top", "lsof"]
         .iter()
         .any(|program| line.contains(program))
+}
+
+/// The lines, but only some of those with a program that starts slowly.
+fn with_few_slow(lines: &[String]) -> Vec<&String> {
+    let mut seen = [0; SLOW.len()];
+    let is_run = |line: &&String| {
+        let place = SLOW
+            .iter()
+            .position(|slow| line.split([' ', ';', '(']).any(|word| word == *slow));
+        place.is_none_or(|place| {
+            seen[place] += 1;
+            seen[place] <= MOST_SLOW
+        })
+    };
+    lines.iter().filter(is_run).collect()
 }
 
 /// The program that reads lines.
@@ -309,14 +332,9 @@ impl Reader {
             let _ = match self {
                 Self::Bash => {
                     let quoted = line.replace('\'', "'\\''");
-                    let run = if may_hang(line) {
-                        "timeout -k 1 2 bash -c"
-                    } else {
-                        "eval"
-                    };
                     writeln!(
                         script,
-                        ": < /line/{number}\n( {run} '{quoted}' ) < /dev/null > /dev/null 2>&1"
+                        ": < /line/{number}\n( eval '{quoted}' ) < /dev/null > /dev/null 2>&1"
                     )
                 }
                 Self::Zsh => writeln!(
@@ -340,10 +358,11 @@ impl Reader {
         script
     }
 
-    /// The report of strace about the lines.
-    fn trace(self, lines: &[String], root: &Path) -> String {
+    /// Starts the lines under strace, which reports to a file with this number, for at most `seconds`.
+    fn start(self, lines: &[String], root: &Path, number: usize, seconds: u32) -> Trace {
         let folder = root.parent().unwrap();
-        let (script, output) = (folder.join("script"), folder.join("trace"));
+        let script = folder.join(format!("script-{number}"));
+        let output = folder.join(format!("trace-{number}"));
         fs::write(&script, self.script(lines, root)).unwrap();
         let calls = "trace=execve,connect,openat,open,creat,truncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,\
             rmdir,chmod,fchmodat,link,linkat,symlink,symlinkat,chown,fchownat,mknod,mknodat,sethostname,settimeofday,clock_settime";
@@ -359,11 +378,11 @@ impl Reader {
             calls,
             "-o",
         ];
-        let done = Command::new("strace")
+        let started = Command::new("strace")
             .arg("--seccomp-bpf")
             .args(strace)
             .arg(&output)
-            .args(["timeout", "-k", "1", "300", self.program()])
+            .args(["timeout", "-k", "1", &seconds.to_string(), self.program()])
             .args(self.arguments())
             .current_dir(root)
             .env("HOME", folder.join("home"))
@@ -374,12 +393,67 @@ impl Reader {
             .stdin(fs::File::open(script).unwrap())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .status();
-        done.unwrap();
-        let trace = String::from_utf8_lossy(&fs::read(output).unwrap()).into_owned();
-        let last = format!("\"/line/{}\"", lines.len());
-        assert!(trace.contains(&last), "{self:?} did not run all lines");
-        trace
+            .spawn();
+        Trace {
+            reader: self,
+            child: started.unwrap(),
+            output,
+            last: (seconds == LONGEST).then_some(lines.len()),
+        }
+    }
+
+    /// Runs the lines, those that wait at the same time. Returns the calls that the table does not allow, each with its line.
+    fn violations(self, lines: &[String], root: &Path) -> Vec<(String, String)> {
+        let is_waiting = |line: &&String| may_hang(line);
+        let lines = with_few_slow(lines).into_iter();
+        let (waiting, others): (Vec<&String>, Vec<&String>) = lines.partition(is_waiting);
+        let others: Vec<String> = others.into_iter().cloned().collect();
+        let found = self.start(&others, root, 0, LONGEST).violations(root);
+        let named = |found: Vec<(usize, String)>, lines: &[String]| {
+            let named = found.into_iter();
+            named
+                .map(|(line, call)| (lines[line].clone(), call))
+                .collect::<Vec<_>>()
+        };
+        let mut all = named(found, &others);
+        for some in waiting.chunks(AT_ONCE) {
+            let started: Vec<(Trace, &String)> = (some.iter().enumerate())
+                .map(|(place, line)| {
+                    (
+                        self.start(&[(*line).clone()], root, place + 1, SHORT),
+                        *line,
+                    )
+                })
+                .collect();
+            for (trace, line) in started {
+                all.extend(named(trace.violations(root), &[line.clone()]));
+            }
+        }
+        all
+    }
+}
+
+/// Lines that run under strace.
+struct Trace {
+    reader: Reader,
+    child: Child,
+    output: PathBuf,
+    /// The number after those of its lines, which must be reached.
+    last: Option<usize>,
+}
+
+impl Trace {
+    /// Waits for the end. Returns the calls that the table does not allow, each with the number of its line.
+    fn violations(mut self, root: &Path) -> Vec<(usize, String)> {
+        self.child.wait().unwrap();
+        let trace = String::from_utf8_lossy(&fs::read(self.output).unwrap()).into_owned();
+        let last = format!("\"/line/{}\"", self.last.unwrap_or(0));
+        assert!(
+            trace.contains(&last),
+            "{:?} did not run all lines",
+            self.reader
+        );
+        violations(&trace, root)
     }
 }
 
@@ -501,10 +575,9 @@ fn run_harmless(seed: u64, count: usize) -> (usize, Vec<String>) {
     let lines: Vec<String> = lines
         .filter(|line| is_allowed(&permissions, line))
         .collect();
-    let found = violations(&Reader::Bash.trace(&lines, &root), &root);
-    let found = found.into_iter();
+    let found = Reader::Bash.violations(&lines, &root).into_iter();
     let mut found: Vec<String> = found
-        .map(|(line, call)| format!("{call}\n    in {}", lines[line]))
+        .map(|(line, call)| format!("{call}\n    in {line}"))
         .collect();
     for written in ["pwned", "out", "../outside/out"] {
         if root.join(written).exists() {
@@ -543,6 +616,40 @@ fn harmless_lines_run_write_and_connect_nothing() {
     // Generated lines of both kinds.
     let run: usize = parts.iter().map(|(run, _)| run).sum();
     assert!(run > count / 5 && run < count * 4 / 5, "{run} of {count}");
+}
+
+/// Lines that the table does not allow, each with a call that must be recorded.
+const WRONG: &[(&str, &str)] = &[
+    ("touch pwned", "O_CREAT"),
+    ("sort -o out README.md", "O_CREAT"),
+    ("echo x > out", "O_CREAT"),
+    ("find . -name list -exec ./evil {} \\;", "execve"),
+    ("git -C nested status", "evil"),
+    ("tar xf a.tar -C src", "O_CREAT"),
+    ("timeout 5 tail -n1 README.md > out", "O_CREAT"),
+    ("sleep 1; rm list", "unlink"),
+    ("exec 3<>/dev/tcp/127.0.0.1/9", "connect"),
+    ("mkdir made", "mkdir"),
+    ("ln -s list link", "symlink"),
+    ("chmod 600 list", "chmod"),
+];
+
+/// The recorder finds what a wrong row of the table would let through.
+#[test]
+fn calls_that_the_table_does_not_allow_are_recorded() {
+    if !osier_testing::skip::has(&["strace", "git"], "apt install strace git") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let root = project(&folder.path().canonicalize().unwrap());
+    let permissions = permissions(&root, &[]);
+    let lines: Vec<String> = WRONG.iter().map(|(line, _)| (*line).to_owned()).collect();
+    let found = Reader::Bash.violations(&lines, &root);
+    for (line, call) in WRONG {
+        assert!(!is_allowed(&permissions, line), "{line}");
+        let is_it = |(found, recorded): &(String, String)| found == line && recorded.contains(call);
+        assert!(found.iter().any(is_it), "{line}: {found:#?}");
+    }
 }
 
 /// Lines that only read in bash, and write in the other shell.
@@ -590,18 +697,29 @@ fn no_line_of_another_shell_runs_unasked() {
     if !osier_testing::skip::has(&["strace"], "apt install strace") {
         return;
     }
-    for reader in [Reader::Zsh, Reader::Fish] {
-        if !osier_testing::skip::has(&[reader.program()], "apt install zsh fish") {
-            continue;
+    let readers = [Reader::Zsh, Reader::Fish];
+    let readers = readers
+        .into_iter()
+        .filter(|reader| osier_testing::skip::has(&[reader.program()], "apt install zsh fish"));
+    let lines = &lines;
+    std::thread::scope(|scope| {
+        for reader in readers {
+            scope.spawn(move || writes_with(reader, lines));
         }
-        let found = violations(&reader.trace(&lines, &root), &root);
-        let writing: BTreeSet<&str> = found.iter().map(|(line, _)| &*lines[*line]).collect();
-        for (_, line) in FOREIGN.iter().filter(|(shell, _)| *shell == reader) {
-            assert!(
-                writing.contains(line),
-                "{reader:?} only reads with `{line}`"
-            );
-        }
+    });
+}
+
+/// Runs the lines in another shell, in which the foreign ones write.
+fn writes_with(reader: Reader, lines: &[String]) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = project(&folder.path().canonicalize().unwrap());
+    let found = reader.violations(lines, &root);
+    let writing: BTreeSet<&str> = found.iter().map(|(line, _)| &**line).collect();
+    for (_, line) in FOREIGN.iter().filter(|(shell, _)| *shell == reader) {
+        assert!(
+            writing.contains(line),
+            "{reader:?} only reads with `{line}`"
+        );
     }
 }
 

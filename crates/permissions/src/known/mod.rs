@@ -19,7 +19,7 @@ use listing::{Facts, has};
 use options::{Found, Options};
 use reader::Reader;
 pub(crate) use reader::verifies;
-use table::{FORMS, Form, Operands, WRAPPERS};
+use table::{Effect, FORMS, Form, Operands, WRAPPERS};
 use variables::sets_own_variable;
 pub(crate) use variables::{is_harmless_assignment, is_key};
 
@@ -73,33 +73,49 @@ pub(crate) struct Known {
 }
 
 /// The rows of a program.
-fn rows(program: &str) -> &'static [&'static Form] {
-    static BY_NAME: LazyLock<HashMap<&str, Vec<&Form>>> = LazyLock::new(|| {
-        let mut found: HashMap<&str, Vec<&Form>> = HashMap::new();
+#[derive(Debug, Default)]
+struct Rows {
+    /// The options before a subcommand.
+    before: Option<&'static Form>,
+    /// The rows of each subcommand, which has up to two words.
+    by_words: HashMap<(&'static str, &'static str), Vec<&'static Form>>,
+    /// The rows are some of the forms of the program.
+    is_part: bool,
+}
+
+/// The rows of a program. The table is read once.
+fn rows(program: &str) -> Option<&'static Rows> {
+    static BY_NAME: LazyLock<HashMap<&str, Rows>> = LazyLock::new(|| {
+        let mut found: HashMap<&str, Rows> = HashMap::new();
         for form in FORMS {
             for name in form.0.split('|') {
-                let program = name.split(' ').next().unwrap_or(name);
+                let mut words = name.split(' ');
+                let program = words.next().unwrap_or(name);
+                let subcommand = (
+                    words.next().unwrap_or_default(),
+                    words.next().unwrap_or_default(),
+                );
                 let rows = found.entry(program).or_default();
-                if !rows.iter().any(|row| std::ptr::eq(*row, form)) {
-                    rows.push(form);
+                rows.is_part |=
+                    matches!(form.3, Operands::Alone(_)) || Options::of(form.2).has("@part");
+                if form.1 == Effect::Before {
+                    rows.before.get_or_insert(form);
+                    continue;
+                }
+                let list = rows.by_words.entry(subcommand).or_default();
+                if !list.iter().any(|row| std::ptr::eq(*row, form)) {
+                    list.push(form);
                 }
             }
         }
         found
     });
-    BY_NAME.get(program).map_or(&[], Vec::as_slice)
+    BY_NAME.get(program)
 }
 
 /// Whether the table has rows of the program.
 pub(crate) fn has_rows(program: &str) -> bool {
-    !rows(program).is_empty()
-}
-
-/// Whether the rows of a program are all its forms.
-fn is_complete(rows: &[&Form]) -> bool {
-    let is_part =
-        |form: &&Form| matches!(form.3, Operands::Alone(_)) || Options(form.2).has("@part");
-    !rows.is_empty() && !rows.iter().any(is_part)
+    rows(program).is_some()
 }
 
 /// The words of a command that a rule must name. `None` if one cannot be known.
@@ -181,12 +197,11 @@ fn find_within(words: &[Word], depth: usize) -> Option<Known> {
     };
     let (set, words) = words.split_at(start);
     let name = name_of(&words[0].text);
-    let rows = rows(name);
-    if rows.is_empty() {
+    let Some(rows) = rows(name) else {
         let found = wrapped(name, &words[1..], depth, None)?;
         let is_plain = words[0].text == name && set.iter().all(is_harmless_assignment);
         return is_plain.then_some(found);
-    }
+    };
     if words.len() > MOST_WORDS {
         return Some(Known {
             is_open: true,
@@ -210,7 +225,7 @@ fn find_within(words: &[Word], depth: usize) -> Option<Known> {
         && found.unnamed.is_empty()
         && !found.is_open
         && set.iter().all(is_harmless_assignment);
-    (is_complete(rows) || found.reads_only).then_some(found)
+    (!rows.is_part || found.reads_only).then_some(found)
 }
 
 /// The facts about the command in the arguments of a program such as `timeout`, if it only reads. `listing` is what it reads.
@@ -222,7 +237,7 @@ fn wrapped(
 ) -> Option<Known> {
     let is_row = |row: &&table::Wrapper| row.0.split('|').any(|known| known == name);
     let (_, options, operands, adds_input) = WRAPPERS.iter().find(is_row)?;
-    let options = Options(options);
+    let options = Options::of(options);
     let mut mark = "";
     let mut given: Vec<String> = Vec::new();
     let mut at = 0;

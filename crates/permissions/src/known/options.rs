@@ -31,10 +31,15 @@ pub(super) enum Found<'w> {
 
 /// The options of a row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Options(pub &'static str);
+pub(super) struct Options {
+    /// The row's own text.
+    pub text: &'static str,
+    list: &'static List,
+}
 
 /// A word of the list: the name, the number of values, whether they must be attached, their meaning, and whether a rule
 /// must name the option.
+#[derive(Debug)]
 struct Entry {
     name: &'static str,
     values: usize,
@@ -87,6 +92,7 @@ impl Entry {
 }
 
 /// A list that was read.
+#[derive(Debug)]
 struct List {
     entries: Vec<Entry>,
     /// The words with `@`.
@@ -105,42 +111,43 @@ pub(super) fn words(list: &'static str) -> Box<dyn Iterator<Item = &'static str>
 }
 
 impl Options {
-    /// Whether the list has the mark `mark`, such as `@words`.
-    pub(super) fn has(self, mark: &str) -> bool {
-        self.read().marks.contains(&mark)
-    }
-
-    /// The options before `--`, and those after it.
-    pub(super) fn split(self) -> (Self, Option<Self>) {
-        match self.0.split_once("-- ") {
-            Some((before, after)) if before.is_empty() || before.ends_with(' ') => {
-                (Self(before), Some(Self(after)))
-            }
-            _ => (self, None),
-        }
-    }
-
-    fn entries(self) -> impl Iterator<Item = &'static Entry> {
-        self.read().entries.iter()
-    }
-
-    /// The list, which is read once.
-    fn read(self) -> &'static List {
+    /// The options of a text, which is read once.
+    pub(super) fn of(text: &'static str) -> Self {
         type Lists = RwLock<HashMap<(usize, usize), &'static List>>;
         static READ: LazyLock<Lists> = LazyLock::new(RwLock::default);
-        let key = (self.0.as_ptr().addr(), self.0.len());
+        let key = (text.as_ptr().addr(), text.len());
         let known = || READ.read().unwrap_or_else(PoisonError::into_inner);
         let found = known().get(&key).copied();
-        found.unwrap_or_else(|| {
+        let list = found.unwrap_or_else(|| {
             let (marks, own): (Vec<_>, Vec<_>) =
-                words(self.0).partition(|word| word.starts_with('@'));
+                words(text).partition(|word| word.starts_with('@'));
             let list = Box::leak(Box::new(List {
                 entries: own.into_iter().map(Entry::read).collect(),
                 marks,
             }));
             let mut lists = READ.write().unwrap_or_else(PoisonError::into_inner);
             lists.entry(key).or_insert(list)
-        })
+        });
+        Self { text, list }
+    }
+
+    /// Whether the list has the mark `mark`, such as `@words`.
+    pub(super) fn has(self, mark: &str) -> bool {
+        self.list.marks.contains(&mark)
+    }
+
+    /// The options before `--`, and those after it.
+    pub(super) fn split(self) -> (Self, Option<Self>) {
+        match self.text.split_once("-- ") {
+            Some((before, after)) if before.is_empty() || before.ends_with(' ') => {
+                (Self::of(before), Some(Self::of(after)))
+            }
+            _ => (self, None),
+        }
+    }
+
+    fn entries(self) -> impl Iterator<Item = &'static Entry> {
+        self.list.entries.iter()
     }
 
     /// Finds `word`, a complete word of a program such as `find`.

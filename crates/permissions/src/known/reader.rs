@@ -1,10 +1,12 @@
 //! Reads the words of a command with the rows of its program.
 
-use super::Known;
 use super::listing::has;
 use super::options::{Found, Options, Value};
 use super::table::{COLUMNS, Effect, Form, Operands};
 use super::variables::is_key;
+use std::collections::HashMap;
+
+use super::{Known, Rows};
 use crate::programs::{awk_is_plain, sed_is_plain};
 use crate::shell::{GLOB, HOLE, Word};
 
@@ -20,7 +22,7 @@ pub(super) struct Reader<'w> {
 }
 
 impl<'w> Reader<'w> {
-    pub(super) fn read(rows: &[&'static Form], name: &str, words: &'w [Word]) -> Known {
+    pub(super) fn read(rows: &Rows, name: &str, words: &'w [Word]) -> Known {
         let mut start = Reader {
             arguments: &words[1..],
             at: 0,
@@ -32,10 +34,10 @@ impl<'w> Reader<'w> {
             operands: Vec::new(),
             needs_rule: false,
         };
-        if let Some(before) = rows.iter().find(|form| form.1 == Effect::Before) {
-            start.before(Options(before.2));
+        if let Some(before) = rows.before {
+            start.before(Options::of(before.2));
         }
-        let candidates = start.candidates(rows, name);
+        let candidates = start.candidates(rows);
         let Some((length, forms)) = candidates else {
             // Another program, or one that is not known.
             let unknown = start.arguments.get(start.at);
@@ -102,36 +104,32 @@ impl<'w> Reader<'w> {
     }
 
     /// The rows that fit the subcommand at this place, and the number of its words.
-    fn candidates(
-        &self,
-        rows: &[&'static Form],
-        name: &str,
-    ) -> Option<(usize, Vec<&'static Form>)> {
+    fn candidates(&self, rows: &Rows) -> Option<(usize, Vec<&'static Form>)> {
         let rest = &self.arguments[self.at.min(self.arguments.len())..];
+        let by_words: &HashMap<(&str, &str), Vec<&'static Form>> = &rows.by_words;
+        let text = |place: usize| rest.get(place).map_or("", |word| word.text.as_str());
         for length in [2, 1, 0] {
             let Some(words) = rest.get(..length) else {
                 continue;
             };
-            if words.iter().any(|word| !word.is_fixed()) {
+            // The texts of a subcommand are not empty.
+            if words
+                .iter()
+                .any(|word| !word.is_fixed() || word.text.is_empty())
+            {
                 continue;
             }
-            let fits = |form: &&&'static Form| {
-                form.1 != Effect::Before
-                    && form.0.split('|').any(|wanted| {
-                        let mut parts = wanted.split(' ');
-                        parts.next() == Some(name) && {
-                            let texts = words.iter().map(|word| word.text.as_str());
-                            parts.eq(texts)
-                        }
-                    })
+            let subcommand = match length {
+                2 => (text(0), text(1)),
+                1 => (text(0), ""),
+                _ => ("", ""),
             };
-            let found: Vec<&'static Form> = rows.iter().filter(fits).copied().collect();
             // A word after a program with subcommands is one of them.
             let is_subcommand = length == 0
-                && rows.iter().any(|form| form.1 == Effect::Before)
+                && rows.before.is_some()
                 && rest.first().is_some_and(|word| !word.text.starts_with('-'));
-            if !found.is_empty() && !is_subcommand {
-                return Some((length, found));
+            if let Some(found) = by_words.get(&subcommand).filter(|_| !is_subcommand) {
+                return Some((length, found.clone()));
             }
         }
         None
@@ -139,7 +137,7 @@ impl<'w> Reader<'w> {
 
     fn form(&mut self, form: &Form) {
         let (_, effect, list, operands) = *form;
-        let (options, after) = Options(list).split();
+        let (options, after) = Options::of(list).split();
         self.found.reads_only = effect == Effect::Reads && !self.needs_rule;
         self.found.is_pinned |= options.has("@pinned");
         self.found.shows_addresses |= options.has("@addresses");
@@ -158,7 +156,7 @@ impl<'w> Reader<'w> {
             options.has("@any"),
             options.has("@first"),
         );
-        let is_printer = any && options.0 == "@any";
+        let is_printer = any && options.text == "@any";
         if options.has("@letters")
             && let Some(word) = self.arguments.get(self.at)
             && !word.text.starts_with('-')
@@ -246,7 +244,7 @@ impl<'w> Reader<'w> {
             self.operands.extend(rest);
             return;
         };
-        if after.0.trim() == "*" {
+        if after.text.trim() == "*" {
             return;
         }
         while let Some(word) = self.arguments.get(self.at) {

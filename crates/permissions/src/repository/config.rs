@@ -1,5 +1,8 @@
 //! The configuration of a repository: settings that name no program.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::known::verifies;
 
 /// Sections of the configuration in which no setting names a program, and settings of other sections that name none.
@@ -49,6 +52,10 @@ const VALUES: [(&str, &str); 10] = [
 
 /// Whether a setting names no program that git runs.
 pub(super) fn is_plain(name: &str, value: &str) -> bool {
+    // Every setting of a repository is looked for, in each judgement of git.
+    static KNOWN: LazyLock<[HashSet<&str>; 2]> =
+        LazyLock::new(|| [PLAIN, PLAIN_SECTIONS].map(|list| list.split_whitespace().collect()));
+    let [plain, sections] = &*KNOWN;
     let has = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let (section, rest) = name.split_once('.').unwrap_or((name, ""));
     let (middle, last) = match rest.rsplit_once('.') {
@@ -63,7 +70,7 @@ pub(super) fn is_plain(name: &str, value: &str) -> bool {
     if value.starts_with('!') || value.contains("ext::") || verifies(value) {
         return false;
     }
-    if VALUES.contains(&(name, value)) || has(PLAIN, name) {
+    if VALUES.contains(&(name, value)) || plain.contains(name) {
         return true;
     }
     if VALUES.iter().any(|(known, _)| *known == name) {
@@ -73,7 +80,7 @@ pub(super) fn is_plain(name: &str, value: &str) -> bool {
         Some(_) => NAMED.iter().any(|(known, settings)| {
             *known == section && (*settings == "*" || has(settings, last))
         }),
-        None => has(PLAIN_SECTIONS, section),
+        None => sections.contains(section),
     }
 }
 
