@@ -297,7 +297,7 @@ impl Reading {
         }
         self.last_node = Some(self.tree.push(free, parent, tag, location));
         if let Some(usage) = usage {
-            self.tree.add_usage(usage.clone());
+            self.tree.add_usage(*usage);
         }
     }
 
