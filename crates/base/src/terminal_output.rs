@@ -50,6 +50,9 @@ const NO_THREAD: [(&str, &str); 4] = [
 const PROCESSES: &str = "raise the limit of processes (`ulimit -u`, or that of the container)";
 const MEMORY: &str = "raise the limit of memory (`ulimit -v`, or that of the container)";
 
+/// A thread reports that no thread can start. Others fail at the same time.
+static IS_REPORTED: AtomicBool = AtomicBool::new(false);
+
 /// Prints the message of a panic on standard error, sanitized like everything else. If the system starts no thread, nothing
 /// can continue: the process ends, where it would wait for work that nobody does.
 pub fn report_panics() {
@@ -60,7 +63,7 @@ pub fn report_panics() {
             let reason = info.payload_as_str().unwrap_or_default();
             let reason = reason.split_once(": ").map_or(reason, |(_, reason)| reason);
             exit_limit::end_now(1, || {
-                if IS_SAID.swap(true, Ordering::Relaxed) {
+                if IS_REPORTED.swap(true, Ordering::Relaxed) {
                     std::thread::sleep(exit_limit::GRACE);
                 }
                 let mut out = stderr();
@@ -80,7 +83,7 @@ pub fn is_lack_of_threads(info: &PanicHookInfo<'_>) -> bool {
     lack_of_threads(info).is_some()
 }
 
-/// What to do if the system starts no thread.
+/// The advice if the system starts no thread.
 fn lack_of_threads(info: &PanicHookInfo<'_>) -> Option<&'static str> {
     let reason = info.payload_as_str().unwrap_or_default();
     let row = NO_THREAD

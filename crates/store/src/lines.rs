@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 pub(super) use osier_base::jsonl::Line;
@@ -25,7 +26,12 @@ pub struct Lines<'a> {
     /// Bytes after `start` that contain no newline.
     searched: usize,
     at_end: bool,
+    /// The offset up to which lines are wanted: behind it, reads are short.
+    wanted: u64,
 }
+
+/// Bytes per read behind the wanted lines, for the rest of the last one.
+const REST: u64 = 16 * 1024;
 
 impl<'a> Lines<'a> {
     pub(super) fn new(file: &'a File) -> Self {
@@ -45,6 +51,15 @@ impl<'a> Lines<'a> {
             offset,
             searched: 0,
             at_end: false,
+            wanted: u64::MAX,
+        }
+    }
+
+    /// Lines that begin in `range`, and the rest of the file.
+    pub(super) fn within(file: &'a File, range: Range<u64>) -> Self {
+        Self {
+            wanted: range.end,
+            ..Self::from(file, range.start)
         }
     }
 
@@ -135,7 +150,10 @@ impl<'a> Lines<'a> {
             }
         }
         let at = self.offset + self.end as u64;
-        match self.file.read_at(&mut self.buffer[self.end..], at) {
+        let most = self.wanted.saturating_sub(at).saturating_add(REST);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let end = self.end.saturating_add(most).min(self.buffer.len());
+        match self.file.read_at(&mut self.buffer[self.end..end], at) {
             Ok(0) => self.at_end = true,
             Ok(count) => self.end += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

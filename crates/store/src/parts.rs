@@ -158,7 +158,7 @@ impl Parts<'_> {
             return Ok(found);
         };
         let starts = LineStarts::new();
-        let mut lines = Lines::from(self.file, begin);
+        let mut lines = Lines::within(self.file, begin..range.end);
         while lines.position() < range.end {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(io::ErrorKind::Interrupted.into());

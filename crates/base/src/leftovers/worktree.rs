@@ -38,7 +38,7 @@ pub fn will_register(lane: &Path, common: &Path) -> io::Result<()> {
 /// Removes the registration of a lane's worktree from its repository, as git does when it removes the worktree. Blocks.
 pub fn unregister(lane: &Path) {
     if let Some(registration) = registration(lane) {
-        // What cannot be removed now, `git worktree remove` can.
+        // The user can remove what remains with `git worktree remove`.
         let _ = fs::remove_dir_all(registration);
     }
     unregister_earlier(&lane.join(EARLIER));

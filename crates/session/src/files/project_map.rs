@@ -6,11 +6,14 @@ use osier_agent::{Interceptor, StopRun, ToolSet, ToolSource, UserMessage};
 use osier_protocol::{Event, MappedFile, MappedSymbol, ProjectMap, ProjectSymbol};
 use osier_tools::{MAP, Outline, OutlinedFile, Symbol, SymbolMatch, Workspace};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::cx::Cx;
 
 /// Symbols that a client gets at most.
 const SYMBOLS: usize = 30;
+/// How long the first message waits for the size of the project: a file system may never answer.
+const MEASURE_LIMIT: Duration = Duration::from_secs(2);
 
 /// Publishes the map.
 pub(crate) fn outline(request: u64, query: String, tokens: Option<u64>, cx: Cx<'_>) {
@@ -106,8 +109,9 @@ impl Interceptor for MapSource {
         self.workspace.note_mentions(&message.text);
         if self.tools.get().is_none() {
             let workspace = Arc::clone(&self.workspace);
-            let tool = osier_base::task::spawn_blocking(move || workspace.map_tool()).await;
-            let tool = tool.unwrap_or_default();
+            let measured = osier_base::task::spawn_blocking(move || workspace.map_tool());
+            let tool = tokio::time::timeout(MEASURE_LIMIT, measured).await;
+            let tool = tool.ok().and_then(Result::ok).flatten();
             let _ = self.tools.set(tool.into_iter().collect());
         }
         Ok(())

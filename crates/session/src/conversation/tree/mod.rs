@@ -399,8 +399,9 @@ impl Drop for TreeState {
 /// for a file that is in no copy.
 fn original(path: &Path, parent: &Path, cwd: &Path) -> Option<PathBuf> {
     let mut rest = path.strip_prefix(parent).ok()?.components();
-    rest.next()?;
-    if rest.next()?.as_os_str() != "files" {
+    let (lane, copy) = (rest.next()?.as_os_str(), rest.next()?.as_os_str());
+    // Earlier versions named every copy `files`.
+    if copy != lane && copy != "files" {
         return None;
     }
     let mut above = cwd.ancestors();
