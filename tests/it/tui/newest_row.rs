@@ -13,7 +13,7 @@ const SIZES: [(u16, u16); 3] = [(60, 20), (80, 24), (100, 30)];
 /// least on 24 rows.
 type State = (&'static str, &'static str, &'static str, usize);
 
-/// What opens above an idle conversation.
+/// States above an idle conversation.
 const IDLE: &[State] = &[
     ("idle", "", "Ask", 18),
     ("command list", "/", "/model", 11),
@@ -74,7 +74,7 @@ async fn lists_leave_the_newest_row_in_sight() {
     assert!(table.is_empty(), "{}", table.join("\n"));
 }
 
-/// The calls that ask, and what of the call is its newest row.
+/// Calls of each kind that ask: their newest row, and the reason before them.
 #[tokio::test]
 async fn questions_leave_the_newest_row_in_sight() {
     let code: String = (1..=40).map(|line| format!("line {line}\n")).collect();

@@ -80,7 +80,7 @@ const MOVES: &[Command] = &[
     Command::Bottom,
 ];
 
-/// What a command that several views have does in one of them.
+/// Meanings in one view of commands that several views have.
 const IN_VIEW: &[(&str, Command, &str)] = &[
     ("question", Command::Accept, "Give the selected answer"),
     ("question", Command::Up, "Select the answer before"),

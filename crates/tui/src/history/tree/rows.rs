@@ -413,7 +413,7 @@ impl TreeView {
         let side = if is_beside { "│ " } else { " " };
         let mut rows = Vec::new();
         let number = match self.flat.rows.get(selected).map(|row| row.number) {
-            // What stays on the screen is the end of the conversation.
+            // The end of the conversation stays in sight.
             Some(HERE) => self.outline.leaf,
             number => number,
         };
