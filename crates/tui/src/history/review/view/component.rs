@@ -57,6 +57,23 @@ impl DiffView {
     }
 }
 
+impl DiffView {
+    /// The comment on the selected change, or the keys.
+    fn help(&self, width: usize, keymap: &Keymap<Command>) -> Row {
+        let said = self
+            .current()
+            .and_then(|(path, piece)| self.review.of(path, piece));
+        let help = match said.filter(|said| !said.comment.is_empty()) {
+            // The comment of the review is in the rows.
+            _ if self.is_outdated() => keys(keymap, true, width),
+            Some(said) => commented(&said.comment, keymap, width),
+            None => keys(keymap, false, width),
+        };
+        let help = text::truncate(&help, width).into_owned();
+        Row::plain(help, Token::Muted)
+    }
+}
+
 /// The comment on the selected change, in the place of the keys, and how to see them.
 fn commented(comment: &str, keymap: &Keymap<Command>, width: usize) -> String {
     let hint = frame::help_hint(keymap, "diff").map(|hint| format!(" · {hint}"));
@@ -142,17 +159,7 @@ impl Component<Command, Action> for DiffView {
             });
             return;
         }
-        let said = self
-            .current()
-            .and_then(|(path, piece)| self.review.of(path, piece));
-        let help = match said.filter(|said| !said.comment.is_empty()) {
-            // The comment of the review is in the rows.
-            _ if self.is_outdated() => keys(view.keymap, true, width),
-            Some(said) => commented(&said.comment, view.keymap, width),
-            None => keys(view.keymap, false, width),
-        };
-        let help = text::truncate(&help, width).into_owned();
-        view.paint(&[Row::plain(help, Token::Muted)], line, buffer);
+        view.paint(&[self.help(width, view.keymap)], line, buffer);
     }
 
     fn on_key(&mut self, key: KeyPress, _: &mut Cx<'_, Action>) -> Handled {
