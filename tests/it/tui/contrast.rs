@@ -16,7 +16,7 @@ const READABLE: f32 = 4.5;
 /// The highest percentage of such characters, and the one where the terminal does not report its colours: its own blue and
 /// magenta can be hard to read.
 const MOST: usize = 12;
-const MOST_NOT_REPORTED: usize = 25;
+const MOST_NOT_REPORTED: usize = 30;
 
 type Rgb = (u8, u8, u8);
 

@@ -172,13 +172,17 @@ impl Terminals {
     }
 
     fn hint_row(&self, width: usize, keymap: &Keymap<Command>) -> Row {
+        let help = frame::help_hint(keymap, "list");
         let hints: Vec<String> = match self.info() {
             _ if self.doomed => {
                 let asked = "press x again to kill it";
                 return frame::rule(asked, Token::Warning.into(), ("", Face::default()), width);
             }
             _ if self.entered => vec!["keys go to the program".into(), "ctrl+] leave".into()],
-            None => vec!["esc close".into()],
+            None => [Some("esc close".to_owned()), help]
+                .into_iter()
+                .flatten()
+                .collect(),
             Some(info) => {
                 let mut hints: Vec<String> = Vec::new();
                 if info.running {
@@ -188,7 +192,7 @@ impl Terminals {
                     hints.push("tab next terminal".to_owned());
                 }
                 hints.push("esc close".to_owned());
-                hints.extend(frame::help_hint(keymap, "list"));
+                hints.extend(help);
                 hints
             }
         };

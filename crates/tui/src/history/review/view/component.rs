@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use super::problems::{Problems, contains, is_in};
 use super::state::DiffView;
 use super::texts::first_line;
-use crate::actions::{Action, Command, Effect};
+use crate::actions::{Action, Command, Effect, Toast};
 use crate::drawing::frame;
 use crate::history::review::verdicts::{Review, keys};
 use osier_base::text;
@@ -224,6 +224,8 @@ impl Component<Command, Action> for DiffView {
                     if continues {
                         self.next_hunk();
                     }
+                } else {
+                    cx.push(Toast::info("this file has no change to review"));
                 }
             }
             Command::RevertHunk => {
